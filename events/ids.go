@@ -1,0 +1,123 @@
+package events
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrMalformed means that a text or a byte string does not have the form its
+// type demands. It is wrapped with what was read and what was expected.
+var ErrMalformed = errors.New("malformed value")
+
+// The identifiers of the market (marketplace.md §1.3). All print as 0x-hex in
+// lower case and are stored so; all are comparable and may be map keys.
+type (
+	// RequestID is the keccak256 of the ABI encoding of a storage request.
+	RequestID [32]byte
+	// SlotID is the keccak256 of a request id and a slot index.
+	SlotID [32]byte
+	// AvailabilityID names what an operator offers for sale.
+	AvailabilityID [32]byte
+	// ReservationID names a local claim on part of an availability, for one
+	// slot and one attempt at it.
+	ReservationID [32]byte
+	// Hash is the hash of a block, a transaction or a genesis block.
+	Hash [32]byte
+	// Challenge is the contract's challenge for a slot in a period: the hash of
+	// a block hash. Its first 31 bytes, little-endian, are the entropy.
+	Challenge [32]byte
+	// Root is a Poseidon2 root as it stands on chain and in CIDs: the canonical
+	// integer below the field order as 32 bytes little-endian (proofs.md §2).
+	Root [32]byte
+	// Address is an account or a contract.
+	Address [20]byte
+)
+
+func (id RequestID) String() string      { return hex0x(id[:]) }
+func (id SlotID) String() string         { return hex0x(id[:]) }
+func (id AvailabilityID) String() string { return hex0x(id[:]) }
+func (id ReservationID) String() string  { return hex0x(id[:]) }
+func (h Hash) String() string            { return hex0x(h[:]) }
+func (c Challenge) String() string       { return hex0x(c[:]) }
+func (r Root) String() string            { return hex0x(r[:]) }
+func (a Address) String() string         { return hex0x(a[:]) }
+
+// Short is the first four bytes of an id, for lines that people read.
+func (id SlotID) Short() string { return hex0x(id[:4]) }
+
+// Short is the first four bytes of an id, for lines that people read.
+func (id RequestID) Short() string { return hex0x(id[:4]) }
+
+// Zero reports whether the hash was never set.
+func (h Hash) Zero() bool { return h == Hash{} }
+
+// Zero reports whether the address is the zero address.
+func (a Address) Zero() bool { return a == Address{} }
+
+// Zero reports whether the id was never set.
+func (id ReservationID) Zero() bool { return id == ReservationID{} }
+
+// ParseRequestID reads 64 hex digits, with or without 0x.
+func ParseRequestID(s string) (RequestID, error) { return parse32[RequestID]("request id", s) }
+
+// ParseSlotID reads 64 hex digits, with or without 0x.
+func ParseSlotID(s string) (SlotID, error) { return parse32[SlotID]("slot id", s) }
+
+// ParseAvailabilityID reads 64 hex digits, with or without 0x.
+func ParseAvailabilityID(s string) (AvailabilityID, error) {
+	return parse32[AvailabilityID]("availability id", s)
+}
+
+// ParseReservationID reads 64 hex digits, with or without 0x.
+func ParseReservationID(s string) (ReservationID, error) {
+	return parse32[ReservationID]("reservation id", s)
+}
+
+// ParseHash reads 64 hex digits, with or without 0x.
+func ParseHash(s string) (Hash, error) { return parse32[Hash]("hash", s) }
+
+// ParseChallenge reads 64 hex digits, with or without 0x.
+func ParseChallenge(s string) (Challenge, error) { return parse32[Challenge]("challenge", s) }
+
+// ParseRoot reads 64 hex digits, with or without 0x. It does not check that
+// the value is below the field order: the chain does not either.
+func ParseRoot(s string) (Root, error) { return parse32[Root]("root", s) }
+
+// ParseAddress reads 40 hex digits, with or without 0x, in any case.
+func ParseAddress(s string) (Address, error) {
+	var a Address
+	return a, parseHex("address", s, a[:])
+}
+
+func parse32[T ~[32]byte](what, s string) (T, error) {
+	var buf [32]byte
+	err := parseHex(what, s, buf[:])
+	return T(buf), err
+}
+
+func parseHex(what, s string, into []byte) error {
+	digits := strings.TrimPrefix(strings.TrimPrefix(s, "0x"), "0X")
+	if len(digits) != 2*len(into) {
+		return fmt.Errorf("%w: %s %q has %d hex digits, want %d",
+			ErrMalformed, what, clip(s), len(digits), 2*len(into))
+	}
+	raw, err := hex.DecodeString(digits)
+	if err != nil {
+		return fmt.Errorf("%w: %s %q: %w", ErrMalformed, what, clip(s), err)
+	}
+	copy(into, raw)
+	return nil
+}
+
+func hex0x(b []byte) string { return "0x" + hex.EncodeToString(b) }
+
+// clip keeps hostile input out of error messages.
+func clip(s string) string {
+	const most = 80
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}

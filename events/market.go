@@ -1,0 +1,201 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Bytes counts bytes on disk or on offer.
+type Bytes uint64
+
+// BlockSize is the size of a content block in bytes (proofs.md §1).
+const BlockSize Bytes = 65536
+
+// Request is a storage request as the contract stores it (marketplace.md §1.1).
+type Request struct {
+	ID      RequestID
+	Client  Address
+	Ask     Ask
+	Content Content
+	// Expiry is how long after its submission the request becomes void unless
+	// all its slots are filled. A duration, never a point in time.
+	Expiry time.Duration
+	Nonce  [32]byte
+}
+
+// Ask is what a client wants and pays.
+type Ask struct {
+	// ProofProbability: a proof is wanted on average once per this many periods.
+	ProofProbability Amount
+	// PricePerBytePerSecond and CollateralPerByte are token base units.
+	PricePerBytePerSecond Amount
+	CollateralPerByte     Amount
+	// Slots is the number of slots, SlotSize the bytes of each.
+	Slots    uint64
+	SlotSize Bytes
+	Duration time.Duration
+	// MaxSlotLoss is how many slots may be empty before the request fails.
+	MaxSlotLoss uint64
+}
+
+// Content names the data: the binary CID of its verifiable manifest and the
+// dataset root.
+type Content struct {
+	CID        string // binary CID bytes; a string so that requests compare
+	MerkleRoot Root
+}
+
+// PricePerSecond is what one slot earns each second; false when it does not
+// fit in 256 bits.
+func (a Ask) PricePerSecond() (Amount, bool) {
+	return a.PricePerBytePerSecond.Mul(uint64(a.SlotSize))
+}
+
+// CollateralPerSlot is the full collateral of one slot; false when it does not
+// fit in 256 bits.
+func (a Ask) CollateralPerSlot() (Amount, bool) {
+	return a.CollateralPerByte.Mul(uint64(a.SlotSize))
+}
+
+// RequestState is the contract's derived state of a request (marketplace.md §4.1).
+type RequestState uint8
+
+// The states of a request, in the contract's order.
+const (
+	RequestNew RequestState = iota
+	RequestStarted
+	RequestCancelled
+	RequestFinished
+	RequestFailed
+)
+
+func (s RequestState) String() string {
+	names := [...]string{"New", "Started", "Cancelled", "Finished", "Failed"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("RequestState(%d)", s)
+}
+
+// SlotState is the contract's derived state of a slot (marketplace.md §4.2).
+type SlotState uint8
+
+// The states of a slot, in the contract's order.
+const (
+	SlotFree SlotState = iota
+	SlotFilled
+	SlotFinished
+	SlotFailed
+	SlotPaid
+	SlotCancelled
+	SlotRepair
+)
+
+func (s SlotState) String() string {
+	names := [...]string{"Free", "Filled", "Finished", "Failed", "Paid", "Cancelled", "Repair"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("SlotState(%d)", s)
+}
+
+// ProofConfig is the contract's timing of proofs (marketplace.md §7).
+type ProofConfig struct {
+	Period  time.Duration // whole seconds
+	Timeout time.Duration // how long after a period a miss may be marked
+	// Downtime is the number of pointer values in which no proof is owed.
+	Downtime uint8
+	// DowntimeProduct is how far the pointer moves extra from period to period.
+	DowntimeProduct uint8
+	// KeyHash names the proving key that the verifier contract belongs to.
+	KeyHash string
+}
+
+// MarketConfig is the contract's configuration. It never changes.
+type MarketConfig struct {
+	RepairRewardPercentage    uint8
+	MaxNumberOfSlashes        uint8
+	SlashPercentage           uint8
+	ValidatorRewardPercentage uint8
+	Proofs                    ProofConfig
+	MaxReservations           uint8
+	RequestDurationLimit      time.Duration
+}
+
+// Head is a block of the chain as the market sees it.
+type Head struct {
+	Number uint64
+	Hash   Hash
+	Parent Hash
+	// Time is the block's timestamp: the market's only clock.
+	Time time.Time
+}
+
+// SlotFacts is everything a sale asks the chain about one slot, read at one
+// block, so that no decision mixes two moments.
+type SlotFacts struct {
+	At           Head
+	RequestKnown bool
+	RequestState RequestState
+	SlotState    SlotState
+	// RequestExpiry and RequestEnd are points in chain time; zero when the
+	// request is unknown.
+	RequestExpiry time.Time
+	RequestEnd    time.Time
+	// Host is the host that fills the slot, zero when nobody does.
+	Host Address
+	// Collateral is what the contract holds for the slot now.
+	Collateral Amount
+	// CanReserve is the contract's answer for our own address. It is false when
+	// we hold a reservation already.
+	CanReserve bool
+}
+
+// Receipt is what a mined transaction of ours brought.
+type Receipt struct {
+	TxHash Hash
+	Block  Head
+	// Fee is gas used times effective gas price, in wei.
+	Fee     Amount
+	GasUsed uint64
+}
+
+// PayoutReceipt is the receipt of a freeSlot with the tokens it moved to us.
+type PayoutReceipt struct {
+	Receipt
+	// Paid is all that the token contract transferred to us: reward and collateral.
+	Paid Amount
+	// Collateral is the part of Paid that was our collateral.
+	Collateral Amount
+	// AlreadyFree says that the slot was paid or freed before this call.
+	AlreadyFree bool
+}
+
+// What the market may answer. Adapters wrap these; everything else that a
+// market returns is temporary and is tried again.
+var (
+	// ErrUnknownRequest: the contract knows no such request.
+	ErrUnknownRequest = errors.New("request unknown to the contract")
+	// ErrReservationNotAllowed: the slot takes no further reservation from us.
+	ErrReservationNotAllowed = errors.New("slot reservation not allowed")
+	// ErrSlotNotFree: another host has filled the slot, or it is over.
+	ErrSlotNotFree = errors.New("slot not free")
+	// ErrInvalidProof: the contract refused the proof. Before the data is
+	// blamed, challenge, period and gas must be ruled out (chain.md §3).
+	ErrInvalidProof = errors.New("proof refused by the contract")
+	// ErrProofAlreadySubmitted: the period has its proof.
+	ErrProofAlreadySubmitted = errors.New("proof already submitted in this period")
+	// ErrSlotIsFree: there is nothing to free.
+	ErrSlotIsFree = errors.New("slot is free")
+	// ErrNotOurSlot: another host, or nobody, holds the slot.
+	ErrNotOurSlot = errors.New("slot is not ours")
+	// ErrInsufficientFunds: not enough tokens for the collateral, or not enough
+	// of the chain's own coin for gas.
+	ErrInsufficientFunds = errors.New("insufficient funds")
+	// ErrDeadlinePassed: the transaction was not sent, or was withdrawn,
+	// because it could no longer be mined in time.
+	ErrDeadlinePassed = errors.New("deadline passed before the transaction could be mined")
+	// ErrReverted: the transaction was mined and failed for another reason.
+	ErrReverted = errors.New("transaction reverted")
+)

@@ -1,0 +1,66 @@
+package events
+
+import (
+	"encoding/hex"
+	"errors"
+	"time"
+)
+
+// Proof is a Groth16 proof as eight big-endian words in the contract's order:
+// a.x, a.y, b.x.real, b.x.imag, b.y.real, b.y.imag, c.x, c.y (marketplace.md §1.1).
+type Proof [8][32]byte
+
+// Invalid reports whether this is the all-zero proof, which no verifier takes.
+func (p Proof) Invalid() bool { return p == Proof{} }
+
+// String prints the 256 bytes as 0x-hex, as they are stored.
+func (p Proof) String() string {
+	buf := make([]byte, 0, 256)
+	for _, w := range p {
+		buf = append(buf, w[:]...)
+	}
+	return "0x" + hex.EncodeToString(buf)
+}
+
+// ParseProof reads 512 hex digits, with or without 0x.
+func ParseProof(s string) (Proof, error) {
+	var buf [256]byte
+	if err := parseHex("proof", s, buf[:]); err != nil {
+		return Proof{}, err
+	}
+	var p Proof
+	for i := range p {
+		copy(p[i][:], buf[32*i:])
+	}
+	return p, nil
+}
+
+// ProofResult is a proof with what it was made for and what it cost.
+type ProofResult struct {
+	Proof     Proof
+	Challenge Challenge
+	// Took is the wall time of witness, proof and local verification.
+	Took time.Duration
+}
+
+// What a prover may answer besides a proof.
+var (
+	// ErrBitRot: a sampled block on disk no longer has the root it was stored with.
+	ErrBitRot = errors.New("stored block is damaged")
+	// ErrProofDoesNotVerify: our own verifier refused our own proof.
+	ErrProofDoesNotVerify = errors.New("proof does not verify")
+)
+
+// What storage and retrieval may answer.
+var (
+	// ErrQuotaExceeded: a write would exceed what the ledger granted the sale.
+	ErrQuotaExceeded = errors.New("reservation of the sale is used up")
+	// ErrContentMismatch: bytes do not match their CID, or the manifest does not
+	// match the request, or the slot does not have the root the manifest names.
+	// It never gets better by trying again at the same sources.
+	ErrContentMismatch = errors.New("content does not match")
+	// ErrContentUnavailable: no source has the content now.
+	ErrContentUnavailable = errors.New("content is not available from any source")
+	// ErrNoSuchSlot: the repo holds no such slot.
+	ErrNoSuchSlot = errors.New("slot is not stored here")
+)

@@ -1,0 +1,189 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Store is an event store: named streams of events, each with gapless
+// revisions from 0, and one global order over all of them.
+//
+// Its rules are EventStoreDB's (eventstore.md §3), so that every
+// implementation can stand for every other; storetest is the suite that all
+// of them pass. All methods are safe for concurrent use and return when their
+// context ends.
+type Store interface {
+	// Append writes events to a stream, all or none, and returns when they are
+	// durable. With expected = cur the current last revision:
+	//
+	//  - Exact or NoStream equal to cur: written; ids are not looked at.
+	//  - Exact or NoStream below cur: when the ids equal those of the events at
+	//    expected+1 and following, nothing is written and the original result
+	//    is returned; otherwise a *WrongRevisionError. This holds for ever,
+	//    also across restarts, so an append whose answer was lost is repeated
+	//    with the same ids and the same expectation.
+	//  - Exact above cur: a *WrongRevisionError.
+	//  - Any: written, unless all ids were written recently to this stream
+	//    (then the original result), or only a first part of them (then a
+	//    *WrongRevisionError). Recently is bounded, so Any is not safe to
+	//    repeat after a restart.
+	//
+	// No events: only the expectation is checked. Errors besides
+	// *WrongRevisionError: ErrTooLarge, ErrClosed, ErrStoreFailed, ctx's.
+	Append(ctx context.Context, stream string, expected Expected, batch []NewEvent) (AppendResult, error)
+
+	// ReadStream yields the events of one stream in the given direction,
+	// starting at a revision (inclusive). It yields ErrStreamNotFound once when
+	// the stream has no events; from past the end it yields nothing. The
+	// sequence ends after the first error. Limit 0 means no limit.
+	ReadStream(ctx context.Context, stream string, q ReadStream) iter.Seq2[Recorded, error]
+
+	// ReadAll yields the events of all streams in global order, starting after
+	// a position (exclusive; Position 0 is before the first event), up to what
+	// is durable when the read reaches it. Limit 0 means no limit.
+	ReadAll(ctx context.Context, after Position, limit int) iter.Seq2[Recorded, error]
+
+	// Subscribe yields the events of all streams after a position (exclusive)
+	// for ever: first those that exist, then new ones as they become durable.
+	// It ends with ctx's error, ErrClosed or ErrStoreFailed. A consumer that is
+	// slow delays nobody: it reads on from where it stands.
+	Subscribe(ctx context.Context, after Position) iter.Seq2[Recorded, error]
+
+	// Head is the position of the last durable event, 0 when there is none.
+	Head(ctx context.Context) (Position, error)
+
+	// Close ends all reads and subscriptions with ErrClosed and releases the
+	// files. It may be called more than once.
+	Close() error
+}
+
+// Position is the place of an event in the global order; the first is 1.
+type Position uint64
+
+// ReadStream says which part of a stream to read.
+type ReadStream struct {
+	// From is the first revision, inclusive. Reading backward, End means the
+	// last event.
+	From uint64
+	// Backward reads towards revision 0.
+	Backward bool
+	// Limit is the most events to yield; 0 means all.
+	Limit int
+}
+
+// End as ReadStream.From reads backward from the last event.
+const End = ^uint64(0)
+
+// Expected is the revision at which a writer believes the stream to be. The
+// zero value is Any.
+type Expected struct {
+	kind     expectedKind
+	revision uint64
+}
+
+type expectedKind uint8
+
+const (
+	expectAny expectedKind = iota
+	expectNoStream
+	expectExact
+)
+
+// Any expects nothing.
+func Any() Expected { return Expected{} }
+
+// NoStream expects that nothing was ever written to the stream.
+func NoStream() Expected { return Expected{kind: expectNoStream} }
+
+// Exact expects the last event of the stream to have this revision.
+func Exact(revision uint64) Expected { return Expected{expectExact, revision} }
+
+// ExpectNext expects a stream that holds exactly n events: NoStream for 0,
+// otherwise Exact(n-1).
+func ExpectNext(n uint64) Expected {
+	if n == 0 {
+		return NoStream()
+	}
+	return Exact(n - 1)
+}
+
+// IsAny reports whether the writer expects nothing.
+func (e Expected) IsAny() bool { return e.kind == expectAny }
+
+// Count is the number of events that the writer believes the stream to hold;
+// false for Any.
+func (e Expected) Count() (uint64, bool) {
+	switch e.kind {
+	case expectNoStream:
+		return 0, true
+	case expectExact:
+		return e.revision + 1, true
+	case expectAny:
+	}
+	return 0, false
+}
+
+func (e Expected) String() string {
+	switch e.kind {
+	case expectNoStream:
+		return "no stream"
+	case expectExact:
+		return fmt.Sprintf("revision %d", e.revision)
+	case expectAny:
+	}
+	return "any"
+}
+
+// AppendResult says where the last event of an append stands.
+type AppendResult struct {
+	// Revision of the last event of the append. When it had no events, the
+	// last revision of the stream.
+	Revision uint64
+	// Exists is false when the append had no events and the stream has none.
+	Exists bool
+	// Position of the last event of the append; 0 when it had no events.
+	Position Position
+	// Repeated says that the events had been written before.
+	Repeated bool
+}
+
+// Errors of a store.
+var (
+	// ErrStreamNotFound: the stream has no events.
+	ErrStreamNotFound = errors.New("stream not found")
+	// ErrWrongRevision is what errors.Is finds in a *WrongRevisionError.
+	ErrWrongRevision = errors.New("wrong expected revision")
+	// ErrTooLarge: an event or an append is larger than the store takes.
+	ErrTooLarge = errors.New("event too large")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("event store is closed")
+	// ErrStoreFailed: the disk failed or is full. Nothing more is accepted
+	// until the store is opened again; what was acknowledged is safe.
+	ErrStoreFailed = errors.New("event store failed")
+	// ErrDamaged: stored bytes do not have their checksum. The error that wraps
+	// it names stream, revision and position.
+	ErrDamaged = errors.New("event store is damaged")
+)
+
+// WrongRevisionError says that a stream is not where its writer believed it.
+type WrongRevisionError struct {
+	Stream   string
+	Expected Expected
+	// Actual is the last revision; meaningful only when Exists.
+	Actual uint64
+	Exists bool
+}
+
+func (e *WrongRevisionError) Error() string {
+	actual := "no stream"
+	if e.Exists {
+		actual = fmt.Sprintf("revision %d", e.Actual)
+	}
+	return fmt.Sprintf("append to %s: %v: expected %s, is %s",
+		e.Stream, ErrWrongRevision, e.Expected, actual)
+}
+
+// Is makes errors.Is(err, ErrWrongRevision) true.
+func (e *WrongRevisionError) Is(target error) bool { return target == ErrWrongRevision }

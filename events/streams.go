@@ -1,0 +1,61 @@
+package events
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The categories of our streams (design §4). A category never contains a dash:
+// everything before the first dash of a stream's name is its category.
+const (
+	CategoryHost      = "host"
+	CategoryMarket    = "market"
+	CategoryCapacity  = "capacity"
+	CategorySlotQueue = "slotqueue"
+	CategorySale      = "sale"
+	CategoryTx        = "tx"
+)
+
+// HostStream is the stream of a host's identity.
+func HostStream(host Address) string { return CategoryHost + "-" + host.String() }
+
+// MarketStream is the stream of what one contract said.
+func MarketStream(chainID uint64, contract Address) string {
+	return CategoryMarket + "-" + strconv.FormatUint(chainID, 10) + "-" + contract.String()
+}
+
+// CapacityStream is the stream of a host's ledger.
+func CapacityStream(host Address) string { return CategoryCapacity + "-" + host.String() }
+
+// SlotQueueStream is the stream of a host's slot queue.
+func SlotQueueStream(host Address) string { return CategorySlotQueue + "-" + host.String() }
+
+// SaleStream is the stream of one host's dealings with one slot.
+func SaleStream(host Address, slot SlotID) string {
+	return CategorySale + "-" + host.String() + "-" + slot.String()
+}
+
+// TxStream is the stream of an account's transactions.
+func TxStream(account Address) string { return CategoryTx + "-" + account.String() }
+
+// Category is the part of a stream's name before the first dash; a name
+// without a dash is its own category.
+func Category(stream string) string {
+	category, _, _ := strings.Cut(stream, "-")
+	return category
+}
+
+// ParseSaleStream takes a sale stream's name apart.
+func ParseSaleStream(stream string) (Address, SlotID, error) {
+	parts := strings.Split(stream, "-")
+	if len(parts) != 3 || parts[0] != CategorySale {
+		return Address{}, SlotID{}, fmt.Errorf("%w: %q is not a sale stream", ErrMalformed, clip(stream))
+	}
+	host, err := ParseAddress(parts[1])
+	if err != nil {
+		return Address{}, SlotID{}, err
+	}
+	slot, err := ParseSlotID(parts[2])
+	return host, slot, err
+}
