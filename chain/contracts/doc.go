@@ -1,0 +1,13 @@
+// Package contracts is the marketplace on chain as this repository brings it along
+// for development and tests: our own Solidity in src, with the interface and the
+// rules of the Codex marketplace, the compiled artifacts, and what a deployer and a
+// reader of reverts need in Go.
+//
+// A host talks to any contract with that interface. This one exists so that nothing
+// else is needed to run one: see package bindings for the calls. To change it, edit
+// src and run generate.sh, which needs node; a test notices when that was forgotten.
+//
+// The order of deployment is token, verifier, marketplace: the marketplace takes the
+// addresses of the other two. It refuses to be deployed before block 257, because
+// its challenges come from the hashes of the last 256 blocks.
+package contracts
