@@ -1,0 +1,128 @@
+package events
+
+import (
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/messages"
+)
+
+// The functions in this file translate between the types of the ports and the
+// messages of the record. Those that read a message take it as checked by the
+// codec; a malformed value at this point is a bug of ours and panics.
+
+// TimeToMessage is nil for the zero time.
+func TimeToMessage(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// TimeFromMessage is the zero time for nil, otherwise UTC.
+func TimeFromMessage(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
+}
+
+// Unix is a point of chain time, given as the contract gives it.
+func Unix(seconds uint64) time.Time { return time.Unix(int64(seconds), 0).UTC() }
+
+// Seconds is a whole number of seconds as a duration. What does not fit, about
+// 292 years, becomes the longest duration: nobody stores that long, and it
+// must not wrap around.
+func Seconds(n uint64) time.Duration {
+	const most = uint64(1<<63-1) / uint64(time.Second)
+	if n > most {
+		return time.Duration(1<<63 - 1)
+	}
+	return time.Duration(n) * time.Second
+}
+
+// Must returns v, or panics with a message that names the bug.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic("events: malformed value past the codec: " + err.Error())
+	}
+	return v
+}
+
+// RequestToMessage encodes a request.
+func RequestToMessage(r Request) *messages.Request {
+	return &messages.Request{
+		Id:                    r.ID.String(),
+		Client:                r.Client.String(),
+		ProofProbability:      r.Ask.ProofProbability.String(),
+		PricePerBytePerSecond: r.Ask.PricePerBytePerSecond.String(),
+		CollateralPerByte:     r.Ask.CollateralPerByte.String(),
+		Slots:                 r.Ask.Slots,
+		SlotSize:              uint64(r.Ask.SlotSize),
+		DurationSeconds:       uint64(r.Ask.Duration / time.Second),
+		MaxSlotLoss:           r.Ask.MaxSlotLoss,
+		Cid:                   hex0x([]byte(r.Content.CID)),
+		MerkleRoot:            r.Content.MerkleRoot.String(),
+		ExpirySeconds:         uint64(r.Expiry / time.Second),
+		Nonce:                 hex0x(r.Nonce[:]),
+	}
+}
+
+// RequestFromMessage decodes a checked request.
+func RequestFromMessage(m *messages.Request) Request {
+	return Request{
+		ID:     Must(ParseRequestID(m.GetId())),
+		Client: Must(ParseAddress(m.GetClient())),
+		Ask: Ask{
+			ProofProbability:      Must(ParseAmount(m.GetProofProbability())),
+			PricePerBytePerSecond: Must(ParseAmount(m.GetPricePerBytePerSecond())),
+			CollateralPerByte:     Must(ParseAmount(m.GetCollateralPerByte())),
+			Slots:                 m.GetSlots(),
+			SlotSize:              Bytes(m.GetSlotSize()),
+			Duration:              Seconds(m.GetDurationSeconds()),
+			MaxSlotLoss:           m.GetMaxSlotLoss(),
+		},
+		Content: Content{
+			CID:        string(Must(hex.DecodeString(strings.TrimPrefix(m.GetCid(), "0x")))),
+			MerkleRoot: Must(ParseRoot(m.GetMerkleRoot())),
+		},
+		Expiry: Seconds(m.GetExpirySeconds()),
+		Nonce:  Must(parse32[[32]byte]("nonce", m.GetNonce())),
+	}
+}
+
+// ReceiptToMessage encodes a receipt; nil for the zero receipt, which stands
+// for a transaction that was learned from the chain.
+func ReceiptToMessage(r Receipt) *messages.Receipt {
+	if r.TxHash.Zero() {
+		return nil
+	}
+	return &messages.Receipt{
+		TxHash:    r.TxHash.String(),
+		Block:     r.Block.Number,
+		BlockHash: r.Block.Hash.String(),
+		Time:      TimeToMessage(r.Block.Time),
+		FeeWei:    r.Fee.String(),
+		GasUsed:   r.GasUsed,
+	}
+}
+
+// ReceiptFromMessage decodes a checked receipt; the zero receipt for nil.
+func ReceiptFromMessage(m *messages.Receipt) Receipt {
+	if m == nil {
+		return Receipt{}
+	}
+	return Receipt{
+		TxHash: Must(ParseHash(m.GetTxHash())),
+		Block: Head{
+			Number: m.GetBlock(),
+			Hash:   Must(ParseHash(m.GetBlockHash())),
+			Time:   TimeFromMessage(m.GetTime()),
+		},
+		Fee:     Must(ParseAmount(m.GetFeeWei())),
+		GasUsed: m.GetGasUsed(),
+	}
+}

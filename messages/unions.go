@@ -1,0 +1,114 @@
+package messages
+
+import "google.golang.org/protobuf/proto"
+
+// The unions are sealed: a switch over one that forgets an event does not pass
+// the linter.
+
+// SaleEvent is an event of one sale (package events/sale).
+//
+//sumtype:decl
+type SaleEvent interface {
+	proto.Message
+	saleEvent()
+}
+
+func (*SaleStarted) saleEvent()          {}
+func (*CapacityReserved) saleEvent()     {}
+func (*SlotReserved) saleEvent()         {}
+func (*SlotStored) saleEvent()           {}
+func (*InitialProofMade) saleEvent()     {}
+func (*InitialProofOutdated) saleEvent() {}
+func (*SlotFilled) saleEvent()           {}
+func (*FillReverted) saleEvent()         {}
+func (*DataLifetimeExtended) saleEvent() {}
+func (*RequestStarted) saleEvent()       {}
+func (*ProofDue) saleEvent()             {}
+func (*ProofSubmitted) saleEvent()       {}
+func (*ProofMissed) saleEvent()          {}
+func (*CollateralChecked) saleEvent()    {}
+func (*RequestEnded) saleEvent()         {}
+func (*PayoutReceived) saleEvent()       {}
+func (*SaleIgnored) saleEvent()          {}
+func (*SaleCancelled) saleEvent()        {}
+func (*SaleFailed) saleEvent()           {}
+func (*SlotDropped) saleEvent()          {}
+func (*SlotForfeited) saleEvent()        {}
+func (*SaleErrored) saleEvent()          {}
+func (*DataDeleted) saleEvent()          {}
+func (*SaleSettled) saleEvent()          {}
+
+// CapacityEvent is an event of the ledger (package events/capacity).
+//
+//sumtype:decl
+type CapacityEvent interface {
+	proto.Message
+	capacityEvent()
+}
+
+func (*QuotaSet) capacityEvent()            {}
+func (*AvailabilityCreated) capacityEvent() {}
+func (*AvailabilityUpdated) capacityEvent() {}
+func (*AvailabilityDeleted) capacityEvent() {}
+func (*ReservationCreated) capacityEvent()  {}
+func (*BytesReleased) capacityEvent()       {}
+func (*ReservationDeleted) capacityEvent()  {}
+
+// QueueEvent is an event of the slot queue (package events/slotqueue).
+//
+//sumtype:decl
+type QueueEvent interface {
+	proto.Message
+	queueEvent()
+}
+
+func (*SlotsQueued) queueEvent()  {}
+func (*SlotTaken) queueEvent()    {}
+func (*SlotReleased) queueEvent() {}
+func (*SlotRemoved) queueEvent()  {}
+func (*SlotsRefused) queueEvent() {}
+func (*QueuePaused) queueEvent()  {}
+func (*QueueResumed) queueEvent() {}
+
+// MarketEvent is an event of what the contract and its chain said.
+//
+//sumtype:decl
+type MarketEvent interface {
+	proto.Message
+	marketEvent()
+}
+
+func (*ChainStorageRequested) marketEvent()     {}
+func (*ChainRequestFulfilled) marketEvent()     {}
+func (*ChainRequestFailed) marketEvent()        {}
+func (*ChainRequestCancelled) marketEvent()     {}
+func (*ChainSlotFilled) marketEvent()           {}
+func (*ChainSlotFreed) marketEvent()            {}
+func (*ChainSlotReservationsFull) marketEvent() {}
+func (*ChainProofSubmitted) marketEvent()       {}
+func (*BlocksScanned) marketEvent()             {}
+func (*ChainReorganized) marketEvent()          {}
+
+// HostEvent is an event of a host's identity.
+//
+//sumtype:decl
+type HostEvent interface {
+	proto.Message
+	hostEvent()
+}
+
+func (*HostStarted) hostEvent() {}
+func (*HostStopped) hostEvent() {}
+
+// TxEvent is an event of an account's transactions.
+//
+//sumtype:decl
+type TxEvent interface {
+	proto.Message
+	txEvent()
+}
+
+func (*TxIntended) txEvent()  {}
+func (*TxSent) txEvent()      {}
+func (*TxMined) txEvent()     {}
+func (*TxAbandoned) txEvent() {}
