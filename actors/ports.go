@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // This file holds every port of the host: what the actors ask of the world.
@@ -32,61 +31,27 @@ type Market interface {
 	// Slot reads what a sale needs to know about a slot, all at one block.
 	Slot(ctx context.Context, request events.RequestID, index uint64) (events.SlotFacts, error)
 	// MySlots are the slots that the contract counts as ours.
-	MySlots(ctx context.Context) ([]OwnedSlot, error)
+	MySlots(ctx context.Context) ([]events.OwnedSlot, error)
 	// Balance is what the account holds now.
-	Balance(ctx context.Context) (Balance, error)
+	Balance(ctx context.Context) (events.Balance, error)
 
 	// ReserveSlot makes us one of the hosts that may fill the slot. The receipt
 	// is zero when we hold the reservation already. ErrReservationNotAllowed.
-	ReserveSlot(ctx context.Context, call SlotCall) (events.Receipt, error)
+	ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error)
 	// FillSlot hands in the initial proof and the collateral; it approves the
 	// tokens when that is needed. ErrSlotNotFree when another host was faster,
 	// ErrInvalidProof when the challenge has moved, ErrInsufficientFunds,
 	// ErrDeadlinePassed. When the slot is ours already it reports that fill.
-	FillSlot(ctx context.Context, call SlotCall, proof events.Proof) (Fill, error)
+	FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error)
 	// SubmitProof hands in the proof of a period. ErrProofAlreadySubmitted,
 	// ErrInvalidProof, ErrNotOurSlot, ErrDeadlinePassed (nothing is sent or
 	// mined after call.Deadline).
-	SubmitProof(ctx context.Context, call SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
+	SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
 	// FreeSlot collects what a finished or cancelled slot is owed, or drops a
 	// failed one. It refuses with ErrReverted a slot that still runs: freeing
 	// that one would burn the collateral. It reports when the transaction has
 	// the configured number of confirmations.
-	FreeSlot(ctx context.Context, call SlotCall) (events.PayoutReceipt, error)
-}
-
-// SlotCall says which slot a transaction is about.
-type SlotCall struct {
-	Request events.RequestID
-	Slot    events.SlotID
-	Index   uint64
-	// Attempt numbers our tries at this slot; it is part of the transaction's
-	// idempotency key.
-	Attempt uint32
-	// Deadline is the chain time after which the call is worthless; zero: none.
-	Deadline time.Time
-}
-
-// Fill is a mined fill of ours.
-type Fill struct {
-	Receipt events.Receipt
-	// FilledAt is the timestamp of the block: payment runs from here.
-	FilledAt   time.Time
-	Block      uint64
-	Collateral events.Amount
-}
-
-// OwnedSlot is a slot of ours on chain.
-type OwnedSlot struct {
-	Slot    events.SlotID
-	Request events.Request
-	Index   uint64
-}
-
-// Balance is what an account holds.
-type Balance struct {
-	Tokens events.Amount // base units of the market's token
-	Wei    events.Amount // for gas
+	FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error)
 }
 
 // ChainFeed delivers what the contract says, block after block.
@@ -96,29 +61,7 @@ type ChainFeed interface {
 	// log is delivered exactly once per block that holds it; a reorganisation
 	// is delivered before the blocks that replace the dropped ones. Follow
 	// reconnects by itself for as long as ctx lives.
-	Follow(ctx context.Context, from Cursor, deliver func(context.Context, ChainUpdate) error) error
-}
-
-// Cursor is the last block whose logs were delivered.
-type Cursor struct {
-	Number uint64
-	Hash   events.Hash
-	// Recent are hashes of blocks before the cursor by number, so that the
-	// common ancestor can be found after a reorganisation; it may be empty.
-	Recent map[uint64]events.Hash
-}
-
-// ChainUpdate is the next piece of the chain.
-type ChainUpdate struct {
-	// Reorganized is set when blocks that were delivered are gone; the rest of
-	// the update is empty then.
-	Reorganized *messages.ChainReorganized
-	// Head is the newest block of this update, all of whose logs, and those of
-	// the blocks since the last update, are in Logs.
-	Head events.Head
-	Logs []messages.MarketEvent
-	// Live says that Head was the newest block of the chain when it was read.
-	Live bool
+	Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error
 }
 
 // Prover makes Groth16 proofs of stored slots. It verifies each proof itself
@@ -126,39 +69,20 @@ type ChainUpdate struct {
 type Prover interface {
 	// Prove proves the slot for a challenge. ErrNoSuchSlot, ErrBitRot,
 	// ErrProofDoesNotVerify.
-	Prove(ctx context.Context, job ProofJob) (events.ProofResult, error)
+	Prove(ctx context.Context, job events.ProofJob) (events.ProofResult, error)
 	// KeyHash is what the contract's configuration must name as its key.
 	KeyHash() string
-}
-
-// ProofJob says what to prove.
-type ProofJob struct {
-	Slot        events.SlotID
-	SlotIndex   uint64
-	DataSetRoot events.Root
-	Challenge   events.Challenge
 }
 
 // Repo keeps slots on disk: their blocks, trees and manifest.
 type Repo interface {
 	// Stored are the slots that have anything on disk.
-	Stored(ctx context.Context) ([]StoredSlot, error)
+	Stored(ctx context.Context) ([]events.StoredSlot, error)
 	// Delete removes everything of a slot; nothing there is success.
 	Delete(ctx context.Context, slot events.SlotID) error
 	// Extend keeps a slot at least until a point of chain time. A lifetime is a
 	// lower bound: it never deletes by itself. ErrNoSuchSlot.
 	Extend(ctx context.Context, slot events.SlotID, until time.Time) error
-}
-
-// StoredSlot is what the disk says of a slot.
-type StoredSlot struct {
-	Slot     events.SlotID
-	Complete bool
-	// Data are the bytes of blocks, Overhead those of trees, manifest and
-	// bookkeeping, both as they lie on disk.
-	Data     events.Bytes
-	Overhead events.Bytes
-	Until    time.Time
 }
 
 // Content fetches slots.
@@ -168,26 +92,7 @@ type Content interface {
 	// names. Before each batch is written, grant is asked; it debits the sale's
 	// reservation. A restart continues with what is missing.
 	// ErrContentMismatch, ErrQuotaExceeded; ErrContentUnavailable is temporary.
-	Download(ctx context.Context, job DownloadJob) (SlotContent, error)
-}
-
-// DownloadJob says what to fetch and for whom.
-type DownloadJob struct {
-	Request events.Request
-	Slot    events.SlotID
-	Index   uint64
-	// Until is how long the data is kept at least.
-	Until time.Time
-	// Grant is called with the total of bytes that the slot will occupy once
-	// the next batch is written, padding not counted. It returns when the
-	// ledger allows that.
-	Grant func(ctx context.Context, total events.Bytes) error
-}
-
-// SlotContent is a complete slot on disk.
-type SlotContent struct {
-	Root  events.Root
-	Bytes events.Bytes // of blocks, without padding
+	Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error)
 }
 
 // Clock is the machine's time: for logs, back-off and timeouts of our own

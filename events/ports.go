@@ -1,0 +1,106 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file holds the values that the ports of the host take and return. They
+// stand here, not beside the ports, so that an adapter never has to import its
+// consumer.
+
+// SlotCall says which slot a transaction is about.
+type SlotCall struct {
+	Request RequestID
+	Slot    SlotID
+	Index   uint64
+	// Attempt numbers our tries at this slot; it is part of the transaction's
+	// idempotency key.
+	Attempt uint32
+	// Deadline is the chain time after which the call is worthless; zero: none.
+	Deadline time.Time
+}
+
+// Fill is a mined fill of ours.
+type Fill struct {
+	Receipt Receipt
+	// FilledAt is the timestamp of the block: payment runs from here.
+	FilledAt   time.Time
+	Block      uint64
+	Collateral Amount
+}
+
+// OwnedSlot is a slot of ours on chain.
+type OwnedSlot struct {
+	Slot    SlotID
+	Request Request
+	Index   uint64
+}
+
+// Balance is what an account holds.
+type Balance struct {
+	Tokens Amount // base units of the market's token
+	Wei    Amount // for gas
+}
+
+// Cursor is the last block whose logs were delivered.
+type Cursor struct {
+	Number uint64
+	Hash   Hash
+	// Recent are hashes of blocks before the cursor by number, so that the
+	// common ancestor can be found after a reorganisation; it may be empty.
+	Recent map[uint64]Hash
+}
+
+// ChainUpdate is the next piece of the chain.
+type ChainUpdate struct {
+	// Reorganized is set when blocks that were delivered are gone; the rest of
+	// the update is empty then.
+	Reorganized *messages.ChainReorganized
+	// Head is the newest block of this update, all of whose logs, and those of
+	// the blocks since the last update, are in Logs.
+	Head Head
+	Logs []messages.MarketEvent
+	// Live says that Head was the newest block of the chain when it was read.
+	Live bool
+}
+
+// ProofJob says what to prove.
+type ProofJob struct {
+	Slot        SlotID
+	SlotIndex   uint64
+	DataSetRoot Root
+	Challenge   Challenge
+}
+
+// StoredSlot is what the disk says of a slot.
+type StoredSlot struct {
+	Slot     SlotID
+	Complete bool
+	// Data are the bytes of blocks, Overhead those of trees, manifest and
+	// bookkeeping, both as they lie on disk.
+	Data     Bytes
+	Overhead Bytes
+	Until    time.Time
+}
+
+// DownloadJob says what to fetch and for whom.
+type DownloadJob struct {
+	Request Request
+	Slot    SlotID
+	Index   uint64
+	// Until is how long the data is kept at least.
+	Until time.Time
+	// Grant is called with the total of bytes that the slot will occupy once
+	// the next batch is written, padding not counted. It returns when the
+	// ledger allows that.
+	Grant func(ctx context.Context, total Bytes) error
+}
+
+// SlotContent is a complete slot on disk.
+type SlotContent struct {
+	Root  Root
+	Bytes Bytes // of blocks, without padding
+}
