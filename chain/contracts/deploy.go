@@ -1,0 +1,180 @@
+package contracts
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+)
+
+// FirstDeploymentBlock is the first block number in which the marketplace can be
+// deployed. Before it there are not enough block hashes to make challenges from.
+const FirstDeploymentBlock = 257
+
+// PublicInputs is how many public inputs a storage proof has: entropy, dataset
+// root and slot index. A verifying key has one point more than that.
+const PublicInputs = 3
+
+var (
+	// ErrInvalidKey says that a verifying key cannot belong to a storage proof.
+	ErrInvalidKey = errors.New("invalid verifying key")
+	// ErrInvalidConfig says that the marketplace's constructor would refuse a
+	// configuration.
+	ErrInvalidConfig = errors.New("invalid marketplace configuration")
+)
+
+// Step is one contract creation: a transaction without recipient, from Deployer and
+// with exactly this nonce, since the address follows from these two.
+type Step struct {
+	Contract string         // "TestToken", "Groth16Verifier" or "Marketplace"
+	Deployer common.Address // the sender
+	Nonce    uint64         // of the sender
+	Address  common.Address // where the contract will be
+	Data     []byte         // creation code and constructor arguments
+}
+
+// Deployment is the way to a marketplace of one's own, in the order in which the
+// steps have to be sent. The last one must not be mined before
+// FirstDeploymentBlock.
+type Deployment struct {
+	Token       Step
+	Verifier    Step
+	Marketplace Step
+}
+
+// Steps returns the steps in the order of sending.
+func (d Deployment) Steps() []Step {
+	return []Step{d.Token, d.Verifier, d.Marketplace}
+}
+
+// PlanDeployment prepares a token, a verifier for key and a marketplace, to be
+// sent by deployer, whose next nonce is given. It returns ErrInvalidKey or
+// ErrInvalidConfig for arguments that could not work.
+func PlanDeployment(
+	deployer common.Address,
+	nonce uint64,
+	key bindings.VerifyingKey,
+	config bindings.MarketplaceConfig,
+) (Deployment, error) {
+	step := func(contract string, offset uint64, data []byte) Step {
+		at := crypto.CreateAddress(deployer, nonce+offset)
+		return Step{contract, deployer, nonce + offset, at, data}
+	}
+	token := step("TestToken", 0, TokenCreation())
+	code, err := VerifierCreation(key)
+	if err != nil {
+		return Deployment{}, err
+	}
+	verifier := step("Groth16Verifier", 1, code)
+	code, err = MarketplaceCreation(config, token.Address, verifier.Address)
+	if err != nil {
+		return Deployment{}, err
+	}
+	return Deployment{token, verifier, step("Marketplace", 2, code)}, nil
+}
+
+// TokenCreation returns the data of the transaction that creates the test token.
+func TokenCreation() []byte {
+	return common.FromHex(bindings.TestTokenMetaData.Bin)
+}
+
+// VerifierCreation returns the data of the transaction that creates a verifier for
+// key, or ErrInvalidKey. It does not check that points lie on their curves; with
+// such a key the verifier refuses every proof.
+func VerifierCreation(key bindings.VerifyingKey) ([]byte, error) {
+	if len(key.Ic) != PublicInputs+1 {
+		return nil, fmt.Errorf("%w: %d points for the inputs, want %d",
+			ErrInvalidKey, len(key.Ic), PublicInputs+1)
+	}
+	for _, x := range coordinates(key) {
+		if x == nil || x.Sign() < 0 || x.BitLen() > 256 {
+			return nil, fmt.Errorf("%w: coordinate %v is no 256-bit number", ErrInvalidKey, x)
+		}
+	}
+	return creation(bindings.Groth16VerifierMetaData.ParseABI,
+		bindings.Groth16VerifierMetaData.Bin, key)
+}
+
+// MarketplaceCreation returns the data of the transaction that creates a
+// marketplace which pays in token and asks verifier, or ErrInvalidConfig.
+func MarketplaceCreation(
+	config bindings.MarketplaceConfig,
+	token, verifier common.Address,
+) ([]byte, error) {
+	if err := CheckConfig(config); err != nil {
+		return nil, err
+	}
+	return creation(bindings.MarketplaceMetaData.ParseABI,
+		bindings.MarketplaceMetaData.Bin, config, token, verifier)
+}
+
+// CheckConfig returns ErrInvalidConfig with the reason when the marketplace's
+// constructor would refuse the configuration.
+func CheckConfig(config bindings.MarketplaceConfig) error {
+	c := config.Collateral
+	slashed := int(c.MaxNumberOfSlashes) * int(c.SlashPercentage)
+	switch {
+	case config.Proofs.Period == 0:
+		return fmt.Errorf("%w: a period of 0 seconds", ErrInvalidConfig)
+	case c.RepairRewardPercentage > 100:
+		return fmt.Errorf("%w: repair reward of %d %%", ErrInvalidConfig, c.RepairRewardPercentage)
+	case c.SlashPercentage > 100:
+		return fmt.Errorf("%w: slash of %d %%", ErrInvalidConfig, c.SlashPercentage)
+	case slashed > 100:
+		return fmt.Errorf("%w: %d slashes of %d %% are more than all",
+			ErrInvalidConfig, c.MaxNumberOfSlashes, c.SlashPercentage)
+	}
+	return nil
+}
+
+// DefaultConfig returns the configuration of the public Codex networks: periods of
+// 120 s, in which a missed proof can be marked up to 30 s later, three reservations
+// per slot, and two misses of 20 % each until a slot is lost. zkeyHash is the hash of
+// the proving key, for hosts to compare; it may be empty.
+func DefaultConfig(zkeyHash string) bindings.MarketplaceConfig {
+	return bindings.MarketplaceConfig{
+		Collateral: bindings.CollateralConfig{
+			RepairRewardPercentage:    10,
+			MaxNumberOfSlashes:        2,
+			SlashPercentage:           20,
+			ValidatorRewardPercentage: 20,
+		},
+		Proofs: bindings.ProofConfig{
+			Period:          120,
+			Timeout:         30,
+			Downtime:        64,
+			DowntimeProduct: 67,
+			ZkeyHash:        zkeyHash,
+		},
+		Reservations:         bindings.SlotReservationsConfig{MaxReservations: 3},
+		RequestDurationLimit: 30 * 24 * 60 * 60,
+	}
+}
+
+func creation(parse func() (*abi.ABI, error), bin string, args ...any) ([]byte, error) {
+	parsed, err := parse()
+	if err != nil {
+		return nil, fmt.Errorf("parse abi: %w", err)
+	}
+	packed, err := parsed.Pack("", args...)
+	if err != nil {
+		return nil, fmt.Errorf("pack constructor arguments: %w", err)
+	}
+	return append(common.FromHex(bin), packed...), nil
+}
+
+func coordinates(key bindings.VerifyingKey) []*big.Int {
+	all := []*big.Int{key.Alpha1.X, key.Alpha1.Y}
+	for _, p := range []bindings.G2Point{key.Beta2, key.Gamma2, key.Delta2} {
+		all = append(all, p.X.Real, p.X.Imag, p.Y.Real, p.Y.Imag)
+	}
+	for _, p := range key.Ic {
+		all = append(all, p.X, p.Y)
+	}
+	return all
+}

@@ -1,0 +1,148 @@
+package contracts
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+)
+
+// maxRevertBytes is the longest revert data that is looked at. The longest that our
+// contracts produce has 100 bytes; reasons in words of other contracts are a line or
+// two. The rest comes from a node that is broken or means harm.
+const maxRevertBytes = 4096
+
+const (
+	selectorBytes = 4
+	wordBytes     = 32
+)
+
+// Names that DecodeRevert gives to the two errors which the language itself knows.
+// A panic's name goes on with its code: "Panic(0x11)" is an overflow, "Panic(0x01)" a
+// failed assertion.
+const (
+	ErrorName   = "Error"
+	PanicPrefix = "Panic("
+)
+
+// DecodeRevert names the error in the data of a revert: an error of the marketplace
+// or of the token by its name in Solidity ("Marketplace_SlotNotFree"), "Error" for a
+// reason in words and "Panic(0x11)" with its code. It returns false for data which is
+// empty or which it does not know to the last byte; an empty revert is also what
+// running out of gas inside a call looks like. It never panics, whatever the data.
+// Safe for concurrent use.
+func DecodeRevert(data []byte) (name string, ok bool) {
+	name, _, ok = decode(data)
+	return name, ok
+}
+
+// DescribeRevert says for people what DecodeRevert found, with the arguments:
+// "ERC20InsufficientAllowance(spender=0x…, allowance=0, needed=5)". Unknown data is
+// shown in hex, shortened. The text has one line, however hostile the data.
+func DescribeRevert(data []byte) string {
+	name, arguments, ok := decode(data)
+	switch {
+	case !ok && len(data) == 0:
+		return "no revert data"
+	case !ok:
+		const shown = 36 // selector and one word
+		if len(data) > shown {
+			return fmt.Sprintf("unknown revert 0x%s… (%d bytes)",
+				hex.EncodeToString(data[:shown]), len(data))
+		}
+		return "unknown revert 0x" + hex.EncodeToString(data)
+	case arguments == "":
+		return name
+	default:
+		return name + "(" + arguments + ")"
+	}
+}
+
+func decode(data []byte) (name, arguments string, ok bool) {
+	if len(data) < selectorBytes || len(data) > maxRevertBytes {
+		return "", "", false
+	}
+	body := data[selectorBytes:]
+	switch selector := [selectorBytes]byte(data); selector {
+	case [selectorBytes]byte{0x08, 0xc3, 0x79, 0xa0}: // Error(string)
+		reason, ok := decodeString(body)
+		return ErrorName, fmt.Sprintf("%q", reason), ok
+	case [selectorBytes]byte{0x4e, 0x48, 0x7b, 0x71}: // Panic(uint256)
+		if len(body) != wordBytes {
+			return "", "", false
+		}
+		return fmt.Sprintf("%s0x%02x)", PanicPrefix, new(big.Int).SetBytes(body)), "", true
+	default:
+		known, found := knownErrors()[selector]
+		if !found || len(body) != wordBytes*len(known.Inputs) {
+			return "", "", false
+		}
+		arguments, ok := decodeArguments(known.Inputs, body)
+		return known.Name, arguments, ok
+	}
+}
+
+// decodeString reads the one string of Error(string) and insists on the encoding
+// that compilers make.
+func decodeString(body []byte) (string, bool) {
+	if len(body) < 2*wordBytes {
+		return "", false
+	}
+	offset := new(big.Int).SetBytes(body[:wordBytes])
+	length := new(big.Int).SetBytes(body[wordBytes : 2*wordBytes])
+	text := body[2*wordBytes:]
+	if !offset.IsUint64() || offset.Uint64() != wordBytes {
+		return "", false
+	}
+	if !length.IsUint64() || length.Uint64() > uint64(len(text)) {
+		return "", false
+	}
+	reason, padding := text[:length.Uint64()], text[length.Uint64():]
+	if len(text)%wordBytes != 0 || len(padding) >= wordBytes ||
+		len(bytes.Trim(padding, "\x00")) > 0 {
+		return "", false
+	}
+	return string(reason), true
+}
+
+// decodeArguments expects static types only, one word each, and refuses words that
+// are not what a compiler makes of their type, such as an address with a dirty head.
+func decodeArguments(inputs abi.Arguments, body []byte) (string, bool) {
+	values, err := inputs.Unpack(body)
+	if err != nil {
+		return "", false
+	}
+	if again, err := inputs.Pack(values...); err != nil || !bytes.Equal(again, body) {
+		return "", false
+	}
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = fmt.Sprintf("%s=%v", inputs[i].Name, value)
+	}
+	return strings.Join(texts, ", "), true
+}
+
+// knownErrors is the table of all errors of marketplace and token by selector. An ABI
+// that does not parse would leave it empty; a test holds it against the full list.
+var knownErrors = sync.OnceValue(func() map[[selectorBytes]byte]abi.Error {
+	table := make(map[[selectorBytes]byte]abi.Error)
+	for _, parse := range []func() (*abi.ABI, error){
+		bindings.MarketplaceMetaData.ParseABI,
+		bindings.TestTokenMetaData.ParseABI,
+	} {
+		parsed, err := parse()
+		if err != nil {
+			continue
+		}
+		for _, known := range parsed.Errors {
+			table[[selectorBytes]byte(known.ID[:selectorBytes])] = known
+		}
+	}
+	return table
+})
