@@ -1,0 +1,152 @@
+// Package duty computes who owes a proof, and for which challenge, from block
+// numbers and block hashes alone, so that no slot needs a call to the chain in
+// every period (design §9). The formulas are the contract's (marketplace.md §7):
+//
+//	period(t)    = t / seconds per period
+//	pointer(n,p) = (n + p*downtimeProduct + last byte of the slot id) mod 256
+//	challenge    = keccak256(hash of block n-1-pointer)
+//	drawn        = probability is zero, or challenge mod probability is zero
+//	countable    = the slot is filled, and was before this period
+//	required     = countable, drawn, pointer >= downtime
+//
+// n is the number of the block in which a transaction would be mined: the
+// newest block plus one. The package is pure.
+package duty
+
+import (
+	"math/big"
+	"time"
+
+	"golang.org/x/crypto/sha3"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Period is the number of the period that t lies in.
+func Period(cfg events.ProofConfig, t time.Time) uint64 {
+	return uint64(t.Unix()) / uint64(cfg.Period/time.Second)
+}
+
+// Start is when a period begins.
+func Start(cfg events.ProofConfig, period uint64) time.Time {
+	return events.Unix(period * uint64(cfg.Period/time.Second))
+}
+
+// End is when a period ends and the next begins.
+func End(cfg events.ProofConfig, period uint64) time.Time { return Start(cfg, period+1) }
+
+// Pointer is the slot's pointer in block number n of a period.
+func Pointer(cfg events.ProofConfig, slot events.SlotID, n, period uint64) uint8 {
+	return uint8(n) + uint8(period)*cfg.DowntimeProduct + slot[31]
+}
+
+// ChallengeBlock is the number of the block whose hash makes the challenge of
+// a transaction in block n; false below block 257, where there is none.
+func ChallengeBlock(n uint64, pointer uint8) (uint64, bool) {
+	back := uint64(pointer) + 1
+	return n - back, n >= back
+}
+
+// Challenge is the keccak256 of a block's hash.
+func Challenge(blockHash events.Hash) events.Challenge {
+	h := sha3.NewLegacyKeccak256()
+	h.Write(blockHash[:])
+	return events.Challenge(h.Sum(nil))
+}
+
+// Probability is how many periods pass for each proof, outside of downtime.
+func Probability(cfg events.ProofConfig, asked events.Amount) *big.Int {
+	p := new(big.Int).Mul(asked.Big(), big.NewInt(256-int64(cfg.Downtime)))
+	return p.Rsh(p, 8)
+}
+
+// Drawn reports whether a challenge demands a proof.
+func Drawn(probability *big.Int, c events.Challenge) bool {
+	if probability.Sign() == 0 {
+		return true
+	}
+	return new(big.Int).Mod(new(big.Int).SetBytes(c[:]), probability).Sign() == 0
+}
+
+// Slot is what decides about a slot's duties.
+type Slot struct {
+	ID          events.SlotID
+	FilledAt    time.Time
+	Probability *big.Int // of Probability
+}
+
+// Verdict says what a slot owes in the next block.
+type Verdict struct {
+	Period    uint64
+	Pointer   uint8
+	Challenge events.Challenge
+	// Owed: a proof of this period must be handed in, for this challenge.
+	Owed bool
+	// Known is false when the hash of the challenge's block is not at hand.
+	Known bool
+}
+
+// Hashes gives the hash of a block of the current chain by its number.
+type Hashes func(number uint64) (events.Hash, bool)
+
+// Next says what a slot owes if a transaction is mined right after head, in
+// the period of that moment. blockTime is the shortest time between two
+// blocks, at least a second: within the marking window (the period's end plus
+// timeout) the pointer moves by at most one for each, so a slot in downtime
+// owes a proof only if its pointer can leave the downtime before the window
+// ends; the contract evaluates the requirement at the block of the marking.
+func Next(cfg events.ProofConfig, s Slot, head events.Head, blockTime time.Duration, hashes Hashes) Verdict {
+	n, now := head.Number+1, head.Time.Add(time.Second)
+	v := Verdict{Period: Period(cfg, now)}
+	v.Pointer = Pointer(cfg, s.ID, n, v.Period)
+	number, ok := ChallengeBlock(n, v.Pointer)
+	if !ok {
+		return v
+	}
+	hash, ok := hashes(number)
+	if !ok {
+		return v
+	}
+	v.Known, v.Challenge = true, Challenge(hash)
+	countable := v.Period > Period(cfg, s.FilledAt)
+	v.Owed = countable && Drawn(s.Probability, v.Challenge) &&
+		leavesDowntime(cfg, v, now, max(blockTime, time.Second))
+	return v
+}
+
+func leavesDowntime(cfg events.ProofConfig, v Verdict, now time.Time, blockTime time.Duration) bool {
+	if v.Pointer >= cfg.Downtime {
+		return true
+	}
+	left := End(cfg, v.Period).Add(cfg.Timeout).Sub(now)
+	return time.Duration(cfg.Downtime-v.Pointer)*blockTime <= left
+}
+
+// Margin is what a proof needs before it is on chain.
+type Margin struct {
+	// Blocks is how many blocks pass while a proof is made and mined.
+	Blocks uint64
+	// BlockTime is the usual time between two blocks.
+	BlockTime time.Duration
+}
+
+// StableForFill reports whether a proof for the fill, begun now, still fits
+// its challenge when it is mined: the pointer neither wraps nor stands in the
+// first blocks, where a small reorganisation could change the challenge, and
+// the period does not end (chain.md §2).
+func StableForFill(cfg events.ProofConfig, slot events.SlotID, head events.Head, m Margin) bool {
+	n, now := head.Number+1, head.Time.Add(time.Second)
+	period := Period(cfg, now)
+	pointer := uint64(Pointer(cfg, slot, n, period))
+	return pointer >= uint64(cfg.Downtime) && pointer+m.Blocks <= 255 &&
+		now.Add(time.Duration(m.Blocks)*m.BlockTime).Before(End(cfg, period))
+}
+
+// StableForProof reports whether a periodic proof begun now still fits its
+// challenge when it is mined: the pointer does not wrap on the way. There is
+// no lower bound, because waiting for one can miss the window.
+func StableForProof(cfg events.ProofConfig, slot events.SlotID, head events.Head, m Margin) bool {
+	n := head.Number + 1
+	period := Period(cfg, head.Time.Add(time.Second))
+	return uint64(Pointer(cfg, slot, n, period))+m.Blocks <= 255
+}

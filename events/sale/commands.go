@@ -1,0 +1,154 @@
+package sale
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Command asks the sale for something, or reports what the world answered.
+// At is always chain time.
+//
+//sumtype:decl
+type Command interface{ command() }
+
+type (
+	// Start begins an attempt at a slot.
+	Start struct {
+		At        time.Time
+		Slot      events.SlotID
+		Index     uint64
+		Request   events.Request
+		Repair    bool
+		Adopted   bool // the contract counts the slot as ours already
+		ExpiresAt time.Time
+		EndsAt    time.Time
+		FailEvery uint32
+	}
+	// ReportCapacity: the ledger holds space and collateral for this attempt.
+	ReportCapacity struct {
+		At           time.Time
+		Availability events.AvailabilityID
+		Reservation  events.ReservationID
+		Bytes        events.Bytes
+		Collateral   events.Amount
+	}
+	// ReportNoCapacity: the ledger refused, with the criterion that did.
+	ReportNoCapacity struct {
+		At                time.Time
+		Criterion, Reason string
+	}
+	// ReportSlotReserved: the contract holds our slot reservation.
+	ReportSlotReserved struct {
+		At      time.Time
+		Receipt events.Receipt
+	}
+	// ReportNotReservable: the contract takes no reservation from us.
+	ReportNotReservable struct {
+		At     time.Time
+		Reason string
+	}
+	// ReportStored: the slot is complete on disk.
+	ReportStored struct {
+		At    time.Time
+		Bytes events.Bytes
+		Root  events.Root
+	}
+	// ReportInitialProof: a proof for the fill verifies locally.
+	ReportInitialProof struct {
+		At        time.Time
+		Challenge events.Challenge
+		Proof     events.Proof
+		Took      time.Duration
+	}
+	// ReportProofOutdated: the proof for this challenge can no longer be mined.
+	ReportProofOutdated struct {
+		At        time.Time
+		Challenge events.Challenge
+		Reason    string
+	}
+	// ReportFilled: our fill was mined.
+	ReportFilled struct {
+		At   time.Time
+		Fill events.Fill
+	}
+	// ReportNotFree: our fill came too late.
+	ReportNotFree struct {
+		At     time.Time
+		Reason string
+	}
+	// GiveUp ends a sale before its fill: because of an error that trying again
+	// cannot mend, or, with LetGo, because the host wants its worker back.
+	GiveUp struct {
+		At        time.Time
+		Reason    string
+		LetGo     bool
+		Reprocess bool
+	}
+	// ReportExtended: the data is kept until the end of the request.
+	ReportExtended struct{ At, Until time.Time }
+	// ReportProofDue: a proof is owed in a period.
+	ReportProofDue struct {
+		At        time.Time
+		Period    uint64
+		Challenge events.Challenge
+		Deadline  time.Time
+	}
+	// ReportProofSubmitted: the contract took the proof of a period.
+	ReportProofSubmitted struct {
+		At      time.Time
+		Period  uint64
+		Took    time.Duration
+		Receipt events.Receipt
+	}
+	// ReportPeriodClosed: the period is over; what is open in it is missed.
+	ReportPeriodClosed struct {
+		At     time.Time
+		Period uint64
+		Reason string
+	}
+	// ReportCollateral: what the contract holds after the marking window of a
+	// missed period.
+	ReportCollateral struct {
+		At         time.Time
+		Period     uint64
+		Collateral events.Amount
+	}
+	// ReportFreed: the contract let go of our slot.
+	ReportFreed struct {
+		At     time.Time
+		Payout events.PayoutReceipt
+	}
+	// ReportDeleted: nothing of the slot is on disk.
+	ReportDeleted struct{ At time.Time }
+	// ReportSettled: the ledger has its bytes and collateral back.
+	ReportSettled struct{ At time.Time }
+	// ReportChain: what the chain says of the slot, at one block.
+	ReportChain struct {
+		Facts events.SlotFacts
+		Me    events.Address
+		// FinalBlocks is how many blocks make a fill final.
+		FinalBlocks uint64
+	}
+)
+
+func (Start) command()                {}
+func (ReportCapacity) command()       {}
+func (ReportNoCapacity) command()     {}
+func (ReportSlotReserved) command()   {}
+func (ReportNotReservable) command()  {}
+func (ReportStored) command()         {}
+func (ReportInitialProof) command()   {}
+func (ReportProofOutdated) command()  {}
+func (ReportFilled) command()         {}
+func (ReportNotFree) command()        {}
+func (GiveUp) command()               {}
+func (ReportExtended) command()       {}
+func (ReportProofDue) command()       {}
+func (ReportProofSubmitted) command() {}
+func (ReportPeriodClosed) command()   {}
+func (ReportCollateral) command()     {}
+func (ReportFreed) command()          {}
+func (ReportDeleted) command()        {}
+func (ReportSettled) command()        {}
+func (ReportChain) command()          {}

@@ -1,0 +1,165 @@
+package sale
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Effect is one call on the world that the state waits for. Its key is the
+// same as long as it is the same piece of work, so that the shell starts it
+// once; after a restart it is started again, and the adapter asks first.
+//
+//sumtype:decl
+type Effect interface {
+	Key() string
+	effect()
+}
+
+type (
+	// ReserveCapacity asks the ledger for space and collateral.
+	ReserveCapacity struct{ Attempt uint32 }
+	// ReserveSlot asks the contract for a slot reservation.
+	ReserveSlot struct{ Attempt uint32 }
+	// Download fetches the slot and keeps it at least until Until.
+	Download struct {
+		Attempt uint32
+		Until   time.Time
+	}
+	// ProveInitial waits for a stable challenge and proves it.
+	ProveInitial struct{ Attempt uint32 }
+	// Fill hands in the initial proof and the collateral.
+	Fill struct {
+		Attempt   uint32
+		Challenge events.Challenge
+		Proof     events.Proof
+	}
+	// Extend keeps data, manifest and trees until the end of the request.
+	Extend struct {
+		Attempt uint32
+		Until   time.Time
+	}
+	// SubmitProof proves a duty and hands the proof in.
+	SubmitProof struct{ Duty Duty }
+	// ReadCollateral reads what the contract holds once a missed period can no
+	// longer be marked.
+	ReadCollateral struct{ Period uint64 }
+	// Free makes the contract let go of the slot: paid out, or dropped.
+	Free struct{ Attempt uint32 }
+	// DeleteData removes everything of the slot from the disk.
+	DeleteData struct{ Attempt uint32 }
+	// Settle gives bytes and collateral back to the ledger.
+	Settle struct {
+		Attempt        uint32
+		Returned, Lost events.Amount
+	}
+)
+
+// Key names the work; see Effect.
+func (e ReserveCapacity) Key() string { return fmt.Sprintf("reserve-capacity:%d", e.Attempt) }
+
+// Key names the work; see Effect.
+func (e ReserveSlot) Key() string { return fmt.Sprintf("reserve-slot:%d", e.Attempt) }
+
+// Key names the work; see Effect.
+func (e Download) Key() string { return fmt.Sprintf("download:%d", e.Attempt) }
+
+// Key names the work; see Effect.
+func (e ProveInitial) Key() string { return fmt.Sprintf("prove-initial:%d", e.Attempt) }
+
+// Key names the work; see Effect. A new proof is new work.
+func (e Fill) Key() string { return fmt.Sprintf("fill:%d:%s", e.Attempt, e.Challenge) }
+
+// Key names the work; see Effect.
+func (e Extend) Key() string { return fmt.Sprintf("extend:%d", e.Attempt) }
+
+// Key names the work; see Effect. A moved challenge is new work.
+func (e SubmitProof) Key() string {
+	return fmt.Sprintf("submit-proof:%d:%s", e.Duty.Period, e.Duty.Challenge)
+}
+
+// Key names the work; see Effect.
+func (e ReadCollateral) Key() string { return fmt.Sprintf("read-collateral:%d", e.Period) }
+
+// Key names the work; see Effect.
+func (e Free) Key() string { return fmt.Sprintf("free:%d", e.Attempt) }
+
+// Key names the work; see Effect.
+func (e DeleteData) Key() string { return fmt.Sprintf("delete-data:%d", e.Attempt) }
+
+// Key names the work; see Effect.
+func (e Settle) Key() string { return fmt.Sprintf("settle:%d", e.Attempt) }
+
+func (ReserveCapacity) effect() {}
+func (ReserveSlot) effect()     {}
+func (Download) effect()        {}
+func (ProveInitial) effect()    {}
+func (Fill) effect()            {}
+func (Extend) effect()          {}
+func (SubmitProof) effect()     {}
+func (ReadCollateral) effect()  {}
+func (Free) effect()            {}
+func (DeleteData) effect()      {}
+func (Settle) effect()          {}
+
+// Next returns the calls that the state waits for, most urgent first. A
+// restarted host replays the record and asks Next again.
+func Next(s State) []Effect {
+	if s.Over() {
+		return nil
+	}
+	switch s.Phase {
+	case Unknown:
+		return nil
+	case Preparing:
+		return []Effect{ReserveCapacity{s.Attempt}}
+	case SlotReserving:
+		return []Effect{ReserveSlot{s.Attempt}}
+	case Downloading:
+		return []Effect{Download{s.Attempt, s.keepUntil()}}
+	case InitialProving:
+		return []Effect{ProveInitial{s.Attempt}}
+	case Filling:
+		return []Effect{Fill{s.Attempt, s.Challenge, s.Proof}}
+	case Filled:
+		return []Effect{Extend{s.Attempt, s.EndsAt}}
+	case Proving, ProvingSimulated:
+		return nextHosting(s)
+	case Payout:
+		return []Effect{Free{s.Attempt}}
+	case Finished, Ignored, Cancelled, Failed, Errored:
+		return nextEnd(s)
+	}
+	panic(fmt.Sprintf("sale: unknown phase %d", s.Phase))
+}
+
+// keepUntil is the lifetime of data that is not hosted yet.
+func (s State) keepUntil() time.Time {
+	if s.Repair || s.Adopted {
+		return s.EndsAt
+	}
+	return s.ExpiresAt
+}
+
+func nextHosting(s State) []Effect {
+	effects := make([]Effect, 0, len(s.Duties)+len(s.Unchecked))
+	for _, d := range s.Duties {
+		effects = append(effects, SubmitProof{d})
+	}
+	for _, period := range s.Unchecked {
+		effects = append(effects, ReadCollateral{period})
+	}
+	return effects
+}
+
+func nextEnd(s State) []Effect {
+	switch {
+	case s.OnChain:
+		return []Effect{Free{s.Attempt}}
+	case !s.Deleted:
+		return []Effect{DeleteData{s.Attempt}}
+	}
+	returned, lost := s.Settlement()
+	return []Effect{Settle{s.Attempt, returned, lost}}
+}

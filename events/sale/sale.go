@@ -1,0 +1,443 @@
+// Package sale is the life of one sale: a host's dealings with one slot, from
+// the moment it was taken from the queue until every byte and every token is
+// accounted for. It is pure: Decide, Evolve, Next.
+//
+// The rules, in the order of life (design §6; seed 002 §5.5, completed by
+// sales.md §2 without what is marked as a bug there):
+//
+//  1. A sale starts in Preparing, with an attempt number. Only a settled sale
+//     can start again, as its next attempt.
+//  2. Space and collateral first (SlotReserving), then the contract's slot
+//     reservation (Downloading), then the data (InitialProving), then a proof
+//     (Filling), then the fill (Filled). Whatever the contract has noted
+//     already counts as done.
+//  3. Before the slot is filled the sale may be given up at any step: Ignored
+//     when the market or the ledger says no, Cancelled or Failed when the
+//     request ends, Errored when trying again cannot help. Everything goes back.
+//  4. While a fill may be in flight, only its own outcome or the end of the
+//     request ends the sale; news of somebody else's fill does not.
+//  5. After the slot is filled only the chain ends the sale. There is no
+//     command by which an error of ours could.
+//  6. Each period in which a proof is owed opens a duty; it is closed by
+//     ProofSubmitted or ProofMissed, or it lapses with the request. A miss is
+//     followed by one reading of what the contract still holds, because
+//     slashing has no event of its own.
+//  7. The chain can take things back. A fill that is gone leads from Filled or
+//     Proving back to Filling; a fill that turns out to stand, after all, leads
+//     from any earlier or given-up state to Filled as long as the data is here.
+//  8. At the end, in this order: the contract lets go of the slot (payout, or
+//     dropping a failed one), the data is deleted, bytes and collateral are
+//     settled. Then, and only then, the sale is over.
+//
+// Commands are what we learn or want, events what is so, effects what must be
+// done next. A command that comes twice, or too late, changes nothing.
+package sale
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Phase is where a sale stands. The names are the seed's, without its prefix.
+type Phase uint8
+
+// The phases, in the order of a good life, then the exits. Unknown is a sale
+// of which nothing is recorded; a replayed sale keeps the phase of its record
+// and is compared with the chain by ReportChain.
+const (
+	Unknown Phase = iota
+	Preparing
+	SlotReserving
+	Downloading
+	InitialProving
+	Filling
+	Filled
+	Proving
+	ProvingSimulated
+	Payout
+	Finished
+	Ignored
+	Cancelled
+	Failed
+	Errored
+)
+
+// Phases are all fifteen, for tables and tests.
+func Phases() []Phase {
+	all := make([]Phase, 0, Errored+1)
+	for p := Unknown; p <= Errored; p++ {
+		all = append(all, p)
+	}
+	return all
+}
+
+func (p Phase) String() string {
+	return [...]string{
+		"Unknown", "Preparing", "SlotReserving", "Downloading", "InitialProving", "Filling",
+		"Filled", "Proving", "ProvingSimulated", "Payout", "Finished", "Ignored", "Cancelled",
+		"Failed", "Errored",
+	}[p]
+}
+
+// State is everything that later decisions need, and nothing else.
+type State struct {
+	Phase     Phase
+	Attempt   uint32
+	Slot      events.SlotID
+	Index     uint64
+	Request   events.Request
+	Repair    bool
+	Adopted   bool
+	ExpiresAt time.Time // chain time: an unfilled request is void after it
+	EndsAt    time.Time // chain time: the request is finished after it
+	FailEvery uint32    // every how manyth proof is spoiled on purpose; 0: none
+
+	// What the ledger holds for the sale.
+	Availability events.AvailabilityID
+	Reservation  events.ReservationID
+	Committed    events.Amount
+
+	Stored    events.Bytes
+	SlotRoot  events.Root
+	Challenge events.Challenge // of the initial proof
+	Proof     events.Proof     // the initial proof
+
+	// What the contract holds. OnChain says that the slot is ours there.
+	OnChain     bool
+	FilledAt    time.Time
+	FilledBlock uint64
+	Collateral  events.Amount
+	Started     bool // the request has all its slots
+
+	Duties     []Duty   // open, by period
+	LastPeriod uint64   // the highest period that ever opened a duty
+	DutyCount  uint64   // how many periods opened a duty
+	Unchecked  []uint64 // missed periods whose cost was not read yet
+	Submitted  uint64   // proofs that the contract took
+	Missed     uint64   // proofs that were owed and not accepted
+
+	Paid     bool // the payout arrived; Reward and Returned are final
+	Reward   events.Amount
+	Returned events.Amount // collateral that came back from the contract
+	Lost     events.Amount // collateral that never will
+	Deleted  bool
+	Settled  bool
+
+	Reprocess bool   // the slot may be queued again
+	Reason    string // why the sale ended, when it did not finish
+}
+
+// Duty is a proof that is owed.
+type Duty struct {
+	Period    uint64
+	Challenge events.Challenge
+	Deadline  time.Time // chain time: the end of the period
+	Spoil     bool      // hand in an invalid proof; simulation of failures only
+}
+
+// Over reports whether nothing is left to do.
+func (s State) Over() bool { return s.Settled }
+
+// Ended reports whether the sale is in one of its exits or Finished.
+func (s State) Ended() bool { return s.Phase >= Finished }
+
+// BeforeFill reports whether the sale runs and may still be given up.
+func (s State) BeforeFill() bool { return s.Phase >= Preparing && s.Phase <= Filling }
+
+// Hosting reports whether the slot is ours and runs.
+func (s State) Hosting() bool { return s.Phase >= Filled && s.Phase <= ProvingSimulated }
+
+// WakeAt is the chain time from which on the chain must be asked how the slot
+// is doing, because it changes state by time alone. Zero: it need not be.
+func (s State) WakeAt() time.Time {
+	switch {
+	case s.BeforeFill() && !s.Repair, s.Hosting() && !s.Started:
+		return s.ExpiresAt.Add(time.Second)
+	case s.BeforeFill(), s.Hosting():
+		return s.EndsAt.Add(time.Second)
+	}
+	return time.Time{}
+}
+
+// Event is a fact of a sale.
+type Event = messages.SaleEvent
+
+// Errors of Decide. They are mistakes of the caller.
+var (
+	// ErrNotStarted: a report for a sale that never began.
+	ErrNotStarted = errors.New("sale not started")
+	// ErrOnChain: the slot is ours, so only the chain can end the sale.
+	ErrOnChain = errors.New("the slot is filled; only the chain can end the sale")
+	// ErrMismatch: a report that belongs to another slot.
+	ErrMismatch = errors.New("report belongs to another slot")
+)
+
+// Decide returns the events that follow from a command. It returns none when
+// the command is already true, or no longer matters.
+func Decide(s State, c Command) ([]Event, error) {
+	if start, ok := c.(Start); ok {
+		return decideStart(s, start)
+	}
+	if s.Phase == Unknown {
+		return nil, fmt.Errorf("%T: %w", c, ErrNotStarted)
+	}
+	if s.Over() {
+		return nil, nil
+	}
+	switch c := c.(type) {
+	case Start:
+		panic("sale: start is handled above")
+	case ReportCapacity, ReportNoCapacity, ReportSlotReserved, ReportNotReservable,
+		ReportStored, ReportInitialProof, ReportProofOutdated, ReportFilled, ReportNotFree:
+		return decideBeforeFill(s, c)
+	case GiveUp:
+		return decideGiveUp(s, c)
+	case ReportExtended, ReportProofDue, ReportProofSubmitted, ReportPeriodClosed, ReportCollateral:
+		return decideHosting(s, c)
+	case ReportFreed, ReportDeleted, ReportSettled:
+		return decideEnd(s, c)
+	case ReportChain:
+		return decideChain(s, c)
+	}
+	panic(fmt.Sprintf("sale: unknown command %T", c))
+}
+
+// ---------------------------------------------------------------- the way in
+
+func decideStart(s State, c Start) ([]Event, error) {
+	if s.Phase != Unknown && !s.Over() {
+		return nil, nil
+	}
+	if s.Phase != Unknown && s.Slot != c.Slot {
+		return nil, fmt.Errorf("start %s: %w", c.Slot.Short(), ErrMismatch)
+	}
+	if err := events.CheckRequest(c.Request); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Slot.Short(), err)
+	}
+	if c.Index >= c.Request.Ask.Slots {
+		return nil, fmt.Errorf("start %s: slot index %d of a request with %d slots: %w",
+			c.Slot.Short(), c.Index, c.Request.Ask.Slots, events.ErrMalformed)
+	}
+	return []Event{&messages.SaleStarted{
+		At:               events.TimeToMessage(c.At),
+		Attempt:          s.Attempt + 1,
+		SlotId:           c.Slot.String(),
+		SlotIndex:        c.Index,
+		Request:          events.RequestToMessage(c.Request),
+		Repair:           c.Repair,
+		Adopted:          c.Adopted,
+		ExpiresAt:        events.TimeToMessage(c.ExpiresAt),
+		EndsAt:           events.TimeToMessage(c.EndsAt),
+		FailEveryNProofs: c.FailEvery,
+	}}, nil
+}
+
+// decideBeforeFill answers the reports of the steps up to the fill. Each
+// report matters in one phase only; at any other time it is late news.
+func decideBeforeFill(s State, c Command) ([]Event, error) {
+	switch c := c.(type) {
+	case ReportCapacity:
+		return in(s, Preparing, &messages.CapacityReserved{
+			At:             events.TimeToMessage(c.At),
+			AvailabilityId: c.Availability.String(),
+			ReservationId:  c.Reservation.String(),
+			Bytes:          uint64(c.Bytes),
+			Collateral:     c.Collateral.String(),
+		})
+	case ReportNoCapacity:
+		if s.Adopted { // The contract holds our collateral: keep trying to find room.
+			return nil, nil
+		}
+		return in(s, Preparing, &messages.SaleIgnored{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, Criterion: c.Criterion, Reprocess: true,
+		})
+	case ReportSlotReserved:
+		return in(s, SlotReserving, &messages.SlotReserved{
+			At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Receipt),
+		})
+	case ReportNotReservable:
+		return in(s, SlotReserving, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: c.Reason})
+	case ReportStored:
+		return in(s, Downloading, &messages.SlotStored{
+			At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes), SlotRoot: c.Root.String(),
+		})
+	case ReportInitialProof:
+		return in(s, InitialProving, &messages.InitialProofMade{
+			At:               events.TimeToMessage(c.At),
+			Challenge:        c.Challenge.String(),
+			Proof:            c.Proof.String(),
+			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
+		})
+	case ReportProofOutdated:
+		if c.Challenge != s.Challenge { // About an older proof than the one we have.
+			return nil, nil
+		}
+		return in(s, Filling, &messages.InitialProofOutdated{At: events.TimeToMessage(c.At), Reason: c.Reason})
+	case ReportFilled:
+		return in(s, Filling, &messages.SlotFilled{
+			At:         events.TimeToMessage(c.At),
+			FilledAt:   events.TimeToMessage(c.Fill.FilledAt),
+			Block:      c.Fill.Block,
+			Collateral: c.Fill.Collateral.String(),
+			Receipt:    events.ReceiptToMessage(c.Fill.Receipt),
+		})
+	case ReportNotFree:
+		return in(s, Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: c.Reason})
+	}
+	panic(fmt.Sprintf("sale: %T is no report from before the fill", c))
+}
+
+// in yields the event when the sale is in that phase.
+func in(s State, p Phase, e Event) ([]Event, error) {
+	if s.Phase != p {
+		return nil, nil
+	}
+	return []Event{e}, nil
+}
+
+func decideGiveUp(s State, c GiveUp) ([]Event, error) {
+	switch {
+	case s.Ended():
+		return nil, nil
+	case !s.BeforeFill():
+		return nil, fmt.Errorf("give up %s: %w", s.Slot.Short(), ErrOnChain)
+	case c.LetGo && s.Phase == Filling: // A fill may be in flight (rule 4).
+		return nil, nil
+	case s.Adopted:
+		return nil, fmt.Errorf("give up %s: %w", s.Slot.Short(), ErrOnChain)
+	case c.LetGo:
+		return []Event{&messages.SaleIgnored{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, Reprocess: c.Reprocess,
+		}}, nil
+	}
+	return []Event{&messages.SaleErrored{
+		At: events.TimeToMessage(c.At), Error: c.Reason, Reprocess: c.Reprocess,
+	}}, nil
+}
+
+// -------------------------------------------------------------------- hosting
+
+func decideHosting(s State, c Command) ([]Event, error) {
+	switch c := c.(type) {
+	case ReportExtended:
+		return in(s, Filled, &messages.DataLifetimeExtended{
+			At: events.TimeToMessage(c.At), Until: events.TimeToMessage(c.Until),
+		})
+	case ReportProofDue:
+		return decideProofDue(s, c)
+	case ReportProofSubmitted:
+		if _, open := s.duty(c.Period); !open {
+			return nil, nil
+		}
+		return []Event{&messages.ProofSubmitted{
+			At:               events.TimeToMessage(c.At),
+			Period:           c.Period,
+			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
+			Receipt:          events.ReceiptToMessage(c.Receipt),
+		}}, nil
+	case ReportPeriodClosed:
+		d, open := s.duty(c.Period)
+		if !open || !c.At.After(d.Deadline) {
+			return nil, nil
+		}
+		return []Event{&messages.ProofMissed{
+			At: events.TimeToMessage(c.At), Period: c.Period, Reason: c.Reason,
+		}}, nil
+	case ReportCollateral:
+		if !slices.Contains(s.Unchecked, c.Period) {
+			return nil, nil
+		}
+		return []Event{&messages.CollateralChecked{
+			At:         events.TimeToMessage(c.At),
+			Period:     c.Period,
+			Collateral: c.Collateral.String(),
+			Slashed:    s.Collateral.SubFloor(c.Collateral).String(),
+		}}, nil
+	}
+	panic(fmt.Sprintf("sale: %T is no report of hosting", c))
+}
+
+func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
+	if s.Phase != Proving && s.Phase != ProvingSimulated {
+		return nil, nil
+	}
+	open, isOpen := s.duty(c.Period)
+	switch {
+	case isOpen && open.Challenge == c.Challenge:
+		return nil, nil
+	case !isOpen && c.Period <= s.LastPeriod: // Closed already.
+		return nil, nil
+	}
+	return []Event{&messages.ProofDue{
+		At:        events.TimeToMessage(c.At),
+		Period:    c.Period,
+		Challenge: c.Challenge.String(),
+		Deadline:  events.TimeToMessage(c.Deadline),
+	}}, nil
+}
+
+func (s State) duty(period uint64) (Duty, bool) {
+	for _, d := range s.Duties {
+		if d.Period == period {
+			return d, true
+		}
+	}
+	return Duty{}, false
+}
+
+// -------------------------------------------------------------------- the end
+
+func decideEnd(s State, c Command) ([]Event, error) {
+	switch c := c.(type) {
+	case ReportFreed:
+		switch {
+		case s.Phase == Failed && s.OnChain:
+			return []Event{&messages.SlotDropped{
+				At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Payout.Receipt),
+			}}, nil
+		case s.Phase == Payout, s.Phase == Cancelled && s.OnChain:
+			return []Event{&messages.PayoutReceived{
+				At:         events.TimeToMessage(c.At),
+				Reward:     c.Payout.Paid.SubFloor(c.Payout.Collateral).String(),
+				Collateral: c.Payout.Collateral.String(),
+				Receipt:    events.ReceiptToMessage(c.Payout.Receipt),
+			}}, nil
+		}
+		return nil, nil
+	case ReportDeleted:
+		if !s.Ended() || s.OnChain || s.Deleted {
+			return nil, nil
+		}
+		return []Event{&messages.DataDeleted{At: events.TimeToMessage(c.At)}}, nil
+	case ReportSettled:
+		if !s.Deleted {
+			return nil, nil
+		}
+		returned, lost := s.Settlement()
+		return []Event{&messages.SaleSettled{
+			At:                 events.TimeToMessage(c.At),
+			CollateralReturned: returned.String(),
+			CollateralLost:     lost.String(),
+		}}, nil
+	}
+	panic(fmt.Sprintf("sale: %T is no report of the end", c))
+}
+
+// Settlement splits the collateral that the ledger committed into what comes
+// back to the availability and what is lost. A repair discount is not part of
+// it: that is earned, not returned.
+func (s State) Settlement() (returned, lost events.Amount) {
+	if !s.Paid && s.Lost.IsZero() { // Nothing ever went to the contract, or it all came back.
+		return s.Committed, events.Amount{}
+	}
+	returned = s.Returned
+	if s.Committed.Less(returned) {
+		returned = s.Committed
+	}
+	return returned, s.Committed.Sub(returned)
+}

@@ -1,0 +1,172 @@
+package sale
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Sentence tells one event to a person. Amounts are token base units.
+func Sentence(e Event) string {
+	switch e := e.(type) {
+	case *messages.SaleStarted:
+		return sentenceStarted(e)
+	case *messages.CapacityReserved:
+		return fmt.Sprintf("Set aside %d bytes and %s of collateral from availability %.10s.",
+			e.GetBytes(), e.GetCollateral(), e.GetAvailabilityId())
+	case *messages.SlotReserved:
+		if e.GetReceipt() == nil {
+			return "The contract held our slot reservation already."
+		}
+		return "Reserved the slot on chain" + paid(e.GetReceipt()) + "."
+	case *messages.SlotStored:
+		return fmt.Sprintf("Downloaded %d bytes; the slot root is the manifest's.", e.GetBytes())
+	case *messages.InitialProofMade:
+		return fmt.Sprintf("Made and verified the initial proof in %s.", millis(e.GetTookMilliseconds()))
+	case *messages.InitialProofOutdated:
+		return "The initial proof is outdated: " + e.GetReason() + "."
+	case *messages.SlotFilled:
+		if e.GetReceipt() == nil {
+			return fmt.Sprintf("Found the slot ours on chain, with %s of collateral.", e.GetCollateral())
+		}
+		return fmt.Sprintf("Filled the slot with %s of collateral%s.", e.GetCollateral(), paid(e.GetReceipt()))
+	case *messages.FillReverted:
+		return "The chain took the fill back: " + e.GetReason() + "."
+	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
+		*messages.ProofSubmitted, *messages.ProofMissed, *messages.CollateralChecked:
+		return sentenceHosting(e)
+	case *messages.RequestEnded, *messages.PayoutReceived, *messages.SaleIgnored,
+		*messages.SaleCancelled, *messages.SaleFailed, *messages.SlotDropped,
+		*messages.SlotForfeited, *messages.SaleErrored, *messages.DataDeleted, *messages.SaleSettled:
+		return sentenceEnd(e)
+	}
+	panic(fmt.Sprintf("sale: unknown event %T", e))
+}
+
+func sentenceStarted(e *messages.SaleStarted) string {
+	what := "Took slot"
+	switch {
+	case e.GetAdopted():
+		what = "Found on chain as ours, and adopted, slot"
+	case e.GetRepair():
+		what = "Took for repair slot"
+	}
+	return fmt.Sprintf("%s %d of request %.10s, %d bytes (attempt %d).",
+		what, e.GetSlotIndex(), e.GetRequest().GetId(), e.GetRequest().GetSlotSize(), e.GetAttempt())
+}
+
+func sentenceHosting(e Event) string {
+	switch e := e.(type) {
+	case *messages.DataLifetimeExtended:
+		return "The data is kept until " + clock(events.TimeFromMessage(e.GetUntil())) + "."
+	case *messages.RequestStarted:
+		return "All slots are filled: the request has started."
+	case *messages.ProofDue:
+		return fmt.Sprintf("A proof is due in period %d, until %s.",
+			e.GetPeriod(), clock(events.TimeFromMessage(e.GetDeadline())))
+	case *messages.ProofSubmitted:
+		if e.GetReceipt() == nil {
+			return fmt.Sprintf("The contract had the proof of period %d already.", e.GetPeriod())
+		}
+		return fmt.Sprintf("The contract took the proof of period %d, made in %s%s.",
+			e.GetPeriod(), millis(e.GetTookMilliseconds()), paid(e.GetReceipt()))
+	case *messages.ProofMissed:
+		return fmt.Sprintf("MISSED the proof of period %d: %s.", e.GetPeriod(), e.GetReason())
+	case *messages.CollateralChecked:
+		return fmt.Sprintf("After the miss in period %d the contract holds %s: slashed by %s.",
+			e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
+	default:
+		panic(fmt.Sprintf("sale: %T is no event of hosting", e))
+	}
+}
+
+func sentenceEnd(e Event) string {
+	switch e := e.(type) {
+	case *messages.RequestEnded:
+		return "The request has ended; the payout is due."
+	case *messages.PayoutReceived:
+		return fmt.Sprintf("Received %s for storing, and %s of collateral back%s.",
+			e.GetReward(), e.GetCollateral(), paid(e.GetReceipt()))
+	case *messages.SaleIgnored:
+		return "Let the slot go: " + e.GetReason() + "."
+	case *messages.SaleCancelled:
+		return "Cancelled: " + e.GetReason() + "."
+	case *messages.SaleFailed:
+		return "Failed, and the collateral is lost if the slot was filled: " + e.GetReason() + "."
+	case *messages.SlotDropped:
+		return "The contract no longer lists the failed slot as ours" + paid(e.GetReceipt()) + "."
+	case *messages.SlotForfeited:
+		return "LOST the slot and its collateral: " + e.GetReason() + "."
+	case *messages.SaleErrored:
+		return "Gave up: " + e.GetError() + "."
+	case *messages.DataDeleted:
+		return "Deleted the data."
+	case *messages.SaleSettled:
+		return fmt.Sprintf("Settled: the bytes are free again, %s of collateral came back, %s is lost.",
+			e.GetCollateralReturned(), e.GetCollateralLost())
+	default:
+		panic(fmt.Sprintf("sale: %T is no event of the end", e))
+	}
+}
+
+func paid(r *messages.Receipt) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (block %d, %d gas)", r.GetBlock(), r.GetGasUsed())
+}
+
+func millis(ms uint64) string { return (time.Duration(ms) * time.Millisecond).String() }
+
+func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Waiting says what the sale waits for, for people.
+func Waiting(s State) string {
+	switch s.Phase {
+	case Unknown:
+		return "nothing is recorded"
+	case Preparing:
+		return "space and collateral in an availability"
+	case SlotReserving:
+		return "the contract's slot reservation"
+	case Downloading:
+		return "the data of the slot"
+	case InitialProving:
+		return "a challenge that stays put, and its proof"
+	case Filling:
+		return "the fill to be mined"
+	case Filled:
+		return "the data's lifetime to be extended"
+	case Proving, ProvingSimulated:
+		return waitingHosting(s)
+	case Payout:
+		return "the payout"
+	case Finished, Ignored, Cancelled, Failed, Errored:
+		return waitingEnd(s)
+	}
+	panic(fmt.Sprintf("sale: unknown phase %d", s.Phase))
+}
+
+func waitingHosting(s State) string {
+	switch {
+	case len(s.Duties) > 0:
+		return fmt.Sprintf("the proof of period %d, due until %s", s.Duties[0].Period, clock(s.Duties[0].Deadline))
+	case !s.Started && !s.Repair:
+		return "the other slots to be filled, until " + clock(s.ExpiresAt)
+	}
+	return "the next proof, or the end at " + clock(s.EndsAt)
+}
+
+func waitingEnd(s State) string {
+	switch {
+	case s.Settled:
+		return "nothing: the sale is over"
+	case s.OnChain:
+		return "the contract to let go of the slot"
+	case !s.Deleted:
+		return "the data to be deleted"
+	}
+	return "bytes and collateral to be settled"
+}
