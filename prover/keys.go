@@ -1,0 +1,161 @@
+package prover
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
+	"github.com/consensys/gnark/constraint"
+	cs "github.com/consensys/gnark/constraint/bn254"
+)
+
+// Keys are a compiled circuit with its proving and verifying key. They do not change
+// and are safe for concurrent use.
+type Keys struct {
+	params      Params
+	circuitHash string
+	system      *cs.R1CS
+	proving     *groth16.ProvingKey
+	verifying   VerifyingKey
+	development bool
+}
+
+// Params returns the sizes of the circuit.
+func (k *Keys) Params() Params { return k.params }
+
+// Constraints returns the number of constraints of the circuit.
+func (k *Keys) Constraints() int { return k.system.GetNbConstraints() }
+
+// CircuitHash returns the SHA-256, in hexadecimal, of the compiled circuit.
+func (k *Keys) CircuitHash() string { return k.circuitHash }
+
+// VerifyingKey returns the points for the verifier contract.
+func (k *Keys) VerifyingKey() VerifyingKey { return k.verifying }
+
+// Hash is VerifyingKey().Hash().
+func (k *Keys) Hash() string { return k.verifying.Hash() }
+
+// Development reports whether the keys were made by DevelopmentKeys. Whoever made
+// them could have kept what it takes to forge proofs: never use them for real money.
+func (k *Keys) Development() bool { return k.development }
+
+// Progress is told, in a few words, what a slow call does next. It may be nil.
+type Progress func(step string)
+
+func (p Progress) say(step string) {
+	if p != nil {
+		p(step)
+	}
+}
+
+// DevelopmentKeys returns the development keys for a circuit from the cache in the
+// directory dir, and makes them first when they are not there (about ten seconds on
+// two cores for five samples) or damaged.
+//
+// Keys lie in dir/development-<circuit hash>/: circuit.ccs, proving.key,
+// verifying.key and meta.json, which names the kind, the sizes and the checksum of
+// every file. The directory appears at once, by renaming; a lock file beside it makes
+// a second process wait, and it then gets the same keys. New keys need a verifier
+// contract with the new verifying key: compare Hash with what the contract has.
+//
+// ctx ends the waiting, but not a set-up that has begun.
+func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*Keys, error) {
+	system, hash, err := compileWithHash(p, say)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make key directory: %w", err)
+	}
+	home := filepath.Join(dir, developmentKind+"-"+hash[:directoryHashDigits])
+	unlock, err := lockFile(ctx, home+".lock", say)
+	if err != nil {
+		return nil, fmt.Errorf("lock key directory: %w", err)
+	}
+	defer unlock()
+
+	say.say("load keys")
+	keys, err := readKeys(system, hash, p, home)
+	switch {
+	case err == nil:
+		return keys, nil
+	case errors.Is(err, ErrKeysMissing):
+	case errors.Is(err, ErrKeysDamaged):
+		say.say(fmt.Sprintf("make keys again: %v", err))
+	default:
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("make keys: %w", err)
+	}
+	say.say("make development keys")
+	keys, vk, err := setUp(system, hash, p)
+	if err != nil {
+		return nil, err
+	}
+	say.say("write keys")
+	if err := writeKeys(keys, vk, home); err != nil {
+		return nil, fmt.Errorf("write keys: %w", err)
+	}
+	return keys, nil
+}
+
+// LoadKeys reads the keys for a circuit from the directory home, which has the files
+// that DevelopmentKeys describes, and never makes or changes any. It answers
+// ErrKeysMissing when home has none or those of another circuit and ErrKeysDamaged
+// when a file does not have its checksum.
+func LoadKeys(p Params, home string, say Progress) (*Keys, error) {
+	system, hash, err := compileWithHash(p, say)
+	if err != nil {
+		return nil, err
+	}
+	say.say("load keys")
+	return readKeys(system, hash, p, home)
+}
+
+func compileWithHash(p Params, say Progress) (*cs.R1CS, string, error) {
+	say.say("compile circuit")
+	compiled, err := compile(p)
+	if err != nil {
+		return nil, "", err
+	}
+	hash, err := hashSystem(compiled)
+	if err != nil {
+		return nil, "", err
+	}
+	system, ok := compiled.(*cs.R1CS)
+	if !ok {
+		return nil, "", fmt.Errorf("compile circuit: unexpected kind %T", compiled)
+	}
+	return system, hash, nil
+}
+
+// hashSystem hashes the serialised circuit, which is the same in every build.
+func hashSystem(system constraint.ConstraintSystem) (string, error) {
+	hash := sha256.New()
+	if _, err := system.WriteTo(hash); err != nil {
+		return "", fmt.Errorf("hash circuit: %w", err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// setUp makes new keys. The secret of the set-up only ever is in memory.
+func setUp(system *cs.R1CS, hash string, p Params) (*Keys, *groth16.VerifyingKey, error) {
+	proving, verifying := &groth16.ProvingKey{}, &groth16.VerifyingKey{}
+	if err := groth16.Setup(system, proving, verifying); err != nil {
+		return nil, nil, fmt.Errorf("make keys: %w", err)
+	}
+	exported, err := exportKey(verifying)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make keys: %w", err)
+	}
+	return &Keys{
+		params: p, circuitHash: hash, system: system,
+		proving: proving, verifying: exported, development: true,
+	}, verifying, nil
+}

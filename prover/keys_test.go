@@ -1,0 +1,259 @@
+package prover
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	curve "github.com/consensys/gnark-crypto/ecc/bn254"
+	"github.com/consensys/gnark-crypto/ecc/bn254/fp"
+	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
+	"github.com/google/go-cmp/cmp"
+)
+
+const makeStep = "make development keys"
+
+func TestTwoCallersAtOnceGetTheSameKeys(t *testing.T) {
+	made := mustKeys(t)
+	if diff := cmp.Diff(made.keys[0].VerifyingKey(), made.keys[1].VerifyingKey()); diff != "" {
+		t.Fatalf("keys differ (-first +second):\n%s", diff)
+	}
+	setups := 0
+	for _, steps := range made.steps {
+		if slices.Contains(steps, makeStep) {
+			setups++
+		}
+	}
+	if setups != 1 {
+		t.Fatalf("%d set-ups, want 1 (steps %v)", setups, made.steps)
+	}
+	for _, keys := range made.keys {
+		if !keys.Development() {
+			t.Fatal("the keys are not marked as development keys")
+		}
+	}
+}
+
+func replaceOnce(t *testing.T, text, old, replacement string) string {
+	t.Helper()
+	if !strings.Contains(text, old) {
+		t.Fatalf("%s is not in\n%s", old, text)
+	}
+	return strings.Replace(text, old, replacement, 1)
+}
+
+// home returns the directory of the shared keys.
+func home(t *testing.T) string {
+	t.Helper()
+	made := mustKeys(t)
+	return filepath.Join(made.dir, "development-"+made.keys[0].CircuitHash()[:16])
+}
+
+func TestKeysFromTheCacheProveForTheSameVerifier(t *testing.T) {
+	loaded, err := LoadKeys(smallParams(), home(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(loaded, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := newInput(t, shape{3, 2, 1}, challengeNumber(9))
+	proof, err := p.Prove(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mustProver(t).Verify(proof, in.Public()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamagedKeyFilesAreNoticed(t *testing.T) {
+	flip := func(path string) error {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		content[len(content)/2] ^= 1
+		return os.WriteFile(path, content, 0o644)
+	}
+	cut := func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/2)
+	}
+	for name, damage := range map[string]func(string) error{
+		"a bit flips": flip, "cut in half": cut, "removed": os.Remove,
+	} {
+		for _, file := range []string{circuitFile, provingFile, verifyingFile, metaFile} {
+			if name == "a bit flips" && file == metaFile {
+				continue // May hit a blank; the next test covers its content.
+			}
+			t.Run(file+" "+name, func(t *testing.T) {
+				copied := filepath.Join(t.TempDir(), "keys")
+				if err := os.CopyFS(copied, os.DirFS(home(t))); err != nil {
+					t.Fatal(err)
+				}
+				if err := damage(filepath.Join(copied, file)); err != nil {
+					t.Fatal(err)
+				}
+				keys := mustKeys(t).keys[0]
+				_, err := readKeys(keys.system, keys.circuitHash, keys.params, copied)
+				if !errors.Is(err, ErrKeysDamaged) {
+					t.Fatalf("error %v, want ErrKeysDamaged", err)
+				}
+			})
+		}
+	}
+}
+
+func TestMetaThatDoesNotFitIsNoticed(t *testing.T) {
+	keys := mustKeys(t).keys[0]
+	for name, tc := range map[string]struct {
+		old, new string
+		want     error
+	}{
+		"other circuit":  {keys.CircuitHash()[:8], "00000000", ErrKeysMissing},
+		"other sizes":    {`"samples": 1`, `"samples": 2`, ErrKeysMissing},
+		"other key hash": {keys.Hash()[:8], "00000000", ErrKeysDamaged},
+		"other kind":     {`"development"`, `"found somewhere"`, ErrKeysDamaged},
+		"other field":    {`"keyHash"`, `"keyhush"`, ErrKeysDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := filepath.Join(t.TempDir(), "keys")
+			if err := os.CopyFS(copied, os.DirFS(home(t))); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(copied, metaFile)
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := replaceOnce(t, string(content), tc.old, tc.new)
+			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, err = readKeys(keys.system, keys.circuitHash, keys.params, copied)
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("error %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestLoadingNeverMakesKeys(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "keys")
+	keys := mustKeys(t).keys[0]
+	_, err := readKeys(keys.system, keys.circuitHash, keys.params, nowhere)
+	if !errors.Is(err, ErrKeysMissing) {
+		t.Fatalf("error %v, want ErrKeysMissing", err)
+	}
+}
+
+func TestDamagedDevelopmentKeysAreMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	copied := filepath.Join(dir, filepath.Base(home(t)))
+	if err := os.CopyFS(copied, os.DirFS(home(t))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(copied, provingFile), 100); err != nil {
+		t.Fatal(err)
+	}
+	// A process was killed while it wrote.
+	if err := os.Mkdir(copied+".new", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	say := func(step string) { steps = append(steps, step) }
+	again, err := DevelopmentKeys(t.Context(), smallParams(), dir, say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(steps, makeStep) || again.Hash() == mustKeys(t).keys[0].Hash() {
+		t.Fatalf("no new keys were made (steps %v)", steps)
+	}
+	keys, err := readKeys(again.system, again.circuitHash, again.params, copied)
+	if err != nil || keys.Hash() != again.Hash() {
+		t.Fatalf("the new keys are not in the cache (%v)", err)
+	}
+	if _, err := os.Stat(copied + ".new"); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("the temporary directory is left (%v)", err)
+	}
+}
+
+func TestKeyHashCoversEveryWordInItsOrder(t *testing.T) {
+	key := mustKeys(t).keys[0].VerifyingKey()
+	words := key.Words()
+	if len(words) != 22 {
+		t.Fatalf("%d words, want 22", len(words))
+	}
+	if words[0] != key.Alpha1.X || words[2] != key.Beta2.X.Real || words[3] != key.Beta2.X.Imag ||
+		words[14] != key.IC[0].X || words[21] != key.IC[3].Y {
+		t.Fatal("the words are not in the documented order")
+	}
+	hash := sha256.New()
+	for _, word := range words {
+		hash.Write(word[:])
+	}
+	if diff := cmp.Diff(hex.EncodeToString(hash.Sum(nil)), key.Hash()); diff != "" {
+		t.Fatalf("hash differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestVerifyingKeyExportsRealBeforeImaginary(t *testing.T) {
+	var raw groth16.VerifyingKey
+	raw.G1.K = make([]curve.G1Affine, 4)
+	raw.G2.Beta.X.A0 = fp.NewElement(1)
+	raw.G2.Beta.X.A1 = fp.NewElement(2)
+	exported, err := exportKey(&raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Fp2{Real: Word{31: 1}, Imag: Word{31: 2}}
+	if diff := cmp.Diff(want, exported.Beta2.X); diff != "" {
+		t.Fatalf("beta2.x differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestVerifyingKeysWithBadPointsAreRefused(t *testing.T) {
+	good := mustKeys(t).keys[0].VerifyingKey()
+	for name, change := range map[string]func(*VerifyingKey){
+		"alpha off the curve": func(k *VerifyingKey) { k.Alpha1.Y[31] ^= 1 },
+		"gamma off the curve": func(k *VerifyingKey) { k.Gamma2.Y.Imag[31] ^= 1 },
+		"a word not reduced": func(k *VerifyingKey) {
+			fp.Modulus().FillBytes(k.Delta2.X.Real[:])
+		},
+		"ic off the curve":  func(k *VerifyingKey) { k.IC[3].X = Word(big.NewInt(5).FillBytes(make([]byte, 32))) },
+		"one input missing": func(k *VerifyingKey) { k.IC = k.IC[:3] },
+	} {
+		key := good
+		key.IC = slices.Clone(good.IC)
+		change(&key)
+		if _, err := NewVerifier(key); err == nil {
+			t.Fatalf("%s: the key is accepted", name)
+		}
+	}
+}
+
+func FuzzMetaIsParsedOrRefused(f *testing.F) {
+	f.Add([]byte(`{"kind":"development"}`))
+	f.Add([]byte(`{"kind":"ceremony","filesSha256":{"a":"b"}}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := parseMeta(raw)
+		if err != nil && !errors.Is(err, ErrKeysDamaged) {
+			t.Fatalf("error %v, want ErrKeysDamaged", err)
+		}
+		if err == nil && m.Kind != developmentKind && m.Kind != ceremonyKind {
+			t.Fatalf("kind %q is accepted", m.Kind)
+		}
+	})
+}

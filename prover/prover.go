@@ -1,0 +1,107 @@
+package prover
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/consensys/gnark-crypto/ecc"
+	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
+	"github.com/consensys/gnark/frontend"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// MaxConcurrentLimit bounds Config.MaxConcurrent. A running proof of five samples
+// takes about 190 MB.
+const MaxConcurrentLimit = 64
+
+// Config are the settings of a Prover; the zero value is useful.
+type Config struct {
+	// MaxConcurrent is how many proofs are made at the same time, 1 by default. Each
+	// uses all processors; more than one pays off only to overlap reading.
+	MaxConcurrent int
+}
+
+// Prover makes proofs with one pair of keys. It is safe for concurrent use.
+type Prover struct {
+	keys     *Keys
+	verifier *Verifier
+	running  chan struct{} // holds one token for every proof being made
+}
+
+// New returns a prover that uses keys.
+func New(keys *Keys, cfg Config) (*Prover, error) {
+	if cfg.MaxConcurrent == 0 {
+		cfg.MaxConcurrent = 1
+	}
+	if cfg.MaxConcurrent < 1 || cfg.MaxConcurrent > MaxConcurrentLimit {
+		return nil, fmt.Errorf("%d concurrent proofs, want 1 to %d: %w",
+			cfg.MaxConcurrent, MaxConcurrentLimit, ErrParams)
+	}
+	verifier, err := NewVerifier(keys.VerifyingKey())
+	if err != nil {
+		return nil, err
+	}
+	return &Prover{
+		keys:     keys,
+		verifier: verifier,
+		running:  make(chan struct{}, cfg.MaxConcurrent),
+	}, nil
+}
+
+// Keys returns the keys the prover uses.
+func (p *Prover) Keys() *Keys { return p.keys }
+
+// Verify answers nil for a proof of the statement with these public inputs and
+// events.ErrProofDoesNotVerify for any other. It takes about a millisecond.
+func (p *Prover) Verify(proof events.Proof, public Public) error {
+	return p.verifier.Verify(proof, public)
+}
+
+// Prove reads the sampled cells, makes the proof and verifies it. It waits while
+// MaxConcurrent proofs are being made; ctx ends the waiting and the reading, but not
+// the computation itself, which takes about a second.
+//
+// Errors: ErrInput when the input is at fault; *DamagedBlockError (an
+// events.ErrBitRot) when a stored block or the tree is damaged;
+// events.ErrProofDoesNotVerify when the own verifier refuses the result; the error of
+// the slot reader; the error of ctx.
+func (p *Prover) Prove(ctx context.Context, in Input) (events.Proof, error) {
+	params := p.keys.Params()
+	if err := in.check(params); err != nil {
+		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	}
+	select {
+	case p.running <- struct{}{}:
+		defer func() { <-p.running }()
+	case <-ctx.Done():
+		return events.Proof{}, fmt.Errorf("wait for another proof: %w", ctx.Err())
+	}
+	samples, err := gather(ctx, params, in)
+	if err != nil {
+		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	}
+	assignment, err := assign(params, in, samples)
+	if err != nil {
+		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	}
+	witness, err := frontend.NewWitness(assignment, ecc.BN254.ScalarField())
+	if err != nil {
+		return events.Proof{}, fmt.Errorf("build witness: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	}
+	made, err := groth16.Prove(p.keys.system, p.keys.proving, witness)
+	if err != nil {
+		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	}
+	proof, err := exportProof(made)
+	if err != nil {
+		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	}
+	if err := p.verifier.Verify(proof, in.Public()); err != nil {
+		return events.Proof{}, fmt.Errorf("check own proof: %w", err)
+	}
+	return proof, nil
+}
