@@ -95,6 +95,8 @@ func atOsaka(_ *node.Config, config *ethconfig.Config) {
 	config.Genesis.Timestamp = genesisTime
 }
 
+func bigInt(n int64) *big.Int { return big.NewInt(n) }
+
 func (c *chain) address(account int) common.Address {
 	return crypto.PubkeyToAddress(c.keys[account].PublicKey)
 }
@@ -161,7 +163,7 @@ func (c *chain) goTo(t *testing.T, timestamp uint64) {
 // contract.
 func (c *chain) submit(t *testing.T, from int, to *common.Address, data []byte) *types.Receipt {
 	t.Helper()
-	tx := c.sign(t, from, to, data)
+	tx := c.sign(t, from, to, data, 1)
 	if err := c.backend.Client().SendTransaction(t.Context(), tx); err != nil {
 		t.Fatalf("send: %v", err)
 	}
@@ -170,13 +172,38 @@ func (c *chain) submit(t *testing.T, from int, to *common.Address, data []byte) 
 	return c.receipt(t, tx)
 }
 
-func (c *chain) sign(t *testing.T, from int, to *common.Address, data []byte) *types.Transaction {
+// both mines two transactions in one block, in this order. The first one needs the
+// higher tip.
+func (c *chain) both(t *testing.T, a *types.Transaction, from int, b *types.Transaction, by int) {
+	t.Helper()
+	for _, tx := range []*types.Transaction{a, b} {
+		if err := c.backend.Client().SendTransaction(t.Context(), tx); err != nil {
+			t.Fatalf("send: %v", err)
+		}
+	}
+	c.nonces[from]++
+	c.nonces[by]++
+	c.backend.Commit()
+	first, second := c.receipt(t, a), c.receipt(t, b)
+	if first.Status != types.ReceiptStatusSuccessful ||
+		second.Status != types.ReceiptStatusSuccessful {
+		t.Fatalf("status is %d and %d", first.Status, second.Status)
+	}
+	if first.BlockHash != second.BlockHash || first.TransactionIndex > second.TransactionIndex {
+		t.Fatalf("not in one block in this order")
+	}
+}
+
+// sign makes a transaction; of those in one block the higher tip, in gwei, goes first.
+func (c *chain) sign(
+	t *testing.T, from int, to *common.Address, data []byte, tip int64,
+) *types.Transaction {
 	t.Helper()
 	return types.MustSignNewTx(c.keys[from], types.LatestSignerForChainID(big.NewInt(1337)),
 		&types.DynamicFeeTx{
 			ChainID:   big.NewInt(1337),
 			Nonce:     c.nonces[from],
-			GasTipCap: big.NewInt(params.GWei),
+			GasTipCap: big.NewInt(tip * params.GWei),
 			GasFeeCap: big.NewInt(10 * params.GWei),
 			Gas:       8_000_000,
 			To:        to,
