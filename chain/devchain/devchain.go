@@ -1,0 +1,349 @@
+package devchain
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/eth"
+	"github.com/ethereum/go-ethereum/eth/ethconfig"
+	"github.com/ethereum/go-ethereum/eth/filters"
+	"github.com/ethereum/go-ethereum/miner"
+	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Limits of a development chain.
+const (
+	// maxSealBlocks is the most blocks that one call seals; about 10 s of work.
+	maxSealBlocks = 100_000
+	// maxSocketPath is the longest path in bytes that a unix socket may have.
+	maxSocketPath = 103
+	// databaseCacheMiB is the memory for the database.
+	databaseCacheMiB = 32
+)
+
+// Errors of a development chain.
+var (
+	// ErrInUse: another process runs this chain.
+	ErrInUse = errors.New("development chain is in use by another process")
+	// ErrPortInUse: something else listens on the port.
+	ErrPortInUse = errors.New("port is in use")
+	// ErrConfig: the configuration cannot work.
+	ErrConfig = errors.New("invalid configuration of the development chain")
+	// ErrClosed: the chain was closed.
+	ErrClosed = errors.New("development chain is closed")
+)
+
+// Config says where the chain lives and who may talk to it.
+type Config struct {
+	// Dir is the chain's directory; it is made when it does not exist.
+	Dir string
+	// IPCPath is the unix socket; empty means devchain.ipc in Dir. Use a shorter
+	// path when Dir is deep: the system limits it to about 100 bytes.
+	IPCPath string
+	// HTTPPort and WSPort open JSON-RPC on 127.0.0.1; 0 means not at all.
+	HTTPPort, WSPort int
+	// GenesisTime is the time of the genesis block; zero means now. It counts only
+	// on the first start.
+	GenesisTime time.Time
+	// Alloc are balances in wei that exist from the beginning. They count only on
+	// the first start; later there is Fund.
+	Alloc map[common.Address]*big.Int
+}
+
+// Chain is a running development chain. All methods are safe for concurrent use.
+type Chain struct {
+	cfg  Config
+	node *node.Node
+	eth  *eth.Ethereum
+
+	mu     sync.Mutex // one block, fork or gift at a time
+	closed bool
+}
+
+// Open starts the chain of a directory, and makes it on the first start. It returns
+// ErrInUse, ErrPortInUse and ErrConfig besides errors of the file system.
+func Open(ctx context.Context, cfg Config) (*Chain, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make directory of the chain: %w", err)
+	}
+	stack, err := node.New(cfg.nodeConfig())
+	if errors.Is(err, node.ErrDatadirUsed) {
+		return nil, fmt.Errorf("%w: %s", ErrInUse, cfg.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open development chain: %w", err)
+	}
+	c, err := start(stack, cfg)
+	if err != nil {
+		return nil, errors.Join(err, stack.Close())
+	}
+	if err := c.grow(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (cfg *Config) complete() error {
+	if cfg.Dir == "" {
+		return fmt.Errorf("%w: no directory", ErrConfig)
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return fmt.Errorf("%w: directory %q: %w", ErrConfig, cfg.Dir, err)
+	}
+	cfg.Dir = dir
+	if cfg.IPCPath == "" {
+		cfg.IPCPath = filepath.Join(dir, "devchain.ipc")
+	}
+	if n := len(cfg.IPCPath); n > maxSocketPath {
+		return fmt.Errorf("%w: socket path %s has %d bytes, the system allows %d; set a shorter one",
+			ErrConfig, cfg.IPCPath, n, maxSocketPath)
+	}
+	cfg.GenesisTime = startOf(cfg.GenesisTime)
+	for _, port := range []int{cfg.HTTPPort, cfg.WSPort} {
+		if port < 0 || port > 65535 {
+			return fmt.Errorf("%w: port %d", ErrConfig, port)
+		}
+	}
+	return nil
+}
+
+func (cfg *Config) nodeConfig() *node.Config {
+	public := []string{"eth", "net", "web3"}
+	c := &node.Config{
+		Name:        "devchain",
+		DataDir:     cfg.Dir,
+		DBEngine:    "leveldb", // the one that loses nothing in a kill (chain.md §11)
+		IPCPath:     cfg.IPCPath,
+		P2P:         p2p.Config{NoDiscovery: true, NoDial: true, MaxPeers: 0},
+		HTTPModules: public,
+		WSModules:   public,
+	}
+	// Limits of a batch, in requests and bytes; this is go-ethereum's own default.
+	c.BatchRequestLimit, c.BatchResponseMaxSize = 1000, 25_000_000
+	if cfg.HTTPPort != 0 {
+		c.HTTPHost, c.HTTPPort = "127.0.0.1", cfg.HTTPPort
+		c.HTTPVirtualHosts = []string{"localhost"}
+		c.HTTPTimeouts = rpc.DefaultHTTPTimeouts
+	}
+	if cfg.WSPort != 0 {
+		c.WSHost, c.WSPort = "127.0.0.1", cfg.WSPort
+	}
+	return c
+}
+
+func start(stack *node.Node, cfg Config) (*Chain, error) {
+	g, err := loadGenesis(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, port := range []int{cfg.HTTPPort, cfg.WSPort} {
+		if err := checkPort(port); err != nil {
+			return nil, err
+		}
+	}
+	conf := ethconfig.Defaults
+	conf.Genesis = g.block()
+	conf.SyncMode = ethconfig.FullSync
+	conf.StateScheme = "hash"
+	conf.NoPruning = true // an archive: every block's state is on disk at once
+	conf.SnapshotCache = 0
+	conf.DatabaseCache, conf.TrieCleanCache = databaseCacheMiB, databaseCacheMiB
+	conf.LogNoHistory = true
+	conf.Miner.GasCeil = gasLimit
+	backend, err := eth.New(stack, &conf)
+	if err != nil {
+		return nil, fmt.Errorf("open development chain in %s: %w", cfg.Dir, err)
+	}
+	c := &Chain{cfg: cfg, node: stack, eth: backend}
+	logs := filters.NewFilterSystem(backend.APIBackend, filters.Config{})
+	stack.RegisterAPIs([]rpc.API{
+		{Namespace: "eth", Service: filters.NewFilterAPI(logs)},
+		{Namespace: "devchain", Service: &api{c}},
+	})
+	if err := stack.Start(); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return nil, fmt.Errorf("%w: %w", ErrPortInUse, err)
+		}
+		return nil, fmt.Errorf("start development chain: %w", err)
+	}
+	return c, nil
+}
+
+// checkPort finds out early, with a message that names the port.
+func checkPort(port int) error {
+	if port == 0 {
+		return nil
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: 127.0.0.1:%d; choose another one or stop who listens there",
+			ErrPortInUse, port)
+	}
+	if err != nil {
+		return fmt.Errorf("listen on port %d: %w", port, err)
+	}
+	return l.Close()
+}
+
+// grow seals the empty blocks without which no marketplace can be deployed.
+func (c *Chain) grow(ctx context.Context) error {
+	number := c.Head().Number
+	if number >= contracts.FirstDeploymentBlock {
+		return nil
+	}
+	_, err := c.Seal(ctx, contracts.FirstDeploymentBlock-number)
+	return err
+}
+
+// IPCPath is the endpoint for clients: the path of the unix socket.
+func (c *Chain) IPCPath() string { return c.cfg.IPCPath }
+
+// HTTPEndpoint is the URL for HTTP, empty when that is off.
+func (c *Chain) HTTPEndpoint() string {
+	if c.cfg.HTTPPort == 0 {
+		return ""
+	}
+	return c.node.HTTPEndpoint()
+}
+
+// WSEndpoint is the URL for WebSocket, empty when that is off.
+func (c *Chain) WSEndpoint() string {
+	if c.cfg.WSPort == 0 {
+		return ""
+	}
+	return c.node.WSEndpoint()
+}
+
+// Attach is a client inside the process, for all namespaces. The caller closes it.
+func (c *Chain) Attach() *rpc.Client { return c.node.Attach() }
+
+// Head is the newest block.
+func (c *Chain) Head() events.Head {
+	return headOf(c.eth.BlockChain().CurrentBlock())
+}
+
+func headOf(h *types.Header) events.Head {
+	return events.Head{
+		Number: h.Number.Uint64(),
+		Hash:   events.Hash(h.Hash()),
+		Parent: events.Hash(h.ParentHash),
+		Time:   events.Unix(h.Time),
+	}
+}
+
+// Seal seals n blocks, each one second after its parent; the first takes the
+// transactions of the pool. It returns the newest block.
+func (c *Chain) Seal(ctx context.Context, n uint64) (events.Head, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n > maxSealBlocks {
+		return events.Head{}, fmt.Errorf("%w: %d blocks at once, the limit is %d",
+			ErrConfig, n, maxSealBlocks)
+	}
+	for range n {
+		if err := ctx.Err(); err != nil {
+			return c.Head(), err
+		}
+		if err := c.sealOne(); err != nil {
+			return c.Head(), fmt.Errorf("seal block %d: %w", c.Head().Number+1, err)
+		}
+	}
+	return c.Head(), nil
+}
+
+// sealOne needs the lock. It does what a consensus client makes a node do, except that
+// it never names a final block: go-ethereum would move final blocks into its freezer
+// and then refuse to reorganise them (chain.md §11).
+func (c *Chain) sealOne() error {
+	if c.closed {
+		return ErrClosed
+	}
+	// The pool follows the chain in the background; until it has, mined transactions
+	// are still in it.
+	if err := c.eth.TxPool().Sync(); err != nil {
+		return fmt.Errorf("wait for the pool: %w", err)
+	}
+	parent := c.eth.BlockChain().CurrentBlock()
+	args := &miner.BuildPayloadArgs{
+		Parent:      parent.Hash(),
+		Timestamp:   parent.Time + 1,
+		Withdrawals: types.Withdrawals{},
+		BeaconRoot:  &common.Hash{},
+	}
+	// Without chance, a block on the other branch of a fork could be the same block.
+	if _, err := rand.Read(args.Random[:]); err != nil {
+		return err
+	}
+	block, _, err := c.eth.Miner().BuildTestingPayload(args, nil, false, nil)
+	if err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	if _, err := c.eth.BlockChain().InsertBlockWithoutSetHead(context.Background(), block, false); err != nil {
+		return fmt.Errorf("insert: %w", err)
+	}
+	if _, err := c.eth.BlockChain().SetCanonical(block); err != nil {
+		return fmt.Errorf("set head: %w", err)
+	}
+	return nil
+}
+
+// Fork makes an older block the newest one; what is sealed then is another branch. The
+// transactions of the dropped blocks return to the pool, and with drop they are
+// forgotten together with all others that wait there.
+func (c *Chain) Fork(_ context.Context, to events.Hash, drop bool) (events.Head, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return events.Head{}, ErrClosed
+	}
+	block := c.eth.BlockChain().GetBlockByHash(common.Hash(to))
+	if block == nil {
+		return events.Head{}, fmt.Errorf("fork to %s: %w", to, fs.ErrNotExist)
+	}
+	if _, err := c.eth.BlockChain().SetCanonical(block); err != nil {
+		return events.Head{}, fmt.Errorf("fork to %s: %w", to, err)
+	}
+	if err := c.eth.TxPool().Sync(); err != nil {
+		return events.Head{}, fmt.Errorf("wait for the pool: %w", err)
+	}
+	if drop {
+		c.eth.TxPool().Clear()
+	}
+	return c.Head(), nil
+}
+
+// Close stops the chain. It may be called more than once.
+func (c *Chain) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	if err := c.node.Close(); err != nil {
+		return fmt.Errorf("close development chain: %w", err)
+	}
+	return nil
+}

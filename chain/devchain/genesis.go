@@ -1,0 +1,117 @@
+package devchain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/big"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+)
+
+// ChainID is the id of every development chain.
+const ChainID = 1337
+
+// gasLimit is the gas of a block, as on public chains in 2025.
+const gasLimit = 60_000_000
+
+// genesisFile records what the genesis block was made of: with any other content the
+// database of the chain would be refused.
+const genesisFile = "genesis.json"
+
+// genesis is the content of the file.
+type genesis struct {
+	// Time is the genesis block's timestamp in Unix seconds.
+	Time uint64 `json:"timestamp"`
+	// Alloc are the first balances in wei.
+	Alloc map[common.Address]*big.Int `json:"alloc"`
+}
+
+// loadGenesis reads the recorded genesis, or records one on the first start.
+func loadGenesis(cfg Config) (genesis, error) {
+	path := filepath.Join(cfg.Dir, genesisFile)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		g := genesis{Time: uint64(cfg.GenesisTime.Unix()), Alloc: maps.Clone(cfg.Alloc)}
+		return g, writeFile(path, g)
+	}
+	if err != nil {
+		return genesis{}, fmt.Errorf("read genesis: %w", err)
+	}
+	var g genesis
+	if err := json.Unmarshal(raw, &g); err != nil {
+		return genesis{}, fmt.Errorf("read genesis %s: %w", path, err)
+	}
+	return g, nil
+}
+
+// block is the genesis block for the node.
+func (g genesis) block() *core.Genesis {
+	rules := *params.AllDevChainProtocolChanges
+	rules.ChainID = big.NewInt(ChainID)
+	rules.BogotaTime, rules.AmsterdamTime = nil, nil
+	alloc := core.SystemContractAllocs()
+	for address, wei := range g.Alloc {
+		alloc[address] = types.Account{Balance: wei}
+	}
+	// The faucet owns more than can ever be given away.
+	alloc[crypto.PubkeyToAddress(faucetKey().PublicKey)] = types.Account{
+		Balance: new(big.Int).Lsh(big.NewInt(1), 200),
+	}
+	return &core.Genesis{
+		Config:    &rules,
+		Timestamp: g.Time,
+		GasLimit:  gasLimit,
+		Alloc:     alloc,
+	}
+}
+
+// writeFile writes v as JSON so that the file is there whole or not at all.
+func writeFile(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	temporary := path + ".new"
+	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(append(raw, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	return nil
+}
+
+// startOf truncates to what a block's timestamp can say.
+func startOf(t time.Time) time.Time {
+	if t.IsZero() {
+		t = time.Now()
+	}
+	return t.Truncate(time.Second)
+}

@@ -1,0 +1,46 @@
+package devchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Pacer says when the next block may be sealed: it returns nil at that moment, or an
+// error, which ends Run. It is called by one goroutine.
+type Pacer func(ctx context.Context) error
+
+// FixedPace lets a block be sealed every interval of the machine's time. It does not
+// make up for blocks that came late.
+func FixedPace(interval time.Duration) Pacer {
+	return func(ctx context.Context) error {
+		timer := time.NewTimer(interval)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Run seals a block whenever the pacer says, until ctx ends or the chain is closed;
+// then it returns nil. It returns the pacer's error otherwise.
+func (c *Chain) Run(ctx context.Context, pace Pacer) error {
+	for {
+		if err := pace(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("pace of the development chain: %w", err)
+		}
+		if _, err := c.Seal(ctx, 1); err != nil {
+			if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+				return nil
+			}
+			return err
+		}
+	}
+}
