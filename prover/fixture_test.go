@@ -3,6 +3,7 @@ package prover
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/big"
 	"os"
@@ -25,66 +26,45 @@ func smallParams() Params {
 
 // madeKeys are the keys all tests share, made by two callers at once.
 type madeKeys struct {
-	dir   string
 	keys  [2]*Keys
 	steps [2][]string
 }
 
+// keyDirectory is where sharedKeys lie; TestMain makes and removes it.
+var keyDirectory string
+
 var sharedKeys = sync.OnceValues(func() (madeKeys, error) {
-	dir, err := os.MkdirTemp("", "hostnode-keys-")
-	if err != nil {
-		return madeKeys{}, err
-	}
-	made := madeKeys{dir: dir}
+	var made madeKeys
 	var errs [2]error
 	var callers sync.WaitGroup
 	for i := range made.keys {
 		callers.Go(func() {
 			say := func(step string) { made.steps[i] = append(made.steps[i], step) }
-			made.keys[i], errs[i] = DevelopmentKeys(context.Background(), smallParams(), dir, say)
+			made.keys[i], errs[i] = DevelopmentKeys(
+				context.Background(), smallParams(), keyDirectory, say)
 		})
 	}
 	callers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return made, err
-		}
-	}
-	return made, nil
+	return made, errors.Join(errs[:]...)
 })
 
 func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "hostnode-keys-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	keyDirectory = dir
 	code := m.Run()
-	if made, err := sharedKeysIfMade(); err == nil && made.dir != "" {
-		if err := os.RemoveAll(made.dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
 	}
 	os.Exit(code)
 }
 
-// keysWereUsed is set by the first test that needs keys, so that TestMain does not
-// make them just to remove them.
-var keysWereUsed = struct {
-	sync.Mutex
-	yes bool
-}{}
-
-func sharedKeysIfMade() (madeKeys, error) {
-	keysWereUsed.Lock()
-	defer keysWereUsed.Unlock()
-	if !keysWereUsed.yes {
-		return madeKeys{}, nil
-	}
-	return sharedKeys()
-}
-
 func mustKeys(t testing.TB) madeKeys {
 	t.Helper()
-	keysWereUsed.Lock()
-	keysWereUsed.yes = true
-	keysWereUsed.Unlock()
 	made, err := sharedKeys()
 	if err != nil {
 		t.Fatal(err)

@@ -51,8 +51,8 @@ func replaceOnce(t *testing.T, text, old, replacement string) string {
 // home returns the directory of the shared keys.
 func home(t *testing.T) string {
 	t.Helper()
-	made := mustKeys(t)
-	return filepath.Join(made.dir, "development-"+made.keys[0].CircuitHash()[:16])
+	hash := mustKeys(t).keys[0].CircuitHash()
+	return filepath.Join(keyDirectory, "development-"+hash[:16])
 }
 
 func TestKeysFromTheCacheProveForTheSameVerifier(t *testing.T) {
