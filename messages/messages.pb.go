@@ -990,7 +990,7 @@ type ProofDue struct {
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Period        uint64                 `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
 	Challenge     string                 `protobuf:"bytes,3,opt,name=challenge,proto3" json:"challenge,omitempty"`
-	Deadline      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=deadline,proto3" json:"deadline,omitempty"` // end of the period
+	Deadline      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=deadline,proto3" json:"deadline,omitempty"` // the last second of the period
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1183,6 +1183,68 @@ func (x *ProofMissed) GetReason() string {
 	return ""
 }
 
+// ProofExcused: the challenge moved, and the new one demands no proof in this
+// period any more.
+type ProofExcused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Period        uint64                 `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProofExcused) Reset() {
+	*x = ProofExcused{}
+	mi := &file_hostnode_messages_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProofExcused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProofExcused) ProtoMessage() {}
+
+func (x *ProofExcused) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProofExcused.ProtoReflect.Descriptor instead.
+func (*ProofExcused) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ProofExcused) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ProofExcused) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *ProofExcused) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // CollateralChecked: what the contract holds after the marking window of a
 // missed proof.
 type CollateralChecked struct {
@@ -1197,7 +1259,7 @@ type CollateralChecked struct {
 
 func (x *CollateralChecked) Reset() {
 	*x = CollateralChecked{}
-	mi := &file_hostnode_messages_proto_msgTypes[15]
+	mi := &file_hostnode_messages_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1271,7 @@ func (x *CollateralChecked) String() string {
 func (*CollateralChecked) ProtoMessage() {}
 
 func (x *CollateralChecked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[15]
+	mi := &file_hostnode_messages_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1284,7 @@ func (x *CollateralChecked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollateralChecked.ProtoReflect.Descriptor instead.
 func (*CollateralChecked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{15}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CollateralChecked) GetAt() *timestamppb.Timestamp {
@@ -1263,7 +1325,7 @@ type RequestEnded struct {
 
 func (x *RequestEnded) Reset() {
 	*x = RequestEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[16]
+	mi := &file_hostnode_messages_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1337,7 @@ func (x *RequestEnded) String() string {
 func (*RequestEnded) ProtoMessage() {}
 
 func (x *RequestEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[16]
+	mi := &file_hostnode_messages_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1350,7 @@ func (x *RequestEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestEnded.ProtoReflect.Descriptor instead.
 func (*RequestEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{16}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RequestEnded) GetAt() *timestamppb.Timestamp {
@@ -1312,7 +1374,7 @@ type PayoutReceived struct {
 
 func (x *PayoutReceived) Reset() {
 	*x = PayoutReceived{}
-	mi := &file_hostnode_messages_proto_msgTypes[17]
+	mi := &file_hostnode_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1386,7 @@ func (x *PayoutReceived) String() string {
 func (*PayoutReceived) ProtoMessage() {}
 
 func (x *PayoutReceived) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[17]
+	mi := &file_hostnode_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1399,7 @@ func (x *PayoutReceived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PayoutReceived.ProtoReflect.Descriptor instead.
 func (*PayoutReceived) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{17}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PayoutReceived) GetAt() *timestamppb.Timestamp {
@@ -1381,7 +1443,7 @@ type SaleIgnored struct {
 
 func (x *SaleIgnored) Reset() {
 	*x = SaleIgnored{}
-	mi := &file_hostnode_messages_proto_msgTypes[18]
+	mi := &file_hostnode_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1393,7 +1455,7 @@ func (x *SaleIgnored) String() string {
 func (*SaleIgnored) ProtoMessage() {}
 
 func (x *SaleIgnored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[18]
+	mi := &file_hostnode_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1406,7 +1468,7 @@ func (x *SaleIgnored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleIgnored.ProtoReflect.Descriptor instead.
 func (*SaleIgnored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{18}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SaleIgnored) GetAt() *timestamppb.Timestamp {
@@ -1448,7 +1510,7 @@ type SaleCancelled struct {
 
 func (x *SaleCancelled) Reset() {
 	*x = SaleCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[19]
+	mi := &file_hostnode_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +1522,7 @@ func (x *SaleCancelled) String() string {
 func (*SaleCancelled) ProtoMessage() {}
 
 func (x *SaleCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[19]
+	mi := &file_hostnode_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +1535,7 @@ func (x *SaleCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleCancelled.ProtoReflect.Descriptor instead.
 func (*SaleCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{19}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SaleCancelled) GetAt() *timestamppb.Timestamp {
@@ -1501,7 +1563,7 @@ type SaleFailed struct {
 
 func (x *SaleFailed) Reset() {
 	*x = SaleFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[20]
+	mi := &file_hostnode_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1575,7 @@ func (x *SaleFailed) String() string {
 func (*SaleFailed) ProtoMessage() {}
 
 func (x *SaleFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[20]
+	mi := &file_hostnode_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1588,7 @@ func (x *SaleFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleFailed.ProtoReflect.Descriptor instead.
 func (*SaleFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{20}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SaleFailed) GetAt() *timestamppb.Timestamp {
@@ -1554,7 +1616,7 @@ type SlotDropped struct {
 
 func (x *SlotDropped) Reset() {
 	*x = SlotDropped{}
-	mi := &file_hostnode_messages_proto_msgTypes[21]
+	mi := &file_hostnode_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1566,7 +1628,7 @@ func (x *SlotDropped) String() string {
 func (*SlotDropped) ProtoMessage() {}
 
 func (x *SlotDropped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[21]
+	mi := &file_hostnode_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1579,7 +1641,7 @@ func (x *SlotDropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotDropped.ProtoReflect.Descriptor instead.
 func (*SlotDropped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{21}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SlotDropped) GetAt() *timestamppb.Timestamp {
@@ -1608,7 +1670,7 @@ type SlotForfeited struct {
 
 func (x *SlotForfeited) Reset() {
 	*x = SlotForfeited{}
-	mi := &file_hostnode_messages_proto_msgTypes[22]
+	mi := &file_hostnode_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1682,7 @@ func (x *SlotForfeited) String() string {
 func (*SlotForfeited) ProtoMessage() {}
 
 func (x *SlotForfeited) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[22]
+	mi := &file_hostnode_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1695,7 @@ func (x *SlotForfeited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotForfeited.ProtoReflect.Descriptor instead.
 func (*SlotForfeited) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{22}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SlotForfeited) GetAt() *timestamppb.Timestamp {
@@ -1662,7 +1724,7 @@ type SaleErrored struct {
 
 func (x *SaleErrored) Reset() {
 	*x = SaleErrored{}
-	mi := &file_hostnode_messages_proto_msgTypes[23]
+	mi := &file_hostnode_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +1736,7 @@ func (x *SaleErrored) String() string {
 func (*SaleErrored) ProtoMessage() {}
 
 func (x *SaleErrored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[23]
+	mi := &file_hostnode_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +1749,7 @@ func (x *SaleErrored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleErrored.ProtoReflect.Descriptor instead.
 func (*SaleErrored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{23}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SaleErrored) GetAt() *timestamppb.Timestamp {
@@ -1721,7 +1783,7 @@ type DataDeleted struct {
 
 func (x *DataDeleted) Reset() {
 	*x = DataDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[24]
+	mi := &file_hostnode_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1733,7 +1795,7 @@ func (x *DataDeleted) String() string {
 func (*DataDeleted) ProtoMessage() {}
 
 func (x *DataDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[24]
+	mi := &file_hostnode_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1746,7 +1808,7 @@ func (x *DataDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataDeleted.ProtoReflect.Descriptor instead.
 func (*DataDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{24}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DataDeleted) GetAt() *timestamppb.Timestamp {
@@ -1768,7 +1830,7 @@ type SaleSettled struct {
 
 func (x *SaleSettled) Reset() {
 	*x = SaleSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[25]
+	mi := &file_hostnode_messages_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1842,7 @@ func (x *SaleSettled) String() string {
 func (*SaleSettled) ProtoMessage() {}
 
 func (x *SaleSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[25]
+	mi := &file_hostnode_messages_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1855,7 @@ func (x *SaleSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleSettled.ProtoReflect.Descriptor instead.
 func (*SaleSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{25}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SaleSettled) GetAt() *timestamppb.Timestamp {
@@ -1828,7 +1890,7 @@ type QuotaSet struct {
 
 func (x *QuotaSet) Reset() {
 	*x = QuotaSet{}
-	mi := &file_hostnode_messages_proto_msgTypes[26]
+	mi := &file_hostnode_messages_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +1902,7 @@ func (x *QuotaSet) String() string {
 func (*QuotaSet) ProtoMessage() {}
 
 func (x *QuotaSet) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[26]
+	mi := &file_hostnode_messages_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +1915,7 @@ func (x *QuotaSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaSet.ProtoReflect.Descriptor instead.
 func (*QuotaSet) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{26}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *QuotaSet) GetAt() *timestamppb.Timestamp {
@@ -1887,7 +1949,7 @@ type AvailabilityCreated struct {
 
 func (x *AvailabilityCreated) Reset() {
 	*x = AvailabilityCreated{}
-	mi := &file_hostnode_messages_proto_msgTypes[27]
+	mi := &file_hostnode_messages_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1899,7 +1961,7 @@ func (x *AvailabilityCreated) String() string {
 func (*AvailabilityCreated) ProtoMessage() {}
 
 func (x *AvailabilityCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[27]
+	mi := &file_hostnode_messages_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1912,7 +1974,7 @@ func (x *AvailabilityCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityCreated.ProtoReflect.Descriptor instead.
 func (*AvailabilityCreated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{27}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AvailabilityCreated) GetAt() *timestamppb.Timestamp {
@@ -1989,7 +2051,7 @@ type AvailabilityUpdated struct {
 
 func (x *AvailabilityUpdated) Reset() {
 	*x = AvailabilityUpdated{}
-	mi := &file_hostnode_messages_proto_msgTypes[28]
+	mi := &file_hostnode_messages_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2063,7 @@ func (x *AvailabilityUpdated) String() string {
 func (*AvailabilityUpdated) ProtoMessage() {}
 
 func (x *AvailabilityUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[28]
+	mi := &file_hostnode_messages_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2076,7 @@ func (x *AvailabilityUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityUpdated.ProtoReflect.Descriptor instead.
 func (*AvailabilityUpdated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{28}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AvailabilityUpdated) GetAt() *timestamppb.Timestamp {
@@ -2091,7 +2153,7 @@ type AvailabilityDeleted struct {
 
 func (x *AvailabilityDeleted) Reset() {
 	*x = AvailabilityDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[29]
+	mi := &file_hostnode_messages_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2103,7 +2165,7 @@ func (x *AvailabilityDeleted) String() string {
 func (*AvailabilityDeleted) ProtoMessage() {}
 
 func (x *AvailabilityDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[29]
+	mi := &file_hostnode_messages_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2116,7 +2178,7 @@ func (x *AvailabilityDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityDeleted.ProtoReflect.Descriptor instead.
 func (*AvailabilityDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{29}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AvailabilityDeleted) GetAt() *timestamppb.Timestamp {
@@ -2153,7 +2215,7 @@ type ReservationCreated struct {
 
 func (x *ReservationCreated) Reset() {
 	*x = ReservationCreated{}
-	mi := &file_hostnode_messages_proto_msgTypes[30]
+	mi := &file_hostnode_messages_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2227,7 @@ func (x *ReservationCreated) String() string {
 func (*ReservationCreated) ProtoMessage() {}
 
 func (x *ReservationCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[30]
+	mi := &file_hostnode_messages_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2240,7 @@ func (x *ReservationCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationCreated.ProtoReflect.Descriptor instead.
 func (*ReservationCreated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{30}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReservationCreated) GetAt() *timestamppb.Timestamp {
@@ -2270,7 +2332,7 @@ type BytesReleased struct {
 
 func (x *BytesReleased) Reset() {
 	*x = BytesReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[31]
+	mi := &file_hostnode_messages_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2344,7 @@ func (x *BytesReleased) String() string {
 func (*BytesReleased) ProtoMessage() {}
 
 func (x *BytesReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[31]
+	mi := &file_hostnode_messages_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2357,7 @@ func (x *BytesReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BytesReleased.ProtoReflect.Descriptor instead.
 func (*BytesReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{31}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *BytesReleased) GetAt() *timestamppb.Timestamp {
@@ -2332,7 +2394,7 @@ type ReservationDeleted struct {
 
 func (x *ReservationDeleted) Reset() {
 	*x = ReservationDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[32]
+	mi := &file_hostnode_messages_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2406,7 @@ func (x *ReservationDeleted) String() string {
 func (*ReservationDeleted) ProtoMessage() {}
 
 func (x *ReservationDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[32]
+	mi := &file_hostnode_messages_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2419,7 @@ func (x *ReservationDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationDeleted.ProtoReflect.Descriptor instead.
 func (*ReservationDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{32}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReservationDeleted) GetAt() *timestamppb.Timestamp {
@@ -2407,7 +2469,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[33]
+	mi := &file_hostnode_messages_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2419,7 +2481,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[33]
+	mi := &file_hostnode_messages_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2432,7 +2494,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{33}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -2517,7 +2579,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[34]
+	mi := &file_hostnode_messages_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2591,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[34]
+	mi := &file_hostnode_messages_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2604,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{34}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -2580,7 +2642,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[35]
+	mi := &file_hostnode_messages_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2592,7 +2654,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[35]
+	mi := &file_hostnode_messages_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2605,7 +2667,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{35}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -2657,7 +2719,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[36]
+	mi := &file_hostnode_messages_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +2731,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[36]
+	mi := &file_hostnode_messages_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2744,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{36}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -2735,7 +2797,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +2809,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +2822,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -2817,7 +2879,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +2891,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +2904,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -2878,7 +2940,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2890,7 +2952,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2903,7 +2965,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -2941,7 +3003,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2953,7 +3015,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2966,7 +3028,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -3011,7 +3073,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3085,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3036,7 +3098,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -3085,7 +3147,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3097,7 +3159,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3110,7 +3172,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -3138,7 +3200,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3150,7 +3212,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3163,7 +3225,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -3191,7 +3253,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3265,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3278,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -3245,7 +3307,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3257,7 +3319,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3270,7 +3332,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -3306,7 +3368,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3318,7 +3380,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3331,7 +3393,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -3367,7 +3429,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3379,7 +3441,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3392,7 +3454,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -3428,7 +3490,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3440,7 +3502,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3453,7 +3515,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -3482,7 +3544,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3494,7 +3556,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3507,7 +3569,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -3543,7 +3605,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +3617,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +3630,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -3608,7 +3670,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3620,7 +3682,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3633,7 +3695,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -3696,7 +3758,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3708,7 +3770,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3721,7 +3783,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -3752,7 +3814,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3764,7 +3826,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3777,7 +3839,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -3831,7 +3893,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3843,7 +3905,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3856,7 +3918,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -3922,7 +3984,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3934,7 +3996,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3947,7 +4009,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -3997,7 +4059,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4009,7 +4071,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4022,7 +4084,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -4158,6 +4220,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x11took_milliseconds\x18\x03 \x01(\x04R\x10tookMilliseconds\x12.\n" +
 	"\areceipt\x18\x04 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"i\n" +
 	"\vProofMissed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\x04R\x06period\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"j\n" +
+	"\fProofExcused\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\x04R\x06period\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x9d\x01\n" +
@@ -4427,7 +4493,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -4445,133 +4511,135 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*ProofDue)(nil),                  // 13: hostnode.v1.ProofDue
 	(*ProofSubmitted)(nil),            // 14: hostnode.v1.ProofSubmitted
 	(*ProofMissed)(nil),               // 15: hostnode.v1.ProofMissed
-	(*CollateralChecked)(nil),         // 16: hostnode.v1.CollateralChecked
-	(*RequestEnded)(nil),              // 17: hostnode.v1.RequestEnded
-	(*PayoutReceived)(nil),            // 18: hostnode.v1.PayoutReceived
-	(*SaleIgnored)(nil),               // 19: hostnode.v1.SaleIgnored
-	(*SaleCancelled)(nil),             // 20: hostnode.v1.SaleCancelled
-	(*SaleFailed)(nil),                // 21: hostnode.v1.SaleFailed
-	(*SlotDropped)(nil),               // 22: hostnode.v1.SlotDropped
-	(*SlotForfeited)(nil),             // 23: hostnode.v1.SlotForfeited
-	(*SaleErrored)(nil),               // 24: hostnode.v1.SaleErrored
-	(*DataDeleted)(nil),               // 25: hostnode.v1.DataDeleted
-	(*SaleSettled)(nil),               // 26: hostnode.v1.SaleSettled
-	(*QuotaSet)(nil),                  // 27: hostnode.v1.QuotaSet
-	(*AvailabilityCreated)(nil),       // 28: hostnode.v1.AvailabilityCreated
-	(*AvailabilityUpdated)(nil),       // 29: hostnode.v1.AvailabilityUpdated
-	(*AvailabilityDeleted)(nil),       // 30: hostnode.v1.AvailabilityDeleted
-	(*ReservationCreated)(nil),        // 31: hostnode.v1.ReservationCreated
-	(*BytesReleased)(nil),             // 32: hostnode.v1.BytesReleased
-	(*ReservationDeleted)(nil),        // 33: hostnode.v1.ReservationDeleted
-	(*SlotsQueued)(nil),               // 34: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                 // 35: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),              // 36: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),               // 37: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),              // 38: hostnode.v1.SlotsRefused
-	(*QueuePaused)(nil),               // 39: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),              // 40: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),     // 41: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                  // 42: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),     // 43: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),        // 44: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),     // 45: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),           // 46: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),            // 47: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil), // 48: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),       // 49: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),             // 50: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),          // 51: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),               // 52: hostnode.v1.HostStarted
-	(*HostStopped)(nil),               // 53: hostnode.v1.HostStopped
-	(*TxIntended)(nil),                // 54: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 55: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 56: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 57: hostnode.v1.TxAbandoned
-	(*timestamppb.Timestamp)(nil),     // 58: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 59: google.protobuf.FieldOptions
+	(*ProofExcused)(nil),              // 16: hostnode.v1.ProofExcused
+	(*CollateralChecked)(nil),         // 17: hostnode.v1.CollateralChecked
+	(*RequestEnded)(nil),              // 18: hostnode.v1.RequestEnded
+	(*PayoutReceived)(nil),            // 19: hostnode.v1.PayoutReceived
+	(*SaleIgnored)(nil),               // 20: hostnode.v1.SaleIgnored
+	(*SaleCancelled)(nil),             // 21: hostnode.v1.SaleCancelled
+	(*SaleFailed)(nil),                // 22: hostnode.v1.SaleFailed
+	(*SlotDropped)(nil),               // 23: hostnode.v1.SlotDropped
+	(*SlotForfeited)(nil),             // 24: hostnode.v1.SlotForfeited
+	(*SaleErrored)(nil),               // 25: hostnode.v1.SaleErrored
+	(*DataDeleted)(nil),               // 26: hostnode.v1.DataDeleted
+	(*SaleSettled)(nil),               // 27: hostnode.v1.SaleSettled
+	(*QuotaSet)(nil),                  // 28: hostnode.v1.QuotaSet
+	(*AvailabilityCreated)(nil),       // 29: hostnode.v1.AvailabilityCreated
+	(*AvailabilityUpdated)(nil),       // 30: hostnode.v1.AvailabilityUpdated
+	(*AvailabilityDeleted)(nil),       // 31: hostnode.v1.AvailabilityDeleted
+	(*ReservationCreated)(nil),        // 32: hostnode.v1.ReservationCreated
+	(*BytesReleased)(nil),             // 33: hostnode.v1.BytesReleased
+	(*ReservationDeleted)(nil),        // 34: hostnode.v1.ReservationDeleted
+	(*SlotsQueued)(nil),               // 35: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                 // 36: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),              // 37: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),               // 38: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),              // 39: hostnode.v1.SlotsRefused
+	(*QueuePaused)(nil),               // 40: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),              // 41: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),     // 42: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                  // 43: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),     // 44: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),        // 45: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),     // 46: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),           // 47: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),            // 48: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil), // 49: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),       // 50: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),             // 51: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),          // 52: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),               // 53: hostnode.v1.HostStarted
+	(*HostStopped)(nil),               // 54: hostnode.v1.HostStopped
+	(*TxIntended)(nil),                // 55: hostnode.v1.TxIntended
+	(*TxSent)(nil),                    // 56: hostnode.v1.TxSent
+	(*TxMined)(nil),                   // 57: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),               // 58: hostnode.v1.TxAbandoned
+	(*timestamppb.Timestamp)(nil),     // 59: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 60: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	58, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	58, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	59, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	59, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,  // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	58, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	58, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	58, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	58, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	59, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	59, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	59, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	59, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,  // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	58, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	58, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	58, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	58, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	58, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	59, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	59, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	59, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	59, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	59, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,  // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	58, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	58, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	58, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	58, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	58, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	58, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	58, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	59, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	59, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	59, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	59, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	59, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	59, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	59, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,  // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	58, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	58, // 23: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	58, // 24: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	58, // 25: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
-	2,  // 26: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	58, // 27: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	58, // 28: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	58, // 29: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	58, // 30: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
-	2,  // 31: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	58, // 32: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	58, // 33: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	58, // 34: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	58, // 35: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	58, // 36: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	58, // 37: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	58, // 38: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	58, // 39: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	58, // 40: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	58, // 41: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	58, // 42: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	58, // 43: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	58, // 44: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	58, // 45: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	58, // 46: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	58, // 47: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	58, // 48: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	58, // 49: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	58, // 50: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	58, // 51: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	58, // 52: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	58, // 53: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,  // 54: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	58, // 55: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	42, // 56: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	58, // 57: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	42, // 58: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	42, // 59: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	42, // 60: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	42, // 61: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	42, // 62: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	42, // 63: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	42, // 64: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	58, // 65: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	58, // 66: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	58, // 67: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	58, // 68: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	58, // 69: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	58, // 70: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	58, // 71: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,  // 72: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	58, // 73: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	59, // 74: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,  // 75: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	76, // [76:76] is the sub-list for method output_type
-	76, // [76:76] is the sub-list for method input_type
-	75, // [75:76] is the sub-list for extension type_name
-	74, // [74:75] is the sub-list for extension extendee
-	0,  // [0:74] is the sub-list for field type_name
+	59, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	59, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	59, // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	59, // 25: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	59, // 26: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	2,  // 27: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
+	59, // 28: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	59, // 29: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	59, // 30: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	59, // 31: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	2,  // 32: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
+	59, // 33: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	59, // 34: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	59, // 35: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	59, // 36: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	59, // 37: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	59, // 38: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	59, // 39: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	59, // 40: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	59, // 41: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	59, // 42: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	59, // 43: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	59, // 44: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	59, // 45: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	59, // 46: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	59, // 47: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	59, // 48: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	59, // 49: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	59, // 50: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	59, // 51: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	59, // 52: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	59, // 53: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	59, // 54: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,  // 55: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	59, // 56: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	43, // 57: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	59, // 58: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	43, // 59: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	43, // 60: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	43, // 61: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	43, // 62: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	43, // 63: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	43, // 64: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	43, // 65: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	59, // 66: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	59, // 67: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	59, // 68: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	59, // 69: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	59, // 70: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	59, // 71: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	59, // 72: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,  // 73: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	59, // 74: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	60, // 75: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,  // 76: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	77, // [77:77] is the sub-list for method output_type
+	77, // [77:77] is the sub-list for method input_type
+	76, // [76:77] is the sub-list for extension type_name
+	75, // [75:76] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -4585,7 +4653,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   57,
+			NumMessages:   58,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -26,6 +26,7 @@ func (*RequestStarted) saleEvent()       {}
 func (*ProofDue) saleEvent()             {}
 func (*ProofSubmitted) saleEvent()       {}
 func (*ProofMissed) saleEvent()          {}
+func (*ProofExcused) saleEvent()         {}
 func (*CollateralChecked) saleEvent()    {}
 func (*RequestEnded) saleEvent()         {}
 func (*PayoutReceived) saleEvent()       {}

@@ -47,6 +47,7 @@ func Table() []events.Entry {
 		entry("ProofDue", &messages.ProofDue{At: at, Period: 85_000_000, Challenge: id, Deadline: at}),
 		entry("ProofSubmitted", &messages.ProofSubmitted{At: at, Period: 85_000_000, TookMilliseconds: 1100, Receipt: cost}),
 		entry("ProofMissed", &messages.ProofMissed{At: at, Period: 85_000_000, Reason: "the host was down"}),
+		entry("ProofExcused", &messages.ProofExcused{At: at, Period: 85_000_000, Reason: "the pointer wrapped"}),
 		entry("CollateralChecked", &messages.CollateralChecked{At: at, Period: 85_000_000, Collateral: one, Slashed: "0"}),
 		entry("RequestEnded", &messages.RequestEnded{At: at}),
 		entry("PayoutReceived", &messages.PayoutReceived{At: at, Reward: one, Collateral: one, Receipt: cost}),

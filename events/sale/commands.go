@@ -101,6 +101,12 @@ type (
 		Took    time.Duration
 		Receipt events.Receipt
 	}
+	// ReportProofExcused: the challenge moved to one that demands no proof.
+	ReportProofExcused struct {
+		At     time.Time
+		Period uint64
+		Reason string
+	}
 	// ReportPeriodClosed: the period is over; what is open in it is missed.
 	ReportPeriodClosed struct {
 		At     time.Time
@@ -146,6 +152,7 @@ func (GiveUp) command()               {}
 func (ReportExtended) command()       {}
 func (ReportProofDue) command()       {}
 func (ReportProofSubmitted) command() {}
+func (ReportProofExcused) command()   {}
 func (ReportPeriodClosed) command()   {}
 func (ReportCollateral) command()     {}
 func (ReportFreed) command()          {}

@@ -49,7 +49,7 @@ func Evolve(s State, e Event) State {
 		s.Duties, s.Unchecked = nil, nil
 		s.Phase = Filling
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
-		*messages.ProofSubmitted, *messages.ProofMissed, *messages.CollateralChecked:
+		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused, *messages.CollateralChecked:
 		return evolveHosting(s, e)
 	case *messages.RequestEnded, *messages.PayoutReceived, *messages.SaleIgnored,
 		*messages.SaleCancelled, *messages.SaleFailed, *messages.SlotDropped,
@@ -90,6 +90,8 @@ func evolveHosting(s State, e Event) State {
 		return openDuty(s, e)
 	case *messages.ProofSubmitted:
 		s.Submitted++
+		s.Duties = closeDuty(s.Duties, e.GetPeriod())
+	case *messages.ProofExcused:
 		s.Duties = closeDuty(s.Duties, e.GetPeriod())
 	case *messages.ProofMissed:
 		s.Missed++

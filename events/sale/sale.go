@@ -19,7 +19,8 @@
 //  5. After the slot is filled only the chain ends the sale. There is no
 //     command by which an error of ours could.
 //  6. Each period in which a proof is owed opens a duty; it is closed by
-//     ProofSubmitted or ProofMissed, or it lapses with the request. A miss is
+//     ProofSubmitted or ProofMissed, by ProofExcused when the challenge moved to
+//     one that demands none, or it lapses with the request. A miss is
 //     followed by one reading of what the contract still holds, because
 //     slashing has no event of its own.
 //  7. The chain can take things back. A fill that is gone leads from Filled or
@@ -136,7 +137,7 @@ type State struct {
 type Duty struct {
 	Period    uint64
 	Challenge events.Challenge
-	Deadline  time.Time // chain time: the end of the period
+	Deadline  time.Time // chain time: the last second of the period
 	Spoil     bool      // hand in an invalid proof; simulation of failures only
 }
 
@@ -197,7 +198,8 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideBeforeFill(s, c)
 	case GiveUp:
 		return decideGiveUp(s, c)
-	case ReportExtended, ReportProofDue, ReportProofSubmitted, ReportPeriodClosed, ReportCollateral:
+	case ReportExtended, ReportProofDue, ReportProofSubmitted, ReportProofExcused,
+		ReportPeriodClosed, ReportCollateral:
 		return decideHosting(s, c)
 	case ReportFreed, ReportDeleted, ReportSettled:
 		return decideEnd(s, c)
@@ -339,6 +341,13 @@ func decideHosting(s State, c Command) ([]Event, error) {
 			Period:           c.Period,
 			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
 			Receipt:          events.ReceiptToMessage(c.Receipt),
+		}}, nil
+	case ReportProofExcused:
+		if _, open := s.duty(c.Period); !open {
+			return nil, nil
+		}
+		return []Event{&messages.ProofExcused{
+			At: events.TimeToMessage(c.At), Period: c.Period, Reason: c.Reason,
 		}}, nil
 	case ReportPeriodClosed:
 		d, open := s.duty(c.Period)

@@ -35,7 +35,7 @@ func Sentence(e Event) string {
 	case *messages.FillReverted:
 		return "The chain took the fill back: " + e.GetReason() + "."
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
-		*messages.ProofSubmitted, *messages.ProofMissed, *messages.CollateralChecked:
+		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused, *messages.CollateralChecked:
 		return sentenceHosting(e)
 	case *messages.RequestEnded, *messages.PayoutReceived, *messages.SaleIgnored,
 		*messages.SaleCancelled, *messages.SaleFailed, *messages.SlotDropped,
@@ -74,6 +74,8 @@ func sentenceHosting(e Event) string {
 			e.GetPeriod(), millis(e.GetTookMilliseconds()), paid(e.GetReceipt()))
 	case *messages.ProofMissed:
 		return fmt.Sprintf("MISSED the proof of period %d: %s.", e.GetPeriod(), e.GetReason())
+	case *messages.ProofExcused:
+		return fmt.Sprintf("No proof is due in period %d any more: %s.", e.GetPeriod(), e.GetReason())
 	case *messages.CollateralChecked:
 		return fmt.Sprintf("After the miss in period %d the contract holds %s: slashed by %s.",
 			e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
