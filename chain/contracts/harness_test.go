@@ -223,8 +223,12 @@ func (c *chain) receipt(t *testing.T, tx *types.Transaction) *types.Receipt {
 // call runs a view or a trial of a transaction as of the head.
 func (c *chain) call(t *testing.T, from int, to *common.Address, data []byte) ([]byte, error) {
 	t.Helper()
+	return c.callAs(from, to, data)
+}
+
+func (c *chain) callAs(from int, to *common.Address, data []byte) ([]byte, error) {
 	message := ethereum.CallMsg{From: c.address(from), To: to, Data: data, Gas: 16_000_000}
-	return c.backend.Client().CallContract(t.Context(), message, nil)
+	return c.backend.Client().CallContract(context.Background(), message, nil)
 }
 
 // create deploys a contract.

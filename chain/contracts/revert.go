@@ -39,7 +39,10 @@ const (
 // Safe for concurrent use.
 func DecodeRevert(data []byte) (name string, ok bool) {
 	name, _, ok = decode(data)
-	return name, ok
+	if !ok {
+		return "", false
+	}
+	return name, true
 }
 
 // DescribeRevert says for people what DecodeRevert found, with the arguments:
