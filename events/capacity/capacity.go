@@ -1,0 +1,374 @@
+// Package capacity is the ledger of a host: the quota, what of it is on offer,
+// and what of that belongs to sales. It is pure; the journal of package actors
+// runs it, and one actor is its only writer. Start reading here.
+//
+// The rules:
+//
+//  1. Every byte of the quota is in exactly one place: unallocated, free in an
+//     availability, reserved for a sale, stored for a sale, or overhead (trees
+//     and manifests). Events only move bytes between these places (book.go).
+//  2. Collateral of an availability is committed, lost, or remains. What
+//     remains is computed, never kept. What is lost stays lost.
+//  3. A slot is matched, and space and collateral are reserved, in one decision
+//     (match.go), so no two sales can be promised the same byte or token.
+//  4. A reservation belongs to one attempt at one slot and its id follows from
+//     them. Asking twice gives the same one; asking after it was settled is an
+//     error, so that a late question cannot take space that nobody gives back.
+//  5. A refusal is an outcome, not a mistake: it names the criterion that came
+//     closest to being met, with the numbers (*Refusal).
+//  6. The ledger debits before the disk is written. A grant is an event; grants
+//     go in steps of 1 % of the slot, rounded up to the next step, so that what
+//     the ledger calls stored is never less than what is on disk.
+//  7. A reservation is settled once: its bytes and overhead are free again, its
+//     collateral returns or is lost, together exactly what was committed.
+//  8. An availability is deleted only when nothing is reserved in it: disable
+//     it, let it drain, delete it.
+//  9. A change is checked against what it changes: growing by 1 GB needs 1 GB of
+//     unallocated quota, shrinking stops at what is in use.
+//
+// Not for: writing to disk, measuring it, or moving tokens. Those act on what
+// this ledger recorded.
+package capacity
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Event is what the ledger records.
+type Event = messages.CapacityEvent
+
+// Command asks the ledger for something.
+//
+//sumtype:decl
+type Command interface{ command() }
+
+// The commands. At is the machine's clock; it is recorded, nothing is decided by it.
+type (
+	// SetQuota says how many bytes the host may use in all. It never goes below
+	// what is allocated (*SpaceError).
+	SetQuota struct {
+		At    time.Time
+		Bytes events.Bytes
+	}
+	// Create puts space and collateral on offer. The caller draws the id.
+	Create struct {
+		At  time.Time
+		ID  events.AvailabilityID
+		Now Offer
+	}
+	// Update changes an offer. Nil leaves a field as it is; a pointer to the
+	// zero time removes the end.
+	Update struct {
+		At         time.Time
+		ID         events.AvailabilityID
+		Size       *events.Bytes
+		Duration   *time.Duration
+		MinPrice   *events.Amount
+		Collateral *events.Amount
+		Enabled    *bool
+		Until      *time.Time
+	}
+	// Delete removes an offer of which nothing is sold. One that is unknown is
+	// gone already.
+	Delete struct {
+		At time.Time
+		ID events.AvailabilityID
+	}
+	// Reserve claims space and collateral for one attempt at a slot. When no
+	// availability matches, the error is a *Refusal.
+	Reserve struct {
+		At        time.Time
+		Slot      events.SlotID
+		RequestID events.RequestID
+		SlotIndex uint64
+		Attempt   uint32 // from 1
+		Ask       Ask
+	}
+	// Release moves bytes from reserved to stored, ahead of the write.
+	// TotalStored is how many bytes of the slot will be on disk after it.
+	Release struct {
+		At          time.Time
+		Reservation events.ReservationID
+		TotalStored events.Bytes
+	}
+	// Settle ends a reservation, named by its id or, when that is zero, by slot
+	// and attempt. The data must be gone from disk by then. One that is
+	// unknown, or settled already, changes nothing.
+	Settle struct {
+		At                 time.Time
+		Reservation        events.ReservationID
+		Slot               events.SlotID
+		Attempt            uint32
+		CollateralReturned events.Amount
+		CollateralLost     events.Amount
+	}
+)
+
+func (SetQuota) command() {}
+func (Create) command()   {}
+func (Update) command()   {}
+func (Delete) command()   {}
+func (Reserve) command()  {}
+func (Release) command()  {}
+func (Settle) command()   {}
+
+// Effect is a call on the outside world. The ledger wants none: it only answers.
+//
+//sumtype:decl
+type Effect interface {
+	effect()
+	Key() string
+}
+
+// Next returns the calls that the ledger waits for, which are none.
+func Next(State) []Effect { return nil }
+
+// Errors of a caller. What a *SpaceError, *OverrunError, *SettlementError and a
+// *Refusal say is in their types.
+var (
+	// ErrInvalid: the command makes no sense by itself, such as a size of zero.
+	ErrInvalid = errors.New("invalid command")
+	// ErrExists: another availability has this id.
+	ErrExists = errors.New("availability exists already")
+	// ErrUnknownAvailability: there is no such availability.
+	ErrUnknownAvailability = errors.New("unknown availability")
+	// ErrUnknownReservation: there is no such reservation, or it was settled.
+	ErrUnknownReservation = errors.New("unknown reservation")
+	// ErrInUse: sales depend on what the change would take away.
+	ErrInUse = errors.New("availability in use")
+	// ErrSettled: this attempt, or a later one, had its reservation and it was
+	// settled. A new attempt has a new number.
+	ErrSettled = errors.New("attempt is settled")
+	// ErrLimit: the ledger holds as many entries as it may.
+	ErrLimit = errors.New("limit reached")
+)
+
+// Decide returns the events that follow from c, none when c is already true.
+// An error comes without events. It does not change s.
+func Decide(s State, c Command) ([]Event, error) {
+	switch c := c.(type) {
+	case SetQuota:
+		return decideQuota(s, c)
+	case Create:
+		return decideCreate(s, c)
+	case Update:
+		return decideUpdate(s, c)
+	case Delete:
+		return decideDelete(s, c)
+	case Reserve:
+		return decideReserve(s, c)
+	case Release:
+		return decideRelease(s, c)
+	case Settle:
+		return decideSettle(s, c)
+	}
+	panic(fmt.Sprintf("capacity: unknown command %T", c))
+}
+
+func decideQuota(s State, c SetQuota) ([]Event, error) {
+	if c.Bytes > MaxQuota {
+		return nil, fmt.Errorf("set quota: %w: %d bytes, the most is %d", ErrInvalid, c.Bytes, MaxQuota)
+	}
+	if allocated := s.book.Quota - s.book.Unallocated; c.Bytes < allocated {
+		return nil, &SpaceError{"set quota", c.Bytes, s.book}
+	}
+	if c.Bytes == s.book.Quota {
+		return nil, nil
+	}
+	return []Event{&messages.QuotaSet{At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes)}}, nil
+}
+
+func decideCreate(s State, c Create) ([]Event, error) {
+	doing := "create availability " + c.ID.String()
+	if err := c.Now.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	if a := s.availabilities[c.ID]; a != nil {
+		if a.Offer.equal(c.Now) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("%s: %w", doing, ErrExists)
+	}
+	if n := len(s.availabilities); n >= s.limits.MaxAvailabilities {
+		return nil, fmt.Errorf("%s: %w: %d availabilities", doing, ErrLimit, n)
+	}
+	if c.Now.Size > s.book.Unallocated {
+		return nil, &SpaceError{doing, c.Now.Size, s.book}
+	}
+	return []Event{&messages.AvailabilityCreated{
+		At:                       events.TimeToMessage(c.At),
+		AvailabilityId:           c.ID.String(),
+		TotalSize:                uint64(c.Now.Size),
+		DurationSeconds:          uint64(c.Now.Duration / time.Second),
+		MinPricePerBytePerSecond: c.Now.MinPrice.String(),
+		TotalCollateral:          c.Now.Collateral.String(),
+		Enabled:                  c.Now.Enabled,
+		Until:                    events.TimeToMessage(c.Now.Until),
+	}}, nil
+}
+
+func decideUpdate(s State, c Update) ([]Event, error) {
+	doing := "update availability " + c.ID.String()
+	a := s.availabilities[c.ID]
+	if a == nil {
+		return nil, fmt.Errorf("%s: %w", doing, ErrUnknownAvailability)
+	}
+	now := c.apply(a.Offer)
+	if now.equal(a.Offer) {
+		return nil, nil
+	}
+	if err := now.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	if err := s.checkUses(*a, now); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	if now.Size > a.Size && now.Size-a.Size > s.book.Unallocated {
+		return nil, &SpaceError{doing, now.Size - a.Size, s.book}
+	}
+	return []Event{&messages.AvailabilityUpdated{
+		At:                       events.TimeToMessage(c.At),
+		AvailabilityId:           c.ID.String(),
+		TotalSize:                uint64(now.Size),
+		DurationSeconds:          uint64(now.Duration / time.Second),
+		MinPricePerBytePerSecond: now.MinPrice.String(),
+		TotalCollateral:          now.Collateral.String(),
+		Enabled:                  now.Enabled,
+		Until:                    events.TimeToMessage(now.Until),
+		Wider:                    now.widerThan(a.Offer),
+	}}, nil
+}
+
+// apply returns the offer with the changes of the command.
+func (c Update) apply(o Offer) Offer {
+	set(&o.Size, c.Size)
+	set(&o.Duration, c.Duration)
+	set(&o.MinPrice, c.MinPrice)
+	set(&o.Collateral, c.Collateral)
+	set(&o.Enabled, c.Enabled)
+	set(&o.Until, c.Until)
+	return o
+}
+
+func set[T any](field, change *T) {
+	if change != nil {
+		*field = *change
+	}
+}
+
+// checkUses says whether the sales in an availability allow the new offer.
+func (s State) checkUses(a Availability, now Offer) error {
+	if now.Size < a.Used {
+		return fmt.Errorf("%w: size %d bytes is less than the %d that sales use", ErrInUse, now.Size, a.Used)
+	}
+	if used := addSaturating(a.Committed, a.Lost); now.Collateral.Less(used) {
+		return fmt.Errorf("%w: collateral %s is less than %s committed and %s lost",
+			ErrInUse, now.Collateral, a.Committed, a.Lost)
+	}
+	if latest := s.latestEnd(a.ID); !now.Until.IsZero() && now.Until.Before(latest) {
+		return fmt.Errorf("%w: until %s is before %s, when its last sale ends",
+			ErrInUse, now.Until.UTC().Format(time.RFC3339), latest.Format(time.RFC3339))
+	}
+	return nil
+}
+
+func decideDelete(s State, c Delete) ([]Event, error) {
+	a := s.availabilities[c.ID]
+	if a == nil {
+		return nil, nil
+	}
+	if a.Reservations > 0 {
+		return nil, fmt.Errorf("delete availability %s: %w: %d reservations with %d bytes; "+
+			"disable it, wait until its sales have ended, then delete it",
+			c.ID, ErrInUse, a.Reservations, a.Used)
+	}
+	return []Event{&messages.AvailabilityDeleted{
+		At: events.TimeToMessage(c.At), AvailabilityId: c.ID.String(),
+	}}, nil
+}
+
+func decideReserve(s State, c Reserve) ([]Event, error) {
+	doing := fmt.Sprintf("reserve for slot %s attempt %d", c.Slot.Short(), c.Attempt)
+	if c.Attempt == 0 || c.Ask.SlotSize == 0 || c.Ask.RequestEnd.IsZero() {
+		return nil, fmt.Errorf("%s: %w: attempt, slot size and end of the request are needed", doing, ErrInvalid)
+	}
+	id := ReservationIDOf(c.Slot, c.Attempt)
+	if s.reservations[id] != nil {
+		return nil, nil
+	}
+	if settled := s.settled.attempts[c.Slot]; settled >= c.Attempt {
+		return nil, fmt.Errorf("%s: %w: the last one settled is %d", doing, ErrSettled, settled)
+	}
+	if n := len(s.reservations); n >= s.limits.MaxReservations {
+		return nil, &Refusal{Criterion: Full, Reason: fmt.Sprintf("the ledger holds %d reservations, "+
+			"the most it may", n)}
+	}
+	a, refusal := Match(s, c.Ask)
+	if refusal != nil {
+		return nil, refusal
+	}
+	collateral, _ := c.Ask.collateral() // It fits, or nothing had matched.
+	return []Event{&messages.ReservationCreated{
+		At:             events.TimeToMessage(c.At),
+		ReservationId:  id.String(),
+		AvailabilityId: a.ID.String(),
+		RequestId:      c.RequestID.String(),
+		SlotId:         c.Slot.String(),
+		SlotIndex:      c.SlotIndex,
+		Attempt:        c.Attempt,
+		Bytes:          uint64(c.Ask.SlotSize),
+		Overhead:       uint64(c.Ask.Overhead),
+		Collateral:     collateral.String(),
+		ValidUntil:     events.TimeToMessage(c.Ask.RequestEnd),
+	}}, nil
+}
+
+func decideRelease(s State, c Release) ([]Event, error) {
+	r := s.reservations[c.Reservation]
+	if r == nil {
+		return nil, fmt.Errorf("release bytes of reservation %s: %w", c.Reservation, ErrUnknownReservation)
+	}
+	if c.TotalStored > r.Bytes {
+		return nil, &OverrunError{c.Reservation, r.Bytes, c.TotalStored}
+	}
+	granted := r.grant(c.TotalStored)
+	if granted <= r.Stored {
+		return nil, nil
+	}
+	return []Event{&messages.BytesReleased{
+		At:            events.TimeToMessage(c.At),
+		ReservationId: c.Reservation.String(),
+		Bytes:         uint64(granted - r.Stored),
+	}}, nil
+}
+
+// grant rounds up to the next step of 1 % of the slot (rule 6).
+func (r Reservation) grant(total events.Bytes) events.Bytes {
+	step := (r.Bytes-1)/GrantSteps + 1
+	return min((total+step-1)/step*step, r.Bytes)
+}
+
+func decideSettle(s State, c Settle) ([]Event, error) {
+	id := c.Reservation
+	if id.Zero() {
+		id = ReservationIDOf(c.Slot, c.Attempt)
+	}
+	r := s.reservations[id]
+	if r == nil {
+		return nil, nil
+	}
+	if sum := addSaturating(c.CollateralReturned, c.CollateralLost); sum != r.Collateral {
+		return nil, &SettlementError{id, r.Collateral, c.CollateralReturned, c.CollateralLost}
+	}
+	return []Event{&messages.ReservationDeleted{
+		At:                 events.TimeToMessage(c.At),
+		ReservationId:      id.String(),
+		CollateralReturned: c.CollateralReturned.String(),
+		CollateralLost:     c.CollateralLost.String(),
+	}}, nil
+}

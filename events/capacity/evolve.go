@@ -1,0 +1,184 @@
+package capacity
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Evolve folds one event into the state. It never fails and never refuses: an
+// event that contradicts the record is passed over, and Check tells of it.
+//
+// It may change the memory that s refers to. Use only the returned state, and
+// fold a second one from the events where two are needed.
+func Evolve(s State, e Event) State {
+	switch e := e.(type) {
+	case *messages.QuotaSet:
+		s.setQuota(events.Bytes(e.GetBytes()))
+	case *messages.AvailabilityCreated:
+		s.create(events.Must(events.ParseAvailabilityID(e.GetAvailabilityId())), offerOf(e))
+	case *messages.AvailabilityUpdated:
+		s.update(events.Must(events.ParseAvailabilityID(e.GetAvailabilityId())), offerOf(e))
+	case *messages.AvailabilityDeleted:
+		s.delete(events.Must(events.ParseAvailabilityID(e.GetAvailabilityId())))
+	case *messages.ReservationCreated:
+		s.reserve(reservationOf(e))
+	case *messages.BytesReleased:
+		s.release(events.Must(events.ParseReservationID(e.GetReservationId())), events.Bytes(e.GetBytes()))
+	case *messages.ReservationDeleted:
+		s.settle(events.Must(events.ParseReservationID(e.GetReservationId())),
+			events.Must(events.ParseAmount(e.GetCollateralReturned())),
+			events.Must(events.ParseAmount(e.GetCollateralLost())))
+	}
+	return s
+}
+
+func (s *State) setQuota(quota events.Bytes) {
+	s.book.Unallocated += quota - s.book.Quota
+	s.book.Quota = quota
+}
+
+func (s *State) create(id events.AvailabilityID, o Offer) {
+	if s.availabilities[id] != nil {
+		s.fault("availability %s was created twice", id)
+		return
+	}
+	s.availabilities[id] = &Availability{ID: id, Offer: o}
+	move(&s.book.Unallocated, &s.book.Free, o.Size)
+}
+
+func (s *State) update(id events.AvailabilityID, o Offer) {
+	a := s.availabilities[id]
+	if a == nil {
+		s.fault("availability %s was updated, but does not exist", id)
+		return
+	}
+	// Shrinking moves a negative number of bytes; the book wraps both places
+	// alike, so their sum stays exact.
+	move(&s.book.Unallocated, &s.book.Free, o.Size-a.Size)
+	a.Offer = o
+}
+
+func (s *State) delete(id events.AvailabilityID) {
+	a := s.availabilities[id]
+	if a == nil || a.Reservations > 0 {
+		s.fault("availability %s was deleted, but does not exist or is in use", id)
+		return
+	}
+	delete(s.availabilities, id)
+	move(&s.book.Free, &s.book.Unallocated, a.Size)
+}
+
+func (s *State) reserve(r Reservation) {
+	a := s.availabilities[r.Availability]
+	if a == nil || s.reservations[r.ID] != nil {
+		s.fault("reservation %s was created twice or in an unknown availability", r.ID)
+		return
+	}
+	s.reservations[r.ID] = &r
+	a.Reservations++
+	a.Used += r.Bytes
+	a.Committed = addSaturating(a.Committed, r.Collateral)
+	move(&s.book.Free, &s.book.Reserved, r.Bytes)
+	move(&s.book.Unallocated, &s.book.Overhead, r.Overhead)
+}
+
+func (s *State) release(id events.ReservationID, more events.Bytes) {
+	r := s.reservations[id]
+	if r == nil || more > r.Bytes-r.Stored {
+		s.fault("%d bytes of reservation %s were released, which it does not have", more, id)
+		return
+	}
+	r.Stored += more
+	move(&s.book.Reserved, &s.book.Stored, more)
+}
+
+func (s *State) settle(id events.ReservationID, returned, lost events.Amount) {
+	r := s.reservations[id]
+	if r == nil || addSaturating(returned, lost) != r.Collateral {
+		s.fault("reservation %s was settled with %s returned and %s lost, which it does not have",
+			id, returned, lost)
+		return
+	}
+	a := s.availabilities[r.Availability]
+	delete(s.reservations, id)
+	a.Reservations--
+	a.Used -= r.Bytes
+	a.Committed = a.Committed.SubFloor(r.Collateral)
+	a.Lost = addSaturating(a.Lost, lost)
+	move(&s.book.Reserved, &s.book.Free, r.Bytes-r.Stored)
+	move(&s.book.Stored, &s.book.Free, r.Stored)
+	move(&s.book.Overhead, &s.book.Unallocated, r.Overhead)
+	s.settled.add(r.Slot, r.Attempt, s.limits.MaxSettled)
+}
+
+// move is the only way that bytes change their place.
+func move(from, to *events.Bytes, n events.Bytes) {
+	*from -= n
+	*to += n
+}
+
+// fault remembers the first event that contradicts the record, for Check.
+func (s *State) fault(format string, args ...any) {
+	if s.faults == 0 {
+		s.firstFault = fmt.Sprintf(format, args...)
+	}
+	s.faults++
+}
+
+// settled remembers the last settled attempt of the slots that were settled
+// last. The oldest is forgotten first.
+type settled struct {
+	attempts map[events.SlotID]uint32
+	order    []events.SlotID
+}
+
+func (m *settled) add(slot events.SlotID, attempt uint32, limit int) {
+	if _, known := m.attempts[slot]; !known {
+		m.order = append(m.order, slot)
+	}
+	m.attempts[slot] = max(m.attempts[slot], attempt)
+	if len(m.order) > limit {
+		delete(m.attempts, m.order[0])
+		m.order = m.order[1:]
+	}
+}
+
+// offerEvent is an event that carries a whole offer.
+type offerEvent interface {
+	GetTotalSize() uint64
+	GetDurationSeconds() uint64
+	GetMinPricePerBytePerSecond() string
+	GetTotalCollateral() string
+	GetEnabled() bool
+	GetUntil() *timestamppb.Timestamp
+}
+
+func offerOf(e offerEvent) Offer {
+	return Offer{
+		Size:       events.Bytes(e.GetTotalSize()),
+		Duration:   events.Seconds(e.GetDurationSeconds()),
+		MinPrice:   events.Must(events.ParseAmount(e.GetMinPricePerBytePerSecond())),
+		Collateral: events.Must(events.ParseAmount(e.GetTotalCollateral())),
+		Enabled:    e.GetEnabled(),
+		Until:      events.TimeFromMessage(e.GetUntil()),
+	}
+}
+
+func reservationOf(e *messages.ReservationCreated) Reservation {
+	return Reservation{
+		ID:           events.Must(events.ParseReservationID(e.GetReservationId())),
+		Availability: events.Must(events.ParseAvailabilityID(e.GetAvailabilityId())),
+		RequestID:    events.Must(events.ParseRequestID(e.GetRequestId())),
+		Slot:         events.Must(events.ParseSlotID(e.GetSlotId())),
+		SlotIndex:    e.GetSlotIndex(),
+		Attempt:      e.GetAttempt(),
+		Bytes:        events.Bytes(e.GetBytes()),
+		Overhead:     events.Bytes(e.GetOverhead()),
+		Collateral:   events.Must(events.ParseAmount(e.GetCollateral())),
+		ValidUntil:   events.TimeFromMessage(e.GetValidUntil()),
+	}
+}

@@ -1,0 +1,207 @@
+package capacity
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Ask is what a slot needs, and what it pays.
+type Ask struct {
+	SlotSize              events.Bytes
+	Duration              time.Duration
+	PricePerBytePerSecond events.Amount
+	CollateralPerByte     events.Amount
+	// RequestEnd is when the request ends, in chain time.
+	RequestEnd time.Time
+	// Overhead is what trees and manifest need beside the slot.
+	Overhead events.Bytes
+}
+
+// collateral is what the slot needs in full; false when no amount is that large.
+func (a Ask) collateral() (events.Amount, bool) {
+	return a.CollateralPerByte.Mul(uint64(a.SlotSize))
+}
+
+// Criterion names a rule that an availability must meet. The names are stored
+// in events.
+type Criterion string
+
+// The criteria, in the order in which they are tried.
+const (
+	// NoAvailability: the host offers nothing at all.
+	NoAvailability Criterion = "no-availability"
+	Disabled       Criterion = "disabled"
+	Size           Criterion = "size"
+	Duration       Criterion = "duration"
+	Price          Criterion = "price"
+	Collateral     Criterion = "collateral"
+	Until          Criterion = "until"
+	// Overhead: too little unallocated quota for trees and manifest.
+	Overhead Criterion = "overhead"
+	// Full: the ledger holds as many reservations as it may.
+	Full Criterion = "reservations"
+)
+
+// Refusal says why nothing was reserved. It is an outcome: the sale is let go,
+// and the slot is looked at again when its criterion may have changed.
+type Refusal struct {
+	Criterion Criterion
+	// Availability is the one that came closest; zero when there is none.
+	Availability events.AvailabilityID
+	// Reason is a sentence with the numbers.
+	Reason string
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Criterion, r.Reason) }
+
+// Match finds the availability for a slot: of those that meet all criteria the
+// one that keeps the smallest free space, so that large spaces stay whole for
+// large slots; then the one with the highest minimum price, so that the cheap
+// ones stay for cheap requests; then the one with the lowest id. When none
+// does, the refusal tells of the one that failed at the last criterion.
+func Match(s State, ask Ask) (Availability, *Refusal) {
+	if len(s.availabilities) == 0 {
+		return Availability{}, &Refusal{Criterion: NoAvailability, Reason: "the host offers no availability"}
+	}
+	var best, closest *Availability
+	met := -1
+	for _, a := range s.availabilities {
+		n := 0
+		for n < len(criteria) && criteria[n].met(s, a, ask) {
+			n++
+		}
+		switch {
+		case n == len(criteria):
+			if best == nil || compareFit(a, best) < 0 {
+				best = a
+			}
+		case n > met || n == met && bytes.Compare(a.ID[:], closest.ID[:]) < 0:
+			met, closest = n, a
+		}
+	}
+	if best != nil {
+		return *best, nil
+	}
+	failed := criteria[met]
+	return Availability{}, &Refusal{failed.name, closest.ID, failed.reason(s, closest, ask)}
+}
+
+// compareFit orders availabilities that match, the better first. The slot is
+// the same for both, so the free space they have decides what they keep.
+func compareFit(a, b *Availability) int {
+	return cmp.Or(
+		cmp.Compare(a.Free(), b.Free()),
+		b.MinPrice.Cmp(a.MinPrice),
+		bytes.Compare(a.ID[:], b.ID[:]),
+	)
+}
+
+// criteria is the table of what an availability must meet, in order.
+var criteria = []struct {
+	name   Criterion
+	met    func(State, *Availability, Ask) bool
+	reason func(State, *Availability, Ask) string
+}{
+	{
+		Disabled,
+		func(_ State, a *Availability, _ Ask) bool { return a.Enabled },
+		func(_ State, a *Availability, _ Ask) string {
+			return fmt.Sprintf("availability %s is disabled", short(a))
+		},
+	},
+	{
+		Size,
+		func(_ State, a *Availability, ask Ask) bool { return ask.SlotSize <= a.Free() },
+		func(_ State, a *Availability, ask Ask) string {
+			return fmt.Sprintf("the slot has %d bytes, availability %s has %d of %d free",
+				ask.SlotSize, short(a), a.Free(), a.Size)
+		},
+	},
+	{
+		Duration,
+		func(_ State, a *Availability, ask Ask) bool { return ask.Duration <= a.Duration },
+		func(_ State, a *Availability, ask Ask) string {
+			return fmt.Sprintf("the request lasts %s, availability %s takes at most %s",
+				ask.Duration, short(a), a.Duration)
+		},
+	},
+	{
+		Price,
+		func(_ State, a *Availability, ask Ask) bool { return !ask.PricePerBytePerSecond.Less(a.MinPrice) },
+		func(_ State, a *Availability, ask Ask) string {
+			return fmt.Sprintf("the request pays %s per byte and second, availability %s wants at least %s",
+				ask.PricePerBytePerSecond, short(a), a.MinPrice)
+		},
+	},
+	{
+		Collateral,
+		func(_ State, a *Availability, ask Ask) bool {
+			needed, fits := ask.collateral()
+			return fits && !a.Remaining().Less(needed)
+		},
+		func(_ State, a *Availability, ask Ask) string {
+			needed, fits := ask.collateral()
+			if !fits {
+				return fmt.Sprintf("the slot needs %s collateral for each of %d bytes, more than any token has",
+					ask.CollateralPerByte, ask.SlotSize)
+			}
+			return fmt.Sprintf("the slot needs %s collateral, availability %s has %s left: "+
+				"total %s, %s committed, %s lost",
+				needed, short(a), a.Remaining(), a.Offer.Collateral, a.Committed, a.Lost)
+		},
+	},
+	{
+		Until,
+		func(_ State, a *Availability, ask Ask) bool {
+			return a.Until.IsZero() || !a.Until.Before(ask.RequestEnd)
+		},
+		func(_ State, a *Availability, ask Ask) string {
+			return fmt.Sprintf("the request ends %s, availability %s ends %s",
+				ask.RequestEnd.UTC().Format(time.RFC3339), short(a), a.Until.Format(time.RFC3339))
+		},
+	},
+	{
+		Overhead,
+		func(s State, _ *Availability, ask Ask) bool { return ask.Overhead <= s.book.Unallocated },
+		func(s State, _ *Availability, ask Ask) string {
+			return fmt.Sprintf("trees and manifest need %d bytes of unallocated quota, %d are left: %s",
+				ask.Overhead, s.book.Unallocated, s.book)
+		},
+	},
+}
+
+// short is the first four bytes of the id, for lines that people read.
+func short(a *Availability) string { return a.ID.String()[:10] }
+
+// ReservationIDOf is the id of the reservation for one attempt at a slot:
+// sha256("reservation" || slot || attempt as four bytes, big-endian).
+func ReservationIDOf(slot events.SlotID, attempt uint32) events.ReservationID {
+	text := append([]byte("reservation"), slot[:]...)
+	return sha256.Sum256(binary.BigEndian.AppendUint32(text, attempt))
+}
+
+// Wakes says whether after an event slots may match that did not before, so
+// that the slot queue must look again, and why.
+func Wakes(e Event) (reason string, wakes bool) {
+	switch e := e.(type) {
+	case *messages.QuotaSet:
+		return "the quota was set", true
+	case *messages.AvailabilityCreated:
+		return "an availability was created", e.GetEnabled()
+	case *messages.AvailabilityUpdated:
+		return "an availability is wider", e.GetWider()
+	case *messages.AvailabilityDeleted:
+		return "an availability was deleted, its bytes are unallocated", true
+	case *messages.ReservationDeleted:
+		return "space and collateral came back", true
+	case *messages.ReservationCreated, *messages.BytesReleased:
+	}
+	return "", false
+}

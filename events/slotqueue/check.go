@@ -1,0 +1,148 @@
+package slotqueue
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Check verifies that the queue is in order: all its indexes hold the same
+// slots at the places these believe in, it is within its bounds, and no event
+// contradicted the record. It looks at everything, so it is for audits and tests.
+func (s State) Check() error {
+	if s.faults > 0 {
+		return fmt.Errorf("slotqueue: %d events contradict the record, the first: %s", s.faults, s.firstFault)
+	}
+	if s.Len() > s.limits.MaxItems {
+		return fmt.Errorf("slotqueue: %d slots are queued, the limit is %d", s.Len(), s.limits.MaxItems)
+	}
+	if n := s.refusals.byAge.Len(); n > s.limits.MaxRefused || n != len(s.refusals.byRequest) {
+		return fmt.Errorf("slotqueue: %d refused requests by age, %d by id, the limit is %d",
+			n, len(s.refusals.byRequest), s.limits.MaxRefused)
+	}
+	for _, r := range []*ranking{&s.best, &s.worst} {
+		if err := r.check(); err != nil {
+			return err
+		}
+	}
+	if all := len(s.items); all != len(s.best.items)+len(s.taken) || len(s.best.items) != len(s.worst.items) {
+		return fmt.Errorf("slotqueue: %d slots, of which %d are queued, %d queued backwards, %d taken",
+			all, len(s.best.items), len(s.worst.items), len(s.taken))
+	}
+	return s.checkItems()
+}
+
+// check verifies the heap property and the places.
+func (r *ranking) check() error {
+	for i, it := range r.items {
+		if int(*r.place(it)) != i || it.taken {
+			return fmt.Errorf("slotqueue: slot %d of request %s is ranked at %d, believes %d",
+				it.index, it.offer.request, i, *r.place(it))
+		}
+		if i > 0 && r.Less(i, (i-1)/2) {
+			return fmt.Errorf("slotqueue: slot %d of request %s is ranked below a worse one",
+				it.index, it.offer.request)
+		}
+	}
+	return nil
+}
+
+func (s State) checkItems() error {
+	seen, related := 0, 0
+	for k, it := range s.items {
+		if k.request != it.offer.request || k.index != it.index {
+			return fmt.Errorf("slotqueue: slot %d of request %s is filed as another", it.index, it.offer.request)
+		}
+		if s.requests[k.request][it.inRequest] != it {
+			return fmt.Errorf("slotqueue: slot %d of request %s is not where its request believes",
+				it.index, it.offer.request)
+		}
+		if it.taken && !slices.Contains(s.taken, it) {
+			return fmt.Errorf("slotqueue: slot %d of request %s is taken by nobody", it.index, it.offer.request)
+		}
+		if it.seen {
+			seen++
+			if it.taken || s.seen[it.inSeen] != it {
+				return fmt.Errorf("slotqueue: slot %d of request %s is not among the seen", it.index, it.offer.request)
+			}
+		}
+	}
+	for _, siblings := range s.requests {
+		related += len(siblings)
+	}
+	if seen != len(s.seen) || related != len(s.items) {
+		return fmt.Errorf("slotqueue: %d of %d seen slots, %d of %d slots by request",
+			seen, len(s.seen), related, len(s.items))
+	}
+	return nil
+}
+
+// Snapshot is the whole queue as plain values in a fixed order: to compare, to
+// show, and to start from when the stream behind it was truncated.
+type Snapshot struct {
+	Items   []Item // the best first
+	Taken   []Item // in the order of taking
+	Refused []RefusedRequest
+	// Next is the order number of the next item.
+	Next               uint64
+	Exhausted, Stopped bool
+	ExhaustedFor       string
+	StoppedFor         string
+	LastMarketRevision uint64
+	// Faults is how many events contradicted the record, FirstFault what the
+	// first one did.
+	Faults     int
+	FirstFault string
+}
+
+// Snapshot copies the state.
+func (s State) Snapshot() Snapshot {
+	return Snapshot{
+		Items: slices.Collect(s.Items()), Taken: s.Taken(), Refused: s.Refused(""),
+		Next: s.order, Exhausted: s.exhausted, Stopped: s.stopped,
+		ExhaustedFor: s.exhaustedFor, StoppedFor: s.stoppedFor,
+		LastMarketRevision: s.lastMarketRevision, Faults: s.faults, FirstFault: s.firstFault,
+	}
+}
+
+// Restore is the queue that a snapshot was taken of.
+func Restore(l Limits, from Snapshot) State {
+	s := New(l)
+	s.order, s.lastMarketRevision = from.Next, from.LastMarketRevision
+	s.exhausted, s.exhaustedFor = from.Exhausted, from.ExhaustedFor
+	s.stopped, s.stoppedFor = from.Stopped, from.StoppedFor
+	s.faults, s.firstFault = from.Faults, from.FirstFault
+	offers := map[offer]*offer{}
+	for _, v := range from.Items {
+		s.insert(v.item(offers))
+	}
+	for _, v := range from.Taken {
+		it := v.item(offers)
+		it.taken = true
+		s.insert(it)
+		s.taken = append(s.taken, it)
+	}
+	for _, r := range from.Refused {
+		s.refusals.add(r, s.limits.MaxRefused)
+	}
+	return s
+}
+
+// item is the reverse of view. Slots of one offer share it again.
+func (v Item) item(offers map[offer]*offer) *item {
+	it := &item{
+		offer: share(offers, offer{v.RequestID, v.QueuedAt, v.Terms}),
+		index: v.SlotIndex, place: v.Place, order: v.Order, seen: v.Seen, gone: v.Gone,
+		woken: v.Woken, retried: v.Retried,
+	}
+	if v.Again != nil {
+		it.again = share(offers, offer{v.RequestID, v.AgainAt, *v.Again})
+	}
+	return it
+}
+
+func share(offers map[offer]*offer, o offer) *offer {
+	if offers[o] == nil {
+		offers[o] = &o
+	}
+	return offers[o]
+}

@@ -1,0 +1,69 @@
+package slotqueue
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Table says how the events of the queue are stored. A name never changes.
+func Table() []events.Entry {
+	at := timestamppb.New(time.Unix(1_700_000_000, 0))
+	const request = "0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+	return []events.Entry{
+		entry("SlotsQueued", &messages.SlotsQueued{
+			At: at, RequestId: request, SlotIndices: []uint64{2, 0, 1}, SlotSize: 1 << 20,
+			DatasetSize: 3 << 20, Profitability: "86400000", Collateral: "1048576",
+			Expiry: timestamppb.New(time.Unix(1_700_003_600, 0)), MarketRevision: 7,
+		}),
+		entry("SlotTaken", &messages.SlotTaken{At: at, RequestId: request, SlotIndex: 2}),
+		entry("SlotReleased", &messages.SlotReleased{
+			At: at, RequestId: request, SlotIndex: 2, Outcome: "no availability fits", Requeue: true,
+		}),
+		entry("SlotRemoved", &messages.SlotRemoved{
+			At: at, RequestId: request, SlotIndices: []uint64{0, 1},
+			Reason: "all slots of the request are filled", MarketRevision: 9,
+		}),
+		entry("SlotsRefused", &messages.SlotsRefused{
+			At: at, RequestId: request, SlotIndices: []uint64{0, 1, 2}, Criterion: "price",
+			Reason: "the request pays 1 per byte and second, the host wants at least 2", MarketRevision: 8,
+		}),
+		entry("QueuePaused", &messages.QueuePaused{At: at, Reason: "maintenance", ByOperator: true}),
+		entry("QueueResumed", &messages.QueueResumed{At: at, Reason: "maintenance is over", ByOperator: true}),
+	}
+}
+
+func entry(name string, example Event) events.Entry {
+	return events.Entry{Name: name, Version: 1, Example: example, Check: check}
+}
+
+// check validates what the schema cannot say.
+func check(m proto.Message) error {
+	if err := events.CheckMessage(m); err != nil {
+		return err
+	}
+	switch e := m.(type) {
+	case *messages.SlotsQueued:
+		return someSlots(e.GetSlotIndices())
+	case *messages.SlotRemoved:
+		return someSlots(e.GetSlotIndices())
+	case *messages.SlotsRefused:
+		if e.GetCriterion() == "" {
+			return fmt.Errorf("%w: criterion is empty", events.ErrMalformed)
+		}
+		return someSlots(e.GetSlotIndices())
+	}
+	return nil
+}
+
+func someSlots(indices []uint64) error {
+	if len(indices) == 0 {
+		return fmt.Errorf("%w: slotIndices is empty", events.ErrMalformed)
+	}
+	return nil
+}

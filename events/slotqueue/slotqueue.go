@@ -1,0 +1,419 @@
+// Package slotqueue is the order in which a host looks at the slots on offer.
+// It is pure; the journal of package actors runs it, and one actor is its only
+// writer. Start reading here.
+//
+// The rules:
+//
+//  1. The best slot first: unseen before seen; higher profitability; lower
+//     collateral; later expiry, none being the latest; smaller dataset; earlier
+//     in the order drawn for its request; queued earlier (order.go).
+//  2. A slot is in the queue once. One that is queued or taken and on offer is
+//     not queued again.
+//  3. The queue is bounded. When it is full the worst slot goes, be it an old
+//     one (SlotRemoved) or a new one (SlotsRefused).
+//  4. A taken slot belongs to a worker until it is released, also over a
+//     restart. At most MaxWorkers are taken.
+//  5. A slot that fits nothing now comes back as seen. When the best slot is
+//     seen, all are: the queue pauses instead of turning in circles.
+//  6. It goes on when an unseen slot arrives, or when something changed (Wake):
+//     then every slot is unseen again. A slot that was being looked at just
+//     then may have been judged by what was, so it comes back unseen as well,
+//     but only once in a row, or its own release could wake it for ever.
+//  7. A pause by the operator ends by the operator alone.
+//  8. A slot that leaves the market while it is taken does not come back on
+//     release; one that is offered anew meanwhile is queued on release, unseen.
+//  9. What was refused is remembered by request and criterion, within a bound,
+//     so that a better availability can look back.
+//  10. Commands that follow from the market carry the revision of its event. A
+//     revision that was consumed is not consumed again.
+//
+// Not for: judging a slot. Whether it fits is for the ledger to say (package
+// capacity); what became of it is told by the sale.
+package slotqueue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Event is what the queue records.
+type Event = messages.QueueEvent
+
+// QueueFull is the criterion under which the worst newcomers of a full queue
+// are refused.
+const QueueFull = "queue-full"
+
+// Command asks the queue for something.
+//
+//sumtype:decl
+type Command interface{ command() }
+
+// The commands. At is recorded, nothing is decided by it. MarketRevision is
+// that of the market stream's event that led to the command, 0 when none did;
+// of several commands that follow from one event only the last carries it.
+type (
+	// Queue offers slots of a request, in the order drawn for this host. With a
+	// Refusal they are recorded as refused instead.
+	Queue struct {
+		At             time.Time
+		RequestID      events.RequestID
+		SlotIndices    []uint64
+		Terms          Terms
+		MarketRevision uint64
+		Refusal        *Refusal
+	}
+	// Take gives the best slot to a worker, unless the queue is paused or that
+	// many are taken. Each Take takes another slot; the workers are the bound.
+	Take struct {
+		At         time.Time
+		MaxWorkers int
+	}
+	// Release ends a worker's hold of a slot. With Requeue it comes back, as
+	// seen (but see rule 6). A slot that is not taken is released already.
+	Release struct {
+		At        time.Time
+		RequestID events.RequestID
+		SlotIndex uint64
+		Outcome   string
+		Requeue   bool
+	}
+	// Remove says that slots are no longer on offer; no indices mean all slots
+	// of the request, and that its refusal need not be remembered.
+	Remove struct {
+		At             time.Time
+		RequestID      events.RequestID
+		SlotIndices    []uint64
+		Reason         string
+		MarketRevision uint64
+	}
+	// Wake says that slots may fit now that did not before.
+	Wake struct {
+		At     time.Time
+		Reason string
+	}
+	// Pause is the operator's: nothing is taken until Resume.
+	Pause struct {
+		At     time.Time
+		Reason string
+	}
+	// Resume is the operator's: it ends every pause and makes all slots unseen.
+	Resume struct {
+		At     time.Time
+		Reason string
+	}
+)
+
+func (Queue) command()   {}
+func (Take) command()    {}
+func (Release) command() {}
+func (Remove) command()  {}
+func (Wake) command()    {}
+func (Pause) command()   {}
+func (Resume) command()  {}
+
+// Refusal is the criterion that a request failed, and a sentence with the numbers.
+type Refusal struct{ Criterion, Reason string }
+
+// Effect is a call on the outside world.
+//
+//sumtype:decl
+type Effect interface {
+	effect()
+	// Key is the same for the same call; a call is open once.
+	Key() string
+}
+
+// Work gives a taken slot to a worker, who answers with Release.
+type Work struct {
+	RequestID events.RequestID
+	SlotIndex uint64
+	Repair    bool
+}
+
+func (Work) effect() {}
+
+// Key is work:<request>:<index>.
+func (w Work) Key() string {
+	return "work:" + w.RequestID.String() + ":" + strconv.FormatUint(w.SlotIndex, 10)
+}
+
+// Next returns one Work for each taken slot, in the order of taking.
+func Next(s State) []Effect {
+	out := make([]Effect, 0, len(s.taken))
+	for _, it := range s.taken {
+		out = append(out, Work{it.offer.request, it.index, it.offer.Repair})
+	}
+	return out
+}
+
+// Errors of a caller.
+var (
+	// ErrTooManySlots: a command names more than MaxSlotsPerCommand slots.
+	ErrTooManySlots = errors.New("too many slots in one command")
+	// ErrNoCriterion: a refusal does not say what was failed.
+	ErrNoCriterion = errors.New("refusal without a criterion")
+)
+
+// Decide returns the events that follow from c, none when c is already true.
+// It does not change s.
+func Decide(s State, c Command) ([]Event, error) {
+	switch c := c.(type) {
+	case Queue:
+		return decideQueue(s, c)
+	case Take:
+		return decideTake(s, c), nil
+	case Release:
+		return decideRelease(s, c), nil
+	case Remove:
+		return decideRemove(s, c)
+	case Wake:
+		if !s.drowsy() {
+			return nil, nil
+		}
+		return []Event{&messages.QueueResumed{At: events.TimeToMessage(c.At), Reason: c.Reason}}, nil
+	case Pause:
+		if s.stopped {
+			return nil, nil
+		}
+		return []Event{&messages.QueuePaused{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
+		}}, nil
+	case Resume:
+		if !s.stopped && !s.drowsy() {
+			return nil, nil
+		}
+		return []Event{&messages.QueueResumed{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
+		}}, nil
+	}
+	panic(fmt.Sprintf("slotqueue: unknown command %T", c))
+}
+
+// consumed says whether the market's event was consumed before.
+func (s State) consumed(revision uint64) bool {
+	return revision > 0 && revision <= s.lastMarketRevision
+}
+
+// drowsy says whether waking the queue would change anything.
+func (s State) drowsy() bool {
+	return s.exhausted || len(s.seen) > 0 ||
+		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.woken })
+}
+
+func decideQueue(s State, c Queue) ([]Event, error) {
+	doing := "queue slots of request " + c.RequestID.Short()
+	if n := len(c.SlotIndices); n > MaxSlotsPerCommand {
+		return nil, fmt.Errorf("%s: %w: %d, the limit is %d", doing, ErrTooManySlots, n, MaxSlotsPerCommand)
+	}
+	if c.Refusal != nil && c.Refusal.Criterion == "" {
+		return nil, fmt.Errorf("%s: %w", doing, ErrNoCriterion)
+	}
+	if s.consumed(c.MarketRevision) {
+		return nil, nil
+	}
+	fresh := s.fresh(c.RequestID, c.SlotIndices)
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	if c.Refusal != nil {
+		if s.refusals.holds(c.RequestID, fresh, *c.Refusal) {
+			return nil, nil
+		}
+		return []Event{refused(c.At, c.RequestID, fresh, *c.Refusal, c.MarketRevision)}, nil
+	}
+	o := &offer{request: c.RequestID, Terms: c.Terms}
+	return admit(s, c.At, o, fresh, c.MarketRevision), nil
+}
+
+// fresh keeps the indices that may be queued, each once, in their order (rule 2).
+func (s State) fresh(request events.RequestID, indices []uint64) []uint64 {
+	twice := make(map[uint64]bool, len(indices))
+	var out []uint64
+	for _, index := range indices {
+		it := s.items[key{request, index}]
+		offered := it != nil && !(it.taken && it.gone && it.again == nil)
+		if !twice[index] && !offered {
+			out = append(out, index)
+		}
+		twice[index] = true
+	}
+	return out
+}
+
+// admit queues slots and decides who goes when there is no room for all (rule 3).
+func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) []Event {
+	evicted, stay, refuse := s.overflow(o, indices)
+	var out []Event
+	for _, group := range byRequest(evicted) {
+		out = append(out, &messages.SlotRemoved{
+			At: events.TimeToMessage(at), RequestId: group.request.String(), SlotIndices: group.indices,
+			Reason: fmt.Sprintf("queue full at %d slots; those of request %s are better",
+				s.limits.MaxItems, o.request),
+		})
+	}
+	if len(stay) > 0 {
+		out = append(out, &messages.SlotsQueued{
+			At: events.TimeToMessage(at), RequestId: o.request.String(), SlotIndices: stay,
+			SlotSize: uint64(o.SlotSize), DatasetSize: uint64(o.DatasetSize),
+			Profitability: o.Profitability.String(), Collateral: o.Collateral.String(),
+			Expiry: events.TimeToMessage(o.Expiry), Repair: o.Repair, MarketRevision: revision,
+		})
+	}
+	if len(refuse) > 0 {
+		r := Refusal{QueueFull, fmt.Sprintf("queue full at %d slots, all of them better", s.limits.MaxItems)}
+		if !s.refusals.holds(o.request, refuse, r) {
+			out = append(out, refused(at, o.request, refuse, r, revision))
+		}
+	}
+	return out
+}
+
+func refused(at time.Time, id events.RequestID, indices []uint64, r Refusal, revision uint64) Event {
+	return &messages.SlotsRefused{
+		At: events.TimeToMessage(at), RequestId: id.String(), SlotIndices: indices,
+		Criterion: r.Criterion, Reason: r.Reason, MarketRevision: revision,
+	}
+}
+
+func decideTake(s State, c Take) []Event {
+	best := s.best.first()
+	if best == nil || s.stopped || s.exhausted || len(s.taken) >= c.MaxWorkers {
+		return nil
+	}
+	if best.seen {
+		return []Event{&messages.QueuePaused{
+			At:     events.TimeToMessage(c.At),
+			Reason: fmt.Sprintf("all %d queued slots were looked at and none fits", s.Len()),
+		}}
+	}
+	return []Event{&messages.SlotTaken{
+		At: events.TimeToMessage(c.At), RequestId: best.offer.request.String(), SlotIndex: best.index,
+	}}
+}
+
+func decideRelease(s State, c Release) []Event {
+	it := s.items[key{c.RequestID, c.SlotIndex}]
+	if it == nil || !it.taken {
+		return nil
+	}
+	requeue := c.Requeue && !it.gone
+	out := []Event{&messages.SlotReleased{
+		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,
+		Outcome: c.Outcome, Requeue: requeue,
+	}}
+	if it.again != nil { // Rule 8: the newer offer counts.
+		return append(out, admit(s, c.At, it.again, []uint64{c.SlotIndex}, 0)...)
+	}
+	if requeue && s.Len() >= s.limits.MaxItems {
+		back := *it
+		back.comeBack()
+		worst := s.worst.first()
+		if worst == nil || worst.before(&back) {
+			worst = &back
+		}
+		out = append(out, &messages.SlotRemoved{
+			At: events.TimeToMessage(c.At), RequestId: worst.offer.request.String(),
+			SlotIndices: []uint64{worst.index},
+			Reason: fmt.Sprintf("queue full at %d slots; slot %d of request %s is back and all others are better",
+				s.limits.MaxItems, c.SlotIndex, c.RequestID),
+		})
+	}
+	return out
+}
+
+func decideRemove(s State, c Remove) ([]Event, error) {
+	if n := len(c.SlotIndices); n > MaxSlotsPerCommand {
+		return nil, fmt.Errorf("remove slots of request %s: %w: %d, the limit is %d",
+			c.RequestID.Short(), ErrTooManySlots, n, MaxSlotsPerCommand)
+	}
+	if s.consumed(c.MarketRevision) {
+		return nil, nil
+	}
+	indices := s.leaving(c.RequestID, c.SlotIndices)
+	if len(indices) == 0 {
+		return nil, nil
+	}
+	return []Event{&messages.SlotRemoved{
+		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndices: indices,
+		Reason: c.Reason, MarketRevision: c.MarketRevision,
+	}}, nil
+}
+
+// leaving keeps the indices that are on offer here. No indices mean the whole
+// request, and then also what is remembered of its refusal.
+func (s State) leaving(request events.RequestID, indices []uint64) []uint64 {
+	whole := len(indices) == 0
+	var out []uint64
+	if whole {
+		out = s.refusals.indices(request)
+		for _, it := range s.requests[request] {
+			indices = append(indices, it.index)
+		}
+	}
+	for _, index := range indices {
+		if it := s.items[key{request, index}]; it != nil && (!it.gone || it.again != nil) {
+			out = append(out, index)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Evolve folds one event into the state. It never fails and never refuses: an
+// event that contradicts the record is passed over, and Check tells of it.
+//
+// It may change the memory that s refers to. Use only the returned state, and
+// fold a second one from the events where two are needed.
+func Evolve(s State, e Event) State {
+	switch e := e.(type) {
+	case *messages.SlotsQueued:
+		s.queued(e)
+		s.consume(e.GetMarketRevision())
+	case *messages.SlotTaken:
+		s.take(keyOf(e.GetRequestId(), e.GetSlotIndex()))
+	case *messages.SlotReleased:
+		s.release(keyOf(e.GetRequestId(), e.GetSlotIndex()), e.GetRequeue())
+	case *messages.SlotRemoved:
+		request := events.Must(events.ParseRequestID(e.GetRequestId()))
+		for _, index := range e.GetSlotIndices() {
+			s.remove(key{request, index})
+		}
+		s.refusals.forget(request, e.GetSlotIndices())
+		s.consume(e.GetMarketRevision())
+	case *messages.SlotsRefused:
+		s.refusals.add(RefusedRequest{
+			RequestID:   events.Must(events.ParseRequestID(e.GetRequestId())),
+			SlotIndices: e.GetSlotIndices(),
+			Refusal:     Refusal{e.GetCriterion(), e.GetReason()},
+			At:          events.TimeFromMessage(e.GetAt()),
+		}, s.limits.MaxRefused)
+		s.consume(e.GetMarketRevision())
+	case *messages.QueuePaused:
+		if e.GetByOperator() {
+			s.stopped, s.stoppedFor = true, e.GetReason()
+		} else {
+			s.exhausted, s.exhaustedFor = true, e.GetReason()
+		}
+	case *messages.QueueResumed:
+		s.exhausted, s.exhaustedFor = false, ""
+		if e.GetByOperator() {
+			s.stopped, s.stoppedFor = false, ""
+		}
+		s.clearSeen()
+	}
+	return s
+}
+
+func (s *State) consume(revision uint64) {
+	s.lastMarketRevision = max(s.lastMarketRevision, revision)
+}
+
+func keyOf(request string, index uint64) key {
+	return key{events.Must(events.ParseRequestID(request)), index}
+}

@@ -1,0 +1,281 @@
+package slotqueue
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// MaxSlotsPerCommand is the most slots that one command, and so one event, may
+// name: an event of 4,096 indices stays far below what a store takes.
+const MaxSlotsPerCommand = 4096
+
+// Limits bound what the queue holds. A zero field stands for its default.
+type Limits struct {
+	// MaxItems is the most queued slots, default 100,000: about 40 MB when
+	// each is of another request. Taken slots are beside them.
+	MaxItems int
+	// MaxRefused is how many refused requests are remembered, default 10,000;
+	// the oldest is forgotten first.
+	MaxRefused int
+}
+
+// Terms are what the slots of one offer have in common.
+type Terms struct {
+	SlotSize    events.Bytes
+	DatasetSize events.Bytes
+	// Profitability is duration times price per slot and second, in token base units.
+	Profitability events.Amount
+	// Collateral is what to pay for one slot, in token base units.
+	Collateral events.Amount
+	// Expiry is when the request expires, in chain time; zero: it does not.
+	Expiry time.Time
+	// Repair says that the slot was freed and its data must be reconstructed.
+	Repair bool
+}
+
+// State is the queue. New makes one; it is changed by Evolve alone, and is not
+// safe for concurrent use.
+type State struct {
+	limits   Limits
+	items    map[key]*item
+	requests map[events.RequestID][]*item
+	best     ranking
+	worst    ranking
+	seen     []*item // queued and seen; each knows its place
+	taken    []*item // in the order of taking
+	refusals refusals
+	order    uint64 // the number of the next item
+
+	exhausted    bool // every slot was seen
+	exhaustedFor string
+	stopped      bool // by the operator
+	stoppedFor   string
+
+	lastMarketRevision uint64
+	faults             int
+	firstFault         string
+}
+
+// New is the empty queue.
+func New(l Limits) State {
+	if l.MaxItems == 0 {
+		l.MaxItems = 100_000
+	}
+	if l.MaxRefused == 0 {
+		l.MaxRefused = 10_000
+	}
+	return State{
+		limits:   l,
+		items:    map[key]*item{},
+		requests: map[events.RequestID][]*item{},
+		worst:    ranking{worstFirst: true},
+		refusals: newRefusals(),
+	}
+}
+
+func (s *State) queued(e *messages.SlotsQueued) {
+	o := offerOf(e)
+	s.refusals.forget(o.request, e.GetSlotIndices())
+	place := s.nextPlace(o.request)
+	for _, index := range e.GetSlotIndices() {
+		it := s.items[key{o.request, index}]
+		switch {
+		case it == nil:
+			s.insert(&item{offer: o, index: index, place: place, order: s.order})
+			s.order++
+			place++
+			s.exhausted, s.exhaustedFor = false, ""
+		case it.taken && it.gone && it.again == nil:
+			it.again = o
+		default:
+			s.fault("slot %d of request %s was queued twice", index, o.request)
+		}
+	}
+}
+
+func offerOf(e *messages.SlotsQueued) *offer {
+	return &offer{
+		request: events.Must(events.ParseRequestID(e.GetRequestId())),
+		at:      events.TimeFromMessage(e.GetAt()),
+		Terms: Terms{
+			SlotSize:      events.Bytes(e.GetSlotSize()),
+			DatasetSize:   events.Bytes(e.GetDatasetSize()),
+			Profitability: events.Must(events.ParseAmount(e.GetProfitability())),
+			Collateral:    events.Must(events.ParseAmount(e.GetCollateral())),
+			Expiry:        events.TimeFromMessage(e.GetExpiry()),
+			Repair:        e.GetRepair(),
+		},
+	}
+}
+
+func (s *State) take(k key) {
+	it := s.items[k]
+	if it == nil || it.taken {
+		s.fault("slot %d of request %s was taken, but is not queued", k.index, k.request)
+		return
+	}
+	s.unrank(it)
+	it.taken, it.seen = true, false
+	s.taken = append(s.taken, it)
+}
+
+func (s *State) release(k key, requeue bool) {
+	it := s.items[k]
+	if it == nil || !it.taken {
+		s.fault("slot %d of request %s was released, but is not taken", k.index, k.request)
+		return
+	}
+	s.taken = slices.DeleteFunc(s.taken, func(other *item) bool { return other == it })
+	it.taken = false
+	if !requeue || it.gone {
+		s.forget(it)
+		return
+	}
+	it.comeBack()
+	if !it.seen {
+		s.exhausted, s.exhaustedFor = false, ""
+	}
+	s.rank(it)
+}
+
+// comeBack is what the worker's look leaves behind (rule 6).
+func (it *item) comeBack() {
+	it.seen = !it.woken || it.retried
+	it.woken, it.retried = false, !it.seen
+}
+
+func (s *State) remove(k key) {
+	it := s.items[k]
+	switch {
+	case it == nil: // Only its refusal was remembered.
+	case it.taken:
+		it.gone, it.again = true, nil
+	default:
+		s.unrank(it)
+		s.forget(it)
+	}
+}
+
+// clearSeen makes every slot unseen, the taken ones when they come back. Each
+// is moved before the next is changed, so the order holds at every step.
+func (s *State) clearSeen() {
+	for _, it := range s.seen {
+		it.seen = false
+		s.best.fix(it)
+		s.worst.fix(it)
+	}
+	s.seen = nil
+	for _, it := range s.taken {
+		it.woken = true
+	}
+}
+
+// fault remembers the first event that contradicts the record, for Check.
+func (s *State) fault(format string, args ...any) {
+	if s.faults == 0 {
+		s.firstFault = fmt.Sprintf(format, args...)
+	}
+	s.faults++
+}
+
+// Len is how many slots are queued, without the taken ones.
+func (s State) Len() int { return len(s.best.items) }
+
+// LastMarketRevision is the last event of the market's stream that changed
+// this queue, 0 when none did. Reading that stream resumes behind it.
+func (s State) LastMarketRevision() uint64 { return s.lastMarketRevision }
+
+// Paused says whether nothing is taken, why, and whether only the operator can
+// end that.
+func (s State) Paused() (reason string, byOperator, paused bool) {
+	if s.stopped {
+		return s.stoppedFor, true, true
+	}
+	return s.exhaustedFor, false, s.exhausted
+}
+
+// Refused returns the remembered requests that failed a criterion, the oldest
+// refusal first; all of them for "". It looks at all.
+func (s State) Refused(criterion string) []RefusedRequest { return s.refusals.of(criterion) }
+
+// Item is a slot as people see it.
+type Item struct {
+	RequestID events.RequestID
+	SlotIndex uint64
+	Terms
+	// QueuedAt is when the offer came, in chain time.
+	QueuedAt time.Time
+	// Place is the slot's place in the order drawn for its request, Order that
+	// in which the queue took it in.
+	Place uint32
+	Order uint64
+	// Seen says that it was looked at and nothing fitted.
+	Seen bool
+	// Woken says of a taken slot that the queue resumed meanwhile; Retried that
+	// it came back unseen for that reason, and was not seen since.
+	Woken, Retried bool
+	// Gone says of a taken slot that it left the market.
+	Gone bool
+	// Again is, of a taken slot that is gone, the newer offer that waits for
+	// its release; nil when there is none.
+	Again *Terms
+	// AgainAt is when that offer came.
+	AgainAt time.Time
+}
+
+func (it *item) view() Item {
+	v := Item{
+		RequestID: it.offer.request, SlotIndex: it.index, Terms: it.offer.Terms,
+		QueuedAt: it.offer.at, Place: it.place, Order: it.order, Seen: it.seen, Gone: it.gone,
+		Woken: it.woken, Retried: it.retried,
+	}
+	if it.again != nil {
+		terms := it.again.Terms
+		v.Again, v.AgainAt = &terms, it.again.at
+	}
+	return v
+}
+
+// Items yields the queued slots, the best first. The first costs sorting them
+// all: O(n log n).
+func (s State) Items() iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		sorted := slices.Clone(s.best.items)
+		slices.SortFunc(sorted, compare)
+		for _, it := range sorted {
+			if !yield(it.view()) {
+				return
+			}
+		}
+	}
+}
+
+// Taken returns the slots that workers have, in the order of taking.
+func (s State) Taken() []Item {
+	out := make([]Item, 0, len(s.taken))
+	for _, it := range s.taken {
+		out = append(out, it.view())
+	}
+	return out
+}
+
+// Position is how many queued slots are better than this one; false when it is
+// not queued. It looks at all of them.
+func (s State) Position(request events.RequestID, index uint64) (int, bool) {
+	it := s.items[key{request, index}]
+	if it == nil || it.taken {
+		return 0, false
+	}
+	n := 0
+	for _, other := range s.best.items {
+		if other.before(it) {
+			n++
+		}
+	}
+	return n, true
+}
