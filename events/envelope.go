@@ -119,7 +119,8 @@ func CheckAppend(stream string, batch []NewEvent) error {
 		if e.Type == "" {
 			return fmt.Errorf("%w: event without a type for %s", ErrMalformed, stream)
 		}
-		if n := len(e.Data); n > MaxEventBytes {
+		n := len(e.Data) + len(e.Type) + len(e.Meta.Correlation) + len(e.Meta.Causation) + len(e.Meta.Node)
+		if n > MaxEventBytes {
 			return fmt.Errorf("%w: %s of %d bytes for %s, the limit is %d",
 				ErrTooLarge, e.Type, n, stream, MaxEventBytes)
 		}

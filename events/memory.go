@@ -166,13 +166,17 @@ func (m *Memory) ReadStream(
 		}
 		count := uint64(len(revisions))
 		if q.Backward {
-			revisions = slices.Clone(revisions[:min(q.From, count-1)+1])
+			revisions = revisions[:min(q.From, count-1)+1]
+			if q.Limit > 0 {
+				revisions = revisions[max(0, len(revisions)-q.Limit):]
+			}
+			revisions = slices.Clone(revisions)
 			slices.Reverse(revisions)
 		} else {
 			revisions = revisions[min(q.From, count):]
-		}
-		if q.Limit > 0 {
-			revisions = revisions[:min(q.Limit, len(revisions))]
+			if q.Limit > 0 {
+				revisions = revisions[:min(q.Limit, len(revisions))]
+			}
 		}
 		for _, position := range revisions {
 			if !m.yieldAt(ctx, position, yield) {

@@ -64,8 +64,8 @@ type Position uint64
 
 // ReadStream says which part of a stream to read.
 type ReadStream struct {
-	// From is the first revision, inclusive. Reading backward, End means the
-	// last event.
+	// From is the first revision, inclusive. Reading backward, End and every
+	// other revision behind the last event mean the last event.
 	From uint64
 	// Backward reads towards revision 0.
 	Backward bool

@@ -1,0 +1,238 @@
+package embedded
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// guard is the file system between pebble and the disk. It sees the first
+// write, sync, create or rename that fails, reports it once, and from then on
+// lets nothing change on disk. Three reasons:
+//
+//   - A failed sync must not be retried: the kernel may have dropped the pages
+//     and says "done" the second time.
+//   - Pebble answers an error of its write-ahead log, or of syncing its
+//     directory, by ending the process (Logger.Fatalf, or a panic while it
+//     holds locks). So the guard hides these errors from it; the committer asks
+//     the guard before it answers anybody.
+//   - Pebble goes on after an error of its manifest when Fatalf returns, and
+//     could then delete a log whose contents are nowhere else.
+type guard struct {
+	vfs.FS
+	// onFailure is called once, with the first error, before pebble sees it.
+	onFailure func(error)
+
+	once    sync.Once
+	failed  chan struct{} // closed by the first failure
+	closing chan struct{} // closed when the store closes
+	pause   time.Duration
+}
+
+// refusalPause is how long pebble waits for the answer to creating a file
+// after a failure: it retries a failed flush at once and for ever.
+const refusalPause = time.Second
+
+func newGuard(fs vfs.FS) *guard {
+	return &guard{
+		FS: fs, onFailure: func(error) {}, pause: refusalPause,
+		failed: make(chan struct{}), closing: make(chan struct{}),
+	}
+}
+
+// isLog reports whether a file is a segment of the write-ahead log.
+func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
+
+// check passes an error on after reporting it.
+func (g *guard) check(op, name string, err error) error {
+	if err != nil {
+		g.fail(fmt.Errorf("%s %s: %w", op, g.PathBase(name), err))
+	}
+	return err
+}
+
+func (g *guard) fail(err error) {
+	g.once.Do(func() {
+		g.onFailure(err)
+		close(g.failed)
+	})
+}
+
+// stopped reports whether something has failed.
+func (g *guard) stopped() bool {
+	select {
+	case <-g.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// refuse is the answer to a change after a failure.
+func (g *guard) refuse(op, name string) error {
+	return fmt.Errorf("%s %s: refused after an earlier disk failure", op, g.PathBase(name))
+}
+
+// create wraps a newly opened file. A log that cannot be opened any more gets
+// a stand-in in memory.
+func (g *guard) create(op, name string, open func() (vfs.File, error)) (vfs.File, error) {
+	if !g.stopped() {
+		f, err := open()
+		if err == nil {
+			return &guarded{File: f, guard: g, name: name, hide: isLog(name)}, nil
+		}
+		if err = g.check(op, name, err); !isLog(name) {
+			return nil, err
+		}
+	}
+	if isLog(name) {
+		f, err := vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified)
+		return &guarded{File: f, guard: g, name: name, hide: true}, err
+	}
+	wait := time.NewTimer(g.pause)
+	defer wait.Stop()
+	select {
+	case <-g.closing:
+	case <-wait.C:
+	}
+	return nil, g.refuse(op, name)
+}
+
+func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.create("create", name, func() (vfs.File, error) { return g.FS.Create(name, c) })
+}
+
+func (g *guard) OpenReadWrite(
+	name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption,
+) (vfs.File, error) {
+	return g.create("open", name, func() (vfs.File, error) {
+		return g.FS.OpenReadWrite(name, c, opts...)
+	})
+}
+
+func (g *guard) ReuseForWrite(
+	oldname, newname string, c vfs.DiskWriteCategory,
+) (vfs.File, error) {
+	return g.create("reuse", newname, func() (vfs.File, error) {
+		return g.FS.ReuseForWrite(oldname, newname, c)
+	})
+}
+
+// OpenDir wraps the directory, because it is synced through the file.
+func (g *guard) OpenDir(name string) (vfs.File, error) {
+	f, err := g.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &guarded{File: f, guard: g, name: name, hide: true}, nil
+}
+
+func (g *guard) change(op, name string, do func() error) error {
+	if g.stopped() {
+		return g.refuse(op, name)
+	}
+	return g.check(op, name, do())
+}
+
+func (g *guard) Link(oldname, newname string) error {
+	return g.change("link", newname, func() error { return g.FS.Link(oldname, newname) })
+}
+
+func (g *guard) Rename(oldname, newname string) error {
+	return g.change("rename", newname, func() error { return g.FS.Rename(oldname, newname) })
+}
+
+func (g *guard) MkdirAll(dir string, perm os.FileMode) error {
+	return g.change("make directory", dir, func() error { return g.FS.MkdirAll(dir, perm) })
+}
+
+// Remove is refused after a failure, but failing to remove is no failure: the
+// file is only in the way.
+func (g *guard) Remove(name string) error {
+	if g.stopped() {
+		return g.refuse("remove", name)
+	}
+	return g.FS.Remove(name)
+}
+
+func (g *guard) RemoveAll(name string) error {
+	if g.stopped() {
+		return g.refuse("remove", name)
+	}
+	return g.FS.RemoveAll(name)
+}
+
+// Unwrap implements vfs.FS.
+func (g *guard) Unwrap() vfs.FS { return g.FS }
+
+// guarded is an open file of a guard.
+type guarded struct {
+	vfs.File
+	guard *guard
+	name  string
+	// hide keeps errors from pebble; the guard still reports the first one.
+	hide bool
+}
+
+// do makes one change unless the guard has stopped.
+func (f *guarded) do(op string, change func() error) error {
+	var err error
+	if f.guard.stopped() {
+		err = f.guard.refuse(op, f.name)
+	} else {
+		err = f.guard.check(op, f.name, change())
+	}
+	if f.hide {
+		return nil
+	}
+	return err
+}
+
+func (f *guarded) Write(p []byte) (n int, err error) {
+	err = f.do("write", func() error { n, err = f.File.Write(p); return err })
+	if err == nil {
+		n = len(p)
+	}
+	return n, err
+}
+
+func (f *guarded) WriteAt(p []byte, offset int64) (n int, err error) {
+	err = f.do("write", func() error { n, err = f.File.WriteAt(p, offset); return err })
+	if err == nil {
+		n = len(p)
+	}
+	return n, err
+}
+
+func (f *guarded) Sync() error { return f.do("sync", f.File.Sync) }
+
+func (f *guarded) SyncData() error { return f.do("sync", f.File.SyncData) }
+
+func (f *guarded) SyncTo(length int64) (fullSync bool, err error) {
+	err = f.do("sync", func() error { fullSync, err = f.File.SyncTo(length); return err })
+	return fullSync, err
+}
+
+// Preallocate is a hint; that it fails is no failure.
+func (f *guarded) Preallocate(offset, length int64) error {
+	if f.guard.stopped() {
+		return nil
+	}
+	return f.File.Preallocate(offset, length)
+}
+
+// Close always closes the file, and reports what the disk says about it.
+func (f *guarded) Close() error {
+	err := f.File.Close()
+	if f.guard.stopped() {
+		return nil
+	}
+	if err = f.guard.check("close", f.name, err); f.hide {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,186 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hostnode/hostnode/events"
+)
+
+// The small files beside pebble's directory.
+const (
+	formatFile = "FORMAT"
+	markFile   = "MARK"
+	lockFile   = "LOCK"
+	dataDir    = "pebble"
+
+	// formatVersion is the version of everything this package stores.
+	formatVersion = 1
+	formatPrefix  = "hostnode event store, format "
+	markBytes     = 16
+	markMagic     = 0x686e6d31 // "hnm1"
+	markClean     = 1 << 63
+)
+
+// mark is a file that remembers the last acknowledged position. It is written
+// after each sync of the log, before the callers are answered, and is not
+// synced itself: a power cut may leave an older value, but never a newer one.
+// So when the store ends before its mark, acknowledged events are gone, which
+// pebble alone cannot tell from a log that ends in an unfinished write. The
+// highest bit says that the store was closed in order.
+type mark struct {
+	file vfs.File
+	buf  [markBytes]byte
+}
+
+// readMark returns what the last owner of the directory left; known is false
+// when there is no legible mark.
+func readMark(fsys vfs.FS, dir string) (last events.Position, clean, known bool, err error) {
+	f, err := fsys.Open(fsys.PathJoin(dir, markFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, false, nil
+	} else if err != nil {
+		return 0, false, false, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, markBytes+1))
+	if err != nil {
+		return 0, false, false, err
+	}
+	last, clean, known = parseMark(b)
+	return last, clean, known, nil
+}
+
+// parseMark reads magic, position with the clean bit, and CRC-32C.
+func parseMark(b []byte) (last events.Position, clean, known bool) {
+	if len(b) != markBytes || binary.BigEndian.Uint32(b) != markMagic ||
+		binary.BigEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], crcTable) {
+		return 0, false, false
+	}
+	n := binary.BigEndian.Uint64(b[4:])
+	return events.Position(n &^ markClean), n&markClean != 0, true
+}
+
+// openMark takes the mark over: from here on the store is in use.
+func openMark(fsys vfs.FS, dir string, last events.Position) (*mark, error) {
+	f, err := fsys.OpenReadWrite(fsys.PathJoin(dir, markFile), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	m := &mark{file: f}
+	if err := m.write(last, false); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Sync(), syncDir(fsys, dir)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return m, nil
+}
+
+func (m *mark) write(last events.Position, clean bool) error {
+	n := uint64(last)
+	if clean {
+		n |= markClean
+	}
+	binary.BigEndian.PutUint32(m.buf[:], markMagic)
+	binary.BigEndian.PutUint64(m.buf[4:], n)
+	binary.BigEndian.PutUint32(m.buf[12:], crc32.Checksum(m.buf[:12], crcTable))
+	_, err := m.file.WriteAt(m.buf[:], 0)
+	return err
+}
+
+// closeClean says that everything was written and closed in order.
+func (m *mark) closeClean(last events.Position) error {
+	return errors.Join(m.write(last, true), m.file.Sync(), m.file.Close())
+}
+
+// prepareFormat checks FORMAT, or writes it when the directory is new.
+func prepareFormat(fsys vfs.FS, dir string) (created bool, err error) {
+	path := fsys.PathJoin(dir, formatFile)
+	f, err := fsys.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, writeFormat(fsys, dir, path)
+	} else if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 128))
+	if err != nil {
+		return false, err
+	}
+	return false, checkFormat(dir, string(b))
+}
+
+func checkFormat(dir, text string) error {
+	number, ok := strings.CutPrefix(text, formatPrefix)
+	version, err := strconv.ParseUint(strings.TrimSuffix(number, "\n"), 10, 32)
+	if !ok || err != nil || version == 0 || version > math.MaxUint16 {
+		return fmt.Errorf("%s: %w: its %s file says %q", dir, ErrNotAStore, formatFile, text)
+	}
+	if version > formatVersion {
+		return fmt.Errorf("%s: %w: %d, this version of hostnode knows %d; use a newer hostnode",
+			dir, ErrNewerFormat, version, formatVersion)
+	}
+	return nil
+}
+
+// writeFormat claims an empty directory. The name appears only when the
+// contents are on disk.
+func writeFormat(fsys vfs.FS, dir, path string) error {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name != lockFile && name != formatFile+".new" {
+			return fmt.Errorf("%s: %w: it has no %s file, but %s",
+				dir, ErrNotAStore, formatFile, name)
+		}
+	}
+	f, err := fsys.Create(path+".new", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte(formatPrefix + strconv.Itoa(formatVersion) + "\n"))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := fsys.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncDir(fsys, dir)
+}
+
+// makeDir creates a directory and makes its name durable, parents included.
+func makeDir(fsys vfs.FS, dir string) error {
+	_, err := fsys.Stat(dir)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := fsys.PathDir(dir)
+	if parent != dir {
+		if err := makeDir(fsys, parent); err != nil {
+			return err
+		}
+	}
+	if err := fsys.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return syncDir(fsys, parent)
+}
+
+func syncDir(fsys vfs.FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,359 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Limits of the store.
+const (
+	// DefaultCacheBytes is the block cache when Config does not say. Pebble's own
+	// 8 MiB makes long reads three times slower; a quarter of the 256 MiB that
+	// suit a dedicated event store leaves the memory of the machine to the
+	// prover, and holds the streams of some thousand sales.
+	DefaultCacheBytes = 64 << 20
+	// memTableBytes is how much is written before pebble sorts it into a table;
+	// up to two of these are replayed from the log by Open.
+	memTableBytes = 16 << 20
+	// bloomBits per key let a read of a stream that does not exist, which every
+	// first append is, skip the tables; about one in a hundred does not.
+	bloomBits = 10
+)
+
+// Config is what Open may be told. The zero value is what a host uses.
+type Config struct {
+	// CacheBytes is the size of the block cache; 0 means DefaultCacheBytes.
+	CacheBytes int64
+	// FS is the file system; nil means the machine's own.
+	FS vfs.FS
+	// Now gives events their Recorded time; nil means time.Now.
+	Now func() time.Time
+	// Log takes pebble's messages; nil drops them.
+	Log Logger
+	// AcceptLoss opens a store whose last acknowledged events are gone. Report
+	// says how many; without it Open returns events.ErrDamaged.
+	AcceptLoss bool
+
+	// noSync leaves out the sync of each batch. Tests use it to show that the
+	// test for power loss can fail.
+	noSync bool
+}
+
+// Logger takes messages about the inside of the store. It must be safe for
+// concurrent use.
+type Logger interface {
+	Debugf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// Report is what Open found.
+type Report struct {
+	// Created: the directory was empty.
+	Created bool
+	// Clean: the store was closed in order, or is new.
+	Clean bool
+	// Last is the position of the last event.
+	Last events.Position
+	// Acknowledged is the last position that was acknowledged, as far as is
+	// known; after a power cut it may be too small.
+	Acknowledged events.Position
+	// Lost is how many acknowledged events are gone: only with Config.AcceptLoss.
+	Lost uint64
+	// Tail is the end of the write-ahead log. Bytes that are dropped there were
+	// never acknowledged, unless Lost says otherwise.
+	Tail LogTail
+}
+
+// Stats counts what the store did since it was opened.
+type Stats struct {
+	Appends uint64 // acknowledged appends that wrote something
+	Events  uint64 // events of these
+	Syncs   uint64 // batches; Appends/Syncs is what group commit is worth
+}
+
+// Store is the events.Store in a directory. See the package comment.
+type Store struct {
+	dir   string
+	now   func() time.Time
+	db    *pebble.DB
+	guard *guard
+	mark  *mark
+	lock  io.Closer
+	write *pebble.WriteOptions
+
+	// accept is held while a request is handed over, so that Close can close
+	// the channel behind the last one.
+	accept   sync.RWMutex
+	closed   bool
+	requests chan *request
+	over     chan struct{} // closed when the committer has ended
+
+	// reading is held while pebble is read; Close waits for it.
+	reading sync.RWMutex
+	closing chan struct{}
+
+	synced atomic.Uint64 // the last durable position
+	tail   struct {
+		sync.Mutex
+		changed chan struct{} // closed and replaced by each batch
+	}
+	failure atomic.Pointer[error]
+
+	appends, written, syncs atomic.Uint64
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ events.Store = (*Store)(nil)
+
+// Open opens or creates the store in a directory. Errors besides those of the
+// disk: ErrInUse, ErrNewerFormat, ErrNotAStore, events.ErrDamaged.
+func Open(dir string, cfg Config) (*Store, Report, error) {
+	if cfg.FS == nil {
+		cfg.FS = vfs.Default
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.CacheBytes <= 0 {
+		cfg.CacheBytes = DefaultCacheBytes
+	}
+	s := &Store{
+		dir: dir, now: cfg.Now, guard: newGuard(cfg.FS), write: pebble.Sync,
+		requests: make(chan *request, maxBatchRequests),
+		over:     make(chan struct{}), closing: make(chan struct{}),
+	}
+	if cfg.noSync {
+		s.write = pebble.NoSync
+	}
+	s.tail.changed = make(chan struct{})
+	s.guard.onFailure = s.setFailure
+	s.guard.closing = s.closing
+	if err := makeDir(s.guard, dir); err != nil {
+		return nil, Report{}, fmt.Errorf("open event store %s: %w", dir, err)
+	}
+	lock, err := lockDir(s.guard, dir)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	s.lock = lock
+	report, err := s.open(cfg)
+	if err != nil {
+		return nil, report, errors.Join(fmt.Errorf("open event store %s: %w", dir, err), s.abandon())
+	}
+	go s.commitAll(newCommitter(s, report.Last))
+	return s, report, nil
+}
+
+// lockDir keeps other processes, and other users in this process, out.
+func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
+	lock, err := fsys.Lock(fsys.PathJoin(dir, lockFile))
+	var path *fs.PathError
+	switch {
+	case err == nil:
+		return lock, nil
+	case errors.As(err, &path), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS):
+		return nil, fmt.Errorf("lock event store %s: %w", dir, err)
+	}
+	return nil, fmt.Errorf("%s: %w: a hostnode is running on this directory (%w); "+
+		"stop it first, or talk to it over its API", dir, ErrInUse, err)
+}
+
+// open does everything that needs the lock.
+func (s *Store) open(cfg Config) (Report, error) {
+	var r Report
+	var err error
+	if r.Created, err = prepareFormat(s.guard, s.dir); err != nil {
+		return r, err
+	}
+	var known bool
+	if r.Acknowledged, r.Clean, known, err = readMark(s.guard, s.dir); err != nil {
+		return r, err
+	}
+	r.Clean = r.Clean && known || r.Created
+	data := s.guard.PathJoin(s.dir, dataDir)
+	if r.Tail, err = readLogTail(s.guard, data); err != nil {
+		return r, err
+	}
+	if s.db, err = pebble.Open(data, s.options(cfg)); err != nil {
+		return r, s.openError(err)
+	}
+	if r.Last, err = s.lastPosition(); err != nil {
+		return r, err
+	}
+	if r.Last < r.Acknowledged {
+		lost := uint64(r.Acknowledged - r.Last)
+		if !cfg.AcceptLoss {
+			return r, &DamagedError{Position: r.Last + 1, Reason: fmt.Errorf("%w: the log ends "+
+				"at position %d, but %d was acknowledged: %d events are gone; restore a backup, "+
+				"or accept the loss", errMissing, r.Last, r.Acknowledged, lost)}
+		}
+		r.Lost = lost
+	}
+	s.synced.Store(uint64(r.Last))
+	s.mark, err = openMark(s.guard, s.dir, r.Last)
+	if err == nil {
+		err = s.failed()
+	}
+	return r, err
+}
+
+// openError says what pebble's refusal means.
+func (s *Store) openError(err error) error {
+	if failed := s.failed(); failed != nil {
+		return failed
+	}
+	if pebble.IsCorruptionError(err) {
+		return &DamagedError{Reason: err}
+	}
+	return err
+}
+
+func (s *Store) options(cfg Config) *pebble.Options {
+	log := &logger{to: cfg.Log, guard: s.guard}
+	o := &pebble.Options{
+		FS:                 s.guard,
+		CacheSize:          cfg.CacheBytes,
+		MemTableSize:       memTableBytes,
+		FormatMajorVersion: pebble.FormatWALSyncChunks,
+		Logger:             log,
+		EventListener: &pebble.EventListener{
+			// Whoever reads the damaged bytes gets the error; the default would
+			// end the process.
+			DataCorruption:  func(i pebble.DataCorruptionInfo) { log.Errorf("%s", i) },
+			BackgroundError: func(err error) { log.Errorf("background error: %v", err) },
+		},
+	}
+	for i := range o.Levels {
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+	}
+	return o
+}
+
+// logger passes pebble's messages on. Fatal ones stop the store, not the
+// process: the guard lets nothing change on disk any more.
+type logger struct {
+	to    Logger
+	guard *guard
+}
+
+func (l *logger) Infof(format string, args ...any) {
+	if l.to != nil {
+		l.to.Debugf(format, args...)
+	}
+}
+
+func (l *logger) Errorf(format string, args ...any) {
+	if l.to != nil {
+		l.to.Errorf(format, args...)
+	}
+}
+
+func (l *logger) Fatalf(format string, args ...any) {
+	l.Errorf(format, args...)
+	l.guard.fail(fmt.Errorf(format, args...))
+}
+
+func (s *Store) setFailure(err error) {
+	err = fmt.Errorf("%w: %s: %w; see to the disk (full? failing?), then start again",
+		events.ErrStoreFailed, s.dir, err)
+	s.failure.Store(&err)
+}
+
+// failed is the error that stopped the store, or nil.
+func (s *Store) failed() error {
+	if err := s.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (s *Store) lastPosition() (events.Position, error) {
+	iter, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{prefixEvent}, UpperBound: []byte{prefixEvent + 1},
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer iter.Close()
+	if !iter.Last() {
+		if err := iter.Error(); err != nil {
+			return 0, damaged(err, "", 0, 0)
+		}
+		return 0, nil
+	}
+	return parseEventKey(iter.Key())
+}
+
+// Head implements events.Store.
+func (s *Store) Head(ctx context.Context) (events.Position, error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
+	}
+	return events.Position(s.synced.Load()), nil
+}
+
+// Stats returns the counters since Open.
+func (s *Store) Stats() Stats {
+	return Stats{s.appends.Load(), s.written.Load(), s.syncs.Load()}
+}
+
+// usable is why a call must end: the context's error, or ErrClosed.
+func (s *Store) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.closing:
+		return events.ErrClosed
+	default:
+		return nil
+	}
+}
+
+// Close implements events.Store. Appends that were accepted are committed and
+// answered first.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		s.accept.Lock()
+		s.closed = true
+		close(s.requests)
+		s.accept.Unlock()
+		<-s.over
+		s.closeErr = s.abandon()
+	})
+	return s.closeErr
+}
+
+// abandon closes everything that is open. The shutdown is in order only if
+// nothing failed.
+func (s *Store) abandon() error {
+	close(s.closing)
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	var err error
+	if s.db != nil {
+		err = s.db.Close()
+	}
+	switch {
+	case s.mark == nil:
+	case s.guard.stopped() || err != nil:
+		err = errors.Join(err, s.mark.file.Close())
+	default:
+		err = s.mark.closeClean(events.Position(s.synced.Load()))
+	}
+	return errors.Join(err, s.lock.Close())
+}

@@ -1,0 +1,172 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Run holds a store to the port. open gives an empty store each time; the
+// suite closes it.
+func Run(t *testing.T, open func(t *testing.T) events.Store) {
+	fresh := func(t *testing.T) events.Store {
+		s := open(t)
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("close at the end: %v", err)
+			}
+		})
+		return s
+	}
+	for _, group := range []struct {
+		name string
+		run  func(*testing.T, func(*testing.T) events.Store)
+	}{
+		{"append", appends},
+		{"read", reads},
+		{"subscribe", subscriptions},
+		{"together", together},
+		{"end", ends},
+		{"model", model},
+	} {
+		t.Run(group.name, func(t *testing.T) { group.run(t, fresh) })
+	}
+}
+
+// RunDurable is Run for a store that lives in a directory, and holds it to the
+// rules that must outlive the process: open is called again on the same
+// directory after Close.
+func RunDurable(t *testing.T, open func(t *testing.T, dir string) events.Store) {
+	Run(t, func(t *testing.T) events.Store { return open(t, t.TempDir()) })
+	t.Run("reopened", func(t *testing.T) { reopened(t, open) })
+}
+
+// id is an event id that a test can name by a number.
+func id(n int) events.EventID { return events.NewEventID("storetest", "id", n) }
+
+// event is a small event whose contents follow from its number.
+func event(n int) events.NewEvent {
+	return events.NewEvent{
+		ID:   id(n),
+		Type: fmt.Sprintf("type-%d", n%3),
+		Data: fmt.Appendf(nil, `{"n":%d}`, n),
+		Meta: events.Metadata{
+			Correlation: "conversation", Causation: fmt.Sprint(n - 1),
+			Version: uint32(n % 4), Epoch: uint64(n), Node: "node",
+		},
+	}
+}
+
+// numbered is a batch of events with the given numbers.
+func numbered(numbers ...int) []events.NewEvent {
+	batch := make([]events.NewEvent, len(numbers))
+	for i, n := range numbers {
+		batch[i] = event(n)
+	}
+	return batch
+}
+
+// mustAppend appends and fails the test when that is not possible.
+func mustAppend(
+	t testing.TB, s events.Store, stream string, expected events.Expected, numbers ...int,
+) events.AppendResult {
+	t.Helper()
+	result, err := s.Append(t.Context(), stream, expected, numbered(numbers...))
+	if err != nil {
+		t.Fatalf("append %v to %q expecting %v: %v", numbers, stream, expected, err)
+	}
+	return result
+}
+
+// wantWrong demands a *WrongRevisionError with the actual revision.
+func wantWrong(t testing.TB, err error, want *events.WrongRevisionError) {
+	t.Helper()
+	if !errors.Is(err, events.ErrWrongRevision) {
+		t.Fatalf("error %v, want a wrong revision", err)
+	}
+	var got *events.WrongRevisionError
+	if !errors.As(err, &got) {
+		t.Fatalf("error %v is no *WrongRevisionError", err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(events.Expected{})); diff != "" {
+		t.Fatalf("wrong revision error (-want +got):\n%s", diff)
+	}
+}
+
+// collect reads a sequence to its end.
+func collect(seq iter.Seq2[events.Recorded, error]) ([]events.Recorded, error) {
+	var all []events.Recorded
+	for r, err := range seq {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// mustRead reads a sequence to its end and fails the test on an error.
+func mustRead(t testing.TB, seq iter.Seq2[events.Recorded, error]) []events.Recorded {
+	t.Helper()
+	all, err := collect(seq)
+	if err != nil {
+		t.Fatalf("read: %v", err)
+	}
+	return all
+}
+
+// stream reads all of one stream.
+func stream(t testing.TB, s events.Store, name string) []events.Recorded {
+	t.Helper()
+	return mustRead(t, s.ReadStream(t.Context(), name, events.ReadStream{}))
+}
+
+// recorded is what the store must hold for a new event; the time is the store's.
+func recorded(
+	e events.NewEvent, stream string, revision uint64, position events.Position,
+) events.Recorded {
+	return events.Recorded{
+		ID: e.ID, Stream: stream, Revision: revision, Position: position,
+		Type: e.Type, Data: e.Data, Meta: e.Meta,
+	}
+}
+
+// diff compares events except for the time at which they were recorded.
+func diff(want, got []events.Recorded) string {
+	equal := slices.EqualFunc(want, got, func(a, b events.Recorded) bool {
+		return a.ID == b.ID && a.Stream == b.Stream && a.Revision == b.Revision &&
+			a.Position == b.Position && a.Type == b.Type && a.Meta == b.Meta &&
+			bytes.Equal(a.Data, b.Data)
+	})
+	if equal { // cmp takes seconds for megabytes.
+		return ""
+	}
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(),
+		cmpopts.IgnoreFields(events.Recorded{}, "Recorded"))
+}
+
+// revisions is the list of revisions of some events, for short messages.
+func revisions(all []events.Recorded) []uint64 {
+	list := make([]uint64, len(all))
+	for i, r := range all {
+		list[i] = r.Revision
+	}
+	return list
+}
+
+// wantHead demands the position of the last event.
+func wantHead(t testing.TB, s events.Store, want events.Position) {
+	t.Helper()
+	got, err := s.Head(context.WithoutCancel(t.Context()))
+	if err != nil || got != want {
+		t.Fatalf("head is %d, %v, want %d", got, err, want)
+	}
+}
