@@ -11,19 +11,38 @@ const FullRounds = 8
 const PartialRounds = 56
 
 // Permute replaces the state s by its permutation.
+//
+// A round is: add constants, S-box, matrix. Here each matrix adds the constants of the
+// round that follows, so that one reduction serves all additions between two S-boxes;
+// reducing after each addition costs a third more time, because the processor cannot
+// predict the outcome of the comparison.
 func Permute(s *[3]fr.Element) {
-	external(s)
-	for k := range FullRounds / 2 {
-		fullRound(s, &externalConstants[k])
+	const half = FullRounds / 2
+	var none [3]fr.Element
+	enterPartial := [3]fr.Element{internalConstants[0]}
+
+	mixExternal(s, &externalConstants[0])
+	for k := 1; k < half; k++ {
+		sboxAll(s)
+		mixExternal(s, &externalConstants[k])
 	}
-	for k := range internalConstants {
-		s[0].Add(&s[0], &internalConstants[k])
+	sboxAll(s)
+	mixExternal(s, &enterPartial)
+	for k := 1; k < PartialRounds; k++ {
 		sbox(&s[0])
-		internal(s)
+		mixInternal(s, &internalConstants[k])
 	}
-	for k := FullRounds / 2; k < FullRounds; k++ {
-		fullRound(s, &externalConstants[k])
+	sbox(&s[0])
+	mixInternal(s, &none[0])
+	for i := range s {
+		s[i].Add(&s[i], &externalConstants[half][i])
 	}
+	for k := half + 1; k < FullRounds; k++ {
+		sboxAll(s)
+		mixExternal(s, &externalConstants[k])
+	}
+	sboxAll(s)
+	mixExternal(s, &none)
 }
 
 // ExternalConstants returns the three constants of full round k (0 to 7), for
@@ -45,12 +64,10 @@ func InternalConstant(k int) fr.Element {
 	return internalConstants[k]
 }
 
-func fullRound(s, constants *[3]fr.Element) {
-	for i := range s {
-		s[i].Add(&s[i], &constants[i])
-		sbox(&s[i])
-	}
-	external(s)
+func sboxAll(s *[3]fr.Element) {
+	sbox(&s[0])
+	sbox(&s[1])
+	sbox(&s[2])
 }
 
 // sbox raises a to the fifth power.
@@ -61,23 +78,36 @@ func sbox(a *fr.Element) {
 	a.Mul(a, &fourth)
 }
 
-// external multiplies by the matrix with 2 on the diagonal and 1 elsewhere.
-func external(s *[3]fr.Element) {
+// mixExternal multiplies by the matrix with 2 on the diagonal and 1 elsewhere, and adds
+// constants. No sum exceeds five times the order of the field.
+func mixExternal(s, constants *[3]fr.Element) {
 	var sum fr.Element
-	sum.Add(&s[0], &s[1])
-	sum.Add(&sum, &s[2])
-	s[0].Add(&s[0], &sum)
-	s[1].Add(&s[1], &sum)
-	s[2].Add(&s[2], &sum)
+	addRaw(&sum, &s[0], &s[1])
+	addRaw(&sum, &sum, &s[2])
+	for i := range s {
+		addRaw(&s[i], &s[i], &sum)
+		addRaw(&s[i], &s[i], &constants[i])
+		reduce(&s[i])
+	}
 }
 
-// internal multiplies by the matrix with 2, 2, 3 on the diagonal and 1 elsewhere.
-func internal(s *[3]fr.Element) {
-	var sum fr.Element
-	sum.Add(&s[0], &s[1])
-	sum.Add(&sum, &s[2])
-	s[0].Add(&s[0], &sum)
-	s[1].Add(&s[1], &sum)
-	s[2].Double(&s[2])
-	s[2].Add(&s[2], &sum)
+// mixInternal multiplies by the matrix with 2, 2, 3 on the diagonal and 1 elsewhere, and
+// adds constant to the first element. What does not need the first element comes first:
+// the processor does it while the S-box is still busy. No sum exceeds five times the
+// order of the field.
+func mixInternal(s *[3]fr.Element, constant *fr.Element) {
+	var others, x fr.Element
+	addRaw(&others, &s[1], &s[2])
+	addRaw(&x, &others, constant)
+	addRaw(&s[1], &s[1], &others)
+	addRaw(&s[2], &s[2], &s[2])
+	addRaw(&s[2], &s[2], &others)
+
+	addRaw(&s[1], &s[1], &s[0])
+	addRaw(&s[2], &s[2], &s[0])
+	addRaw(&x, &x, &s[0])
+	addRaw(&s[0], &x, &s[0])
+	reduce(&s[0])
+	reduce(&s[1])
+	reduce(&s[2])
 }
