@@ -24,14 +24,14 @@ type LogTail struct {
 	Dropped int64
 }
 
-// Places in the header of a chunk of pebble's log (record format "WAL sync"):
-// CRC 4, size 2, type 1, log number 4, synced offset 8, little-endian.
+// Places in the header of a chunk of pebble's log: CRC 4, size 2, type 1, log
+// number 4, little-endian. Types 5 to 8 are its recyclable format, which the
+// first log of a new store has, 9 to 12 its format with synced offsets.
 const (
-	chunkHeaderBytes = 19
-	chunkType        = 6
-	chunkLogNumber   = 7
-	chunkTypeFirst   = 9
-	chunkTypeLast    = 12
+	chunkType      = 6
+	chunkLogNumber = 7
+	chunkTypeFirst = 5
+	chunkTypeLast  = 12
 )
 
 // readLogTail reads the newest log in the way that pebble is about to, which

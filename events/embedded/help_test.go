@@ -1,0 +1,191 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hostnode/hostnode/events"
+)
+
+// smallCache keeps the many stores of the tests small.
+const smallCache = 1 << 20
+
+func mustOpen(t testing.TB, dir string, cfg Config) (*Store, Report) {
+	t.Helper()
+	if cfg.CacheBytes == 0 {
+		cfg.CacheBytes = smallCache
+	}
+	s, report, err := Open(dir, cfg)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return s, report
+}
+
+func mustClose(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+// numbered is one event whose contents follow from its number.
+func numbered(n, size int) []events.NewEvent {
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = byte(n*7 + i)
+	}
+	return []events.NewEvent{{
+		ID: events.NewEventID("test", "event", n), Type: "type", Data: data,
+		Meta: events.Metadata{Correlation: "c", Version: 1, Epoch: uint64(n)},
+	}}
+}
+
+func mustAppend(t testing.TB, s *Store, stream string, n int) events.AppendResult {
+	t.Helper()
+	result, err := s.Append(t.Context(), stream, events.Any(), numbered(n, 100))
+	if err != nil {
+		t.Fatalf("append %d: %v", n, err)
+	}
+	return result
+}
+
+func collect(seq iter.Seq2[events.Recorded, error]) ([]events.Recorded, error) {
+	var all []events.Recorded
+	for r, err := range seq {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// acknowledged is what writers were told to be durable.
+type acknowledged struct {
+	mu  sync.Mutex
+	all map[events.Position]place
+	// more is signalled when there is more.
+	more sync.Cond
+}
+
+type place struct {
+	stream   string
+	revision uint64
+	id       events.EventID
+}
+
+func newAcknowledged() *acknowledged {
+	a := &acknowledged{all: map[events.Position]place{}}
+	a.more.L = &a.mu
+	return a
+}
+
+func (a *acknowledged) add(position events.Position, p place) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.all[position] = p
+	a.more.Broadcast()
+}
+
+// wait waits for n entries and returns a copy of all that are there by then.
+func (a *acknowledged) wait(n int) map[events.Position]place {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.all) < n {
+		a.more.Wait()
+	}
+	seen := make(map[events.Position]place, len(a.all))
+	for position, p := range a.all {
+		seen[position] = p
+	}
+	return seen
+}
+
+// load runs writers until the store refuses or ctx ends.
+func load(ctx context.Context, s *Store, writers int, acks *acknowledged) *sync.WaitGroup {
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			stream := fmt.Sprintf("w-%d", w)
+			for n := 0; ; n++ {
+				batch := numbered(w<<32+n, 50+n%400)
+				result, err := s.Append(ctx, stream, events.ExpectNext(uint64(n)), batch)
+				if err != nil {
+					return
+				}
+				acks.add(result.Position, place{stream, result.Revision, batch[0].ID})
+			}
+		})
+	}
+	return &wg
+}
+
+// missing is what a store that was opened again does not have of what was
+// acknowledged, or what is wrong with it; empty when all is well.
+func missing(ctx context.Context, s *Store, acks map[events.Position]place) (string, error) {
+	found := 0
+	for r, err := range s.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			return "", err
+		}
+		p, ok := acks[r.Position]
+		if !ok {
+			continue // Written, but the answer did not arrive in time.
+		}
+		found++
+		if (p != place{r.Stream, r.Revision, r.ID}) {
+			return fmt.Sprintf("position %d is %s revision %d, acknowledged was %+v",
+				r.Position, r.Stream, r.Revision, p), nil
+		}
+	}
+	if found != len(acks) {
+		return fmt.Sprintf("%d of %d acknowledged events are gone", len(acks)-found, len(acks)), nil
+	}
+	v, err := s.Verify(ctx)
+	if err != nil || !v.OK() {
+		return fmt.Sprintf("verification: %v", v.Findings), err
+	}
+	return "", nil
+}
+
+// copyFile copies a file between file systems.
+func copyFile(t testing.TB, from, to vfs.FS, path string, most int) {
+	t.Helper()
+	data := fileBytes(t, from, path)
+	f, err := to.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most >= 0 {
+		data = data[:most]
+	}
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fileBytes(t testing.TB, fsys vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fsys.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, info.Size())
+	if n, err := f.ReadAt(data, 0); n != len(data) {
+		t.Fatalf("read %s: %v", path, err)
+	}
+	return data
+}
