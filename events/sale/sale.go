@@ -38,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -256,14 +257,14 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 			return nil, nil
 		}
 		return in(s, Preparing, &messages.SaleIgnored{
-			At: events.TimeToMessage(c.At), Reason: c.Reason, Criterion: c.Criterion, Reprocess: true,
+			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Criterion: text(c.Criterion), Reprocess: true,
 		})
 	case ReportSlotReserved:
 		return in(s, SlotReserving, &messages.SlotReserved{
 			At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Receipt),
 		})
 	case ReportNotReservable:
-		return in(s, SlotReserving, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: c.Reason})
+		return in(s, SlotReserving, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
 	case ReportStored:
 		return in(s, Downloading, &messages.SlotStored{
 			At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes), SlotRoot: c.Root.String(),
@@ -279,7 +280,7 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 		if c.Challenge != s.Challenge { // About an older proof than the one we have.
 			return nil, nil
 		}
-		return in(s, Filling, &messages.InitialProofOutdated{At: events.TimeToMessage(c.At), Reason: c.Reason})
+		return in(s, Filling, &messages.InitialProofOutdated{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
 	case ReportFilled:
 		return in(s, Filling, &messages.SlotFilled{
 			At:         events.TimeToMessage(c.At),
@@ -289,7 +290,7 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 			Receipt:    events.ReceiptToMessage(c.Fill.Receipt),
 		})
 	case ReportNotFree:
-		return in(s, Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: c.Reason})
+		return in(s, Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
 	}
 	panic(fmt.Sprintf("sale: %T is no report from before the fill", c))
 }
@@ -314,11 +315,11 @@ func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 		return nil, fmt.Errorf("give up %s: %w", s.Slot.Short(), ErrOnChain)
 	case c.LetGo:
 		return []Event{&messages.SaleIgnored{
-			At: events.TimeToMessage(c.At), Reason: c.Reason, Reprocess: c.Reprocess,
+			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Reprocess: c.Reprocess,
 		}}, nil
 	}
 	return []Event{&messages.SaleErrored{
-		At: events.TimeToMessage(c.At), Error: c.Reason, Reprocess: c.Reprocess,
+		At: events.TimeToMessage(c.At), Error: text(c.Reason), Reprocess: c.Reprocess,
 	}}, nil
 }
 
@@ -347,7 +348,7 @@ func decideHosting(s State, c Command) ([]Event, error) {
 			return nil, nil
 		}
 		return []Event{&messages.ProofExcused{
-			At: events.TimeToMessage(c.At), Period: c.Period, Reason: c.Reason,
+			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
 		}}, nil
 	case ReportPeriodClosed:
 		d, open := s.duty(c.Period)
@@ -355,7 +356,7 @@ func decideHosting(s State, c Command) ([]Event, error) {
 			return nil, nil
 		}
 		return []Event{&messages.ProofMissed{
-			At: events.TimeToMessage(c.At), Period: c.Period, Reason: c.Reason,
+			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
 		}}, nil
 	case ReportCollateral:
 		if !slices.Contains(s.Unchecked, c.Period) {
@@ -388,6 +389,17 @@ func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
 		Challenge: c.Challenge.String(),
 		Deadline:  events.TimeToMessage(c.Deadline),
 	}}, nil
+}
+
+// MaxTextBytes is the most bytes of a reason that is recorded. What the world
+// says when it refuses can be long.
+const MaxTextBytes = 1000
+
+// text makes what the world said fit to be recorded: valid UTF-8 of a bounded
+// length. An event that cannot be stored would hold up the sale for ever.
+func text(s string) string {
+	s = s[:min(len(s), MaxTextBytes)]
+	return strings.ToValidUTF8(s, "?")
 }
 
 func (s State) duty(period uint64) (Duty, bool) {
