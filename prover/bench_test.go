@@ -1,34 +1,32 @@
 package prover
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/hostnode/hostnode/events"
 )
 
-// networkProver makes the keys of the deployed circuit once per machine: they take
-// ten seconds and are kept in the temporary directory between runs.
-func networkProver(b *testing.B) *Prover {
-	b.Helper()
-	dir := filepath.Join(os.TempDir(), "hostnode-benchmark-keys")
-	keys, err := DevelopmentKeys(b.Context(), NetworkParams(), dir, func(s string) { b.Log(s) })
+// networkProver makes the keys of the deployed circuit, once per run: that takes ten
+// seconds.
+func networkProver(t testing.TB) *Prover {
+	t.Helper()
+	keys, err := DevelopmentKeys(t.Context(), NetworkParams(), keyDirectory, nil)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	p, err := New(keys, Config{})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return p
 }
 
-func networkProof(b *testing.B, p *Prover, in Input) events.Proof {
-	b.Helper()
-	proof, err := p.Prove(b.Context(), in)
+func mustProve(t testing.TB, p *Prover, in Input) events.Proof {
+	t.Helper()
+	proof, err := p.Prove(t.Context(), in)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return proof
 }
@@ -40,7 +38,7 @@ func BenchmarkProve5Samples(b *testing.B) {
 	in := newInput(b, shape{11, 10, 16}, challengeNumber(1234567))
 	b.ReportAllocs()
 	for b.Loop() {
-		networkProof(b, p, in)
+		mustProve(b, p, in)
 	}
 }
 
@@ -56,7 +54,7 @@ func BenchmarkGather5Samples(b *testing.B) {
 func BenchmarkVerify(b *testing.B) {
 	p := mustProver(b)
 	in := newInput(b, shape{3, 2, 1}, challengeNumber(7))
-	proof, public := networkProof(b, p, in), in.Public()
+	proof, public := mustProve(b, p, in), in.Public()
 	for b.Loop() {
 		if err := p.Verify(proof, public); err != nil {
 			b.Fatal(err)
@@ -65,8 +63,8 @@ func BenchmarkVerify(b *testing.B) {
 }
 
 func BenchmarkLoadKeys(b *testing.B) {
-	home := filepath.Join(os.TempDir(), "hostnode-benchmark-keys",
-		"development-"+networkProver(b).Keys().CircuitHash()[:directoryHashDigits])
+	hash := networkProver(b).Keys().CircuitHash()
+	home := filepath.Join(keyDirectory, developmentKind+"-"+hash[:directoryHashDigits])
 	for b.Loop() {
 		if _, err := LoadKeys(NetworkParams(), home, nil); err != nil {
 			b.Fatal(err)

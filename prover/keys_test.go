@@ -1,10 +1,7 @@
 package prover
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -199,13 +196,50 @@ func TestKeyHashCoversEveryWordInItsOrder(t *testing.T) {
 		words[14] != key.IC[0].X || words[21] != key.IC[3].Y {
 		t.Fatal("the words are not in the documented order")
 	}
-	hash := sha256.New()
-	for _, word := range words {
-		hash.Write(word[:])
+}
+
+func TestKeyHashIsTheSHA256OfAllWords(t *testing.T) {
+	word := func(n byte) Word { return Word{31: n} }
+	g2 := func(n byte) G2 {
+		return G2{X: Fp2{word(n), word(n + 1)}, Y: Fp2{word(n + 2), word(n + 3)}}
 	}
-	if diff := cmp.Diff(hex.EncodeToString(hash.Sum(nil)), key.Hash()); diff != "" {
+	key := VerifyingKey{
+		Alpha1: G1{word(1), word(2)}, Beta2: g2(3), Gamma2: g2(7), Delta2: g2(11),
+		IC: []G1{{word(15), word(16)}, {word(17), word(18)}, {word(19), word(20)}, {word(21), word(22)}},
+	}
+	// SHA-256 of the numbers 1 to 22, each as 32 bytes.
+	want := "0b938c5706ff351bedbafe07aea382250b1d7a19d43e5f6e3d09853e97ee28ff"
+	if diff := cmp.Diff(want, key.Hash()); diff != "" {
 		t.Fatalf("hash differs (-want +got):\n%s", diff)
 	}
+}
+
+func FuzzPointsAreReadExactlyOrRefused(f *testing.F) {
+	_, _, one, two := curve.Generators()
+	first, second := exportG1(&one), exportG2(&two)
+	f.Add(first.X[:], first.Y[:], second.X.Real[:], second.X.Imag[:], second.Y.Real[:], second.Y.Imag[:])
+	none := make([]byte, 32)
+	f.Add(none, none, none, none, none, none)
+	f.Fuzz(func(t *testing.T, a, b, c, d, e, g []byte) {
+		var words [6]Word
+		for i, raw := range [][]byte{a, b, c, d, e, g} {
+			copy(words[i][:], raw)
+		}
+		wantFirst := G1{words[0], words[1]}
+		wantSecond := G2{Fp2{words[2], words[3]}, Fp2{words[4], words[5]}}
+		var gotFirst curve.G1Affine
+		var gotSecond curve.G2Affine
+		var reader pointReader
+		reader.g1("first", wantFirst, &gotFirst)
+		if reader.err == nil && exportG1(&gotFirst) != wantFirst {
+			t.Fatalf("%x is read as %x", wantFirst, exportG1(&gotFirst))
+		}
+		reader = pointReader{}
+		reader.g2("second", wantSecond, &gotSecond)
+		if reader.err == nil && exportG2(&gotSecond) != wantSecond {
+			t.Fatalf("%x is read as %x", wantSecond, exportG2(&gotSecond))
+		}
+	})
 }
 
 func TestVerifyingKeyExportsRealBeforeImaginary(t *testing.T) {
@@ -231,7 +265,7 @@ func TestVerifyingKeysWithBadPointsAreRefused(t *testing.T) {
 		"a word not reduced": func(k *VerifyingKey) {
 			fp.Modulus().FillBytes(k.Delta2.X.Real[:])
 		},
-		"ic off the curve":  func(k *VerifyingKey) { k.IC[3].X = Word(big.NewInt(5).FillBytes(make([]byte, 32))) },
+		"ic off the curve":  func(k *VerifyingKey) { k.IC[3].X = Word{31: 5} },
 		"one input missing": func(k *VerifyingKey) { k.IC = k.IC[:3] },
 	} {
 		key := good

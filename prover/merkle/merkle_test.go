@@ -275,7 +275,8 @@ func TestSlotsAreFilledUpWithBlocksOfZeros(t *testing.T) {
 }
 
 func TestContentTreeHashesChildrenAndKey(t *testing.T) {
-	a, b, c := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b")), sha256.Sum256([]byte("c"))
+	a, b := sha256.Sum256([]byte("a")), sha256.Sum256([]byte("b"))
+	c := sha256.Sum256([]byte("c"))
 	node := func(left, right [32]byte, key byte) [32]byte {
 		return sha256.Sum256(append(append(left[:], right[:]...), key))
 	}

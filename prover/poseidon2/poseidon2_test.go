@@ -190,7 +190,9 @@ func TestEncodingIsLittleEndian(t *testing.T) {
 
 func TestDecodeRefusesNumbersNotBelowTheOrder(t *testing.T) {
 	order := fr.Modulus()
-	for offset, want := range map[int64]error{-1: nil, 0: poseidon2.ErrNotCanonical, 1: poseidon2.ErrNotCanonical} {
+	for offset, want := range map[int64]error{
+		-1: nil, 0: poseidon2.ErrNotCanonical, 1: poseidon2.ErrNotCanonical,
+	} {
 		b := new(big.Int).Add(order, big.NewInt(offset)).FillBytes(make([]byte, 32))
 		for i, j := 0, 31; i < j; i, j = i+1, j-1 {
 			b[i], b[j] = b[j], b[i]
