@@ -14,9 +14,9 @@ node compile.js
 
 # Overloads are numbered in the order of the ABI; the aliases give them names
 # that say which is which.
-mkdir -p bindings contractstest
-$abigen --v2 --combined-json artifacts/bindings.json --pkg bindings \
-  --alias freeSlot=freeSlotTo,freeSlot0=freeSlot,withdrawFunds=withdrawFunds,withdrawFunds0=withdrawFundsTo \
+names=freeSlot=freeSlotTo,freeSlot0=freeSlot
+names=$names,withdrawFunds=withdrawFunds,withdrawFunds0=withdrawFundsTo
+$abigen --v2 --combined-json artifacts/bindings.json --pkg bindings --alias $names \
   --out bindings/bindings.go
 $abigen --v2 --combined-json artifacts/contractstest.json --pkg contractstest \
   --out contractstest/bindings.go

@@ -113,7 +113,9 @@ func TestChallengeIsTheHashOfABlockHashAndStaysUntilThePointerWraps(t *testing.T
 
 func TestProbabilityMakesUpForTheDowntime(t *testing.T) {
 	m := newMarket(t)
-	for _, test := range [][2]int64{{1, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 3}, {8, 6}, {10, 7}, {100, 75}} {
+	for _, test := range [][2]int64{
+		{1, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 3}, {8, 6}, {10, 7}, {100, 75},
+	} {
 		request := newRequest()
 		request.Ask.ProofProbability = big.NewInt(test[0])
 		d := m.askFor(request)

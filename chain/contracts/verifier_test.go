@@ -154,16 +154,24 @@ func TestWhateverDoesNotHoldIsFalseAndNoRevert(t *testing.T) {
 		"one input more": func(_ *bindings.Groth16Proof, in *[]*big.Int) {
 			*in = append(*in, new(big.Int))
 		},
-		"no inputs":             func(_ *bindings.Groth16Proof, in *[]*big.Int) { *in = nil },
-		"zeros":                 func(p *bindings.Groth16Proof, _ *[]*big.Int) { *p = badProof() },
-		"a not on the curve":    func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.A.X.Add(p.A.X, one) },
-		"b not on the curve":    func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.B.X.Real.Add(p.B.X.Real, one) },
-		"c not on the curve":    func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.C.Y.Add(p.C.Y, one) },
-		"a negated":             func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.A.Y.Sub(fieldModulus(), p.A.Y) },
-		"c exchanged for a":     func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.C = p.A },
-		"x above the modulus":   func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.A.X.Add(p.A.X, fieldModulus()) },
-		"y at the modulus":      func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.A.Y = fieldModulus() },
-		"c.y above the modulus": func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.C.Y.Add(p.C.Y, fieldModulus()) },
+		"no inputs":          func(_ *bindings.Groth16Proof, in *[]*big.Int) { *in = nil },
+		"zeros":              func(p *bindings.Groth16Proof, _ *[]*big.Int) { *p = badProof() },
+		"a not on the curve": func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.A.X.Add(p.A.X, one) },
+		"b not on the curve": func(p *bindings.Groth16Proof, _ *[]*big.Int) {
+			p.B.X.Real.Add(p.B.X.Real, one)
+		},
+		"c not on the curve": func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.C.Y.Add(p.C.Y, one) },
+		"a negated": func(p *bindings.Groth16Proof, _ *[]*big.Int) {
+			p.A.Y.Sub(fieldModulus(), p.A.Y)
+		},
+		"c exchanged for a": func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.C = p.A },
+		"x above the modulus": func(p *bindings.Groth16Proof, _ *[]*big.Int) {
+			p.A.X.Add(p.A.X, fieldModulus())
+		},
+		"y at the modulus": func(p *bindings.Groth16Proof, _ *[]*big.Int) { p.A.Y = fieldModulus() },
+		"c.y above the modulus": func(p *bindings.Groth16Proof, _ *[]*big.Int) {
+			p.C.Y.Add(p.C.Y, fieldModulus())
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proof, inputs := goldenProof(), goldenInputs()
