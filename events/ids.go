@@ -1,10 +1,13 @@
 package events
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+
+	"golang.org/x/crypto/sha3"
 )
 
 // ErrMalformed means that a text or a byte string does not have the form its
@@ -120,4 +123,15 @@ func clip(s string) string {
 		return s[:most] + "..."
 	}
 	return s
+}
+
+// SlotIDOf is the keccak256 of the request id and the slot index as a 32-byte
+// big-endian word (marketplace.md §1.3).
+func SlotIDOf(request RequestID, index uint64) SlotID {
+	var word [32]byte
+	binary.BigEndian.PutUint64(word[24:], index)
+	h := sha3.NewLegacyKeccak256()
+	h.Write(request[:])
+	h.Write(word[:])
+	return SlotID(h.Sum(nil))
 }

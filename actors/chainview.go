@@ -1,0 +1,110 @@
+package actors
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// hashesKept is how many block hashes the view keeps: more than the 256 that a
+// challenge can reach back, so that a period that began earlier is covered.
+const hashesKept = 1024
+
+// chainView is the newest block and the hashes behind it, shared by the
+// actors and the calls that wait for chain time. Safe for concurrent use.
+type chainView struct {
+	market Market
+
+	mu      sync.Mutex
+	head    events.Head
+	hashes  map[uint64]events.Hash
+	moved   chan struct{} // closed and replaced at each new head
+	missing map[uint64]bool
+}
+
+func newChainView(market Market) *chainView {
+	return &chainView{
+		market: market, hashes: map[uint64]events.Hash{},
+		moved: make(chan struct{}), missing: map[uint64]bool{},
+	}
+}
+
+// advance takes a new head and wakes all that wait.
+func (v *chainView) advance(head events.Head) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.head = head
+	v.hashes[head.Number] = head.Hash
+	if head.Number > 0 {
+		v.hashes[head.Number-1] = head.Parent
+	}
+	if len(v.hashes) > 2*hashesKept {
+		maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n+hashesKept < head.Number })
+	}
+	close(v.moved)
+	v.moved = make(chan struct{})
+}
+
+// rewind forgets what is above the ancestor.
+func (v *chainView) rewind(ancestor uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor })
+}
+
+// now is the newest block; its number is zero before the first.
+func (v *chainView) now() events.Head {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.head
+}
+
+// hash is a block's hash if it is at hand; otherwise it is noted as missing
+// and fetched by the next call of fetch.
+func (v *chainView) hash(number uint64) (events.Hash, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	h, ok := v.hashes[number]
+	if !ok && number <= v.head.Number {
+		v.missing[number] = true
+	}
+	return h, ok
+}
+
+// fetch reads the missing hashes from the chain and reports whether there
+// were any. A hash that a reorganisation overtakes is dropped by rewind.
+func (v *chainView) fetch(ctx context.Context) (bool, error) {
+	v.mu.Lock()
+	wanted := v.missing
+	v.missing = map[uint64]bool{}
+	v.mu.Unlock()
+	for number := range wanted {
+		head, err := v.market.HeadAt(ctx, number)
+		if err != nil {
+			return false, err
+		}
+		v.mu.Lock()
+		v.hashes[number] = head.Hash
+		v.mu.Unlock()
+	}
+	return len(wanted) > 0, nil
+}
+
+// wait returns the first head, from now on, that satisfies the condition.
+func (v *chainView) wait(ctx context.Context, ok func(events.Head) bool) (events.Head, error) {
+	for {
+		v.mu.Lock()
+		head, moved := v.head, v.moved
+		v.mu.Unlock()
+		if head.Number > 0 && ok(head) {
+			return head, nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return events.Head{}, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// machine is a pure core as the journal needs it.
+type machine[S, C any, E proto.Message] struct {
+	// empty makes a state that shares no memory with any other.
+	empty  func() S
+	decide func(S, C) ([]E, error)
+	// evolve may change the given state; only its result is used afterwards.
+	evolve func(S, E) S
+}
+
+// Limits of a journal.
+const (
+	// maxWaiting is how many commands may wait for the stream to be loaded or
+	// for an append in flight; more are refused. It bounds memory, and nobody
+	// who asks so much at once is better served by a longer queue.
+	maxWaiting = 100_000
+	// appendRetry and appendRetryMost are the pauses between two tries of an
+	// append that failed for a reason that may pass.
+	appendRetry     = 100 * time.Millisecond
+	appendRetryMost = 5 * time.Second
+)
+
+// Errors of a journal.
+var (
+	// errReloading: somebody else wrote to the stream, so what was decided
+	// meanwhile is void and nothing of it happened. Ask again.
+	errReloading = errors.New("the record moved under the decision; ask again")
+	// ErrOverloaded: too many commands wait for one actor.
+	ErrOverloaded = errors.New("too many commands are waiting")
+)
+
+// journal is the only way in which an actor changes its machine: decide on the
+// state as it will be, append, and answer what is durable. While an append is
+// in flight further commands are decided on the speculative state; what they
+// bring goes out as one batch when the append is back (eventstore.md §8).
+//
+// It lives inside one actor and is not safe for concurrent use. The actor
+// hands it the messages that it sends to itself.
+type journal[S, C any, E proto.Message] struct {
+	machine[S, C, E]
+	stream string
+	store  events.Store
+	codec  *events.Codec
+	clock  Clock
+	meta   func(S, E) events.Metadata
+	self   ref
+
+	incarnation uint64 // counts loads; answers to an older one are dropped
+	loaded      bool
+	durable     S      // the fold of what is stored
+	ahead       S      // the same, with what is in flight and waiting
+	stored      uint64 // number of stored events
+	decided     uint64 // number of events with those in flight and waiting
+
+	backlog  []command[S, C, E] // commands that came before the stream was loaded
+	queries  []func(S)          // the same for those who only look
+	inflight []entry[S, E]
+	waiting  []entry[S, E]
+
+	// onDurable is called after events became durable, oldest first, and once
+	// without events when the stream is loaded.
+	onDurable func(a *turn, fresh []E)
+	// onBroken is called when the record cannot be read or folded: the actor is
+	// of no use.
+	onBroken func(a *turn, err error)
+}
+
+// result answers a command: the events that it brought, all durable, and the
+// durable state at that moment.
+type result[S any, E proto.Message] struct {
+	state  S
+	events []E
+	err    error
+}
+
+type command[S, C any, E proto.Message] struct {
+	cmd   C
+	cause string
+	reply func(result[S, E])
+}
+
+// entry is a decided command on its way to the store.
+type entry[S any, E proto.Message] struct {
+	events []E
+	err    error
+	reply  func(result[S, E])
+	stored []events.NewEvent
+}
+
+type journalLoaded[E proto.Message] struct {
+	incarnation uint64
+	events      []E
+	err         error
+}
+
+type journalAppended struct {
+	incarnation uint64
+	err         error
+}
+
+// load reads the stream; commands that come meanwhile wait.
+func (j *journal[S, C, E]) load(a *turn) {
+	j.incarnation++
+	j.self, j.loaded = a.self, false
+	incarnation := j.incarnation
+	a.rt.do(func(ctx context.Context) {
+		var folded []E
+		for r, err := range j.store.ReadStream(ctx, j.stream, events.ReadStream{}) {
+			if errors.Is(err, events.ErrStreamNotFound) {
+				break
+			}
+			if err == nil {
+				var e E
+				if e, err = decodeAs[E](j.codec, r); err == nil {
+					folded = append(folded, e)
+					continue
+				}
+			}
+			j.self.tell(journalLoaded[E]{incarnation: incarnation, err: fmt.Errorf("read %s: %w", j.stream, err)})
+			return
+		}
+		j.self.tell(journalLoaded[E]{incarnation: incarnation, events: folded})
+	})
+}
+
+func decodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error) {
+	var none E
+	m, err := codec.Decode(r)
+	if err != nil {
+		return none, err
+	}
+	e, ok := m.(E)
+	if !ok {
+		return none, fmt.Errorf("%s revision %d: %s does not belong into this stream: %w",
+			r.Stream, r.Revision, r.Type, events.ErrUnknownEvent)
+	}
+	return e, nil
+}
+
+// handle takes the journal's own messages; false for all others.
+func (j *journal[S, C, E]) handle(a *turn, msg any) bool {
+	switch m := msg.(type) {
+	case journalLoaded[E]:
+		if m.incarnation == j.incarnation {
+			j.onLoaded(a, m)
+		}
+		return true
+	case journalAppended:
+		if m.incarnation == j.incarnation {
+			j.onAppended(a, m.err)
+		}
+		return true
+	}
+	return false
+}
+
+func (j *journal[S, C, E]) onLoaded(a *turn, m journalLoaded[E]) {
+	if m.err != nil {
+		j.onBroken(a, m.err)
+		return
+	}
+	j.durable, j.ahead = j.empty(), j.empty()
+	for _, e := range m.events {
+		j.durable, j.ahead = j.evolve(j.durable, e), j.evolve(j.ahead, e)
+	}
+	j.stored = uint64(len(m.events))
+	j.decided, j.loaded = j.stored, true
+	j.onDurable(a, nil)
+	for _, look := range j.queries {
+		look(j.durable)
+	}
+	j.queries = nil
+	backlog := j.backlog
+	j.backlog = nil
+	for _, c := range backlog {
+		j.submit(a, c.cmd, c.cause, c.reply)
+	}
+}
+
+// query shows the durable state, as soon as there is one. The function must
+// not keep it.
+func (j *journal[S, C, E]) query(look func(S)) {
+	if !j.loaded {
+		j.queries = append(j.queries, look)
+		return
+	}
+	look(j.durable)
+}
+
+// submit decides a command. The reply is called exactly once, inside a turn of
+// this actor, when everything that the answer rests on is durable.
+func (j *journal[S, C, E]) submit(a *turn, cmd C, cause string, reply func(result[S, E])) {
+	if len(j.backlog)+len(j.waiting) >= maxWaiting {
+		reply(result[S, E]{err: ErrOverloaded})
+		return
+	}
+	if !j.loaded {
+		j.backlog = append(j.backlog, command[S, C, E]{cmd, cause, reply})
+		return
+	}
+	decided, err := j.decide(j.ahead, cmd)
+	en := entry[S, E]{events: decided, err: err, reply: reply}
+	if err == nil {
+		en.stored, en.err = j.encode(decided, cause)
+	}
+	if en.err != nil {
+		en.events, en.stored = nil, nil
+	}
+	for _, e := range en.events {
+		j.ahead = j.evolve(j.ahead, e)
+		j.decided++
+	}
+	if len(en.events) == 0 && j.inflight == nil { // Rests on nothing that is not durable.
+		reply(result[S, E]{state: j.durable, err: en.err})
+		return
+	}
+	j.waiting = append(j.waiting, en)
+	j.flush(a)
+}
+
+// encode makes the stored form. The id of an event follows from the stream,
+// its revision and what caused it, so that a repeated append is recognised.
+func (j *journal[S, C, E]) encode(decided []E, cause string) ([]events.NewEvent, error) {
+	stored := make([]events.NewEvent, 0, len(decided))
+	for i, e := range decided {
+		name, version, data, err := j.codec.Encode(e)
+		if err != nil {
+			return nil, err
+		}
+		meta := j.meta(j.ahead, e)
+		meta.Causation, meta.Version = cause, version
+		unique := fmt.Sprintf("%s@%d", cause, j.decided)
+		stored = append(stored, events.NewEvent{
+			ID: events.NewEventID(j.stream, unique, i), Type: name, Data: data, Meta: meta,
+		})
+	}
+	return stored, nil
+}
+
+// flush sends what waits as one append, unless one is in flight.
+func (j *journal[S, C, E]) flush(a *turn) {
+	if j.inflight != nil || len(j.waiting) == 0 {
+		return
+	}
+	var batch []events.NewEvent
+	n := 0
+	for n < len(j.waiting) && (n == 0 || len(batch)+len(j.waiting[n].stored) <= events.MaxAppendEvents) {
+		batch = append(batch, j.waiting[n].stored...)
+		n++
+	}
+	j.inflight, j.waiting = j.waiting[:n:n], j.waiting[n:]
+	if len(batch) == 0 { // Only answers that waited for the append before.
+		j.onAppended(a, nil)
+		return
+	}
+	incarnation, expected := j.incarnation, events.ExpectNext(j.stored)
+	a.rt.do(func(ctx context.Context) {
+		j.self.tell(journalAppended{incarnation, j.append(ctx, expected, batch)})
+	})
+}
+
+// append repeats an append until the store says yes or no. The ids and the
+// expectation stay the same, so that an answer that was lost is recognised.
+func (j *journal[S, C, E]) append(ctx context.Context, expected events.Expected, batch []events.NewEvent) error {
+	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
+		_, err := j.store.Append(ctx, j.stream, expected, batch)
+		switch {
+		case err == nil, errors.Is(err, events.ErrWrongRevision), errors.Is(err, events.ErrTooLarge),
+			errors.Is(err, events.ErrMalformed), errors.Is(err, events.ErrClosed):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if err := sleep(ctx, j.clock, pause); err != nil {
+			return err
+		}
+	}
+}
+
+func (j *journal[S, C, E]) onAppended(a *turn, err error) {
+	batch := j.inflight
+	j.inflight = nil
+	if err != nil {
+		j.rejectAll(a, batch, err)
+		return
+	}
+	var fresh []E
+	for _, en := range batch {
+		for _, e := range en.events {
+			j.durable = j.evolve(j.durable, e)
+			fresh = append(fresh, e)
+		}
+	}
+	j.stored += uint64(len(fresh))
+	for _, en := range batch {
+		en.reply(result[S, E]{state: j.durable, events: en.events, err: en.err})
+	}
+	if len(fresh) > 0 {
+		j.onDurable(a, fresh)
+	}
+	j.flush(a)
+}
+
+// rejectAll refuses everything that is not durable and starts from the record.
+func (j *journal[S, C, E]) rejectAll(a *turn, batch []entry[S, E], err error) {
+	reason := fmt.Errorf("append to %s: %w", j.stream, err)
+	if errors.Is(err, events.ErrWrongRevision) {
+		reason = fmt.Errorf("%w: %w", errReloading, err)
+	}
+	rejected := append(batch, j.waiting...)
+	j.waiting = nil
+	j.load(a)
+	for _, en := range rejected {
+		en.reply(result[S, E]{err: reason})
+	}
+}
+
+// sleep waits by the clock, or until the context ends.
+func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+	done := make(chan struct{})
+	stop := clock.After(d, func() { close(done) })
+	defer stop()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,100 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pool bounds how many calls of one kind run at once (law 3). Those that wait
+// are served by deadline, earliest first, then in the order of their coming;
+// calls without a deadline come last.
+type pool struct {
+	name string
+
+	mu      sync.Mutex
+	free    int
+	size    int
+	ticket  uint64
+	waiters []*waiter
+}
+
+type waiter struct {
+	deadline time.Time
+	ticket   uint64
+	ready    chan struct{}
+}
+
+func newPool(name string, size int) *pool {
+	return &pool{name: name, free: size, size: size}
+}
+
+// enter waits for a place. The caller leaves it by calling leave once.
+func (p *pool) enter(ctx context.Context, deadline time.Time) (leave func(), err error) {
+	p.mu.Lock()
+	if p.free > 0 {
+		p.free--
+		p.mu.Unlock()
+		return p.leave, nil
+	}
+	p.ticket++
+	w := &waiter{deadline, p.ticket, make(chan struct{})}
+	at, _ := slices.BinarySearchFunc(p.waiters, w, order)
+	p.waiters = slices.Insert(p.waiters, at, w)
+	p.mu.Unlock()
+	select {
+	case <-w.ready:
+		return p.leave, nil
+	case <-ctx.Done():
+		p.giveUp(w)
+		return nil, ctx.Err()
+	}
+}
+
+func order(a, b *waiter) int {
+	switch {
+	case a.deadline.IsZero() != b.deadline.IsZero():
+		if a.deadline.IsZero() {
+			return 1
+		}
+		return -1
+	case !a.deadline.Equal(b.deadline):
+		return a.deadline.Compare(b.deadline)
+	}
+	return cmp.Compare(a.ticket, b.ticket)
+}
+
+func (p *pool) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiters) == 0 {
+		p.free++
+		return
+	}
+	next := p.waiters[0]
+	p.waiters = p.waiters[1:]
+	close(next.ready)
+}
+
+// giveUp takes a waiter out; if its place came at the same moment, it is
+// passed on.
+func (p *pool) giveUp(w *waiter) {
+	p.mu.Lock()
+	at := slices.Index(p.waiters, w)
+	if at >= 0 {
+		p.waiters = slices.Delete(p.waiters, at, at+1)
+	}
+	p.mu.Unlock()
+	if at < 0 {
+		p.leave()
+	}
+}
+
+// busy is how many calls run and how many wait.
+func (p *pool) busy() (running, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.size - p.free, len(p.waiters)
+}

@@ -1,0 +1,449 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// maxFailures is how often a sale's actor may fail in a row before the sale is
+// quarantined: more tries of the same record bring the same failure.
+const maxFailures = 5
+
+// supervisor is the root of the tree. It spawns the ledger, the queue, the
+// scheduler and one sales agent per slot that is in work or hosted; it hands
+// the news of the chain to them, and starts again what fails.
+type supervisor struct {
+	*env
+	fatal func(error)
+
+	ledger, queue, scheduler ref
+	booted                   bool
+	agents                   map[events.SlotID]*agent
+	beginning                map[events.SlotID]*candidate
+	live                     bool
+	lastNews                 time.Time // by the machine's clock
+}
+
+// agent is a sale that is in work or hosted.
+type agent struct {
+	ref         ref
+	request     events.RequestID
+	index       uint64
+	state       sale.State
+	trouble     Trouble
+	watchers    []ref // workers
+	failures    int
+	quarantined string
+}
+
+// candidate is a slot whose sale is about to begin.
+type candidate struct {
+	request events.RequestID
+	workers []ref
+}
+
+// Messages to the supervisor.
+type (
+	// bootReport is what the record and the chain say at the start.
+	bootReport struct {
+		market events.MarketConfig
+		head   events.Head
+		living []livingSale
+		owned  []events.OwnedSlot
+	}
+	// beginSale asks for a sale of a slot; the worker is told how it goes.
+	beginSale struct {
+		work   slotqueue.Work
+		worker ref
+	}
+	// saleReady is the answer of the chain about a slot that may be begun.
+	saleReady struct {
+		slot    events.SlotID
+		start   sale.Start
+		refused *saleRefused
+	}
+	// letGo asks for the end of a sale that is not filled yet.
+	letGo struct {
+		work   slotqueue.Work
+		reason string
+	}
+	// agentBroken: a sale's record cannot be read.
+	agentBroken struct {
+		slot events.SlotID
+		err  error
+	}
+	restartAgent struct{ slot events.SlotID }
+	// lookAround shows the supervisor's view, in its turn.
+	lookAround struct{ look func(*supervisor) }
+)
+
+// livingSale is a sale of the record that is not over.
+type livingSale struct {
+	slot    events.SlotID
+	request events.RequestID
+	index   uint64
+}
+
+func (s *supervisor) receive(a *turn, msg any) {
+	switch m := msg.(type) {
+	case started:
+		s.boot(a)
+	case bootReport:
+		s.onBoot(a, m)
+	case beginSale:
+		s.onBegin(a, m)
+	case saleReady:
+		s.onReady(a, m)
+	case saleChanged:
+		s.onSale(a, m)
+	case letGo:
+		s.onLetGo(m)
+	case chainNews:
+		s.onNews(m)
+	case agentBroken:
+		s.quarantine(m.slot, m.err)
+	case childFailed:
+		s.onFailed(a, m)
+	case restartAgent:
+		if ag := s.agents[m.slot]; ag != nil && ag.quarantined == "" {
+			ag.ref = s.spawnAgent(a, m.slot, ag.request, ag.index)
+		}
+	case lookAround:
+		m.look(s)
+	}
+}
+
+// boot asks record and chain what there is to do. It waits for the chain for
+// as long as it takes.
+func (s *supervisor) boot(a *turn) {
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		var report bootReport
+		err := s.retry(ctx, "boot",
+			func(err error) { s.log.Warnf("starting waits for the chain or the record: %v", err) },
+			func(err error) bool {
+				return errors.Is(err, events.ErrDamaged) || errors.Is(err, events.ErrNewerEvent) ||
+					errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+			},
+			func(ctx context.Context) (err error) {
+				report, err = s.survey(ctx)
+				return err
+			})
+		switch {
+		case err == nil:
+			self.tell(report)
+		case ctx.Err() == nil:
+			s.fatal(fmt.Errorf("start: %w", err))
+		}
+	})
+}
+
+func (s *supervisor) survey(ctx context.Context) (r bootReport, err error) {
+	if r.market, err = s.Market.Config(ctx); err != nil {
+		return r, fmt.Errorf("read the contract's configuration: %w", err)
+	}
+	if r.head, err = s.Market.Head(ctx); err != nil {
+		return r, fmt.Errorf("read the newest block: %w", err)
+	}
+	if r.owned, err = s.Market.MySlots(ctx); err != nil {
+		return r, fmt.Errorf("read our slots on chain: %w", err)
+	}
+	r.living, err = livingSales(ctx, s.env)
+	return r, err
+}
+
+// livingSales folds all sale streams of this host and returns those that are
+// not over, in the order of their first event.
+func livingSales(ctx context.Context, e *env) ([]livingSale, error) {
+	states := map[events.SlotID]sale.State{}
+	var order []events.SlotID
+	for r, err := range e.Store.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read the record: %w", err)
+		}
+		if events.Category(r.Stream) != events.CategorySale {
+			continue
+		}
+		host, slot, err := events.ParseSaleStream(r.Stream)
+		if err != nil || host != e.me {
+			continue
+		}
+		state, known := states[slot]
+		if !known {
+			order = append(order, slot)
+		}
+		ev, err := decodeAs[sale.Event](e.codec, r)
+		if err != nil {
+			// The sale's own actor meets the same error and is quarantined; the
+			// others go on.
+			e.log.WithField("slot", slot.String()).Errorf("a sale's record cannot be read: %v", err)
+			continue
+		}
+		states[slot] = sale.Evolve(state, ev)
+	}
+	var living []livingSale
+	for _, slot := range order {
+		if st := states[slot]; st.Phase != sale.Unknown && !st.Over() {
+			living = append(living, livingSale{slot, st.Request.ID, st.Index})
+		}
+	}
+	return living, nil
+}
+
+func (s *supervisor) onBoot(a *turn, m bootReport) {
+	s.terms = m.market
+	s.view.advance(m.head)
+	s.lastNews = s.Clock.Now()
+	self := a.self
+	s.ledger = a.spawn("Reservations", newReservations(s.env,
+		func(reason string) { s.queue.tell(wakeQueue{reason}) },
+		func(err error) { s.fatal(fmt.Errorf("the ledger's record: %w", err)) }))
+	s.queue = a.spawn("SlotQueue", newSlotQueue(s.env, s.ledger, self,
+		func(err error) { s.fatal(fmt.Errorf("the queue's record: %w", err)) }))
+	s.scheduler = a.spawn("ProofScheduler", &proofScheduler{
+		env: s.env, sales: map[events.SlotID]*scheduled{},
+	})
+	for _, l := range m.living {
+		s.agents[l.slot] = &agent{request: l.request, index: l.index}
+		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
+	}
+	for _, o := range m.owned {
+		if s.agents[o.Slot] == nil {
+			s.log.WithField("slot", o.Slot.String()).Warn("the chain says this slot is ours, the record does not know it: adopting it")
+			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
+		}
+	}
+	s.booted = true
+	s.follow(a)
+}
+
+// follow hands the queue what it has not consumed, and then follows the chain.
+func (s *supervisor) follow(a *turn) {
+	self, queue := a.self, s.queue
+	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.tell(n) }}
+	a.rt.do(func(ctx context.Context) {
+		consumed := make(chan uint64, 1)
+		queue.tell(queueQuery{func(q slotqueue.State) { consumed <- q.LastMarketRevision() }})
+		select {
+		case after := <-consumed:
+			err := s.retry(ctx, "replay", func(err error) { s.log.Warnf("read the market stream: %v", err) },
+				func(err error) bool {
+					return errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+				},
+				func(ctx context.Context) error {
+					return f.replay(ctx, after, func(n marketNews) { queue.tell(n) })
+				})
+			if err != nil && ctx.Err() == nil {
+				s.fatal(fmt.Errorf("the market's record: %w", err))
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+		f.run(ctx)
+	})
+}
+
+func (s *supervisor) spawnAgent(a *turn, slot events.SlotID, request events.RequestID, index uint64) ref {
+	self := a.self
+	return a.spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index, s.ledger,
+		func(err error) { self.tell(agentBroken{slot, err}) }, self, s.scheduler))
+}
+
+func (s *supervisor) onBegin(a *turn, m beginSale) {
+	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
+	if ag := s.agents[slot]; ag != nil {
+		if ag.quarantined != "" {
+			m.worker.tell(saleRefused{reason: "quarantined: " + ag.quarantined})
+			return
+		}
+		ag.watchers = append(ag.watchers, m.worker)
+		m.worker.tell(saleChanged{ag.ref, slot, ag.state, nil, ag.trouble})
+		return
+	}
+	s.candidate(a, slot, m.work.RequestID, m.work.SlotIndex, m.worker)
+}
+
+// candidate asks the chain about a slot before its sale begins. The zero
+// worker stands for a slot that is to be adopted.
+func (s *supervisor) candidate(a *turn, slot events.SlotID, request events.RequestID, index uint64, worker ref) {
+	if c := s.beginning[slot]; c != nil {
+		c.workers = append(c.workers, worker)
+		return
+	}
+	s.beginning[slot] = &candidate{request, []ref{worker}}
+	others := s.slotsOf(request)
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		ready, err := s.examine(ctx, slot, request, index, others)
+		if err == nil {
+			self.tell(ready)
+		}
+	})
+}
+
+// slotsOf counts the slots of a request that are in work, hosted, or about to
+// begin, besides the one asked for.
+func (s *supervisor) slotsOf(request events.RequestID) int {
+	n := -1
+	for _, ag := range s.agents {
+		if ag.request == request {
+			n++
+		}
+	}
+	for _, c := range s.beginning {
+		if c.request == request {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *supervisor) onReady(a *turn, m saleReady) {
+	c := s.beginning[m.slot]
+	delete(s.beginning, m.slot)
+	if c == nil {
+		return
+	}
+	if m.refused != nil {
+		for _, w := range c.workers {
+			w.tell(*m.refused)
+		}
+		return
+	}
+	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers}
+	s.agents[m.slot] = ag
+	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
+	self := a.self
+	ag.ref.tell(saleCommand{m.start, "begin", func(r result[sale.State, sale.Event]) {
+		if r.err != nil {
+			self.tell(agentBroken{m.slot, fmt.Errorf("begin the sale: %w", r.err)})
+		}
+	}})
+}
+
+func (s *supervisor) onSale(_ *turn, m saleChanged) {
+	s.scheduler.tell(m)
+	ag := s.agents[m.slot]
+	if ag == nil || m.state.Phase == sale.Unknown {
+		return
+	}
+	ag.state, ag.trouble = m.state, m.trouble
+	if len(m.fresh) > 0 {
+		ag.failures = 0
+	}
+	for _, w := range ag.watchers {
+		w.tell(m)
+	}
+	if m.state.Over() {
+		ag.ref.stop()
+		delete(s.agents, m.slot)
+	}
+}
+
+func (s *supervisor) onLetGo(m letGo) {
+	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
+	if ag := s.agents[slot]; ag != nil {
+		ag.ref.tell(saleCommand{cmd: sale.GiveUp{
+			At: s.chainTime(), Reason: m.reason, LetGo: true, Reprocess: true,
+		}, cause: "worker"})
+	}
+}
+
+// onNews passes on what the chain said; it is in the record by now.
+func (s *supervisor) onNews(m chainNews) {
+	s.lastNews = s.Clock.Now()
+	if m.reorganized != nil {
+		s.log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
+			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
+		s.view.rewind(m.reorganized.GetAncestor())
+		for _, ag := range s.agents {
+			ag.ref.tell(lookAtChain{})
+		}
+		return
+	}
+	s.live = m.live
+	s.view.advance(m.head)
+	for _, n := range m.news {
+		s.queue.tell(n)
+		s.wakeConcerned(n.event)
+	}
+	s.scheduler.tell(headMoved{m.head})
+}
+
+// wakeConcerned makes the sales that an event is about look at the chain.
+func (s *supervisor) wakeConcerned(e messages.MarketEvent) {
+	switch e := e.(type) {
+	case *messages.ChainSlotFilled:
+		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
+	case *messages.ChainSlotFreed:
+		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
+	case *messages.ChainRequestFulfilled:
+		s.wakeRequest(e.GetRequestId())
+	case *messages.ChainRequestFailed:
+		s.wakeRequest(e.GetRequestId())
+	case *messages.ChainRequestCancelled:
+		s.wakeRequest(e.GetRequestId())
+	case *messages.ChainStorageRequested, *messages.ChainSlotReservationsFull,
+		*messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
+	}
+}
+
+func (s *supervisor) wakeSlot(request string, index uint64) {
+	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
+	if ag := s.agents[slot]; ag != nil {
+		ag.ref.tell(lookAtChain{})
+	}
+}
+
+func (s *supervisor) wakeRequest(request string) {
+	for _, ag := range s.agents {
+		if ag.request.String() == request {
+			ag.ref.tell(lookAtChain{})
+		}
+	}
+}
+
+// onFailed starts again what panicked. Ledger, queue and scheduler have no
+// substitute: without them the host stops.
+func (s *supervisor) onFailed(a *turn, m childFailed) {
+	for slot, ag := range s.agents {
+		if !ag.ref.is(m.child) {
+			continue
+		}
+		ag.failures++
+		if ag.failures > maxFailures {
+			s.quarantine(slot, m.err)
+			return
+		}
+		self := a.self
+		s.Clock.After(s.backoff(slot.String(), ag.failures), func() { self.tell(restartAgent{slot}) })
+		return
+	}
+	if m.child.is(s.ledger) || m.child.is(s.queue) || m.child.is(s.scheduler) {
+		s.fatal(fmt.Errorf("the host cannot go on: %w", m.err))
+	}
+}
+
+// quarantine leaves a sale alone that cannot be run, with an alert. The host
+// and its other sales go on.
+func (s *supervisor) quarantine(slot events.SlotID, err error) {
+	ag := s.agents[slot]
+	if ag == nil {
+		return
+	}
+	s.log.WithField("slot", slot.String()).Errorf(
+		"the sale is quarantined and nothing is done for its slot; look at it with `hostnode sale %s`: %v", slot, err)
+	ag.quarantined = err.Error()
+	ag.ref.stop()
+	for _, w := range ag.watchers {
+		w.tell(saleRefused{reason: "quarantined: " + err.Error()})
+	}
+}

@@ -1,0 +1,59 @@
+package actors
+
+import (
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+const (
+	exampleID      = "0xababababababababababababababababababababababababababababababababab"
+	exampleAddress = "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"
+)
+
+func entryOf(name string, example proto.Message) events.Entry {
+	return events.Entry{Name: name, Version: 1, Example: example, Check: events.CheckMessage}
+}
+
+// MarketTable is how the events of the market stream are stored.
+func MarketTable() []events.Entry {
+	at := timestamppb.New(events.Unix(1_700_000_000))
+	log := &messages.ChainLog{Block: 300, BlockHash: exampleID, Index: 1, TxHash: exampleID, Time: at}
+	request := &messages.Request{
+		Id: exampleID, Client: exampleAddress, ProofProbability: "4", PricePerBytePerSecond: "1",
+		CollateralPerByte: "2", Slots: 3, SlotSize: 65536, DurationSeconds: 3600, MaxSlotLoss: 1,
+		Cid: "0x01819a03", MerkleRoot: exampleID, ExpirySeconds: 600, Nonce: exampleID,
+	}
+	return []events.Entry{
+		entryOf("ChainStorageRequested", &messages.ChainStorageRequested{
+			RequestId: exampleID, Request: request, ExpiresAt: at, Log: log,
+		}),
+		entryOf("ChainRequestFulfilled", &messages.ChainRequestFulfilled{RequestId: exampleID, Log: log}),
+		entryOf("ChainRequestFailed", &messages.ChainRequestFailed{RequestId: exampleID, Log: log}),
+		entryOf("ChainRequestCancelled", &messages.ChainRequestCancelled{RequestId: exampleID, Log: log}),
+		entryOf("ChainSlotFilled", &messages.ChainSlotFilled{RequestId: exampleID, SlotIndex: 1, Log: log}),
+		entryOf("ChainSlotFreed", &messages.ChainSlotFreed{RequestId: exampleID, SlotIndex: 1, Log: log}),
+		entryOf("ChainSlotReservationsFull", &messages.ChainSlotReservationsFull{
+			RequestId: exampleID, SlotIndex: 1, Log: log,
+		}),
+		entryOf("ChainProofSubmitted", &messages.ChainProofSubmitted{SlotId: exampleID, Log: log}),
+		entryOf("BlocksScanned", &messages.BlocksScanned{Number: 300, Hash: exampleID, Time: at}),
+		entryOf("ChainReorganized", &messages.ChainReorganized{
+			Ancestor: 299, AncestorHash: exampleID, Dropped: []string{exampleID},
+		}),
+	}
+}
+
+// HostTable is how the events of a host's identity are stored.
+func HostTable() []events.Entry {
+	at := timestamppb.New(events.Unix(1_700_000_000))
+	return []events.Entry{
+		entryOf("HostStarted", &messages.HostStarted{
+			At: at, Epoch: 1, ChainId: 1337, Genesis: exampleID, Contract: exampleAddress,
+			Version: "0.1.0", Node: "hostnode",
+		}),
+		entryOf("HostStopped", &messages.HostStopped{At: at, Epoch: 1}),
+	}
+}
