@@ -108,17 +108,26 @@ func evolveHosting(s State, e Event) State {
 	return s
 }
 
+// openDuty keeps the duties in the order of their periods. A duty whose
+// challenge moved is the same duty: it stays in its place, spoiled or not.
 func openDuty(s State, e *messages.ProofDue) State {
-	if e.GetPeriod() > s.LastPeriod {
-		s.LastPeriod = e.GetPeriod()
-		s.DutyCount++
-	}
-	s.Duties = append(closeDuty(s.Duties, e.GetPeriod()), Duty{
+	d := Duty{
 		Period:    e.GetPeriod(),
 		Challenge: events.Must(events.ParseChallenge(e.GetChallenge())),
 		Deadline:  events.TimeFromMessage(e.GetDeadline()),
-		Spoil:     s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0,
-	})
+	}
+	s.Duties = slices.Clone(s.Duties) // States share their slices.
+	for i, open := range s.Duties {
+		if open.Period == d.Period {
+			d.Spoil = open.Spoil
+			s.Duties[i] = d
+			return s
+		}
+	}
+	s.LastPeriod = max(s.LastPeriod, d.Period)
+	s.DutyCount++
+	d.Spoil = s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0
+	s.Duties = append(s.Duties, d)
 	return s
 }
 
