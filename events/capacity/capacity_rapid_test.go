@@ -1,0 +1,259 @@
+package capacity
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// source draws numbers below n: from rapid, or from the bytes of a fuzzer.
+type source func(n int) int
+
+// anyCommand draws from so few ids and sizes that commands meet each other.
+func anyCommand(draw source) Command {
+	at := start.Add(time.Duration(draw(100)) * time.Second)
+	availability := fill[events.AvailabilityID](byte(draw(3) + 1))
+	slot, attempt := fill[events.SlotID](byte(draw(4)+1)), uint32(draw(3))
+	bytes := func() events.Bytes { return events.Bytes(draw(6)) * 150 }
+	tokens := func() events.Amount { return amount(uint64(draw(6)) * 300) }
+	end := func() time.Time { return start.Add(time.Duration(draw(4)) * time.Hour) }
+	switch draw(8) {
+	case 0:
+		return SetQuota{at, bytes() * 4}
+	case 1:
+		o := Offer{
+			bytes(), time.Duration(draw(4)) * time.Hour, amount(uint64(draw(3))), tokens(), draw(4) > 0, end(),
+		}
+		if o.Until.Equal(start) {
+			o.Until = time.Time{}
+		}
+		return Create{at, availability, o}
+	case 2:
+		return anyUpdate(draw, at, availability, bytes(), tokens(), end())
+	case 3:
+		return Delete{at, availability}
+	case 4, 5:
+		return Reserve{
+			At: at, Slot: slot, Attempt: attempt,
+			Ask: Ask{
+				bytes(), time.Duration(draw(4)) * time.Hour, amount(uint64(draw(3))),
+				amount(uint64(draw(3))), end(), events.Bytes(draw(50)),
+			},
+		}
+	case 6:
+		return Release{at, ReservationIDOf(slot, attempt), events.Bytes(draw(800))}
+	}
+	return Settle{at, events.ReservationID{}, slot, attempt, tokens(), tokens()}
+}
+
+func anyUpdate(
+	draw source, at time.Time, id events.AvailabilityID, size events.Bytes, tokens events.Amount, end time.Time,
+) Command {
+	u := Update{At: at, ID: id}
+	switch draw(6) {
+	case 0:
+		u.Size = &size
+	case 1:
+		u.Duration = ptr(time.Duration(draw(4)) * time.Hour)
+	case 2:
+		u.MinPrice = ptr(amount(uint64(draw(3))))
+	case 3:
+		u.Collateral = &tokens
+	case 4:
+		u.Enabled = ptr(draw(2) == 0)
+	case 5:
+		u.Until = &end
+	}
+	return u
+}
+
+// fatal is what rapid's and testing's T have in common.
+type fatal interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// machine holds the live ledger and one that is folded from stored events.
+type machine struct {
+	live, replayed State
+	codec          *events.Codec
+	settled        map[events.ReservationID]int
+}
+
+func newMachine() *machine {
+	return &machine{New(), New(), events.NewCodec(Table()), map[events.ReservationID]int{}}
+}
+
+// do decides a command, twice, and checks everything that must always hold.
+func (m *machine) do(t fatal, c Command) {
+	t.Helper()
+	before := m.live.Snapshot()
+	out, err := Decide(m.live, c)
+	if err != nil && len(out) > 0 {
+		t.Fatalf("%+v: events %v with an error: %v", c, out, err)
+	}
+	if diff := difference(before, m.live.Snapshot()); diff != "" {
+		t.Fatalf("%+v: Decide changed the state:\n%s", c, diff)
+	}
+	for _, e := range out {
+		m.live = Evolve(m.live, e)
+		m.replayed = Evolve(m.replayed, m.stored(t, e))
+	}
+	if err := m.live.Check(); err != nil {
+		t.Fatalf("after %+v: %v", c, err)
+	}
+	if diff := difference(m.live.Snapshot(), m.replayed.Snapshot()); diff != "" {
+		t.Fatalf("after %+v the replayed ledger differs (-live +replayed):\n%s", c, diff)
+	}
+	if again, err := Decide(m.live, c); len(out) > 0 && (len(again) > 0 || err != nil) {
+		t.Fatalf("%+v given twice: %v, %v", c, again, err)
+	}
+	m.checkOutcome(t, c, before, err)
+}
+
+func (m *machine) stored(t fatal, e Event) Event {
+	name, version, data, err := m.codec.Encode(e)
+	if err != nil {
+		t.Fatalf("store %T: %v", e, err)
+	}
+	back, err := m.codec.Decode(events.Recorded{Type: name, Data: data, Meta: events.Metadata{Version: version}})
+	if err != nil {
+		t.Fatalf("read %T: %v", e, err)
+	}
+	return back.(Event)
+}
+
+// checkOutcome looks at a command from outside: what it asked for is so, and a
+// match is that of a plain search.
+func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
+	t.Helper()
+	switch c := c.(type) {
+	case Reserve:
+		r, held := m.live.Reservation(ReservationIDOf(c.Slot, c.Attempt))
+		if held != (err == nil) && !errors.Is(err, ErrInvalid) {
+			t.Fatalf("%+v: reservation %v, error %v", c, held, err)
+		}
+		if held && len(before.Reservations) < len(m.live.Snapshot().Reservations) {
+			if want := plainMatch(before, c.Ask); want != r.Availability {
+				t.Fatalf("%+v: matched %s, a plain search finds %s", c, r.Availability, want)
+			}
+		}
+		if refusal, ok := errors.AsType[*Refusal](err); ok {
+			if want := plainMatch(before, c.Ask); want != (events.AvailabilityID{}) || refusal.Reason == "" {
+				t.Fatalf("%+v: refused (%v), a plain search finds %s", c, refusal, want)
+			}
+		}
+	case Release:
+		if r, _ := m.live.Reservation(c.Reservation); err == nil && r.Stored < c.TotalStored {
+			t.Fatalf("%+v: accepted, but only %d bytes are granted", c, r.Stored)
+		}
+	case Settle:
+		if _, held := m.live.Reservation(ReservationIDOf(c.Slot, c.Attempt)); err == nil && held {
+			t.Fatalf("%+v: accepted, but the reservation is there", c)
+		}
+	case SetQuota, Create, Update, Delete:
+	}
+}
+
+// plainMatch says in other words what Match must find.
+func plainMatch(s Snapshot, ask Ask) events.AvailabilityID {
+	fits := slices.DeleteFunc(slices.Clone(s.Availabilities), func(a Availability) bool {
+		committed := a.Committed.Add(a.Lost)
+		needed := ask.CollateralPerByte.MulSaturating(uint64(ask.SlotSize))
+		return !a.Enabled || ask.SlotSize > a.Size-a.Used || ask.Duration > a.Duration ||
+			ask.PricePerBytePerSecond.Less(a.MinPrice) || a.Collateral.Less(committed.Add(needed)) ||
+			!a.Until.IsZero() && a.Until.Before(ask.RequestEnd) || ask.Overhead > s.Book.Unallocated
+	})
+	slices.SortFunc(fits, func(a, b Availability) int {
+		if a.Size-a.Used != b.Size-b.Used {
+			return int(a.Size-a.Used) - int(b.Size-b.Used)
+		}
+		if a.MinPrice != b.MinPrice {
+			return b.MinPrice.Cmp(a.MinPrice)
+		}
+		return bytes.Compare(a.ID[:], b.ID[:])
+	})
+	if len(fits) == 0 {
+		return events.AvailabilityID{}
+	}
+	return fits[0].ID
+}
+
+func TestLedgerHoldsForAllCommandsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine()
+		m.do(t, SetQuota{start, 3000})
+		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
+		for range rapid.IntRange(1, 60).Draw(t, "commands") {
+			m.do(t, anyCommand(below))
+		}
+	})
+}
+
+// TestSettlingEverythingGivesEverythingBack holds whatever came before.
+func TestSettlingEverythingGivesEverythingBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine()
+		m.do(t, SetQuota{start, 3000})
+		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
+		for range rapid.IntRange(1, 60).Draw(t, "commands") {
+			m.do(t, anyCommand(below))
+		}
+		for r := range m.live.Reservations() {
+			m.do(t, Settle{At: start, Reservation: r.ID, CollateralReturned: r.Collateral})
+		}
+		for a := range m.live.Availabilities() {
+			m.do(t, Delete{start, a.ID})
+		}
+		if b := m.live.Book(); b.Unallocated != b.Quota {
+			t.Fatalf("in the end %s", b)
+		}
+	})
+}
+
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 1, 5, 2, 1, 4, 1, 0, 0, 0, 0, 0, 4, 4, 1, 1, 1, 1, 1})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		m := newMachine()
+		m.do(t, SetQuota{start, 3000})
+		below := func(n int) int {
+			if len(script) == 0 {
+				return 0
+			}
+			b := script[0]
+			script = script[1:]
+			return int(b) * n / 256
+		}
+		for len(script) > 0 {
+			m.do(t, anyCommand(below))
+		}
+	})
+}
+
+// FuzzEvolve folds events that no ledger ever wrote: nothing panics, and
+// whatever Check lets pass adds up.
+func FuzzEvolve(f *testing.F) {
+	f.Add([]byte{0, 1, 3, 4, 5}, uint64(1000), "7")
+	f.Add([]byte{1, 3, 3, 6}, uint64(1)<<60, "115792089237316195423570985008687907853269984665640564039457584007913129639935")
+	f.Fuzz(func(t *testing.T, order []byte, size uint64, tokens string) {
+		s := New()
+		for _, b := range order {
+			e := Table()[int(b)%7].Example
+			mutate(e, size, tokens)
+			if check(e) != nil {
+				return
+			}
+			s = Evolve(s, e.(Event))
+		}
+		_, _ = Match(s, standardAsk())
+		if s.Check() == nil && !s.Book().balanced() {
+			t.Fatalf("Check passes %s", s.Book())
+		}
+	})
+}

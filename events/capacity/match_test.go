@@ -1,0 +1,116 @@
+package capacity
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+func TestMatchNamesTheCriterionThatCameClosest(t *testing.T) {
+	base := standard()
+	base.Until = start.Add(time.Hour)
+	change := func(f func(*Offer)) Offer {
+		o := base
+		f(&o)
+		return o
+	}
+	small := change(func(o *Offer) { o.Size = 999 })
+	tests := []struct {
+		name   string
+		offers []Offer
+		ask    func(*Ask)
+		want   Criterion
+		says   string
+	}{
+		{
+			"too big", []Offer{small}, nil, Size,
+			"the slot has 1000 bytes, availability 0x01010101 has 999 of 999 free",
+		},
+		{
+			"too long", []Offer{small, base}, func(a *Ask) { a.Duration += time.Second }, Duration,
+			"the request lasts 1h0m1s, availability 0x02020202 takes at most 1h0m0s",
+		},
+		{
+			"too cheap", []Offer{base, small}, func(a *Ask) { a.PricePerBytePerSecond = amount(4) }, Price,
+			"the request pays 4 per byte and second, availability 0x01010101 wants at least 5",
+		},
+		{
+			"too much at stake", []Offer{base}, func(a *Ask) { a.CollateralPerByte = amount(3) }, Collateral,
+			"the slot needs 3000 collateral, availability 0x01010101 has 2000 left: total 2000, 0 committed, 0 lost",
+		},
+		{
+			"more at stake than amounts can tell", []Offer{base},
+			func(a *Ask) { a.CollateralPerByte = events.MaxAmount() }, Collateral,
+			"the slot needs " + events.MaxAmount().String() + " collateral for each of 1000 bytes, more than any token has",
+		},
+		{
+			"too late", []Offer{base, base}, func(a *Ask) { a.RequestEnd = start.Add(time.Hour + time.Second) }, Until,
+			"the request ends 2023-11-14T23:13:21Z, availability 0x01010101 ends 2023-11-14T23:13:20Z",
+		},
+		{
+			"no room for trees", []Offer{base}, func(a *Ask) { a.Overhead = 9001 }, Overhead,
+			"trees and manifest need 9001 bytes of unallocated quota, 9000 are left: quota 10000 bytes = " +
+				"9000 unallocated + 1000 free + 0 reserved + 0 stored + 0 overhead",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := given(t, offers(test.offers...)...)
+			ask := standardAsk()
+			if test.ask != nil {
+				test.ask(&ask)
+			}
+			_, refusal := Match(s, ask)
+			if refusal == nil || refusal.Criterion != test.want || refusal.Reason != test.says {
+				t.Fatalf("refusal %v,\nwant %s: %s", refusal, test.want, test.says)
+			}
+		})
+	}
+}
+
+func offers(list ...Offer) []Command {
+	commands := []Command{SetQuota{At: start, Bytes: 10_000}}
+	for i, o := range list {
+		commands = append(commands, Create{At: start, ID: fill[events.AvailabilityID](byte(i + 1)), Now: o})
+	}
+	return commands
+}
+
+func TestMatchTakesTheBestFit(t *testing.T) {
+	offer := func(size events.Bytes, price uint64) Offer {
+		o := standard()
+		o.Size, o.MinPrice = size, amount(price)
+		return o
+	}
+	tests := []struct {
+		name   string
+		offers []Offer
+		want   byte
+	}{
+		{"least space left over", []Offer{offer(3000, 5), offer(1001, 1), offer(2000, 5)}, 2},
+		{"then the highest price", []Offer{offer(1000, 1), offer(1000, 5), offer(1000, 4)}, 2},
+		{"then the lowest id", []Offer{offer(1000, 5), offer(1000, 5)}, 1},
+		{"but only of those that match", []Offer{offer(1000, 6), offer(999, 5), offer(4000, 5)}, 3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, refusal := Match(given(t, offers(test.offers...)...), standardAsk())
+			if refusal != nil || a.ID[0] != test.want {
+				t.Fatalf("matched %s, %v, want 0x%02x", a.ID, refusal, test.want)
+			}
+		})
+	}
+}
+
+func TestRemainingCollateralIsComputed(t *testing.T) {
+	s := given(t, quota, create, reserve, lose)
+	// Raising the total by 500 replaces what was lost; what is committed is
+	// not forgotten.
+	s, _ = step(t, s, reserveAgain(2, 500))
+	s, _ = step(t, s, Update{ID: first, Collateral: ptr(amount(2500))})
+	a, _ := s.Availability(first)
+	if got := a.Remaining(); got != amount(1000) {
+		t.Fatalf("remaining %s, want 2500 - 1000 committed - 500 lost", got)
+	}
+}

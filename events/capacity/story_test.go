@@ -1,0 +1,156 @@
+package capacity
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// TestStories runs the scripts in testdata. A line is a command and its
+// arguments; below stand the events that follow, or the error, and the book.
+// Ids are one byte, points in time are distances from the start.
+func TestStories(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, path := range scripts {
+		s := New()
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "show" {
+				return show(s)
+			}
+			out, err := Decide(s, command(t, d))
+			var b strings.Builder
+			if err != nil {
+				fmt.Fprintf(&b, "error: %v\n", err)
+			}
+			for _, e := range out {
+				s = Evolve(s, e)
+				fmt.Fprintln(&b, tell(e))
+				if reason, wakes := Wakes(e); wakes {
+					fmt.Fprintf(&b, "  the queue wakes: %s\n", reason)
+				}
+			}
+			if err == nil && len(out) == 0 {
+				b.WriteString("nothing follows\n")
+			}
+			if err := s.Check(); err != nil {
+				t.Fatalf("%s: %v", d.Pos, err)
+			}
+			if len(out) > 0 {
+				fmt.Fprintf(&b, "  %s\n", s.Book())
+			}
+			return b.String()
+		})
+	}
+}
+
+func show(s State) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, s.Book())
+	for a := range s.Availabilities() {
+		fmt.Fprintf(&b, "availability %s: %d of %d bytes free, collateral %s = %s remaining + %s committed + %s lost, "+
+			"%d reservations\n", short(&a), a.Free(), a.Size, a.Collateral, a.Remaining(), a.Committed, a.Lost, a.Reservations)
+	}
+	for r := range s.Reservations() {
+		fmt.Fprintf(&b, "reservation of slot %s attempt %d: %d of %d bytes stored\n",
+			r.Slot.Short(), r.Attempt, r.Stored, r.Bytes)
+	}
+	return b.String()
+}
+
+// arguments reads what a script says.
+type arguments struct {
+	t *testing.T
+	d *datadriven.TestData
+}
+
+func (a arguments) number(key string, otherwise uint64) uint64 {
+	a.d.MaybeScanArgs(a.t, key, &otherwise)
+	return otherwise
+}
+
+func (a arguments) duration(key, otherwise string) time.Duration {
+	a.d.MaybeScanArgs(a.t, key, &otherwise)
+	d, err := time.ParseDuration(otherwise)
+	if err != nil {
+		a.t.Fatalf("%s: %v", a.d.Pos, err)
+	}
+	return d
+}
+
+func command(t *testing.T, d *datadriven.TestData) Command {
+	a := arguments{t, d}
+	switch d.Cmd {
+	case "set-quota":
+		return SetQuota{At: start, Bytes: events.Bytes(a.number("bytes", 0))}
+	case "create":
+		o := Offer{
+			Size: events.Bytes(a.number("size", 0)), Duration: a.duration("duration", "1h"),
+			MinPrice: amount(a.number("price", 1)), Collateral: amount(a.number("collateral", 1_000_000)),
+			Enabled: !d.HasArg("disabled"),
+		}
+		if d.HasArg("until") {
+			o.Until = start.Add(a.duration("until", ""))
+		}
+		return Create{start, fill[events.AvailabilityID](byte(a.number("id", 1))), o}
+	case "update":
+		return update(a)
+	case "delete":
+		return Delete{start, fill[events.AvailabilityID](byte(a.number("id", 1)))}
+	case "reserve":
+		return Reserve{
+			At: start, Slot: fill[events.SlotID](byte(a.number("slot", 1))), Attempt: uint32(a.number("attempt", 1)),
+			Ask: Ask{
+				SlotSize: events.Bytes(a.number("size", 0)), Duration: a.duration("duration", "1h"),
+				PricePerBytePerSecond: amount(a.number("price", 1)), CollateralPerByte: amount(a.number("collateral", 1)),
+				RequestEnd: start.Add(a.duration("end", "1h")), Overhead: events.Bytes(a.number("overhead", 0)),
+			},
+		}
+	case "release":
+		return Release{start, reservationArg(a), events.Bytes(a.number("total", 0))}
+	case "settle":
+		return Settle{
+			At: start, Reservation: reservationArg(a),
+			CollateralReturned: amount(a.number("returned", 0)), CollateralLost: amount(a.number("lost", 0)),
+		}
+	}
+	t.Fatalf("%s: unknown command %s", d.Pos, d.Cmd)
+	return nil
+}
+
+func reservationArg(a arguments) events.ReservationID {
+	return ReservationIDOf(fill[events.SlotID](byte(a.number("slot", 1))), uint32(a.number("attempt", 1)))
+}
+
+func update(a arguments) Command {
+	u := Update{At: start, ID: fill[events.AvailabilityID](byte(a.number("id", 1)))}
+	for _, arg := range a.d.CmdArgs {
+		switch arg.Key {
+		case "size":
+			u.Size = ptr(events.Bytes(a.number("size", 0)))
+		case "duration":
+			u.Duration = ptr(a.duration("duration", ""))
+		case "price":
+			u.MinPrice = ptr(amount(a.number("price", 0)))
+		case "collateral":
+			u.Collateral = ptr(amount(a.number("collateral", 0)))
+		case "enable":
+			u.Enabled = ptr(true)
+		case "disable":
+			u.Enabled = ptr(false)
+		case "until":
+			u.Until = ptr(start.Add(a.duration("until", "")))
+		case "endless":
+			u.Until = &time.Time{}
+		}
+	}
+	return u
+}
