@@ -216,12 +216,13 @@ func (s *State) unrank(it *item) {
 // than all who stay. Of the newcomers the last drawn go first.
 func (s State) overflow(o *offer, indices []uint64) (evicted []*item, stay, refuse []uint64) {
 	var newcomers []*item
-	place := s.nextPlace(o.request)
-	for i, index := range indices {
+	place := s.nextPlace(o)
+	for _, index := range indices {
 		// A taken slot waits for its release and needs no room before.
 		if it := s.items[key{o.request, index}]; it == nil || it.again == o {
+			n := len(newcomers)
 			newcomers = append(newcomers, &item{
-				offer: o, index: index, place: place + uint32(i), order: s.order + uint64(i),
+				offer: o, index: index, place: place + uint32(n), order: s.order + uint64(n),
 			})
 		}
 	}
@@ -250,11 +251,14 @@ func (s State) overflow(o *offer, indices []uint64) (evicted []*item, stay, refu
 }
 
 // nextPlace is the place of the next slot of a request: behind its siblings,
-// so that offering a part of a request again does not turn its order around.
-func (s *State) nextPlace(request events.RequestID) uint32 {
+// so that offering a part of a request again does not turn its order around. A
+// slot that makes way for this very offer is not counted.
+func (s *State) nextPlace(o *offer) uint32 {
 	var next uint32
-	for _, it := range s.requests[request] {
-		next = max(next, it.place+1)
+	for _, it := range s.requests[o.request] {
+		if it.again != o {
+			next = max(next, it.place+1)
+		}
 	}
 	return next
 }

@@ -81,7 +81,7 @@ func New(l Limits) State {
 func (s *State) queued(e *messages.SlotsQueued) {
 	o := offerOf(e)
 	s.refusals.forget(o.request, e.GetSlotIndices())
-	place := s.nextPlace(o.request)
+	place := s.nextPlace(o)
 	for _, index := range e.GetSlotIndices() {
 		it := s.items[key{o.request, index}]
 		switch {
