@@ -10,10 +10,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
-	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // Ports are what a host needs of the world.
@@ -112,11 +110,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Codec is the table of every event that the actors of a host write or read.
-func Codec() *events.Codec {
-	return events.NewCodec(sale.Table(), capacity.Table(), slotqueue.Table(), MarketTable(), HostTable())
-}
-
 // env is what all actors of a host share.
 type env struct {
 	Config
@@ -134,7 +127,7 @@ type env struct {
 
 func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 	return &env{
-		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: Codec(),
+		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
 		view:         newChainView(ports.Market),
 		downloads:    newPool("downloads", cfg.Downloads),

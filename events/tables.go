@@ -1,10 +1,9 @@
-package actors
+package events
 
 import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -13,20 +12,20 @@ const (
 	exampleAddress = "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"
 )
 
-func entryOf(name string, example proto.Message) events.Entry {
-	return events.Entry{Name: name, Version: 1, Example: example, Check: events.CheckMessage}
+func entryOf(name string, example proto.Message) Entry {
+	return Entry{Name: name, Version: 1, Example: example, Check: CheckMessage}
 }
 
 // MarketTable is how the events of the market stream are stored.
-func MarketTable() []events.Entry {
-	at := timestamppb.New(events.Unix(1_700_000_000))
+func MarketTable() []Entry {
+	at := timestamppb.New(Unix(1_700_000_000))
 	log := &messages.ChainLog{Block: 300, BlockHash: exampleID, Index: 1, TxHash: exampleID, Time: at}
 	request := &messages.Request{
 		Id: exampleID, Client: exampleAddress, ProofProbability: "4", PricePerBytePerSecond: "1",
 		CollateralPerByte: "2", Slots: 3, SlotSize: 65536, DurationSeconds: 3600, MaxSlotLoss: 1,
 		Cid: "0x01819a03", MerkleRoot: exampleID, ExpirySeconds: 600, Nonce: exampleID,
 	}
-	return []events.Entry{
+	return []Entry{
 		entryOf("ChainStorageRequested", &messages.ChainStorageRequested{
 			RequestId: exampleID, Request: request, ExpiresAt: at, Log: log,
 		}),
@@ -47,13 +46,32 @@ func MarketTable() []events.Entry {
 }
 
 // HostTable is how the events of a host's identity are stored.
-func HostTable() []events.Entry {
-	at := timestamppb.New(events.Unix(1_700_000_000))
-	return []events.Entry{
+func HostTable() []Entry {
+	at := timestamppb.New(Unix(1_700_000_000))
+	return []Entry{
 		entryOf("HostStarted", &messages.HostStarted{
 			At: at, Epoch: 1, ChainId: 1337, Genesis: exampleID, Contract: exampleAddress,
 			Version: "0.1.0", Node: "hostnode",
 		}),
 		entryOf("HostStopped", &messages.HostStopped{At: at, Epoch: 1}),
+	}
+}
+
+// TxTable is how the events of an account's transactions are stored.
+func TxTable() []Entry {
+	at := timestamppb.New(Unix(1_700_000_000))
+	receipt := &messages.Receipt{
+		TxHash: exampleID, Block: 300, BlockHash: exampleID, Time: at, FeeWei: "600000000000000", GasUsed: 600_000,
+	}
+	return []Entry{
+		entryOf("TxIntended", &messages.TxIntended{
+			At: at, Key: "fill:0xabab:1", To: exampleAddress, Data: "0x1d873c1b", Deadline: at,
+		}),
+		entryOf("TxSent", &messages.TxSent{
+			At: at, Key: "fill:0xabab:1", Nonce: 7, TxHash: exampleID, GasLimit: 750_000,
+			FeeCapWei: "2000000000", TipCapWei: "1000000000",
+		}),
+		entryOf("TxMined", &messages.TxMined{At: at, Key: "fill:0xabab:1", Succeeded: true, Receipt: receipt}),
+		entryOf("TxAbandoned", &messages.TxAbandoned{At: at, Key: "proof:0xabab:85000000", Reason: "the period ended"}),
 	}
 }

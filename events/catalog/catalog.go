@@ -1,0 +1,19 @@
+// Package catalog joins the codec tables of all machines into the one codec
+// with which every event of a host is written and read. Whoever reads streams
+// of several machines (actors, projections, the auditor) takes it from here.
+package catalog
+
+import (
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// Codec knows every event that a host stores.
+func Codec() *events.Codec {
+	return events.NewCodec(
+		sale.Table(), capacity.Table(), slotqueue.Table(),
+		events.MarketTable(), events.HostTable(), events.TxTable(),
+	)
+}
