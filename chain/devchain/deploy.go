@@ -1,0 +1,243 @@
+package devchain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/events"
+)
+
+// deployGas is enough for each contract: the marketplace costs 4.3 million.
+const deployGas = 8_000_000
+
+// keyWords is how many words a verifying key for storage proofs has.
+const keyWords = 2 + 3*4 + 2*(contracts.PublicInputs+1)
+
+// DeployConfig says what to deploy.
+type DeployConfig struct {
+	Market events.MarketConfig
+	// VerifyingKey are the words of the verifier's key, big-endian: alpha (x, y); beta,
+	// gamma, delta (x.real, x.imag, y.real, y.imag each); the four points for the
+	// inputs (x, y each).
+	VerifyingKey [][32]byte
+	// VerifierCode replaces the verifier by another contract; for tests only.
+	VerifierCode []byte
+	// File remembers the deployment; empty means that nothing is remembered.
+	File string
+}
+
+// Deployment is where the contracts are.
+type Deployment struct {
+	Token       events.Address
+	Verifier    events.Address
+	Marketplace events.Address
+	// Block is the block that the marketplace was made in.
+	Block uint64
+}
+
+// deploymentJSON is the file.
+type deploymentJSON struct {
+	Genesis     common.Hash    `json:"genesis"`
+	Token       common.Address `json:"token"`
+	Verifier    common.Address `json:"verifier"`
+	Marketplace common.Address `json:"marketplace"`
+	Block       uint64         `json:"block"`
+}
+
+// DefaultMarketConfig suits a chain on one machine: periods of 20 blocks, so that a
+// trial does not take all day. The key hash names the proving key.
+func DefaultMarketConfig(keyHash string) events.MarketConfig {
+	return events.MarketConfig{
+		RepairRewardPercentage:    10,
+		MaxNumberOfSlashes:        2,
+		SlashPercentage:           20,
+		ValidatorRewardPercentage: 20,
+		Proofs: events.ProofConfig{
+			Period:          20 * time.Second,
+			Timeout:         10 * time.Second,
+			Downtime:        64,
+			DowntimeProduct: 67,
+			KeyHash:         keyHash,
+		},
+		MaxReservations:      3,
+		RequestDurationLimit: 30 * 24 * time.Hour,
+	}
+}
+
+// Deploy brings token, verifier and marketplace onto a development chain, or returns
+// the deployment that the file remembers when its contracts are there. The client
+// speaks over IPC or comes from Attach: each contract gets a block at once. The
+// deployer must own wei. An interrupted deployment is simply done again.
+func Deploy(
+	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
+) (Deployment, error) {
+	genesis, err := client.HeaderByNumber(ctx, new(big.Int))
+	if err != nil {
+		return Deployment{}, fmt.Errorf("deploy: %w", err)
+	}
+	if found, ok, err := remembered(ctx, client, cfg.File, genesis.Hash()); ok || err != nil {
+		return found, err
+	}
+	var d deploymentJSON
+	d.Genesis = genesis.Hash()
+	if d.Token, _, err = create(ctx, client, deployer, contracts.TokenCreation()); err != nil {
+		return Deployment{}, fmt.Errorf("deploy token: %w", err)
+	}
+	code, err := verifierCode(cfg)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("deploy verifier: %w", err)
+	}
+	if d.Verifier, _, err = create(ctx, client, deployer, code); err != nil {
+		return Deployment{}, fmt.Errorf("deploy verifier: %w", err)
+	}
+	code, err = contracts.MarketplaceCreation(marketConfig(cfg.Market), d.Token, d.Verifier)
+	if err != nil {
+		return Deployment{}, fmt.Errorf("deploy marketplace: %w", err)
+	}
+	if d.Marketplace, d.Block, err = create(ctx, client, deployer, code); err != nil {
+		return Deployment{}, fmt.Errorf("deploy marketplace: %w", err)
+	}
+	if cfg.File != "" {
+		if err := writeFile(cfg.File, d); err != nil {
+			return Deployment{}, fmt.Errorf("remember deployment: %w", err)
+		}
+	}
+	return d.public(), nil
+}
+
+func (d deploymentJSON) public() Deployment {
+	return Deployment{
+		Token: events.Address(d.Token), Verifier: events.Address(d.Verifier),
+		Marketplace: events.Address(d.Marketplace), Block: d.Block,
+	}
+}
+
+// remembered reads the file and checks that the chain agrees.
+func remembered(
+	ctx context.Context, client *ethclient.Client, file string, genesis common.Hash,
+) (Deployment, bool, error) {
+	if file == "" {
+		return Deployment{}, false, nil
+	}
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Deployment{}, false, nil
+	}
+	if err != nil {
+		return Deployment{}, false, fmt.Errorf("read deployment: %w", err)
+	}
+	var d deploymentJSON
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return Deployment{}, false, fmt.Errorf("read deployment %s: %w", file, err)
+	}
+	if d.Genesis != genesis {
+		return Deployment{}, false, nil
+	}
+	for _, address := range []common.Address{d.Token, d.Verifier, d.Marketplace} {
+		code, err := client.CodeAt(ctx, address, nil)
+		if err != nil {
+			return Deployment{}, false, fmt.Errorf("look for %s: %w", address, err)
+		}
+		if len(code) == 0 {
+			return Deployment{}, false, nil
+		}
+	}
+	return d.public(), true, nil
+}
+
+// create sends the creation of a contract and seals its block.
+func create(
+	ctx context.Context, client *ethclient.Client, key *ecdsa.PrivateKey, code []byte,
+) (common.Address, uint64, error) {
+	from := crypto.PubkeyToAddress(key.PublicKey)
+	nonce, err := client.NonceAt(ctx, from, nil)
+	if err != nil {
+		return common.Address{}, 0, err
+	}
+	head, err := client.HeaderByNumber(ctx, nil)
+	if err != nil {
+		return common.Address{}, 0, err
+	}
+	tip := big.NewInt(params.GWei)
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(ChainID)),
+		&types.DynamicFeeTx{
+			ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: tip,
+			GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(head.BaseFee, 1), tip),
+			Gas:       deployGas, Data: code,
+		})
+	if err != nil {
+		return common.Address{}, 0, fmt.Errorf("sign: %w", err)
+	}
+	if err := client.SendTransaction(ctx, tx); err != nil {
+		return common.Address{}, 0, err
+	}
+	if err := RemoteSeal(ctx, client.Client(), 1); err != nil {
+		return common.Address{}, 0, err
+	}
+	receipt, err := client.TransactionReceipt(ctx, tx.Hash())
+	if err != nil {
+		return common.Address{}, 0, err
+	}
+	if receipt.Status != types.ReceiptStatusSuccessful {
+		return common.Address{}, 0, fmt.Errorf("%w: transaction %s", events.ErrReverted, tx.Hash())
+	}
+	return receipt.ContractAddress, receipt.BlockNumber.Uint64(), nil
+}
+
+func verifierCode(cfg DeployConfig) ([]byte, error) {
+	if cfg.VerifierCode != nil {
+		return cfg.VerifierCode, nil
+	}
+	if n := len(cfg.VerifyingKey); n != keyWords {
+		return nil, fmt.Errorf("%w: %d words, want %d", contracts.ErrInvalidKey, n, keyWords)
+	}
+	next := 0
+	word := func() *big.Int {
+		next++
+		return new(big.Int).SetBytes(cfg.VerifyingKey[next-1][:])
+	}
+	g1 := func() bindings.G1Point { x := word(); return bindings.G1Point{X: x, Y: word()} }
+	fp2 := func() bindings.Fp2Element { r := word(); return bindings.Fp2Element{Real: r, Imag: word()} }
+	g2 := func() bindings.G2Point { x := fp2(); return bindings.G2Point{X: x, Y: fp2()} }
+	key := bindings.VerifyingKey{Alpha1: g1()}
+	key.Beta2, key.Gamma2, key.Delta2 = g2(), g2(), g2()
+	for range contracts.PublicInputs + 1 {
+		key.Ic = append(key.Ic, g1())
+	}
+	return contracts.VerifierCreation(key)
+}
+
+func marketConfig(c events.MarketConfig) bindings.MarketplaceConfig {
+	return bindings.MarketplaceConfig{
+		Collateral: bindings.CollateralConfig{
+			RepairRewardPercentage:    c.RepairRewardPercentage,
+			MaxNumberOfSlashes:        c.MaxNumberOfSlashes,
+			SlashPercentage:           c.SlashPercentage,
+			ValidatorRewardPercentage: c.ValidatorRewardPercentage,
+		},
+		Proofs: bindings.ProofConfig{
+			Period:          uint64(c.Proofs.Period / time.Second),
+			Timeout:         uint64(c.Proofs.Timeout / time.Second),
+			Downtime:        c.Proofs.Downtime,
+			DowntimeProduct: c.Proofs.DowntimeProduct,
+			ZkeyHash:        c.Proofs.KeyHash,
+		},
+		Reservations:         bindings.SlotReservationsConfig{MaxReservations: c.MaxReservations},
+		RequestDurationLimit: uint64(c.RequestDurationLimit / time.Second),
+	}
+}

@@ -1,0 +1,229 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Account is the host's own address.
+func (m *Market) Account() events.Address { return events.Address(m.account) }
+
+// Config is the contract's configuration; it is read once.
+func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
+	m.mu.Lock()
+	known := m.config
+	m.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
+	}
+	var raw bindings.MarketplaceConfig
+	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw)
+	if err := m.read(ctx, head.Hash, v); err != nil {
+		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
+	}
+	config := configFrom(raw)
+	m.mu.Lock()
+	m.config = &config
+	m.mu.Unlock()
+	return config, nil
+}
+
+// read is views of which none may fail.
+func (m *Market) read(ctx context.Context, at common.Hash, views ...*view) error {
+	if err := m.conn.views(ctx, m.account, at, views...); err != nil {
+		return err
+	}
+	return firstError(views...)
+}
+
+// Head is the newest block.
+func (m *Market) Head(ctx context.Context) (events.Head, error) {
+	h, err := m.conn.latest(ctx)
+	if err != nil {
+		return events.Head{}, fmt.Errorf("read head: %w", err)
+	}
+	return h.head(), nil
+}
+
+// HeadAt is the block of that number on the current chain.
+func (m *Market) HeadAt(ctx context.Context, number uint64) (events.Head, error) {
+	h, err := m.conn.byNumber(ctx, number)
+	if err != nil {
+		return events.Head{}, fmt.Errorf("read block %d: %w", number, err)
+	}
+	return h.head(), nil
+}
+
+// Request is a request by its id, or ErrUnknownRequest.
+func (m *Market) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
+	}
+	return readRequest(ctx, m.conn, m.abis, m.contract, head.Hash, id)
+}
+
+// readRequest reads a request at a block and checks that it belongs to its id.
+func readRequest(
+	ctx context.Context, c *conn, a abis, contract common.Address, at common.Hash, id events.RequestID,
+) (events.Request, error) {
+	var raw bindings.Request
+	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw)
+	if err := c.views(ctx, common.Address{}, at, v); err != nil {
+		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
+	}
+	if v.err != nil {
+		return events.Request{}, fmt.Errorf("read request %s: %w", id, v.err)
+	}
+	if found, err := requestID(a, raw); err != nil || found != id {
+		return events.Request{}, fmt.Errorf("%w: asked for request %s, got one with id %s (%v)",
+			ErrUnavailable, id, found, err)
+	}
+	return requestFrom(id, raw)
+}
+
+// Slot reads what a sale needs to know about a slot, all at the newest block.
+func (m *Market) Slot(
+	ctx context.Context, request events.RequestID, index uint64,
+) (events.SlotFacts, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
+	}
+	return m.slotAt(ctx, head, request, index)
+}
+
+func (m *Market) slotAt(
+	ctx context.Context, head *header, request events.RequestID, index uint64,
+) (events.SlotFacts, error) {
+	var (
+		requestState, slotState uint8
+		expiry, end             uint64
+		host                    common.Address
+		collateral              *big.Int
+		facts                   = events.SlotFacts{At: head.head()}
+		slot                    = SlotIDOf(request, index)
+		a, to                   = m.abis.market, m.contract
+	)
+	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState)
+	ends := viewOf(to, a.PackRequestEnd(request), a.UnpackRequestEnd, &end)
+	others := []*view{
+		viewOf(to, a.PackSlotState(slot), a.UnpackSlotState, &slotState),
+		viewOf(to, a.PackRequestExpiry(request), a.UnpackRequestExpiry, &expiry),
+		viewOf(to, a.PackGetHost(slot), a.UnpackGetHost, &host),
+		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),
+		viewOf(to, a.PackCanReserveSlot(request, index), a.UnpackCanReserveSlot, &facts.CanReserve),
+	}
+	err := m.read(ctx, head.Hash, others...)
+	if err == nil {
+		err = m.conn.views(ctx, m.account, head.Hash, state, ends)
+	}
+	if err == nil {
+		facts.RequestKnown, err = known(state, ends)
+	}
+	if err == nil {
+		facts.Collateral, err = events.AmountFromBig(collateral)
+	}
+	if err != nil {
+		return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
+	}
+	facts.SlotState, facts.Host = events.SlotState(slotState), events.Address(host)
+	if facts.RequestKnown {
+		facts.RequestState = events.RequestState(requestState)
+		facts.RequestExpiry, facts.RequestEnd = events.Unix(expiry), events.Unix(end)
+	}
+	return facts, nil
+}
+
+// MySlots are the slots that the contract counts as ours, all at one block.
+func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read own slots: %w", err)
+	}
+	ids, err := m.mySlotsAt(ctx, head.Hash)
+	if err != nil {
+		return nil, err
+	}
+	raw := make([]bindings.ActiveSlot, len(ids))
+	views := make([]*view, len(ids))
+	for i, id := range ids {
+		views[i] = viewOf(m.contract, m.abis.market.PackGetActiveSlot(id),
+			m.abis.market.UnpackGetActiveSlot, &raw[i])
+	}
+	if err := m.read(ctx, head.Hash, views...); err != nil {
+		return nil, fmt.Errorf("read own slots: %w", err)
+	}
+	slots := make([]events.OwnedSlot, len(ids))
+	for i, id := range ids {
+		of, err := requestID(m.abis, raw[i].Request)
+		if err != nil {
+			return nil, fmt.Errorf("read own slots: %w", err)
+		}
+		request, err := requestFrom(of, raw[i].Request)
+		if err != nil {
+			return nil, fmt.Errorf("read own slots: %w", err)
+		}
+		slots[i] = events.OwnedSlot{Slot: id, Request: request, Index: raw[i].SlotIndex}
+	}
+	return slots, nil
+}
+
+func (m *Market) mySlotsAt(ctx context.Context, at common.Hash) ([]events.SlotID, error) {
+	var raw [][32]byte
+	v := viewOf(m.contract, m.abis.market.PackMySlots(), m.abis.market.UnpackMySlots, &raw)
+	if err := m.read(ctx, at, v); err != nil {
+		return nil, fmt.Errorf("read own slots: %w", err)
+	}
+	ids := make([]events.SlotID, len(raw))
+	for i, id := range raw {
+		ids[i] = id
+	}
+	return ids, nil
+}
+
+// Balance is what the account holds at the newest block.
+func (m *Market) Balance(ctx context.Context) (events.Balance, error) {
+	return balanceOf(ctx, m.conn, m.abis, m.token, m.account)
+}
+
+func balanceOf(
+	ctx context.Context, c *conn, a abis, token, account common.Address,
+) (events.Balance, error) {
+	head, err := c.latest(ctx)
+	if err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	var tokens *big.Int
+	v := viewOf(token, a.token.PackBalanceOf(account), a.token.UnpackBalanceOf, &tokens)
+	if err := c.views(ctx, account, head.Hash, v); err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	if v.err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", v.err)
+	}
+	var wei hexutil.Big
+	if err := c.call(ctx, &wei, "eth_getBalance", account, atBlock{head.Hash}); err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	held, err := events.AmountFromBig(tokens)
+	if err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	gas, err := events.AmountFromBig(wei.ToInt())
+	if err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	return events.Balance{Tokens: held, Wei: gas}, nil
+}

@@ -1,0 +1,212 @@
+package chain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// requesterGas is enough for each of a client's calls; a request with a long content id
+// costs the most.
+const requesterGas = 2_000_000
+
+// Requester is the client's side of the market, for trials and tests: one transaction
+// at a time, no memory, no second attempt. Its methods are safe for concurrent use. It
+// belongs to another account than the host's.
+type Requester struct {
+	cfg      Config
+	conn     *conn
+	abis     abis
+	contract common.Address
+	token    common.Address
+	account  common.Address
+	key      *ecdsa.PrivateKey
+	signer   types.Signer
+	sending  chan struct{}
+}
+
+// DialRequester connects a client's account to the market. Of the configuration it uses
+// what is about endpoint, contract, key, time and confirmations.
+func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	if cfg.Key == nil {
+		return nil, fmt.Errorf("%w: no key", ErrConfig)
+	}
+	m := &Market{
+		cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace),
+		account: crypto.PubkeyToAddress(cfg.Key.PublicKey),
+	}
+	m.conn = newConn(cfg.Endpoint, m.contract, cfg.CallTimeout, cfg.LongestRedialWait)
+	if err := m.meet(ctx); err != nil {
+		m.conn.close()
+		return nil, err
+	}
+	return &Requester{
+		cfg: cfg, conn: m.conn, abis: m.abis, contract: m.contract, token: m.token,
+		account: m.account, key: cfg.Key, sending: make(chan struct{}, 1),
+		signer: types.LatestSignerForChainID(newBig(m.identity.ChainID)),
+	}, nil
+}
+
+// Close closes the connection.
+func (r *Requester) Close() { r.conn.close() }
+
+// Account is the client's address.
+func (r *Requester) Account() events.Address { return events.Address(r.account) }
+
+// Balance is what the client holds.
+func (r *Requester) Balance(ctx context.Context) (events.Balance, error) {
+	return balanceOf(ctx, r.conn, r.abis, r.token, r.account)
+}
+
+// Mint makes test tokens for an account. Only the token of a development chain has it.
+func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
+	data, err := r.abis.token.TryPackMint(common.Address(to), amount.Big())
+	if err != nil {
+		return fmt.Errorf("mint: %w", err)
+	}
+	if _, err := r.send(ctx, r.token, data); err != nil {
+		return fmt.Errorf("mint %s tokens for %s: %w", amount, to, err)
+	}
+	return nil
+}
+
+// Approve lets the marketplace take tokens from the client.
+func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
+	data, err := r.abis.token.TryPackApprove(r.contract, amount.Big())
+	if err != nil {
+		return fmt.Errorf("approve: %w", err)
+	}
+	if _, err := r.send(ctx, r.token, data); err != nil {
+		return fmt.Errorf("approve %s tokens: %w", amount, err)
+	}
+	return nil
+}
+
+// RequestStorage puts a request on the market and returns its id. The client of the
+// request becomes this account; its id is computed.
+func (r *Requester) RequestStorage(ctx context.Context, request events.Request) (events.RequestID, error) {
+	request.Client = r.Account()
+	raw := requestTo(request)
+	id, err := requestID(r.abis, raw)
+	if err != nil {
+		return events.RequestID{}, err
+	}
+	data, err := r.abis.market.TryPackRequestStorage(raw)
+	if err != nil {
+		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
+	}
+	if _, err := r.send(ctx, r.contract, data); err != nil {
+		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
+	}
+	return id, nil
+}
+
+// RequestState is the state of a request at the newest block, or ErrUnknownRequest.
+func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (events.RequestState, error) {
+	head, err := r.conn.latest(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
+	}
+	var state uint8
+	v := viewOf(r.contract, r.abis.market.PackRequestState(id), r.abis.market.UnpackRequestState, &state)
+	if err := r.conn.views(ctx, r.account, head.Hash, v); err != nil {
+		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
+	}
+	if v.err != nil {
+		return 0, fmt.Errorf("state of request %s: %w", id.Short(), v.err)
+	}
+	return events.RequestState(state), nil
+}
+
+// WithdrawFunds collects what is left of the client's payment for a request that is
+// over.
+func (r *Requester) WithdrawFunds(ctx context.Context, id events.RequestID) error {
+	data, err := r.abis.market.TryPackWithdrawFunds(id)
+	if err != nil {
+		return fmt.Errorf("withdraw: %w", err)
+	}
+	if _, err := r.send(ctx, r.contract, data); err != nil {
+		return fmt.Errorf("withdraw funds of request %s: %w", id.Short(), err)
+	}
+	return nil
+}
+
+// send signs, sends and waits for the confirmations.
+func (r *Requester) send(ctx context.Context, to common.Address, data []byte) (*types.Receipt, error) {
+	select {
+	case r.sending <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-r.sending }()
+	head, err := r.conn.latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gas := hexutil.Uint64(requesterGas)
+	args := callArgs{From: r.account, To: to, Data: data, Gas: &gas}
+	if refusal, reverted := revertData(r.conn.call(ctx, nil, "eth_call", args, "latest")); reverted {
+		return nil, revertError(refusal)
+	}
+	var nonce hexutil.Uint64
+	if err := r.conn.call(ctx, &nonce, "eth_getTransactionCount", r.account, "latest"); err != nil {
+		return nil, err
+	}
+	base := new(big.Int)
+	if head.BaseFee != nil {
+		base = head.BaseFee.ToInt()
+	}
+	tip := big.NewInt(1_000_000_000)
+	tx, err := types.SignNewTx(r.key, r.signer, &types.DynamicFeeTx{
+		ChainID: r.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: tip,
+		GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(base, 1), tip),
+		Gas:       requesterGas, To: &to, Data: data,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	if err := r.conn.call(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
+		return nil, err
+	}
+	return r.wait(ctx, tx.Hash())
+}
+
+func (r *Requester) wait(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
+	for {
+		receipt, err := r.conn.receipt(ctx, tx)
+		if err != nil && !errors.Is(err, ErrUnavailable) {
+			return nil, err
+		}
+		if receipt != nil {
+			if receipt.Status != types.ReceiptStatusSuccessful {
+				return nil, fmt.Errorf("%w: transaction %s", events.ErrReverted, tx)
+			}
+			head, err := r.conn.latest(ctx)
+			deep := receipt.BlockNumber.Uint64() + r.cfg.Confirmations - 1
+			if err == nil && uint64(head.Number) >= deep {
+				return receipt, nil
+			}
+		}
+		sleep(ctx, min(r.cfg.PollInterval, time.Second))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+}

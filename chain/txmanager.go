@@ -1,0 +1,423 @@
+package chain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Limits of the transaction manager.
+const (
+	// maxInFlight is the most transactions sent and not mined: nodes keep 16 of an
+	// account for sure and drop others silently (chain.md §9).
+	maxInFlight = 16
+	// maxOpenIntents is the most intents that wait; a caller beyond gets an error.
+	maxOpenIntents = 1024
+	// maxDoneIntents is how many finished intents are remembered.
+	maxDoneIntents = 4096
+	// displacedBlocks is in how many blocks a used nonce must be without a receipt of
+	// ours before it counts as used by somebody else: nodes behind one address may lag.
+	displacedBlocks = 3
+	gapPrefix       = "gap:"
+)
+
+// ErrStopped: the transaction manager does not run any more.
+var ErrStopped = errors.New("transaction manager is stopped")
+
+// txCall is a transaction that somebody wants.
+type txCall struct {
+	key         string // without the try
+	to          common.Address
+	data        []byte
+	gas         uint64
+	deadline    time.Time // last chain time at which it may be mined; zero: none
+	correlation string
+}
+
+// result is the end of an intent: a receipt, or an outcome of the port.
+type result struct {
+	receipt *types.Receipt
+	err     error
+}
+
+// txManager owns an account: it alone signs for it. Its state belongs to one goroutine,
+// run; everybody else talks to it through channels. For each intent the order is: write
+// the intent, write the attempt, send it, and only then wait; so after a crash
+// everything that may be in a pool is known, and an intent without an attempt was never
+// sent.
+type txManager struct {
+	cfg     txConfig
+	conn    *conn
+	key     *ecdsa.PrivateKey
+	account common.Address
+	signer  types.Signer
+	outbox  *outbox
+	copier  *copier
+	log     logrus.FieldLogger
+
+	requests chan func(context.Context)
+	stop     context.CancelFunc
+	stopped  chan struct{}
+
+	book      *txBook
+	rechecks  []recheck
+	seen      common.Hash // the newest block at the last step
+	lastHead  *header
+	blockTime atomic.Int64 // seconds between the last two blocks, at least 1
+	failed    error        // why nothing is sent any more
+}
+
+type txConfig struct {
+	confirmations uint64 // blocks, the transaction's own included
+	stuckBlocks   uint64 // without being mined, before a higher fee is offered
+	poll          time.Duration
+	maxFeeCapWei  uint64
+	minTipWei     uint64
+}
+
+// recheck asks whether a receipt that was final for us still stands.
+type recheck struct {
+	in   *intent
+	wait chan result
+}
+
+func startTxManager(
+	cfg txConfig, c *conn, key *ecdsa.PrivateKey, account common.Address,
+	chainID uint64, box *outbox, records []record, cp *copier, log logrus.FieldLogger,
+) *txManager {
+	m := &txManager{
+		cfg: cfg, conn: c, key: key, account: account, outbox: box, copier: cp, log: log,
+		signer:   types.LatestSignerForChainID(newBig(chainID)),
+		requests: make(chan func(context.Context)),
+		stopped:  make(chan struct{}),
+		book:     newTxBook(),
+	}
+	m.blockTime.Store(1)
+	for _, r := range records {
+		m.book.apply(r)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	go m.run(ctx)
+	return m
+}
+
+func (m *txManager) close() {
+	m.stop()
+	<-m.stopped
+}
+
+func (m *txManager) run(ctx context.Context) {
+	defer close(m.stopped)
+	defer m.leave()
+	m.dropUnsent()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-m.requests:
+			f(ctx)
+		case <-timer.C:
+		}
+		if len(m.book.open) > 0 || len(m.rechecks) > 0 {
+			if err := m.step(ctx); err != nil && ctx.Err() == nil {
+				m.log.WithError(err).Debug("transactions: step")
+			}
+		}
+		timer.Reset(m.cfg.poll)
+	}
+}
+
+// leave releases everybody who waits.
+func (m *txManager) leave() {
+	for _, in := range m.book.open {
+		m.answer(in, result{err: ErrStopped})
+	}
+	for _, r := range m.rechecks {
+		r.wait <- result{err: ErrStopped}
+	}
+}
+
+// dropUnsent ends intents of the last run that never were sent: whether they are still
+// right, only their caller can say.
+func (m *txManager) dropUnsent() {
+	for _, in := range slices.Clone(m.book.open) {
+		if !in.sent() {
+			m.abandon(in, "the process ended before it was sent", ErrStopped)
+		}
+	}
+}
+
+// do runs f in the owner's goroutine.
+func (m *txManager) do(ctx context.Context, f func(context.Context)) error {
+	select {
+	case m.requests <- f:
+		return nil
+	case <-m.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// await is the caller's side of a waiter.
+func (m *txManager) await(ctx context.Context, wait chan result) (*types.Receipt, error) {
+	select {
+	case r := <-wait:
+		return r.receipt, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// submit brings a call onto the chain and returns its receipt when it has the configured
+// confirmations. When the same call succeeded before, it returns that receipt; when it
+// is under way, it waits for it. When ctx ends, the transaction goes on; a repeated
+// submit finds it. Errors: outcomes of the port, ErrStopped, ErrOutboxFailed.
+func (m *txManager) submit(ctx context.Context, c txCall) (*types.Receipt, error) {
+	wait := make(chan result, 1)
+	if err := m.do(ctx, func(context.Context) { m.accept(c, wait) }); err != nil {
+		return nil, err
+	}
+	return m.await(ctx, wait)
+}
+
+// again is submit, except that an earlier success does not count.
+func (m *txManager) again(ctx context.Context, c txCall) (*types.Receipt, error) {
+	wait := make(chan result, 1)
+	err := m.do(ctx, func(context.Context) {
+		if in := m.book.latest[c.key]; in != nil && in.done {
+			m.begin(c, in.try+1, wait)
+			return
+		}
+		m.accept(c, wait)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.await(ctx, wait)
+}
+
+// idle waits until no transaction whose key begins with a prefix is under way.
+func (m *txManager) idle(ctx context.Context, prefix string) error {
+	var waits []chan result
+	done := make(chan struct{})
+	err := m.do(ctx, func(context.Context) {
+		defer close(done)
+		for _, in := range m.book.open {
+			if strings.HasPrefix(in.base, prefix) {
+				wait := make(chan result, 1)
+				in.waiters = append(in.waiters, wait)
+				waits = append(waits, wait)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	<-done
+	for _, wait := range waits {
+		_, err := m.await(ctx, wait)
+		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlier is the transaction hash of the newest success whose key begins with a prefix.
+func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
+	done := make(chan struct{})
+	err = m.do(ctx, func(context.Context) {
+		defer close(done)
+		if in := m.book.succeeded(prefix); in != nil {
+			hash, ok = common.HexToHash(in.receipt.GetTxHash()), true
+		}
+	})
+	if err != nil {
+		return common.Hash{}, false, err
+	}
+	<-done
+	return hash, ok, nil
+}
+
+func (m *txManager) accept(c txCall, wait chan result) {
+	in := m.book.latest[c.key]
+	switch {
+	case m.failure() != nil:
+		wait <- result{err: m.failure()}
+	case in == nil:
+		m.begin(c, 1, wait)
+	case !in.done:
+		in.waiters = append(in.waiters, wait)
+	case in.succeeded:
+		m.rechecks = append(m.rechecks, recheck{in, wait})
+	default:
+		m.begin(c, in.try+1, wait)
+	}
+}
+
+func (m *txManager) failure() error {
+	if m.failed == nil {
+		m.failed = m.copier.failure()
+	}
+	return m.failed
+}
+
+func (m *txManager) begin(c txCall, try int, wait chan result) {
+	if err := m.failure(); err != nil {
+		wait <- result{err: err}
+		return
+	}
+	if len(m.book.open) >= maxOpenIntents {
+		wait <- result{err: fmt.Errorf("%d transactions are waiting, the limit", maxOpenIntents)}
+		return
+	}
+	if err := m.copier.room(); err != nil {
+		wait <- result{err: err}
+		return
+	}
+	key := joinKey(c.key, try)
+	err := m.record(&messages.TxIntended{
+		At:       timestamppb.Now(),
+		Key:      key,
+		To:       events.Address(c.to).String(),
+		Data:     "0x" + hex.EncodeToString(c.data),
+		Deadline: events.TimeToMessage(c.deadline),
+	}, c.correlation)
+	if err != nil {
+		wait <- result{err: err}
+		return
+	}
+	in := m.book.intents[key]
+	in.gas = c.gas
+	in.waiters = append(in.waiters, wait)
+}
+
+// record writes an event to the outbox, folds it, and lets it be copied.
+func (m *txManager) record(e messages.TxEvent, correlation string) error {
+	r, err := m.outbox.add(e, correlation)
+	if err != nil {
+		if errors.Is(err, ErrOutboxFailed) {
+			m.failed = err
+		}
+		return err
+	}
+	m.book.apply(r)
+	m.copier.put(r)
+	return nil
+}
+
+func (m *txManager) answer(in *intent, r result) {
+	for _, wait := range in.waiters {
+		wait <- r
+	}
+	in.waiters = nil
+}
+
+// abandon ends an intent that will never be mined.
+func (m *txManager) abandon(in *intent, reason string, outcome error) {
+	err := m.record(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
+	if err != nil {
+		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
+	}
+	m.answer(in, result{err: fmt.Errorf("%w: %s", outcome, reason)})
+}
+
+// step looks at the chain once and does what follows for every intent.
+func (m *txManager) step(ctx context.Context) error {
+	head, count, err := m.look(ctx)
+	if err != nil {
+		return err
+	}
+	m.recheck(ctx)
+	fresh := head.Hash != m.seen
+	for _, in := range slices.Clone(m.book.open) {
+		if in.sent() && (fresh || in.sentAt == 0) {
+			if err := m.follow(ctx, in, head, count); err != nil {
+				return fmt.Errorf("follow %s: %w", in.key, err)
+			}
+		}
+	}
+	if err := m.failure(); err != nil {
+		return err
+	}
+	if fresh {
+		m.fillGaps(ctx, head, count)
+	}
+	for _, in := range slices.Clone(m.book.open) {
+		if !in.sent() {
+			if err := m.launch(ctx, in, head, count); err != nil {
+				return fmt.Errorf("send %s: %w", in.key, err)
+			}
+		}
+	}
+	m.seen = head.Hash
+	m.tidy()
+	return nil
+}
+
+// look reads the newest block and how many transactions of ours are mined.
+func (m *txManager) look(ctx context.Context) (*header, uint64, error) {
+	var head *header
+	var count hexutil.Uint64
+	batch := []rpc.BatchElem{
+		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
+		{Method: "eth_getTransactionCount", Args: []any{m.account, "latest"}, Result: &count},
+	}
+	if err := m.conn.batch(ctx, batch); err != nil {
+		return nil, 0, err
+	}
+	for _, e := range batch {
+		if e.Error != nil {
+			return nil, 0, fmt.Errorf("%s: %w", e.Method, e.Error)
+		}
+	}
+	if head == nil {
+		return nil, 0, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
+	}
+	if p := m.lastHead; p != nil && head.Parent == p.Hash && head.Time > p.Time {
+		m.blockTime.Store(int64(head.Time - p.Time))
+	}
+	m.lastHead = head
+	return head, uint64(count), nil
+}
+
+// pace is the time from the newest block to the next, as far as we can know.
+func (m *txManager) pace() time.Duration {
+	return time.Duration(m.blockTime.Load()) * time.Second
+}
+
+// late says that the next block may come too late for the deadline.
+func (m *txManager) late(deadline time.Time, head *header) bool {
+	return !deadline.IsZero() && head.head().Time.Add(m.pace()).After(deadline)
+}
+
+// tidy keeps memory and file small.
+func (m *txManager) tidy() {
+	m.book.forget(maxDoneIntents)
+	if m.outbox.size < compactBytes || !m.copier.drained() {
+		return
+	}
+	if err := m.outbox.compact(m.book.needed()); err != nil {
+		m.log.WithError(err).Error("transactions: compact the outbox")
+	}
+}

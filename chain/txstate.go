@@ -1,0 +1,225 @@
+package chain
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// noopGas is the gas of a transfer without data. No call of a contract gets by with it,
+// so it marks the empty transaction that takes the place of one that came too late.
+const noopGas = 21_000
+
+// intent is one transaction that we want, through all its attempts. Everything above
+// the line is a fold of the account's events; a signature is a function of key and
+// content, so an attempt is rebuilt, not stored.
+type intent struct {
+	key         string // base and try: fill:<slot>:1:0badcafe#2
+	base        string
+	try         int
+	to          common.Address
+	data        []byte
+	deadline    time.Time
+	correlation string
+	records     []record // what it was folded from, for compaction
+
+	attempts  []attempt
+	done      bool
+	succeeded bool
+	receipt   *messages.Receipt // when mined
+
+	// What follows is not recorded.
+	gas       uint64
+	waiters   []chan result
+	sentAt    uint64 // number of the newest block at the last change of the attempt
+	published bool   // a node took the last attempt
+	outpriced bool   // a node wants more for the replacement
+	displaced int    // blocks in which the nonce was used, but not by us
+	gap       bool   // it only fills a hole in the nonces
+}
+
+// attempt is one signed form of an intent.
+type attempt struct {
+	nonce    uint64
+	hash     common.Hash
+	gas      uint64
+	feeCap   *big.Int // wei
+	tipCap   *big.Int // wei
+	isNoop   bool
+	replaced bool // its nonce was used by somebody else
+}
+
+func (in *intent) sent() bool { return len(in.attempts) > 0 }
+
+func (in *intent) last() attempt { return in.attempts[len(in.attempts)-1] }
+
+// hashes are the attempts that may still be mined or are.
+func (in *intent) hashes() []common.Hash {
+	hashes := make([]common.Hash, len(in.attempts))
+	for i, a := range in.attempts {
+		hashes[i] = a.hash
+	}
+	return hashes
+}
+
+// txBook is the fold of an account's events.
+type txBook struct {
+	intents map[string]*intent // by key
+	latest  map[string]*intent // by base: the newest try
+	open    []*intent          // not done, oldest first
+	doneLog []*intent          // done, oldest first
+}
+
+func newTxBook() *txBook {
+	return &txBook{intents: map[string]*intent{}, latest: map[string]*intent{}}
+}
+
+// apply folds one record. Events about keys that were forgotten are ignored.
+func (b *txBook) apply(r record) {
+	switch e := r.Event.(type) {
+	case *messages.TxIntended:
+		in := intentOf(e)
+		in.correlation, in.records = r.Correlation, []record{r}
+		b.intents[in.key], b.latest[in.base] = in, in
+		b.open = append(b.open, in)
+	case *messages.TxSent:
+		if in := b.note(e.GetKey(), r); in != nil {
+			in.attempts = append(in.attempts, attemptOf(e))
+		}
+	case *messages.TxMined:
+		if in := b.note(e.GetKey(), r); in != nil {
+			in.succeeded, in.receipt = e.GetSucceeded(), e.GetReceipt()
+			b.finish(in)
+		}
+	case *messages.TxAbandoned:
+		if in := b.note(e.GetKey(), r); in != nil {
+			b.finish(in)
+		}
+	case proto.Message, nil:
+	}
+}
+
+func (b *txBook) note(key string, r record) *intent {
+	in := b.intents[key]
+	if in != nil {
+		in.records = append(in.records, r)
+	}
+	return in
+}
+
+func (b *txBook) finish(in *intent) {
+	if in.done {
+		return
+	}
+	in.done = true
+	b.open = slices.DeleteFunc(b.open, func(o *intent) bool { return o == in })
+	b.doneLog = append(b.doneLog, in)
+}
+
+// reopen takes back that an intent is done: the chain dropped its block.
+func (b *txBook) reopen(in *intent) {
+	in.done, in.succeeded, in.receipt = false, false, nil
+	b.doneLog = slices.DeleteFunc(b.doneLog, func(o *intent) bool { return o == in })
+	b.open = append(b.open, in)
+}
+
+// forget keeps the newest done intents only.
+func (b *txBook) forget(most int) {
+	for len(b.doneLog) > most {
+		old := b.doneLog[0]
+		b.doneLog = b.doneLog[1:]
+		delete(b.intents, old.key)
+		if b.latest[old.base] == old {
+			delete(b.latest, old.base)
+		}
+	}
+}
+
+// needed are the records of all intents that are still known, in order of revision.
+func (b *txBook) needed() []record {
+	var all []record
+	for _, in := range b.intents {
+		all = append(all, in.records...)
+	}
+	slices.SortFunc(all, func(x, y record) int {
+		if x.Revision < y.Revision {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// succeeded is the newest successful intent whose base begins with a prefix, or nil.
+func (b *txBook) succeeded(prefix string) *intent {
+	for _, in := range slices.Backward(b.doneLog) {
+		if in.succeeded && strings.HasPrefix(in.base, prefix) {
+			return in
+		}
+	}
+	return nil
+}
+
+func intentOf(e *messages.TxIntended) *intent {
+	base, try := splitKey(e.GetKey())
+	data, err := hex.DecodeString(strings.TrimPrefix(e.GetData(), "0x"))
+	return &intent{
+		key: e.GetKey(), base: base, try: try,
+		to:       common.Address(events.Must(events.ParseAddress(e.GetTo()))),
+		data:     events.Must(data, err),
+		deadline: events.TimeFromMessage(e.GetDeadline()),
+		gap:      strings.HasPrefix(base, gapPrefix),
+	}
+}
+
+func attemptOf(e *messages.TxSent) attempt {
+	return attempt{
+		nonce:  e.GetNonce(),
+		hash:   common.Hash(events.Must(events.ParseHash(e.GetTxHash()))),
+		gas:    e.GetGasLimit(),
+		feeCap: events.Must(events.ParseAmount(e.GetFeeCapWei())).Big(),
+		tipCap: events.Must(events.ParseAmount(e.GetTipCapWei())).Big(),
+		isNoop: e.GetGasLimit() == noopGas,
+	}
+}
+
+// joinKey and splitKey add the number of the try to a key: after a transaction that was
+// mined and failed, the same call needs another one.
+func joinKey(base string, try int) string { return fmt.Sprintf("%s#%d", base, try) }
+
+func splitKey(key string) (base string, try int) {
+	base, number, found := strings.Cut(key, "#")
+	try, err := strconv.Atoi(number)
+	if !found || err != nil {
+		return key, 1
+	}
+	return base, try
+}
+
+// rebuild makes the signed transaction of an attempt again.
+func (m *txManager) rebuild(in *intent, a attempt) (*types.Transaction, error) {
+	to, data := in.to, in.data
+	if a.isNoop {
+		to, data = m.account, nil
+	}
+	tx, err := types.SignNewTx(m.key, m.signer, &types.DynamicFeeTx{
+		ChainID: m.signer.ChainID(), Nonce: a.nonce,
+		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
+		To: &to, Value: new(big.Int), Data: data,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sign %s: %w", in.key, err)
+	}
+	return tx, nil
+}
