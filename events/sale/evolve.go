@@ -43,11 +43,14 @@ func Evolve(s State, e Event) State {
 		s.Collateral = amount(e.GetCollateral())
 		s.Phase, s.Reason, s.Reprocess = Filled, "", false
 	case *messages.FillReverted:
-		s.OnChain, s.Started = false, false
+		s.OnChain, s.Started, s.Adopted = false, false, false
 		s.FilledAt, s.FilledBlock = time.Time{}, 0
 		s.Collateral = events.Amount{}
 		s.Duties, s.Unchecked = nil, nil
 		s.Phase = Filling
+		if s.Proof.Invalid() { // The fill was found on chain; no proof was ever made here.
+			s.Phase = InitialProving
+		}
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
 		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused, *messages.CollateralChecked:
 		return evolveHosting(s, e)

@@ -24,7 +24,8 @@
 //     followed by one reading of what the contract still holds, because
 //     slashing has no event of its own.
 //  7. The chain can take things back. A fill that is gone leads from Filled or
-//     Proving back to Filling; a fill that turns out to stand, after all, leads
+//     Proving back to Filling (to InitialProving, if it was found on chain and
+//     no proof was made here); a fill that turns out to stand, after all, leads
 //     from any earlier or given-up state to Filled as long as the data is here.
 //  8. At the end, in this order: the contract lets go of the slot (payout, or
 //     dropping a failed one), the data is deleted, bytes and collateral are
