@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// disk is what the repo needs of a file system. Tests put one under it that
+// forgets whatever was not synced.
+type disk interface {
+	MkdirAll(path string) error
+	// Open opens a file for reading; Edit for reading and writing, creating it.
+	Open(path string) (file, error)
+	Edit(path string) (file, error)
+	// Rename replaces a file at the new path.
+	Rename(from, to string) error
+	RemoveAll(path string) error
+	// List names the entries of a directory.
+	List(path string) ([]string, error)
+	// SyncDir makes the entries of a directory durable.
+	SyncDir(path string) error
+	// Sizes are the length of a file and the bytes it occupies; holes do not.
+	Sizes(path string) (length, occupied int64, err error)
+}
+
+// file is an open file.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Sync() error
+}
+
+// osDisk is the disk of the operating system.
+type osDisk struct{}
+
+func (osDisk) MkdirAll(path string) error     { return os.MkdirAll(path, 0o755) }
+func (osDisk) Open(path string) (file, error) { return os.Open(path) }
+func (osDisk) Rename(from, to string) error   { return os.Rename(from, to) }
+func (osDisk) RemoveAll(path string) error    { return os.RemoveAll(path) }
+
+func (osDisk) Edit(path string) (file, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+}
+
+func (osDisk) List(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+func (osDisk) SyncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func (osDisk) Sizes(path string) (length, occupied int64, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return info.Size(), occupiedBytes(info), nil
+}
+
+// readWhole reads a file that has at most limit bytes.
+func readWhole(d disk, path string, limit int64) ([]byte, error) {
+	length, _, err := d.Sizes(path)
+	if err != nil {
+		return nil, err
+	}
+	if length > limit {
+		return nil, fmt.Errorf("%s has %d bytes, at most %d", filepath.Base(path), length, limit)
+	}
+	f, err := d.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, length)
+	_, err = f.ReadAt(data, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return data, errors.Join(err, f.Close())
+}
+
+// writeWhole replaces a file with data, atomically and durably.
+func writeWhole(d disk, path string, data []byte) error {
+	fresh := path + ".new"
+	if err := d.RemoveAll(fresh); err != nil {
+		return err
+	}
+	f, err := d.Edit(fresh)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := d.Rename(fresh, path); err != nil {
+		return err
+	}
+	return d.SyncDir(filepath.Dir(path))
+}
+
+// diskPage is the unit in which small files and directories occupy a disk.
+const diskPage = 4096
+
+// measureSlot returns what the blocks of a slot's directory occupy, and the rest.
+func measureSlot(d disk, dir string) (data, overhead events.Bytes, err error) {
+	names, err := d.List(dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	overhead = diskPage
+	for _, name := range names {
+		length, occupied, err := d.Sizes(filepath.Join(dir, name))
+		if err != nil {
+			return 0, 0, err
+		}
+		if name == blocksFile {
+			data += events.Bytes(occupied)
+			continue
+		}
+		overhead += events.Bytes((length + diskPage - 1) / diskPage * diskPage)
+	}
+	return data, overhead, nil
+}

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+func occupiedBytes(info fs.FileInfo) int64 { return info.Size() }
+
+// lockFile is not available here, and a repo is not opened without a lock.
+func lockFile(path string) (io.Closer, error) {
+	return nil, fmt.Errorf("lock %s: %w", path, errors.ErrUnsupported)
+}

@@ -1,0 +1,355 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// Limits and defaults of fetching.
+const (
+	defaultInFlight       = 16               // blocks per download: 1 MiB on the way
+	defaultAttempts       = 5                // rounds over all sources
+	defaultRequestTimeout = 30 * time.Second // for 64 KiB
+	defaultBackoff        = 250 * time.Millisecond
+	maxBackoff            = 10 * time.Second
+	maxInFlight           = 1024 // the network's own nodes use as many
+
+	// writeBatch is how many blocks are hashed and written together, 4 MiB: few
+	// enough to lose little in a crash, enough to make syncing cheap.
+	writeBatch = 64
+)
+
+// FetcherConfig says where content comes from and how patient we are.
+type FetcherConfig struct {
+	// Sources are base URLs, such as http://10.0.0.7:8080, whose /ipfs/<cid>
+	// serves raw content. Nothing is ever fetched from anywhere else.
+	Sources []string
+	// InFlight is how many blocks of a download are on the way at once; 0: 16.
+	InFlight int
+	// Attempts is how often each piece of content is asked for; 0: 5.
+	Attempts int
+	// RequestTimeout limits one request; 0: 30 s.
+	RequestTimeout time.Duration
+	// Backoff is the first pause between attempts, doubled up to 10 s; 0: 250 ms.
+	Backoff time.Duration
+	// Seed spreads the pauses of several hosts.
+	Seed uint64
+	// Progress is told after each batch how many bytes of a slot are there, padding
+	// not counted; nil: nobody listens. It must not block.
+	Progress func(slot events.SlotID, done, total events.Bytes)
+}
+
+// Fetcher fetches slots into a repo. It is safe for concurrent use.
+type Fetcher struct {
+	repo    *Repo
+	cfg     FetcherConfig
+	sources *sources
+}
+
+// NewFetcher returns a fetcher into repo. It answers events.ErrMalformed for
+// sources that are no URLs.
+func NewFetcher(repo *Repo, cfg FetcherConfig) (*Fetcher, error) {
+	cfg.InFlight = min(orDefault(cfg.InFlight, defaultInFlight), maxInFlight)
+	cfg.Attempts = orDefault(cfg.Attempts, defaultAttempts)
+	cfg.RequestTimeout = orDefault(cfg.RequestTimeout, defaultRequestTimeout)
+	cfg.Backoff = orDefault(cfg.Backoff, defaultBackoff)
+	s, err := newSources(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Fetcher{repo: repo, cfg: cfg, sources: s}, nil
+}
+
+func orDefault[T int | time.Duration](value, standard T) T {
+	if value <= 0 {
+		return standard
+	}
+	return value
+}
+
+// Close drops idle connections. No download may be running.
+func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
+
+// Download fetches what is missing of a slot, verifies it, stores it and returns
+// when the slot is complete; a slot that is complete is only kept longer. Before
+// each batch is written job.Grant is asked. Two downloads of one slot follow each
+// other. It answers events.ErrContentMismatch (a *MismatchError says what),
+// events.ErrQuotaExceeded, events.ErrNoSuchSlot when the slot is deleted
+// meanwhile, events.ErrContentUnavailable (temporary), what Grant answers, and the
+// cause of ctx. Whatever was stored stays and is not fetched again.
+func (f *Fetcher) Download(
+	ctx context.Context, job events.DownloadJob,
+) (_ events.SlotContent, err error) {
+	rec, manifest, tree, err := f.agree(ctx, job)
+	if err != nil {
+		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
+	}
+	e, leave, err := f.repo.acquire(ctx, rec, manifest)
+	if err != nil {
+		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
+	}
+	defer leave()
+	w, err := f.repo.openWriter(e)
+	if err != nil {
+		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	if stored, err := f.repo.recordOf(e); err != nil || !stored.Complete {
+		if err == nil {
+			err = f.complete(ctx, job, w, rec, tree)
+		}
+		if err != nil {
+			return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
+		}
+	}
+	return events.SlotContent{Root: rec.SlotRoot, Bytes: w.occupied}, nil
+}
+
+// agree reads the manifest, from disk when it is there, and checks it against the
+// request.
+func (f *Fetcher) agree(
+	ctx context.Context, job events.DownloadJob,
+) (rec record, block []byte, tree dataset.CID, err error) {
+	name, err := checkRequest(job)
+	if err != nil {
+		return record{}, nil, tree, err
+	}
+	m, block, err := f.storedManifest(job.Slot, name)
+	if err != nil {
+		if block, err = f.sources.fetch(ctx, name); err != nil {
+			return record{}, nil, tree, fmt.Errorf("manifest: %w", err)
+		}
+		if m, err = dataset.DecodeManifest(block); err != nil {
+			return record{}, nil, tree, &MismatchError{What: "manifest",
+				Expected: "a manifest of this network", Got: err.Error()}
+		}
+	}
+	rec, err = checkManifest(job, name, m)
+	return rec, block, m.Tree, err
+}
+
+func (f *Fetcher) storedManifest(
+	slot events.SlotID, name dataset.CID,
+) (dataset.Manifest, []byte, error) {
+	e := f.repo.entry(slot)
+	if e == nil {
+		return dataset.Manifest{}, nil, events.ErrNoSuchSlot
+	}
+	return f.repo.readManifest(e, name)
+}
+
+// complete fetches the missing blocks and finishes the slot.
+func (f *Fetcher) complete(
+	ctx context.Context, job events.DownloadJob, w *slotWriter, rec record, tree dataset.CID,
+) error {
+	var digests [][32]byte
+	if len(w.missing) > 0 {
+		total, first := rec.Blocks*rec.Slots, rec.Blocks*rec.Index
+		var err error
+		digests, err = f.sources.digests(ctx, tree, total, first, first+rec.Blocks)
+		if err != nil {
+			return fmt.Errorf("list of blocks: %w", err)
+		}
+		fill := &filling{fetcher: f, job: job, writer: w, digests: digests, blocks: rec.Blocks}
+		if err := fill.run(ctx); err != nil {
+			return err
+		}
+	}
+	return w.finish(ctx, digests)
+}
+
+// filling is one run over the missing blocks of a slot.
+type filling struct {
+	fetcher *Fetcher
+	job     events.DownloadJob
+	writer  *slotWriter
+	digests [][32]byte
+	blocks  uint64
+	batch   []newBlock
+	stored  uint64
+}
+
+// fetched is a block on its way from a worker to the writer.
+type fetched struct {
+	index uint64
+	data  []byte
+	err   error
+}
+
+// run fetches with several workers and stores with one. When a block cannot be
+// fetched those that arrived are still stored.
+func (f *filling) run(ctx context.Context) error {
+	f.stored = f.blocks - uint64(len(f.writer.missing))
+	ctx, cancel := context.WithCancel(ctx)
+	indices := make(chan uint64)
+	results := make(chan fetched, f.fetcher.cfg.InFlight)
+	var workers sync.WaitGroup
+	workers.Go(func() {
+		defer close(indices)
+		for _, index := range f.writer.missing {
+			select {
+			case indices <- index:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for range f.fetcher.cfg.InFlight {
+		workers.Go(func() {
+			for index := range indices {
+				r := f.fetch(ctx, index)
+				select {
+				case results <- r:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	defer workers.Wait()
+	defer cancel()
+	return f.collect(ctx, results)
+}
+
+func (f *filling) fetch(ctx context.Context, index uint64) fetched {
+	c := dataset.BlockCID(f.digests[index])
+	if c.Empty() {
+		return fetched{index: index}
+	}
+	data, err := f.fetcher.sources.fetch(ctx, c)
+	if err == nil && len(data) != int(events.BlockSize) {
+		err = &MismatchError{What: fmt.Sprintf("length of block %d of the slot", index),
+			Expected: fmt.Sprint(events.BlockSize), Got: fmt.Sprint(len(data))}
+	}
+	if err != nil {
+		err = fmt.Errorf("block %d of the slot: %w", index, err)
+	}
+	return fetched{index: index, data: data, err: err}
+}
+
+func (f *filling) collect(ctx context.Context, results <-chan fetched) error {
+	for range f.writer.missing {
+		var r fetched
+		select {
+		case r = <-results:
+		case <-ctx.Done():
+			return fmt.Errorf("fetch blocks: %w", context.Cause(ctx))
+		}
+		if r.err != nil {
+			return errors.Join(r.err, f.store(ctx))
+		}
+		f.batch = append(f.batch, newBlock{index: r.index, data: r.data})
+		if len(f.batch) == writeBatch {
+			if err := f.store(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return f.store(ctx)
+}
+
+// store hashes the batch, asks for the bytes, and writes it.
+func (f *filling) store(ctx context.Context) error {
+	if len(f.batch) == 0 || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	batch := f.batch
+	f.batch = nil
+	if err := hashBatch(ctx, batch); err != nil {
+		return err
+	}
+	if f.job.Grant != nil {
+		if err := f.job.Grant(ctx, f.writer.grow(batch)); err != nil {
+			return fmt.Errorf("ask for %d bytes: %w", f.writer.grow(batch), err)
+		}
+	}
+	if err := f.writer.write(batch); err != nil {
+		return err
+	}
+	f.stored += uint64(len(batch))
+	if f.fetcher.cfg.Progress != nil {
+		f.fetcher.cfg.Progress(f.job.Slot,
+			events.Bytes(f.stored)*events.BlockSize, events.Bytes(f.blocks)*events.BlockSize)
+	}
+	return nil
+}
+
+// hashBatch computes the roots; a block of zeros becomes a hole.
+func hashBatch(ctx context.Context, batch []newBlock) error {
+	var data [][]byte
+	for i := range batch {
+		batch[i].root = merkle.ZeroBlockRoot()
+		if batch[i].data != nil {
+			data = append(data, batch[i].data)
+		}
+	}
+	roots, err := merkle.HashBlocks(ctx, data)
+	if err != nil {
+		return err
+	}
+	for i := range batch {
+		if batch[i].data == nil {
+			continue
+		}
+		batch[i].root, roots = roots[0], roots[1:]
+		if batch[i].root == merkle.ZeroBlockRoot() {
+			batch[i].data = nil
+		}
+	}
+	return nil
+}
+
+// Repair fetches damaged blocks of a complete slot, as Scrub lists them, and puts
+// them back in place. It answers what Download answers.
+func (f *Fetcher) Repair(ctx context.Context, slot events.SlotID, damaged []uint64) error {
+	e, leave, err := f.repo.enter(ctx, slot)
+	if err == nil && e == nil {
+		err = events.ErrNoSuchSlot
+	}
+	if err != nil {
+		return fmt.Errorf("repair slot %s: %w", slot, err)
+	}
+	defer leave()
+	if err := f.repair(ctx, e, damaged); err != nil {
+		return fmt.Errorf("repair slot %s: %w", slot, err)
+	}
+	return nil
+}
+
+func (f *Fetcher) repair(ctx context.Context, e *entry, damaged []uint64) error {
+	rec, err := f.repo.recordOf(e)
+	if err != nil {
+		return err
+	}
+	m, _, err := f.repo.readManifest(e, rec.Manifest)
+	if err != nil {
+		return err
+	}
+	first := rec.Blocks * rec.Index
+	digests, err := f.sources.digests(ctx, m.Tree, rec.Blocks*rec.Slots, first, first+rec.Blocks)
+	if err != nil {
+		return err
+	}
+	for _, index := range damaged {
+		if index >= rec.Blocks {
+			return fmt.Errorf("block %d of %d: %w", index, rec.Blocks, merkle.ErrIndex)
+		}
+		data := make([]byte, events.BlockSize)
+		if c := dataset.BlockCID(digests[index]); !c.Empty() {
+			if data, err = f.sources.fetch(ctx, c); err != nil {
+				return err
+			}
+		}
+		if err := f.repo.replace(e, index, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// load reads what is known of every slot.
+func (r *Repo) load() error {
+	slots := filepath.Join(r.dir, slotsDir)
+	names, err := r.disk.List(slots)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, err := events.ParseSlotID(name)
+		if err != nil || slotName(id) != name {
+			r.find(events.SlotID{}, "%s/%s is not a slot; left alone", slotsDir, name)
+			continue
+		}
+		if err := r.loadSlot(id); err != nil {
+			return fmt.Errorf("slot %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (r *Repo) newEntry(id events.SlotID) *entry {
+	return &entry{
+		id: id, dir: filepath.Join(r.dir, slotsDir, slotName(id)), turn: make(chan struct{}, 1),
+	}
+}
+
+func (r *Repo) loadSlot(id events.SlotID) error {
+	e := r.newEntry(id)
+	r.slots[id] = e
+	fresh := filepath.Join(e.dir, recordName+".new")
+	if err := r.disk.RemoveAll(fresh); err != nil {
+		return err
+	}
+	b, err := readWhole(r.disk, filepath.Join(e.dir, recordName), maxRecordSize)
+	if err == nil {
+		e.record, err = decodeRecord(b)
+	}
+	if err == nil && e.record.Slot != id {
+		err = fmt.Errorf("%s is of slot %s", recordName, e.record.Slot)
+	}
+	if err != nil {
+		// The blocks may be fine; a download of the same slot takes them over.
+		e.record = record{}
+		r.find(id, "%v; download the slot again to use its blocks, or delete it", err)
+		return r.measure(e)
+	}
+	e.known = true
+	if e.record.Complete {
+		err = r.checkComplete(e)
+	} else {
+		err = r.checkJournal(e)
+	}
+	return errors.Join(err, r.measure(e))
+}
+
+// checkJournal clears torn entries of a slot that is being downloaded, so that
+// their blocks are fetched again.
+func (r *Repo) checkJournal(e *entry) error {
+	torn, cut, err := r.findTorn(e)
+	if err != nil || len(torn) == 0 {
+		return err
+	}
+	f, err := r.disk.Edit(filepath.Join(e.dir, rootsFile))
+	if err != nil {
+		return err
+	}
+	for _, index := range torn {
+		_, writeErr := f.WriteAt(make([]byte, markSize), int64(index*markSize))
+		err = errors.Join(err, writeErr)
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	r.find(e.id, "%d blocks were written only in part, %d lie behind the end of the file; "+
+		"they are fetched again", len(torn)-cut, cut)
+	return nil
+}
+
+// findTorn lists the entries whose checksum is wrong or whose block cannot be in
+// the file; cut is the number of the latter.
+func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
+	length, _, err := r.disk.Sizes(filepath.Join(e.dir, blocksFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, err
+	}
+	f, err := r.disk.Edit(filepath.Join(e.dir, rootsFile))
+	if err != nil {
+		return nil, 0, err
+	}
+	err = readMarks(f, 0, e.record.Blocks, func(index uint64, m mark) {
+		switch {
+		case m.state == markTorn:
+			torn = append(torn, index)
+		case m.state == markStored && !m.zeros() && int64(blockOffset(index+1)) > length:
+			torn = append(torn, index)
+			cut++
+		}
+	})
+	return torn, cut, errors.Join(err, f.Close())
+}
+
+// checkComplete looks at the sizes of a complete slot's files. Reading everything
+// is Scrub's business.
+func (r *Repo) checkComplete(e *entry) error {
+	want := map[string]int64{
+		rootsFile: int64(e.record.Blocks * markSize),
+		treeFile:  treeSize(paddedBlocks(e.record.Blocks)),
+	}
+	damaged := false
+	for name, size := range want {
+		length, _, err := r.disk.Sizes(filepath.Join(e.dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		damaged = damaged || length != size
+	}
+	if !damaged {
+		return nil
+	}
+	err := r.rebuild(e)
+	if errors.Is(err, events.ErrBitRot) {
+		r.find(e.id, "trees are damaged and cannot be made again: %v; "+
+			"download the slot again", err)
+		rec := e.record
+		rec.Complete = false
+		if err := r.writeRecord(e, rec); err != nil {
+			return err
+		}
+		return r.checkJournal(e)
+	}
+	if err != nil {
+		return err
+	}
+	r.find(e.id, "trees were damaged and were made again from the blocks")
+	return nil
+}
+
+func blockOffset(index uint64) uint64 { return index * uint64(events.BlockSize) }

@@ -1,0 +1,209 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
+	"github.com/hostnode/hostnode/prover/poseidon2"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// SlotReader reads what a proof of a complete slot is made from. It keeps no file
+// open and is safe for concurrent use; after the slot was deleted its methods
+// answer events.ErrNoSuchSlot.
+type SlotReader struct {
+	repo   *Repo
+	entry  *entry
+	record record
+	root   fr.Element
+	verify fr.Element
+	path   []fr.Element
+}
+
+// Reader returns the reader of a slot. It answers events.ErrNoSuchSlot,
+// ErrIncomplete, and events.ErrBitRot when the manifest is damaged.
+func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
+	e := r.entry(slot)
+	if e == nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, events.ErrNoSuchSlot)
+	}
+	rec, err := r.recordOf(e)
+	if err != nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, err)
+	}
+	if !rec.Complete {
+		return nil, fmt.Errorf("read slot %s: %w", slot, ErrIncomplete)
+	}
+	m, _, err := r.readManifest(e, rec.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, err)
+	}
+	tree, err := m.SlotTree()
+	if err != nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, err)
+	}
+	s := &SlotReader{repo: r, entry: e, record: rec, verify: tree.Root()}
+	if s.root, err = tree.Leaf(int(rec.Index)); err != nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, err)
+	}
+	if s.path, err = tree.Path(int(rec.Index)); err != nil {
+		return nil, fmt.Errorf("read slot %s: %w", slot, err)
+	}
+	return s, nil
+}
+
+// readManifest reads a stored manifest and checks it against its name.
+func (r *Repo) readManifest(e *entry, name dataset.CID) (dataset.Manifest, []byte, error) {
+	b, err := readWhole(r.disk, filepath.Join(e.dir, manifestName), dataset.MaxManifestSize)
+	if err != nil {
+		return dataset.Manifest{}, nil, fmt.Errorf("read manifest: %w", err)
+	}
+	if !name.Verify(b) {
+		return dataset.Manifest{}, nil, fmt.Errorf("manifest is not %s: %w", name, events.ErrBitRot)
+	}
+	m, err := dataset.DecodeManifest(b)
+	return m, b, err
+}
+
+// Index is the place of the slot in the dataset, from 0.
+func (s *SlotReader) Index() uint64 { return s.record.Index }
+
+// Slots is the number of slots of the dataset.
+func (s *SlotReader) Slots() uint64 { return s.record.Slots }
+
+// Blocks is the number of real blocks, without padding.
+func (s *SlotReader) Blocks() uint64 { return s.record.Blocks }
+
+// Cells is the number of cells that proofs sample from, padding included.
+func (s *SlotReader) Cells() uint64 {
+	return paddedBlocks(s.record.Blocks) * merkle.CellsPerBlock
+}
+
+// Request is the request that the slot belongs to.
+func (s *SlotReader) Request() events.RequestID { return s.record.Request }
+
+// SlotRoot is the root of the slot tree.
+func (s *SlotReader) SlotRoot() fr.Element { return s.root }
+
+// DataSetRoot is the root over all slot roots: merkleRoot of the request.
+func (s *SlotReader) DataSetRoot() fr.Element { return s.verify }
+
+// SlotProof is the path of the slot in the tree over all slot roots. The caller
+// must not change it.
+func (s *SlotReader) SlotProof() []fr.Element { return s.path }
+
+// ReadBlock fills block, which has 65,536 bytes, with a block of the slot; padding
+// blocks are zeros. It does not check the bytes: the prover hashes them anyway and
+// compares with the root that BlockPath gives.
+func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) error {
+	if len(block) != int(events.BlockSize) || index >= paddedBlocks(s.record.Blocks) {
+		return fmt.Errorf("read block %d into %d bytes: %w", index, len(block), merkle.ErrIndex)
+	}
+	if err := s.alive(); err != nil {
+		return err
+	}
+	if index >= s.record.Blocks {
+		clear(block)
+		return nil
+	}
+	return s.repo.readBlock(s.entry, index, block)
+}
+
+// BlockPath returns the stored root of a block and its path in the slot tree, for
+// padding blocks too. When the stored tree is damaged it is made again from the
+// block roots, and those from the blocks; it answers events.ErrBitRot when that
+// does not help.
+func (s *SlotReader) BlockPath(
+	_ context.Context, index uint64,
+) (root fr.Element, path []fr.Element, err error) {
+	padded := paddedBlocks(s.record.Blocks)
+	if index >= padded {
+		return root, nil, fmt.Errorf("path of block %d of %d: %w", index, padded, merkle.ErrIndex)
+	}
+	if err := s.alive(); err != nil {
+		return root, nil, err
+	}
+	root, path, err = s.storedPath(index, padded)
+	if err == nil && merkle.Verify(s.root, root, index, padded, path) {
+		return root, path, nil
+	}
+	s.entry.files.Lock()
+	defer s.entry.files.Unlock()
+	if err := s.alive(); err != nil {
+		return root, nil, err
+	}
+	if err := s.repo.rebuild(s.entry); err != nil {
+		return root, nil, fmt.Errorf("path of block %d: %w", index, err)
+	}
+	return s.storedPath(index, padded)
+}
+
+func (s *SlotReader) alive() error {
+	_, err := s.repo.recordOf(s.entry)
+	return err
+}
+
+// storedPath puts a path together from the roots of the block's group and the
+// stored layers above.
+func (s *SlotReader) storedPath(
+	index, padded uint64,
+) (root fr.Element, path []fr.Element, err error) {
+	first := index / groupSize * groupSize
+	group, err := s.groupRoots(first, min(groupSize, padded))
+	if err != nil {
+		return root, nil, err
+	}
+	tree, err := merkle.NewTree(group)
+	if err != nil {
+		return root, nil, err
+	}
+	if path, err = tree.Path(int(index - first)); err != nil {
+		return root, nil, err
+	}
+	root = group[index-first]
+	if padded <= groupSize {
+		return root, path, nil
+	}
+	f, err := s.repo.disk.Open(filepath.Join(s.entry.dir, treeFile))
+	if err != nil {
+		return root, nil, fmt.Errorf("read slot tree: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for level := groupDepth; padded>>level > 1; level++ {
+		var b [nodeSize]byte
+		if _, err := f.ReadAt(b[:], nodeOffset(padded, level, index>>level^1)); err != nil {
+			return root, nil, fmt.Errorf("read slot tree: %w", err)
+		}
+		node, err := poseidon2.Decode(b[:])
+		if err != nil {
+			return root, nil, fmt.Errorf("read slot tree: %w", err)
+		}
+		path = append(path, node)
+	}
+	return root, path, nil
+}
+
+func (s *SlotReader) groupRoots(first, count uint64) (_ []fr.Element, err error) {
+	group := make([]fr.Element, count)
+	for i := range group {
+		group[i] = merkle.ZeroBlockRoot()
+	}
+	f, err := s.repo.disk.Open(filepath.Join(s.entry.dir, rootsFile))
+	if err != nil {
+		return nil, fmt.Errorf("read roots: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	last := min(first+count, s.record.Blocks)
+	if first >= last {
+		return group, nil
+	}
+	return group, readMarks(f, first, last, func(index uint64, m mark) {
+		group[index-first] = m.root // A damaged one is noticed by the path.
+	})
+}

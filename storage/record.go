@@ -1,0 +1,94 @@
+package storage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// maxRecordSize limits slot.json in bytes; it has about 700.
+const maxRecordSize = 16 << 10
+
+// record is slot.json: what must be known of a slot to prove it when nothing but
+// its directory is left.
+type record struct {
+	Slot        events.SlotID
+	Request     events.RequestID
+	Index       uint64
+	Slots       uint64 // of the dataset
+	Blocks      uint64 // real blocks of the slot
+	SlotSize    events.Bytes
+	Manifest    dataset.CID
+	DataSetRoot events.Root
+	SlotRoot    events.Root // as the manifest names it
+	Until       time.Time
+	Complete    bool
+}
+
+// recordFile is the form of a record on disk.
+type recordFile struct {
+	Slot        string    `json:"slot"`
+	Request     string    `json:"request"`
+	Index       uint64    `json:"index"`
+	Slots       uint64    `json:"slots"`
+	Blocks      uint64    `json:"blocks"`
+	SlotSize    uint64    `json:"slotSize"`
+	Manifest    string    `json:"manifest"`
+	DataSetRoot string    `json:"dataSetRoot"`
+	SlotRoot    string    `json:"slotRoot"`
+	Until       time.Time `json:"until"`
+	Complete    bool      `json:"complete"`
+}
+
+func (r record) encode() ([]byte, error) {
+	b, err := json.MarshalIndent(recordFile{
+		Slot: r.Slot.String(), Request: r.Request.String(), Index: r.Index, Slots: r.Slots,
+		Blocks: r.Blocks, SlotSize: uint64(r.SlotSize), Manifest: r.Manifest.String(),
+		DataSetRoot: r.DataSetRoot.String(), SlotRoot: r.SlotRoot.String(),
+		Until: r.Until.UTC(), Complete: r.Complete,
+	}, "", "  ")
+	return append(b, '\n'), err
+}
+
+func decodeRecord(b []byte) (record, error) {
+	var f recordFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return record{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrMalformed)
+	}
+	r := record{
+		Index: f.Index, Slots: f.Slots, Blocks: f.Blocks, SlotSize: events.Bytes(f.SlotSize),
+		Until: f.Until, Complete: f.Complete,
+	}
+	var errs [5]error
+	r.Slot, errs[0] = events.ParseSlotID(f.Slot)
+	r.Request, errs[1] = events.ParseRequestID(f.Request)
+	r.Manifest, errs[2] = dataset.ParseCID(f.Manifest)
+	r.DataSetRoot, errs[3] = events.ParseRoot(f.DataSetRoot)
+	r.SlotRoot, errs[4] = events.ParseRoot(f.SlotRoot)
+	if err := errors.Join(errs[:]...); err != nil {
+		return record{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrMalformed)
+	}
+	padded, err := merkle.PaddedBlocks(r.Blocks)
+	if err != nil || r.SlotSize != events.Bytes(padded)*events.BlockSize ||
+		r.Slots == 0 || r.Slots > dataset.MaxSlots || r.Index >= r.Slots {
+		return record{}, fmt.Errorf("%s: %d blocks in %d bytes, slot %d of %d: %w",
+			recordName, r.Blocks, r.SlotSize, r.Index, r.Slots, events.ErrMalformed)
+	}
+	return r, nil
+}
+
+// sameSlot reports whether two records describe the same content.
+func (r record) sameSlot(o record) bool {
+	r.Until, r.Complete, o.Until, o.Complete = time.Time{}, false, time.Time{}, false
+	return r == o
+}
+
+// Overhead is an upper bound of what a slot occupies besides its blocks, in bytes:
+// roots, tree and names of at most 64 bytes per block, and 128 KiB for manifest,
+// bookkeeping and directory. The ledger reserves it with the slot.
+func Overhead(slotSize events.Bytes) events.Bytes { return slotSize/1024 + 128<<10 }

@@ -1,0 +1,378 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// formatVersion is the version of the layout on disk that this code writes.
+const formatVersion = 1
+
+// The names in a repo's directory.
+const (
+	formatName = "FORMAT"
+	lockName   = "LOCK"
+	slotsDir   = "slots"
+	newDir     = "new"
+	trashDir   = "trash"
+
+	recordName   = "slot.json"
+	manifestName = "manifest"
+	blocksFile   = "blocks"
+	rootsFile    = "roots"
+	treeFile     = "tree"
+	namesFile    = "names"
+)
+
+// What opening a repo may answer.
+var (
+	// ErrInUse: another process has the repo open.
+	ErrInUse = errors.New("in use by another process")
+	// ErrNewerFormat: the directory was written by a newer version.
+	ErrNewerFormat = errors.New("written by a newer version, upgrade to read it")
+	// ErrIncomplete: the slot is here, but not all of it yet.
+	ErrIncomplete = errors.New("slot is not complete")
+)
+
+// Config are the limits of a repo.
+type Config struct {
+	// Quota is the most that blocks, trees and bookkeeping may occupy together,
+	// in bytes; 0: as much as the disk has.
+	Quota events.Bytes
+}
+
+// Finding is something that was not as it should be when the repo was opened.
+type Finding struct {
+	// Slot is zero when no slot is concerned.
+	Slot events.SlotID
+	// What was found, and what was done about it.
+	What string
+}
+
+// Repo keeps slots on disk. It is safe for concurrent use; one process at a time
+// has a directory open.
+type Repo struct {
+	disk     disk
+	dir      string
+	quota    events.Bytes
+	lock     io.Closer
+	findings []Finding
+
+	mu    sync.Mutex
+	slots map[events.SlotID]*entry
+	// stored are the bytes of all slots as last measured; writing those of batches
+	// that are being written; trashed those of slots whose removal failed so far.
+	// All count against the quota.
+	stored, writing, trashed events.Bytes
+}
+
+// entry is a slot of the repo.
+type entry struct {
+	id  events.SlotID
+	dir string
+	// turn is held by the one download of the slot.
+	turn chan struct{}
+	// files is held while files of the slot are written, replaced or removed.
+	files sync.Mutex
+
+	// The rest is guarded by Repo.mu; record also changes only under files.
+	record         record
+	known          bool // whether record was readable
+	gone           bool
+	data, overhead events.Bytes // as measured
+}
+
+// Open opens the repo in dir, which it makes if needed, and repairs what a crash
+// has left: see Findings. It answers ErrInUse and ErrNewerFormat.
+func Open(dir string, cfg Config) (*Repo, error) {
+	if err := (osDisk{}).MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("open repo: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("open repo: %w", err)
+	}
+	r, err := openOn(osDisk{}, dir, cfg)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	r.lock = lock
+	return r, nil
+}
+
+func openOn(d disk, dir string, cfg Config) (*Repo, error) {
+	r := &Repo{disk: d, dir: dir, quota: cfg.Quota, slots: map[events.SlotID]*entry{}}
+	for _, sub := range []string{slotsDir, newDir, trashDir} {
+		if err := d.MkdirAll(filepath.Join(dir, sub)); err != nil {
+			return nil, fmt.Errorf("open repo: %w", err)
+		}
+	}
+	for _, step := range []func() error{r.checkFormat, r.sweep, r.load} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("open repo %s: %w", dir, err)
+		}
+	}
+	return r, nil
+}
+
+func (r *Repo) checkFormat() error {
+	path := filepath.Join(r.dir, formatName)
+	b, err := readWhole(r.disk, path, 64)
+	if errors.Is(err, fs.ErrNotExist) {
+		return writeWhole(r.disk, path, fmt.Appendf(nil, "%d\n", formatVersion))
+	}
+	if err != nil {
+		return err
+	}
+	version, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	switch {
+	case err != nil || version < 1:
+		return fmt.Errorf("%s says %q, want a version: %w", formatName, b, events.ErrMalformed)
+	case version > formatVersion:
+		return fmt.Errorf("format %d, this program knows %d: %w",
+			version, formatVersion, ErrNewerFormat)
+	}
+	return nil
+}
+
+// sweep removes what was half made or half deleted.
+func (r *Repo) sweep() error {
+	for _, sub := range []string{newDir, trashDir} {
+		names, err := r.disk.List(filepath.Join(r.dir, sub))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := r.disk.RemoveAll(filepath.Join(r.dir, sub, name)); err != nil {
+				return err
+			}
+			r.find(events.SlotID{}, "removed %s/%s, left by a crash", sub, name)
+		}
+	}
+	return nil
+}
+
+func (r *Repo) find(slot events.SlotID, format string, args ...any) {
+	r.findings = append(r.findings, Finding{Slot: slot, What: fmt.Sprintf(format, args...)})
+}
+
+// Findings is what Open found and repaired.
+func (r *Repo) Findings() []Finding { return slices.Clone(r.findings) }
+
+// Close lets another process open the directory. No other method may be running.
+func (r *Repo) Close() error {
+	if r.lock == nil {
+		return nil
+	}
+	return r.lock.Close()
+}
+
+// Stored are the slots that have anything on disk, ordered by id.
+func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]events.StoredSlot, 0, len(r.slots))
+	for _, e := range r.slots {
+		list = append(list, events.StoredSlot{
+			Slot: e.id, Complete: e.known && e.record.Complete, Until: e.record.Until,
+			Data: e.data, Overhead: e.overhead,
+		})
+	}
+	slices.SortFunc(list, func(a, b events.StoredSlot) int {
+		return slices.Compare(a.Slot[:], b.Slot[:])
+	})
+	return list, nil
+}
+
+// Extend keeps a slot at least until a point of chain time; an earlier one changes
+// nothing. It answers events.ErrNoSuchSlot.
+func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) error {
+	e := r.entry(slot)
+	if e == nil {
+		return fmt.Errorf("extend slot %s: %w", slot, events.ErrNoSuchSlot)
+	}
+	e.files.Lock()
+	defer e.files.Unlock()
+	rec, err := r.recordOf(e)
+	if err != nil {
+		return fmt.Errorf("extend slot %s: %w", slot, err)
+	}
+	if !until.After(rec.Until) {
+		return nil
+	}
+	rec.Until = until
+	return r.writeRecord(e, rec)
+}
+
+// Delete removes everything of a slot, also while it is being downloaded; nothing
+// there is success. When it returns nil the bytes are free.
+func (r *Repo) Delete(_ context.Context, slot events.SlotID) error {
+	if e := r.entry(slot); e != nil {
+		if err := r.trash(e); err != nil {
+			return fmt.Errorf("delete slot %s: %w", slot, err)
+		}
+	}
+	if err := r.emptyTrash(slot); err != nil {
+		return fmt.Errorf("delete slot %s: %w", slot, err)
+	}
+	return nil
+}
+
+// trash moves a slot out of sight in one step.
+func (r *Repo) trash(e *entry) error {
+	e.files.Lock()
+	defer e.files.Unlock()
+	r.mu.Lock()
+	gone := e.gone
+	r.mu.Unlock()
+	if gone {
+		return nil
+	}
+	name := slotName(e.id)
+	taken, err := r.disk.List(filepath.Join(r.dir, trashDir))
+	if err != nil {
+		return err
+	}
+	target := name
+	for n := 1; slices.Contains(taken, target); n++ {
+		target = fmt.Sprintf("%s.%d", name, n)
+	}
+	if err := r.disk.Rename(e.dir, filepath.Join(r.dir, trashDir, target)); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	e.gone = true
+	delete(r.slots, e.id)
+	r.trashed += e.data + e.overhead
+	r.stored -= e.data + e.overhead
+	r.mu.Unlock()
+	return errors.Join(r.disk.SyncDir(filepath.Join(r.dir, trashDir)),
+		r.disk.SyncDir(filepath.Join(r.dir, slotsDir)))
+}
+
+// emptyTrash removes what is left of a slot, now or from an earlier try.
+func (r *Repo) emptyTrash(slot events.SlotID) error {
+	trash := filepath.Join(r.dir, trashDir)
+	names, err := r.disk.List(trash)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, slotName(slot)) {
+			continue
+		}
+		path := filepath.Join(trash, name)
+		data, overhead, err := measureSlot(r.disk, path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := r.disk.RemoveAll(path); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		r.trashed -= min(r.trashed, data+overhead)
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// Usage measures what all slots occupy on disk now, in bytes, half made and half
+// deleted ones included.
+func (r *Repo) Usage() (events.Bytes, error) {
+	var sum events.Bytes
+	for _, sub := range []string{slotsDir, newDir, trashDir} {
+		names, err := r.disk.List(filepath.Join(r.dir, sub))
+		if err != nil {
+			return 0, fmt.Errorf("measure repo: %w", err)
+		}
+		for _, name := range names {
+			data, overhead, err := measureSlot(r.disk, filepath.Join(r.dir, sub, name))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // Deleted while we looked.
+			}
+			if err != nil {
+				return 0, fmt.Errorf("measure repo: %w", err)
+			}
+			sum += data + overhead
+		}
+	}
+	return sum, nil
+}
+
+func slotName(slot events.SlotID) string { return slot.String()[2:] }
+
+func (r *Repo) entry(slot events.SlotID) *entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.slots[slot]
+}
+
+// recordOf answers events.ErrNoSuchSlot for a slot that is gone or unreadable.
+func (r *Repo) recordOf(e *entry) (record, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.gone || !e.known {
+		return record{}, events.ErrNoSuchSlot
+	}
+	return e.record, nil
+}
+
+// writeRecord replaces slot.json; e.files is held.
+func (r *Repo) writeRecord(e *entry, rec record) error {
+	b, err := rec.encode()
+	if err == nil {
+		err = writeWhole(r.disk, filepath.Join(e.dir, recordName), b)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", recordName, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.record, e.known = rec, true
+	return nil
+}
+
+// measure reads from disk what the slot occupies; e.files is held.
+func (r *Repo) measure(e *entry) error {
+	data, overhead, err := measureSlot(r.disk, e.dir)
+	if err != nil {
+		return fmt.Errorf("measure slot %s: %w", e.id, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stored += data + overhead
+	r.stored -= e.data + e.overhead
+	e.data, e.overhead = data, overhead
+	return nil
+}
+
+// claim sets bytes aside for a write, or answers events.ErrQuotaExceeded. The
+// claim is given back with release after measuring what was written.
+func (r *Repo) claim(bytes events.Bytes) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	used := r.stored + r.writing + r.trashed
+	if r.quota != 0 && used+bytes > r.quota {
+		return fmt.Errorf("%d more bytes do not fit: %d of the repo's quota of %d are used, "+
+			"delete data or raise the quota: %w", bytes, used, r.quota, events.ErrQuotaExceeded)
+	}
+	r.writing += bytes
+	return nil
+}
+
+func (r *Repo) release(bytes events.Bytes) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing -= bytes
+}

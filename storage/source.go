@@ -1,0 +1,227 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// maxRedirects is how often a source may send us elsewhere on itself.
+const maxRedirects = 3
+
+// What one source may answer to one request.
+var (
+	errAbsent = errors.New("source does not have it")
+	errWrong  = errors.New("source sends something else")
+)
+
+// sources asks the configured servers for content.
+type sources struct {
+	cfg    FetcherConfig
+	bases  []string
+	client *http.Client
+}
+
+func newSources(cfg FetcherConfig) (*sources, error) {
+	s := &sources{cfg: cfg, client: &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			MaxIdleConnsPerHost: cfg.InFlight,
+			MaxConnsPerHost:     2 * cfg.InFlight,
+			IdleConnTimeout:     time.Minute,
+			DisableCompression:  true,
+		},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			first := via[0].URL
+			if len(via) > maxRedirects || next.URL.Host != first.Host ||
+				next.URL.Scheme != first.Scheme {
+				return http.ErrUseLastResponse // The answer is then no content.
+			}
+			return nil
+		},
+	}}
+	for _, base := range cfg.Sources {
+		u, err := url.Parse(base)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return nil, fmt.Errorf("content source %q, want http://host:port: %w",
+				base, events.ErrMalformed)
+		}
+		s.bases = append(s.bases, strings.TrimSuffix(base, "/"))
+	}
+	return s, nil
+}
+
+// piece is a request: all of an object, or size bytes of it from first on.
+type piece struct {
+	cid   dataset.CID
+	first int64
+	size  int64 // 0: all of it
+}
+
+// fetch gets an object that its name verifies, from any source. It answers
+// events.ErrContentUnavailable, or a MismatchError when every source that answers
+// sends something else.
+func (s *sources) fetch(ctx context.Context, c dataset.CID) (data []byte, err error) {
+	err = s.try(ctx, c, func(ctx context.Context, base string) error {
+		data, err = s.get(ctx, base, piece{cid: c})
+		if err == nil && !c.Verify(data) {
+			err = fmt.Errorf("%d bytes that do not hash to their name: %w", len(data), errWrong)
+		}
+		return err
+	})
+	return data, err
+}
+
+// try calls ask with every source in turn, starting at one that depends on the
+// content so that the load spreads, until one succeeds. What failed in passing is
+// tried again a bounded number of times.
+func (s *sources) try(
+	ctx context.Context, c dataset.CID, ask func(ctx context.Context, base string) error,
+) error {
+	if len(s.bases) == 0 {
+		return fmt.Errorf("no content sources are configured: %w", events.ErrContentUnavailable)
+	}
+	digest := c.Digest()
+	start := binary.LittleEndian.Uint64(digest[:])
+	var last error
+	for attempt := range s.cfg.Attempts {
+		if attempt > 0 {
+			if err := s.wait(ctx, c, attempt); err != nil {
+				return err
+			}
+		}
+		wrong, passing := false, false
+		for i := range s.bases {
+			base := s.bases[(start+uint64(i))%uint64(len(s.bases))]
+			err := ask(ctx, base)
+			if err == nil {
+				return nil
+			}
+			if ctx.Err() != nil {
+				return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
+			}
+			last = fmt.Errorf("%s: %w", base, err)
+			wrong = wrong || errors.Is(err, errWrong)
+			passing = passing || !(errors.Is(err, errWrong) || errors.Is(err, errAbsent))
+		}
+		if wrong && !passing {
+			return &MismatchError{What: "content from all sources", Expected: c.String(),
+				Got: last.Error()}
+		}
+		if !passing {
+			break // Nobody has it. Asking again at once does not help.
+		}
+	}
+	return fmt.Errorf("fetch %s: %w: %w", c, last, events.ErrContentUnavailable)
+}
+
+// wait backs off before another attempt: twice as long each time, between half and
+// all of it by a hash of seed, content and attempt.
+func (s *sources) wait(ctx context.Context, c dataset.CID, attempt int) error {
+	h := fnv.New64a()
+	digest := c.Digest()
+	_, _ = h.Write(digest[:]) // A hash does not fail.
+	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, s.cfg.Seed+uint64(attempt)))
+	full := min(s.cfg.Backoff<<(attempt-1), maxBackoff)
+	timer := time.NewTimer(full/2 + time.Duration(h.Sum64()%uint64(full/2+1)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
+	}
+}
+
+// get asks one source once. It reads at most one byte more than may come.
+func (s *sources) get(ctx context.Context, base string, p piece) (_ []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		base+"/ipfs/"+p.cid.String()+"?format=raw", nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", contentType)
+	want, limit := http.StatusOK, int64(MaxResponse)
+	if p.size > 0 {
+		request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", p.first, p.first+p.size-1))
+		want, limit = http.StatusPartialContent, p.size
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode != want {
+		return nil, statusError(response)
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(data)) > limit:
+		return nil, fmt.Errorf("more than %d bytes: %w", limit, errWrong)
+	case p.size > 0 && int64(len(data)) != p.size:
+		return nil, fmt.Errorf("%d bytes of a range of %d: %w", len(data), p.size, errWrong)
+	}
+	return data, nil
+}
+
+// statusError tells what lasts (the source does not have it, or sends us away)
+// from what may pass.
+func statusError(r *http.Response) error {
+	switch {
+	case r.StatusCode >= http.StatusInternalServerError,
+		r.StatusCode == http.StatusTooManyRequests,
+		r.StatusCode == http.StatusRequestTimeout:
+		return fmt.Errorf("answered %s", r.Status)
+	default:
+		return fmt.Errorf("answered %s: %w", r.Status, errAbsent)
+	}
+}
+
+// digests gets the SHA-256 digests of the blocks first to last-1 of a dataset with
+// total blocks. The whole list is read from one source and verified before any of
+// it is used; memory is for the asked part only.
+func (s *sources) digests(
+	ctx context.Context, tree dataset.CID, total, first, last uint64,
+) (part [][32]byte, err error) {
+	err = s.try(ctx, tree, func(ctx context.Context, base string) error {
+		part = make([][32]byte, 0, last-first)
+		var v dataset.TreeVerifier
+		size := int64(total) * 32
+		for at := int64(0); at < size; at += MaxResponse {
+			p := piece{cid: tree, first: at}
+			if size > MaxResponse {
+				p.size = min(MaxResponse, size-at)
+			}
+			data, err := s.get(ctx, base, p)
+			if err != nil {
+				return err
+			}
+			for ; len(data) >= 32; data = data[32:] {
+				if v.Count() >= first && v.Count() < last {
+					part = append(part, [32]byte(data))
+				}
+				v.Add([32]byte(data))
+			}
+		}
+		root, err := v.Root()
+		if err != nil || v.Count() != total || dataset.TreeCID(root) != tree {
+			return fmt.Errorf("%d digests that do not lead to the tree: %w", v.Count(), errWrong)
+		}
+		return nil
+	})
+	return part, err
+}

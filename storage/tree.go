@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
+	"github.com/hostnode/hostnode/prover/poseidon2"
+)
+
+// The file tree holds the layers of the slot tree from groupDepth up to the root,
+// one behind the other, 32 bytes per node. The layers below are computed from the
+// 16 block roots of a group: 15 compressions are nothing beside a proof.
+const (
+	groupDepth = 4
+	groupSize  = 1 << groupDepth
+	nodeSize   = poseidon2.ElementSize
+)
+
+// paddedBlocks is the number of leaves of the slot tree; blocks is in range.
+func paddedBlocks(blocks uint64) uint64 {
+	padded, err := merkle.PaddedBlocks(blocks)
+	if err != nil {
+		return 0
+	}
+	return padded
+}
+
+// treeSize is the length of the file tree in bytes, 0 for slots of fewer than 16
+// blocks: padded/16 nodes, half as many above them, and so on to one.
+func treeSize(padded uint64) int64 {
+	if padded < groupSize {
+		return 0
+	}
+	return int64((2*(padded>>groupDepth) - 1) * nodeSize)
+}
+
+// nodeOffset is where a node of a level (from groupDepth on) lies in the file.
+func nodeOffset(padded uint64, level int, index uint64) int64 {
+	offset := uint64(0)
+	for l := groupDepth; l < level; l++ {
+		offset += padded >> l
+	}
+	return int64((offset + index) * nodeSize)
+}
+
+// encodeTree returns the file tree.
+func encodeTree(tree *merkle.FieldTree) []byte {
+	var b []byte
+	if tree.Leaves() < groupSize {
+		return b
+	}
+	for _, layer := range tree.Layers()[groupDepth:] {
+		for _, node := range layer {
+			encoded := poseidon2.Encode(node)
+			b = append(b, encoded[:]...)
+		}
+	}
+	return b
+}
+
+// readRoots reads all block roots of a slot. An entry that is damaged is computed
+// again from its block; missing reports those that were never written.
+func (r *Repo) readRoots(e *entry, blocks uint64) (roots []fr.Element, missing uint64, err error) {
+	f, err := r.disk.Open(filepath.Join(e.dir, rootsFile))
+	if err != nil {
+		return nil, 0, fmt.Errorf("read roots: %w", err)
+	}
+	roots = make([]fr.Element, blocks)
+	var torn []uint64
+	err = readMarks(f, 0, blocks, func(index uint64, m mark) {
+		roots[index] = m.root
+		switch m.state {
+		case markAbsent:
+			missing++
+			torn = append(torn, index)
+		case markTorn:
+			torn = append(torn, index)
+		case markStored:
+		}
+	})
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, 0, err
+	}
+	buffer := make([]byte, events.BlockSize)
+	for _, index := range torn {
+		if err := r.readBlock(e, index, buffer); err != nil {
+			return nil, 0, err
+		}
+		if roots[index], err = merkle.BlockRoot(buffer); err != nil {
+			return nil, 0, err
+		}
+	}
+	return roots, missing, nil
+}
+
+// rebuild makes the files roots and tree of a complete slot again. It answers
+// events.ErrBitRot when what is left does not lead to the slot root. e.files is
+// held, or nobody else has the repo yet.
+func (r *Repo) rebuild(e *entry) error {
+	roots, _, err := r.readRoots(e, e.record.Blocks)
+	if err != nil {
+		return fmt.Errorf("%w: %w", events.ErrBitRot, err)
+	}
+	tree, err := merkle.NewSlotTree(roots)
+	if err != nil {
+		return fmt.Errorf("build slot tree: %w", err)
+	}
+	if got := events.Root(poseidon2.Encode(tree.Root())); got != e.record.SlotRoot {
+		return fmt.Errorf("blocks lead to root %s, want %s: %w",
+			got, e.record.SlotRoot, events.ErrBitRot)
+	}
+	marks := make([]byte, 0, len(roots)*markSize)
+	for i, root := range roots {
+		m := encodeMark(uint64(i), root)
+		marks = append(marks, m[:]...)
+	}
+	if err := writeWhole(r.disk, filepath.Join(e.dir, rootsFile), marks); err != nil {
+		return fmt.Errorf("write roots: %w", err)
+	}
+	if err := writeWhole(r.disk, filepath.Join(e.dir, treeFile), encodeTree(tree)); err != nil {
+		return fmt.Errorf("write slot tree: %w", err)
+	}
+	return nil
+}
+
+// readBlock reads the bytes at a block's place; what lies behind the end of the
+// file is zero.
+func (r *Repo) readBlock(e *entry, index uint64, block []byte) error {
+	f, err := r.disk.Open(filepath.Join(e.dir, blocksFile))
+	if err != nil {
+		return fmt.Errorf("read block %d: %w", index, err)
+	}
+	return errors.Join(readBlockAt(f, index, block), f.Close())
+}
+
+func readBlockAt(f io.ReaderAt, index uint64, block []byte) error {
+	n, err := f.ReadAt(block, int64(blockOffset(index)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read block %d: %w", index, err)
+	}
+	clear(block[n:])
+	return nil
+}

@@ -1,0 +1,329 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
+	"github.com/hostnode/hostnode/prover/poseidon2"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// slotWriter fills one slot. There is at most one per slot; it is not safe for
+// concurrent use, but the slot may be deleted or extended at any time.
+type slotWriter struct {
+	repo          *Repo
+	entry         *entry
+	blocks, roots file
+	missing       []uint64 // blocks that were not stored when it was opened
+	occupied      events.Bytes
+}
+
+// newBlock is a verified block; zeros are not written, they are holes.
+type newBlock struct {
+	index uint64
+	data  []byte // nil for a block of zeros
+	root  fr.Element
+}
+
+// enter waits for the turn to fill a slot, which leave gives back.
+func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave func(), err error) {
+	for {
+		r.mu.Lock()
+		e = r.slots[slot]
+		r.mu.Unlock()
+		if e == nil {
+			return nil, func() {}, nil
+		}
+		select {
+		case e.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("wait for another download of the slot: %w", ctx.Err())
+		}
+		leave = func() { <-e.turn }
+		r.mu.Lock()
+		gone := e.gone
+		r.mu.Unlock()
+		if !gone {
+			return e, leave, nil
+		}
+		leave()
+	}
+}
+
+// acquire takes the turn of a slot whose content is known to be wanted, and makes
+// its directory when there is none.
+func (r *Repo) acquire(
+	ctx context.Context, rec record, manifest []byte,
+) (e *entry, leave func(), err error) {
+	for e == nil && err == nil {
+		e, leave, err = r.create(ctx, rec, manifest)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.adopt(e, rec, manifest); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return e, leave, nil
+}
+
+// create makes the directory of a slot and takes its turn; when there is one it
+// waits for its turn, and answers nil when the slot was deleted meanwhile.
+func (r *Repo) create(
+	ctx context.Context, rec record, manifest []byte,
+) (e *entry, leave func(), err error) {
+	r.mu.Lock()
+	if r.slots[rec.Slot] != nil {
+		r.mu.Unlock()
+		return r.enter(ctx, rec.Slot)
+	}
+	e = r.newEntry(rec.Slot)
+	e.turn <- struct{}{}
+	e.files.Lock()
+	r.slots[rec.Slot] = e
+	r.mu.Unlock()
+	defer e.files.Unlock()
+	if err := r.createFiles(e, rec, manifest); err != nil {
+		r.mu.Lock()
+		e.gone = true
+		delete(r.slots, rec.Slot)
+		r.mu.Unlock()
+		<-e.turn
+		return nil, nil, fmt.Errorf("make the slot's directory: %w", err)
+	}
+	if err := r.measure(e); err != nil {
+		<-e.turn
+		return nil, nil, err
+	}
+	return e, func() { <-e.turn }, nil
+}
+
+func (r *Repo) createFiles(e *entry, rec record, manifest []byte) error {
+	need := Overhead(rec.SlotSize)
+	if err := r.claim(need); err != nil {
+		return err
+	}
+	defer r.release(need)
+	made := filepath.Join(r.dir, newDir, slotName(e.id))
+	if err := errors.Join(r.disk.RemoveAll(made), r.disk.MkdirAll(made)); err != nil {
+		return err
+	}
+	b, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{manifestName, manifest}, {blocksFile, nil}, {rootsFile, nil}, {recordName, b}} {
+		if err := writeWhole(r.disk, filepath.Join(made, f.name), f.data); err != nil {
+			return err
+		}
+	}
+	if err := r.disk.Rename(made, e.dir); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	e.record, e.known = rec, true
+	r.mu.Unlock()
+	return r.disk.SyncDir(filepath.Join(r.dir, slotsDir))
+}
+
+// adopt makes an existing slot agree with what a download wants of it: the same
+// content is continued for at least as long, blocks without a readable record are
+// taken over. Another content under the same id answers events.ErrContentMismatch.
+func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
+	e.files.Lock()
+	defer e.files.Unlock()
+	have, err := r.recordOf(e)
+	if err == nil && !have.sameSlot(want) {
+		return &MismatchError{What: "content of the slot on disk",
+			Expected: want.Manifest.String(), Got: have.Manifest.String()}
+	}
+	if err == nil && !want.Until.After(have.Until) {
+		return nil
+	}
+	if err != nil {
+		if err := writeWhole(r.disk, filepath.Join(e.dir, manifestName), manifest); err != nil {
+			return fmt.Errorf("write manifest: %w", err)
+		}
+		r.mu.Lock()
+		e.record = want
+		r.mu.Unlock()
+		if err := r.checkJournal(e); err != nil {
+			return err
+		}
+	}
+	want.Complete = have.Complete
+	want.Until = later(want.Until, have.Until)
+	return r.writeRecord(e, want)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// openWriter opens the files of a slot whose turn is held.
+func (r *Repo) openWriter(e *entry) (*slotWriter, error) {
+	rec, err := r.recordOf(e)
+	if err != nil {
+		return nil, err
+	}
+	w := &slotWriter{repo: r, entry: e}
+	if w.blocks, err = r.disk.Edit(filepath.Join(e.dir, blocksFile)); err != nil {
+		return nil, fmt.Errorf("open blocks: %w", err)
+	}
+	if w.roots, err = r.disk.Edit(filepath.Join(e.dir, rootsFile)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open roots: %w", err), w.blocks.Close())
+	}
+	err = readMarks(w.roots, 0, rec.Blocks, func(index uint64, m mark) {
+		if m.state != markStored {
+			w.missing = append(w.missing, index)
+		} else if !m.zeros() {
+			w.occupied += events.BlockSize
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *slotWriter) close() error { return errors.Join(w.blocks.Close(), w.roots.Close()) }
+
+// grow is what the slot's blocks will occupy once batch is written.
+func (w *slotWriter) grow(batch []newBlock) events.Bytes {
+	total := w.occupied
+	for _, b := range batch {
+		if b.data != nil {
+			total += events.BlockSize
+		}
+	}
+	return total
+}
+
+// write stores a batch: bytes first, and when they are durable their roots. It
+// answers events.ErrNoSuchSlot when the slot was deleted meanwhile, and
+// events.ErrQuotaExceeded.
+func (w *slotWriter) write(batch []newBlock) error {
+	w.entry.files.Lock()
+	defer w.entry.files.Unlock()
+	if _, err := w.repo.recordOf(w.entry); err != nil {
+		return fmt.Errorf("write blocks: %w", err)
+	}
+	need := w.grow(batch) - w.occupied
+	if err := w.repo.claim(need); err != nil {
+		return fmt.Errorf("write blocks: %w", err)
+	}
+	defer w.repo.release(need)
+	slices.SortFunc(batch, func(a, b newBlock) int { return cmp.Compare(a.index, b.index) })
+	for _, b := range batch {
+		if b.data == nil {
+			continue
+		}
+		if _, err := w.blocks.WriteAt(b.data, int64(blockOffset(b.index))); err != nil {
+			return fmt.Errorf("write block %d: %w", b.index, err)
+		}
+	}
+	if err := w.blocks.Sync(); err != nil {
+		return fmt.Errorf("write blocks: %w", err)
+	}
+	for _, b := range batch {
+		m := encodeMark(b.index, b.root)
+		if _, err := w.roots.WriteAt(m[:], int64(b.index*markSize)); err != nil {
+			return fmt.Errorf("write root of block %d: %w", b.index, err)
+		}
+	}
+	if err := w.roots.Sync(); err != nil {
+		return fmt.Errorf("write roots: %w", err)
+	}
+	w.occupied += need
+	return w.repo.measure(w.entry)
+}
+
+// finish builds the slot tree and the names, and marks the slot complete. It
+// answers a MismatchError when the slot does not have the root that its manifest
+// names. digests are the SHA-256 of the blocks in order, or nil: then the blocks
+// are read.
+func (w *slotWriter) finish(ctx context.Context, digests [][32]byte) error {
+	w.entry.files.Lock()
+	defer w.entry.files.Unlock()
+	rec, err := w.repo.recordOf(w.entry)
+	if err != nil {
+		return fmt.Errorf("finish slot: %w", err)
+	}
+	roots, missing, err := w.repo.readRoots(w.entry, rec.Blocks)
+	if err != nil || missing > 0 {
+		return fmt.Errorf("finish slot with %d blocks missing: %w",
+			missing, cmp.Or(err, ErrIncomplete))
+	}
+	tree, err := merkle.NewSlotTree(roots)
+	if err != nil {
+		return fmt.Errorf("finish slot: %w", err)
+	}
+	if got := events.Root(poseidon2.Encode(tree.Root())); got != rec.SlotRoot {
+		return &MismatchError{What: "slot root", Expected: rec.SlotRoot.String(), Got: got.String()}
+	}
+	if digests == nil {
+		if digests, err = w.readDigests(ctx, roots); err != nil {
+			return err
+		}
+	}
+	if err := w.writeTrees(encodeTree(tree), encodeNames(digests)); err != nil {
+		return err
+	}
+	rec.Complete = true
+	if err := w.repo.writeRecord(w.entry, rec); err != nil {
+		return err
+	}
+	return w.repo.measure(w.entry)
+}
+
+func (w *slotWriter) writeTrees(tree, names []byte) error {
+	need := events.Bytes(len(tree) + len(names) + 2*diskPage)
+	if err := w.repo.claim(need); err != nil {
+		return fmt.Errorf("finish slot: %w", err)
+	}
+	defer w.repo.release(need)
+	if err := writeWhole(w.repo.disk, filepath.Join(w.entry.dir, treeFile), tree); err != nil {
+		return fmt.Errorf("write slot tree: %w", err)
+	}
+	if err := writeWhole(w.repo.disk, filepath.Join(w.entry.dir, namesFile), names); err != nil {
+		return fmt.Errorf("write names: %w", err)
+	}
+	return nil
+}
+
+// readDigests computes the SHA-256 of all blocks; those of zeros need no name.
+func (w *slotWriter) readDigests(ctx context.Context, roots []fr.Element) ([][32]byte, error) {
+	digests := make([][32]byte, len(roots))
+	block := make([]byte, events.BlockSize)
+	for i, root := range roots {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("name blocks: %w", err)
+		}
+		if root == merkle.ZeroBlockRoot() {
+			digests[i] = dataset.EmptyBlock().Digest()
+			continue
+		}
+		if err := readBlockAt(w.blocks, uint64(i), block); err != nil {
+			return nil, err
+		}
+		digests[i] = sha256.Sum256(block)
+	}
+	return digests, nil
+}
