@@ -16,6 +16,8 @@
 // reported with the number of the block (DamagedBlockError) before a second of
 // computing is wasted, and every proof is verified before it is handed out.
 //
+// SlotProver does the same for slots that are found by their id.
+//
 // A proof is only accepted by a verifier that was deployed with the matching
 // verifying key (Keys.VerifyingKey, whose Hash names it). Keys made on one machine
 // are marked as development keys and must never guard real money.

@@ -3,6 +3,7 @@ package prover
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/consensys/gnark-crypto/ecc"
 	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
@@ -67,41 +68,53 @@ func (p *Prover) Verify(proof events.Proof, public Public) error {
 // events.ErrProofDoesNotVerify when the own verifier refuses the result; the error of
 // the slot reader; the error of ctx.
 func (p *Prover) Prove(ctx context.Context, in Input) (events.Proof, error) {
-	params := p.keys.Params()
-	if err := in.check(params); err != nil {
-		return events.Proof{}, fmt.Errorf("prove: %w", err)
+	proof, _, err := p.proveTimed(ctx, in)
+	return proof, err
+}
+
+// proveTimed also returns how long the proof took, without waiting for others.
+func (p *Prover) proveTimed(
+	ctx context.Context, in Input,
+) (events.Proof, time.Duration, error) {
+	if err := in.check(p.keys.params); err != nil {
+		return events.Proof{}, 0, fmt.Errorf("prove: %w", err)
 	}
 	select {
 	case p.running <- struct{}{}:
 		defer func() { <-p.running }()
 	case <-ctx.Done():
-		return events.Proof{}, fmt.Errorf("wait for another proof: %w", ctx.Err())
+		return events.Proof{}, 0, fmt.Errorf("wait for another proof: %w", ctx.Err())
 	}
-	samples, err := gather(ctx, params, in)
+	started := time.Now()
+	proof, err := p.proveNow(ctx, in)
 	if err != nil {
-		return events.Proof{}, fmt.Errorf("prove: %w", err)
+		return events.Proof{}, 0, fmt.Errorf("prove: %w", err)
 	}
-	assignment, err := assign(params, in, samples)
+	if err := p.verifier.Verify(proof, in.Public()); err != nil {
+		return events.Proof{}, 0, fmt.Errorf("check own proof: %w", err)
+	}
+	return proof, time.Since(started), nil
+}
+
+func (p *Prover) proveNow(ctx context.Context, in Input) (events.Proof, error) {
+	samples, err := gather(ctx, p.keys.params, in)
 	if err != nil {
-		return events.Proof{}, fmt.Errorf("prove: %w", err)
+		return events.Proof{}, err
+	}
+	assignment, err := assign(p.keys.params, in, samples)
+	if err != nil {
+		return events.Proof{}, err
 	}
 	witness, err := frontend.NewWitness(assignment, ecc.BN254.ScalarField())
 	if err != nil {
 		return events.Proof{}, fmt.Errorf("build witness: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
-		return events.Proof{}, fmt.Errorf("prove: %w", err)
+		return events.Proof{}, err
 	}
 	made, err := groth16.Prove(p.keys.system, p.keys.proving, witness)
 	if err != nil {
-		return events.Proof{}, fmt.Errorf("prove: %w", err)
+		return events.Proof{}, err
 	}
-	proof, err := exportProof(made)
-	if err != nil {
-		return events.Proof{}, fmt.Errorf("prove: %w", err)
-	}
-	if err := p.verifier.Verify(proof, in.Public()); err != nil {
-		return events.Proof{}, fmt.Errorf("check own proof: %w", err)
-	}
-	return proof, nil
+	return exportProof(made)
 }
