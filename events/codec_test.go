@@ -75,7 +75,8 @@ func TestCodecRefusesWhatAFoldMustNotMeet(t *testing.T) {
 			t.Errorf("%s: %v, want %v", r.name, err, r.want)
 		}
 	}
-	if _, err := c.Decode(Recorded{Type: "Waited", Data: []byte(`"1s"`), Meta: Metadata{Version: 1}}); err != nil {
+	old := Recorded{Type: "Waited", Data: []byte(`"1s"`), Meta: Metadata{Version: 1}}
+	if _, err := c.Decode(old); err != nil {
 		t.Errorf("an older version: %v", err)
 	}
 	if _, _, _, err := c.Encode(&emptypb.Empty{}); !errors.Is(err, ErrUnknownEvent) {
