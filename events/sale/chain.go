@@ -20,26 +20,38 @@ import (
 //	                    Finished, Paid -> RequestEnded   others: FillReverted when the fill
 //	                    Cancelled -> Cancelled           was not final, else SlotForfeited
 //	                    Failed    -> Failed
-//	given up, data here Filled    -> SlotFilled (1)      -
+//	before it, adopted  as above                         Free, unknown   -> as above
+//	                                                     others          -> SlotForfeited
+//	given up            Filled    -> SlotFilled (1)      -
+//	                    ended     -> SlotFilled, end
 //	everything else     -                                -
 //
 // (1) only once the data is here; (2) not while our own fill may be in flight.
 func decideChain(s State, c ReportChain) ([]Event, error) {
 	mine := !c.Me.Zero() && c.Facts.Host == c.Me
 	switch {
-	case s.BeforeFill() && mine:
+	case (s.BeforeFill() || s.gaveUp()) && mine:
 		return decideFoundOurs(s, c), nil
+	case s.BeforeFill() && s.Adopted && !c.gone():
+		return forfeited(s, c), nil
 	case s.BeforeFill():
 		return decideNotOurs(s, c), nil
 	case s.Hosting() && mine:
 		return decideOurs(s, c), nil
 	case s.Hosting():
 		return decideLost(s, c), nil
-	case s.Ended() && mine && !s.OnChain && !s.Paid && s.Lost.IsZero() && !s.Deleted && s.Stored > 0 &&
-		c.Facts.SlotState == events.SlotFilled:
-		return []Event{learnedFill(c)}, nil
 	}
 	return nil, nil // Payout and what follows it wait for their own effects.
+}
+
+// gaveUp reports whether the sale ended without a fill, as far as we knew.
+func (s State) gaveUp() bool {
+	return s.Ended() && !s.OnChain && s.FilledBlock == 0 && !s.Paid && s.Lost.IsZero()
+}
+
+// gone reports whether the contract knows of no fill at all.
+func (c ReportChain) gone() bool {
+	return !c.Facts.RequestKnown || c.Facts.SlotState == events.SlotFree
 }
 
 func learnedFill(c ReportChain) Event {
@@ -54,8 +66,8 @@ func learnedFill(c ReportChain) Event {
 // decideFoundOurs: the contract counts the slot as ours, the record does not yet.
 func decideFoundOurs(s State, c ReportChain) []Event {
 	if c.Facts.SlotState == events.SlotFilled {
-		if s.Stored == 0 {
-			return nil // Adopted: the data comes first.
+		if s.Stored == 0 || s.Deleted {
+			return nil // Adopted: the data comes first. Given up: it is gone.
 		}
 		return []Event{learnedFill(c)}
 	}
@@ -120,16 +132,22 @@ func decideOurs(s State, c ReportChain) []Event {
 // decideLost: the record says that we host, the chain says that we do not.
 // Either the fill was reorganised away, or the contract took the slot from us.
 func decideLost(s State, c ReportChain) []Event {
-	at := events.TimeToMessage(c.Facts.At.Time)
 	final := c.Facts.At.Number >= s.FilledBlock+c.FinalBlocks
-	gone := !c.Facts.RequestKnown || c.Facts.SlotState == events.SlotFree
-	if gone || !final {
-		return []Event{&messages.FillReverted{At: at, Reason: fmt.Sprintf(
-			"block %d says the slot is %s, without us", c.Facts.At.Number, c.Facts.SlotState,
-		)}}
+	if c.gone() || !final {
+		return []Event{&messages.FillReverted{
+			At: events.TimeToMessage(c.Facts.At.Time),
+			Reason: fmt.Sprintf(
+				"block %d says the slot is %s, without us", c.Facts.At.Number, c.Facts.SlotState,
+			),
+		}}
 	}
-	return []Event{&messages.SlotForfeited{At: at, Reason: fmt.Sprintf(
-		"the contract took the slot back (it is %s now); %d proofs were missed",
-		c.Facts.SlotState, s.Missed,
-	)}}
+	return forfeited(s, c)
+}
+
+func forfeited(s State, c ReportChain) []Event {
+	return []Event{&messages.SlotForfeited{
+		At: events.TimeToMessage(c.Facts.At.Time),
+		Reason: fmt.Sprintf("the contract took the slot back (it is %s now); %d proofs were missed",
+			c.Facts.SlotState, s.Missed),
+	}}
 }

@@ -145,7 +145,9 @@ func letGo() GiveUp {
 	return GiveUp{At: t0, Reason: "the host is shutting down", LetGo: true, Reprocess: true}
 }
 
-func periodStart(period uint64) time.Time { return events.Unix(period * uint64(periodTime/time.Second)) }
+func periodStart(period uint64) time.Time {
+	return events.Unix(period * uint64(periodTime/time.Second))
+}
 
 func periodEnd(period uint64) time.Time { return periodStart(period + 1) }
 
