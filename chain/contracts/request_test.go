@@ -178,3 +178,14 @@ func TestUnknownIdsReadAsNothing(t *testing.T) {
 		t.Fatalf("a proof of an unknown slot is required")
 	}
 }
+
+func TestDurationMayReachItsLimit(t *testing.T) {
+	m := newMarket(t)
+	const limit = 30 * 24 * 60 * 60
+	request := newRequest()
+	request.Ask.Duration = limit
+	m.fund(client, slots*limit*pricePerSecond)
+	m.accepts(client, pack.PackRequestStorage(request))
+	request.Ask.Duration = limit + 1
+	m.refuses(client, pack.PackRequestStorage(request), "Marketplace_DurationExceedsLimit")
+}
