@@ -1,0 +1,14 @@
+// Package sim runs the real actors against a simulated world, from a seed.
+//
+// Everything that the host asks of the world (ports.go of package actors, and
+// the event store) parks on a bus; the simulator waits until every goroutine
+// is parked (testing/synctest), then lets exactly one call proceed, fail, or
+// succeed with its answer lost. Between calls it seals blocks, lets time pass,
+// reorganises the chain, lets other hosts win, or crashes the host and starts
+// it again on the same record. After every step and at the end the invariants
+// of the project must hold. The same seed gives the same run.
+//
+// The world in this package is a fake, made for tests: a marketplace in memory
+// with the contract's rules (marketplace.md), a repo of numbers instead of
+// bytes, a prover whose proofs name the challenge they are for.
+package sim

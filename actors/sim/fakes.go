@@ -1,0 +1,337 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+func valueOf(m proto.Message) protoreflect.Value {
+	return protoreflect.ValueOfMessage(m.ProtoReflect())
+}
+
+// fakeMarket is the Market port over the world.
+type fakeMarket struct{ *world }
+
+func locked[T any](w *world, effect func() (T, error)) func() (T, error) {
+	return func() (T, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return effect()
+	}
+}
+
+func (f fakeMarket) Account() events.Address { return f.me }
+
+func (f fakeMarket) Config(ctx context.Context) (events.MarketConfig, error) {
+	return do(ctx, f.bus, "market.config", locked(f.world, func() (events.MarketConfig, error) {
+		return f.tip().state.cfg, nil
+	}))
+}
+
+func (f fakeMarket) Head(ctx context.Context) (events.Head, error) {
+	return do(ctx, f.bus, "market.head", locked(f.world, func() (events.Head, error) {
+		return f.tip().head, nil
+	}))
+}
+
+func (f fakeMarket) HeadAt(ctx context.Context, n uint64) (events.Head, error) {
+	return do(ctx, f.bus, fmt.Sprintf("market.headAt %d", n), locked(f.world, func() (events.Head, error) {
+		if n >= uint64(len(f.blocks)) {
+			return events.Head{}, errWorld
+		}
+		return f.blocks[n].head, nil
+	}))
+}
+
+func (f fakeMarket) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
+	return do(ctx, f.bus, "market.request "+id.Short(), locked(f.world, func() (events.Request, error) {
+		r := f.tip().state.requests[id]
+		if r == nil {
+			return events.Request{}, events.ErrUnknownRequest
+		}
+		return r.Request, nil
+	}))
+}
+
+func (f fakeMarket) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
+	return do(ctx, f.bus, fmt.Sprintf("market.slot %s %d", id.Short(), index),
+		locked(f.world, func() (events.SlotFacts, error) { return f.facts(id, index), nil }))
+}
+
+func (f fakeMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
+	return do(ctx, f.bus, "market.mySlots", locked(f.world, func() ([]events.OwnedSlot, error) {
+		var out []events.OwnedSlot
+		c := f.tip().state
+		for _, id := range c.order {
+			if s := c.slots[id]; s.host == f.me && s.state == events.SlotFilled {
+				out = append(out, events.OwnedSlot{Slot: id, Request: s.request.Request, Index: s.index})
+			}
+		}
+		return out, nil
+	}))
+}
+
+func (f fakeMarket) Balance(ctx context.Context) (events.Balance, error) {
+	return do(ctx, f.bus, "market.balance", locked(f.world, func() (events.Balance, error) {
+		return events.Balance{Tokens: f.tip().state.tokens[f.me], Wei: events.NewAmount(1 << 60)}, nil
+	}))
+}
+
+func (f fakeMarket) receipt() events.Receipt {
+	head := f.tip().head
+	return events.Receipt{TxHash: head.Hash, Block: head, Fee: events.NewAmount(21_000), GasUsed: 21_000}
+}
+
+func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
+	return do(ctx, f.bus, "market.reserve "+call.Slot.Short(), locked(f.world, func() (events.Receipt, error) {
+		s := f.tip().state.slots[call.Slot]
+		if s == nil {
+			return events.Receipt{}, events.ErrReservationNotAllowed
+		}
+		if s.reserved[f.me] {
+			return events.Receipt{}, nil
+		}
+		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			s := c.slots[call.Slot]
+			if !c.canReserve(m, s, f.me) {
+				return nil, events.ErrReservationNotAllowed
+			}
+			s.reserved[f.me] = true
+			return nil, nil
+		})
+		return f.receipt(), err
+	}))
+}
+
+func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events.Proof) (events.Fill, error) {
+	return do(ctx, f.bus, "market.fill "+call.Slot.Short(), locked(f.world, func() (events.Fill, error) {
+		if s := f.tip().state.slots[call.Slot]; s != nil && s.host == f.me && s.state == events.SlotFilled {
+			return events.Fill{FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral}, nil
+		}
+		if f.next().time.After(call.Deadline) {
+			return events.Fill{}, events.ErrDeadlinePassed
+		}
+		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			s := c.slots[call.Slot]
+			if s == nil {
+				return nil, events.ErrSlotNotFree
+			}
+			return c.fill(m, s, f.me, p)
+		})
+		if err != nil {
+			return events.Fill{}, err
+		}
+		s := f.tip().state.slots[call.Slot]
+		return events.Fill{
+			Receipt: f.receipt(), FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral,
+		}, nil
+	}))
+}
+
+func (f fakeMarket) SubmitProof(ctx context.Context, call events.SlotCall, period uint64, p events.Proof) (events.Receipt, error) {
+	key := fmt.Sprintf("market.proof %s %d", call.Slot.Short(), period)
+	return do(ctx, f.bus, key, locked(f.world, func() (events.Receipt, error) {
+		if s := f.tip().state.slots[call.Slot]; s == nil || s.host != f.me {
+			return events.Receipt{}, events.ErrNotOurSlot
+		} else if s.received[period] {
+			return events.Receipt{}, events.ErrProofAlreadySubmitted
+		}
+		if f.next().time.After(call.Deadline) {
+			return events.Receipt{}, events.ErrDeadlinePassed
+		}
+		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			return nil, c.takeProof(m, c.slots[call.Slot], p)
+		})
+		return f.receipt(), err
+	}))
+}
+
+func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
+	return do(ctx, f.bus, "market.free "+call.Slot.Short(), locked(f.world, func() (events.PayoutReceipt, error) {
+		s := f.tip().state.slots[call.Slot]
+		if s != nil && s.state == events.SlotPaid {
+			p := f.paid[call.Slot]
+			p.AlreadyFree = true
+			return p, nil
+		}
+		var p events.PayoutReceipt
+		err := f.seal(func(c *contract, m moment) (_ []messages.MarketEvent, err error) {
+			s := c.slots[call.Slot]
+			if s == nil {
+				return nil, events.ErrNotOurSlot
+			}
+			p.Paid, p.Collateral, err = c.free(m, s, f.me)
+			return nil, err
+		})
+		if err == nil {
+			p.Receipt = f.receipt()
+			f.paid[call.Slot] = p
+		}
+		return p, err
+	}))
+}
+
+// fakeFeed is the ChainFeed port over the world.
+type fakeFeed struct{ *world }
+
+func (f fakeFeed) Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error {
+	at := events.Head{Number: from.Number, Hash: from.Hash}
+	delivered := map[uint64]events.Hash{}
+	for n, h := range from.Recent {
+		delivered[n] = h
+	}
+	delivered[at.Number] = at.Hash
+	for {
+		if err := f.wait(ctx, at); err != nil {
+			return err
+		}
+		update, err := do(ctx, f.bus, "feed", locked(f.world, func() (events.ChainUpdate, error) {
+			return f.after(at, delivered), nil
+		}))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := deliver(ctx, update); err != nil {
+			return err
+		}
+		if r := update.Reorganized; r != nil {
+			at = events.Head{Number: r.GetAncestor(), Hash: events.Must(events.ParseHash(r.GetAncestorHash()))}
+			continue
+		}
+		at = update.Head
+		delivered[at.Number] = at.Hash
+	}
+}
+
+// after is the next update behind a block: the reorganisation that removed it,
+// or the blocks up to the tip.
+func (f fakeFeed) after(at events.Head, delivered map[uint64]events.Hash) events.ChainUpdate {
+	tip := f.tip().head
+	if at.Number > tip.Number || f.blocks[at.Number].head.Hash != at.Hash && !at.Hash.Zero() {
+		ancestor := uint64(0)
+		var dropped []string
+		for n, h := range delivered {
+			if n <= tip.Number && f.blocks[n].head.Hash == h {
+				ancestor = max(ancestor, n)
+			} else {
+				dropped = append(dropped, h.String())
+			}
+		}
+		slices.Sort(dropped)
+		for n := range delivered {
+			if n > ancestor {
+				delete(delivered, n)
+			}
+		}
+		return events.ChainUpdate{Reorganized: &messages.ChainReorganized{
+			Ancestor: ancestor, AncestorHash: f.blocks[ancestor].head.Hash.String(), Dropped: dropped,
+		}}
+	}
+	u := events.ChainUpdate{Head: tip, Live: true}
+	for _, b := range f.blocks[at.Number+1:] {
+		u.Logs = append(u.Logs, b.logs...)
+	}
+	return u
+}
+
+// fakeProver, fakeRepo and fakeContent are the other ports.
+type (
+	fakeProver  struct{ *world }
+	fakeRepo    struct{ *world }
+	fakeContent struct{ *world }
+)
+
+func (f fakeProver) KeyHash() string { return "simulated" }
+
+func (f fakeProver) Prove(ctx context.Context, job events.ProofJob) (events.ProofResult, error) {
+	return do(ctx, f.bus, "prover.prove "+job.Slot.Short(), locked(f.world, func() (events.ProofResult, error) {
+		if f.repo[job.Slot] == nil {
+			return events.ProofResult{}, events.ErrNoSuchSlot
+		}
+		return events.ProofResult{Proof: proofFor(job.Slot, job.Challenge), Challenge: job.Challenge, Took: time.Second}, nil
+	}))
+}
+
+func (f fakeRepo) Stored(ctx context.Context) ([]events.StoredSlot, error) {
+	return do(ctx, f.bus, "repo.stored", locked(f.world, func() ([]events.StoredSlot, error) {
+		var out []events.StoredSlot
+		for id, s := range f.repo {
+			out = append(out, events.StoredSlot{Slot: id, Complete: true, Data: s.bytes, Until: s.until})
+		}
+		slices.SortFunc(out, func(a, b events.StoredSlot) int { return strings.Compare(a.Slot.String(), b.Slot.String()) })
+		return out, nil
+	}))
+}
+
+func (f fakeRepo) Delete(ctx context.Context, id events.SlotID) error {
+	_, err := do(ctx, f.bus, "repo.delete "+id.Short(), locked(f.world, func() (struct{}, error) {
+		delete(f.repo, id)
+		return struct{}{}, nil
+	}))
+	return err
+}
+
+func (f fakeRepo) Extend(ctx context.Context, id events.SlotID, until time.Time) error {
+	_, err := do(ctx, f.bus, "repo.extend "+id.Short(), locked(f.world, func() (struct{}, error) {
+		s := f.repo[id]
+		if s == nil {
+			return struct{}{}, events.ErrNoSuchSlot
+		}
+		if s.until.Before(until) {
+			s.until = until
+		}
+		return struct{}{}, nil
+	}))
+	return err
+}
+
+func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error) {
+	const pieces = 3
+	for n := events.Bytes(1); n <= pieces; n++ {
+		total := job.Request.Ask.SlotSize * n / pieces
+		if err := job.Grant(ctx, total); err != nil {
+			return events.SlotContent{}, err
+		}
+		_, err := do(ctx, f.bus, fmt.Sprintf("content.piece %s %d", job.Slot.Short(), n),
+			locked(f.world, func() (struct{}, error) {
+				if job.Request.Nonce[0] == 0xbd { // A client whose data is not what it says.
+					return struct{}{}, events.ErrContentMismatch
+				}
+				f.repo[job.Slot] = &stored{bytes: total, until: job.Until}
+				return struct{}{}, nil
+			}))
+		if err != nil {
+			return events.SlotContent{}, err
+		}
+	}
+	return events.SlotContent{Root: events.Root{1}, Bytes: job.Request.Ask.SlotSize}, nil
+}
+
+// busStore parks appends on the bus; reads go through.
+type busStore struct {
+	events.Store
+	bus *bus
+}
+
+func (s busStore) Append(ctx context.Context, stream string, e events.Expected, b []events.NewEvent) (events.AppendResult, error) {
+	return do(ctx, s.bus, "store.append "+stream, func() (events.AppendResult, error) {
+		return s.Store.Append(context.WithoutCancel(ctx), stream, e, b)
+	})
+}
+
+func (s busStore) ReadStream(ctx context.Context, stream string, q events.ReadStream) iter.Seq2[events.Recorded, error] {
+	return s.Store.ReadStream(ctx, stream, q)
+}
