@@ -59,7 +59,8 @@ type Command interface{ command() }
 // of several commands that follow from one event only the last carries it.
 type (
 	// Queue offers slots of a request, in the order drawn for this host. With a
-	// Refusal they are recorded as refused instead.
+	// Refusal they are recorded as refused instead. Without a revision, giving
+	// it twice offers again what a full queue let go the first time.
 	Queue struct {
 		At             time.Time
 		RequestID      events.RequestID
@@ -246,23 +247,25 @@ func (s State) fresh(request events.RequestID, indices []uint64) []uint64 {
 	return out
 }
 
-// admit queues slots and decides who goes when there is no room for all (rule 3).
+// admit queues slots and decides who goes when there is no room for all (rule
+// 3). The bound holds after the last event, not between them: they are one
+// append, and places are given while those who go are still there.
 func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) []Event {
 	evicted, stay, refuse := s.overflow(o, indices)
 	var out []Event
-	for _, group := range byRequest(evicted) {
-		out = append(out, &messages.SlotRemoved{
-			At: events.TimeToMessage(at), RequestId: group.request.String(), SlotIndices: group.indices,
-			Reason: fmt.Sprintf("queue full at %d slots; those of request %s are better",
-				s.limits.MaxItems, o.request),
-		})
-	}
 	if len(stay) > 0 {
 		out = append(out, &messages.SlotsQueued{
 			At: events.TimeToMessage(at), RequestId: o.request.String(), SlotIndices: stay,
 			SlotSize: uint64(o.SlotSize), DatasetSize: uint64(o.DatasetSize),
 			Profitability: o.Profitability.String(), Collateral: o.Collateral.String(),
 			Expiry: events.TimeToMessage(o.Expiry), Repair: o.Repair, MarketRevision: revision,
+		})
+	}
+	for _, group := range byRequest(evicted) {
+		out = append(out, &messages.SlotRemoved{
+			At: events.TimeToMessage(at), RequestId: group.request.String(), SlotIndices: group.indices,
+			Reason: fmt.Sprintf("queue full at %d slots; those of request %s are better",
+				s.limits.MaxItems, o.request),
 		})
 	}
 	if len(refuse) > 0 {

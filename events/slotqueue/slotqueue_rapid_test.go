@@ -1,0 +1,354 @@
+package slotqueue
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// source draws numbers below n: from rapid, or from the bytes of a fuzzer.
+type source func(n int) int
+
+// anyCommand draws from so few ids and values that commands meet each other.
+// Revisions of the market grow most of the time.
+func anyCommand(draw source, s State) Command {
+	id, index := request(byte(draw(4)+1)), uint64(draw(4))
+	var indices []uint64
+	for range draw(5) {
+		indices = append(indices, uint64(draw(4)))
+	}
+	var revision uint64
+	if draw(2) == 0 {
+		revision = s.LastMarketRevision() + uint64(draw(3))
+	}
+	switch draw(12) {
+	case 0, 1, 2:
+		c := Queue{
+			At: start, RequestID: id, SlotIndices: indices, MarketRevision: revision,
+			Terms: Terms{
+				DatasetSize: events.Bytes(draw(2)), Profitability: amount(uint64(draw(3))),
+				Collateral: amount(uint64(draw(2))), Expiry: start.Add(time.Duration(draw(2)) * time.Hour),
+				Repair: draw(2) == 0,
+			},
+		}
+		if c.Terms.Expiry.Equal(start) {
+			c.Terms.Expiry = time.Time{}
+		}
+		if draw(5) == 0 {
+			c.Refusal = &Refusal{[]string{"price", "size"}[draw(2)], "numbers"}
+		}
+		return c
+	case 3, 4, 5:
+		return Take{start, draw(4)}
+	case 6, 7:
+		if taken := s.Taken(); len(taken) > 0 {
+			it := taken[draw(len(taken))]
+			id, index = it.RequestID, it.SlotIndex
+		}
+		return Release{start, id, index, "done", draw(3) > 0}
+	case 8:
+		return Remove{start, id, indices, "filled", revision}
+	case 9:
+		return Wake{start, "space"}
+	case 10:
+		return Pause{start, "operator"}
+	}
+	return Resume{start, "operator"}
+}
+
+// plain is the queue as a list that is sorted whenever somebody looks: the
+// rules in the simplest words.
+type plain struct {
+	limit  int
+	queued []Item
+}
+
+// better is rule 1 in other words than compare.
+func better(a, b Item) int {
+	decisions := []int{
+		number(a.Seen) - number(b.Seen),
+		b.Profitability.Cmp(a.Profitability),
+		a.Collateral.Cmp(b.Collateral),
+		latest(b).Compare(latest(a)),
+		int(a.DatasetSize) - int(b.DatasetSize),
+		int(a.Place) - int(b.Place),
+		int(a.Order) - int(b.Order),
+	}
+	for _, d := range decisions {
+		if d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func latest(it Item) time.Time {
+	if it.Expiry.IsZero() {
+		return start.Add(1000 * time.Hour)
+	}
+	return it.Expiry
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func is(id events.RequestID, index uint64) func(Item) bool {
+	return func(it Item) bool { return it.RequestID == id && it.SlotIndex == index }
+}
+
+// admit adds slots and lets the worst go, one by one.
+func (p *plain) admit(id events.RequestID, indices []uint64, at time.Time, terms Terms, next uint64, after []Item) {
+	var place uint32
+	for _, it := range slices.Concat(p.queued, after) {
+		if it.RequestID == id {
+			place = max(place, it.Place+1)
+		}
+	}
+	for _, index := range indices {
+		p.queued = append(p.queued, Item{
+			RequestID: id, SlotIndex: index, Terms: terms, QueuedAt: at, Place: place, Order: next,
+		})
+		place++
+		next++
+	}
+	p.shrink()
+}
+
+func (p *plain) shrink() {
+	slices.SortFunc(p.queued, better)
+	p.queued = p.queued[:min(len(p.queued), p.limit)]
+}
+
+// after says what must be queued once the command is done.
+func (p *plain) after(c Command, before State) {
+	known := func(id events.RequestID, index uint64) *Item {
+		all := append(slices.Collect(before.Items()), before.Taken()...)
+		if i := slices.IndexFunc(all, is(id, index)); i >= 0 {
+			return &all[i]
+		}
+		return nil
+	}
+	stale := func(revision uint64) bool { return revision > 0 && revision <= before.LastMarketRevision() }
+	switch c := c.(type) {
+	case Queue:
+		if c.Refusal != nil || stale(c.MarketRevision) {
+			return
+		}
+		var fresh []uint64
+		for _, index := range c.SlotIndices {
+			if known(c.RequestID, index) == nil && !slices.Contains(fresh, index) {
+				fresh = append(fresh, index)
+			}
+		}
+		p.admit(c.RequestID, fresh, c.At, c.Terms, before.Snapshot().Next, before.Taken())
+	case Take:
+		_, _, paused := before.Paused()
+		if !paused && len(before.Taken()) < c.MaxWorkers && len(p.queued) > 0 && !p.queued[0].Seen {
+			p.queued = p.queued[1:]
+		}
+	case Release:
+		it := known(c.RequestID, c.SlotIndex)
+		if it == nil || !slices.ContainsFunc(before.Taken(), is(c.RequestID, c.SlotIndex)) {
+			return
+		}
+		if it.Again != nil {
+			others := slices.DeleteFunc(before.Taken(), is(c.RequestID, c.SlotIndex))
+			p.admit(c.RequestID, []uint64{c.SlotIndex}, c.At, *it.Again, before.Snapshot().Next, others)
+			return
+		}
+		if c.Requeue && !it.Gone {
+			again := it.Woken && !it.Retried
+			it.Seen, it.Retried, it.Woken = !again, again, false
+			p.queued = append(p.queued, *it)
+			p.shrink()
+		}
+	case Remove:
+		if stale(c.MarketRevision) {
+			return
+		}
+		p.queued = slices.DeleteFunc(p.queued, func(it Item) bool {
+			return it.RequestID == c.RequestID &&
+				(len(c.SlotIndices) == 0 || slices.Contains(c.SlotIndices, it.SlotIndex))
+		})
+	case Wake, Resume:
+		if _, operator := c.(Resume); !operator || before.drowsy() || before.stopped {
+			for i := range p.queued {
+				p.queued[i].Seen = false
+			}
+		}
+		p.shrink()
+	case Pause:
+	}
+}
+
+// fatal is what rapid's and testing's T have in common.
+type fatal interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// machine holds the live queue, one that is folded from stored events, and
+// the plain list.
+type machine struct {
+	limits         Limits
+	live, replayed State
+	plain          plain
+	codec          *events.Codec
+}
+
+func newMachine() *machine {
+	l := Limits{MaxItems: 5, MaxRefused: 2}
+	return &machine{l, New(l), New(l), plain{limit: l.MaxItems}, events.NewCodec(Table())}
+}
+
+// do decides a command, twice, and checks everything that must always hold.
+func (m *machine) do(t fatal, c Command) {
+	t.Helper()
+	before := m.live.Snapshot()
+	m.plain.after(c, m.live)
+	out, err := Decide(m.live, c)
+	if err != nil {
+		t.Fatalf("%+v: %v", c, err)
+	}
+	if diff := difference(before, m.live.Snapshot()); diff != "" {
+		t.Fatalf("%+v: Decide changed the state:\n%s", c, diff)
+	}
+	for _, e := range out {
+		m.live = Evolve(m.live, e)
+		m.replayed = Evolve(m.replayed, m.stored(t, e))
+	}
+	if err := m.live.Check(); err != nil {
+		t.Fatalf("after %+v: %v", c, err)
+	}
+	now := m.live.Snapshot()
+	if diff := difference(now, m.replayed.Snapshot()); diff != "" {
+		t.Fatalf("after %+v the replayed queue differs (-live +replayed):\n%s", c, diff)
+	}
+	if diff := difference(now, Restore(m.limits, now).Snapshot()); diff != "" {
+		t.Fatalf("after %+v the restored queue differs (-live +restored):\n%s", c, diff)
+	}
+	if diff := difference(Snapshot{Items: now.Items}, Snapshot{Items: m.plain.queued}); diff != "" && len(now.Items)+len(m.plain.queued) > 0 {
+		t.Fatalf("after %+v the queue is not the sorted list (-queue +list):\n%s", c, diff)
+	}
+	m.checkOrderOfTop(t)
+	switch c := c.(type) {
+	case Take: // Each Take takes another slot.
+		return
+	case Queue: // Without a revision, what was evicted may be offered again.
+		if c.MarketRevision == 0 && len(out) > 1 {
+			return
+		}
+	case Release, Remove, Wake, Pause, Resume:
+	}
+	if again, err := Decide(m.live, c); len(again) > 0 || err != nil {
+		t.Fatalf("%+v given twice: %s, %v", c, tellAll(again), err)
+	}
+}
+
+func (m *machine) stored(t fatal, e Event) Event {
+	name, version, data, err := m.codec.Encode(e)
+	if err != nil {
+		t.Fatalf("store %T: %v", e, err)
+	}
+	back, err := m.codec.Decode(events.Recorded{Type: name, Data: data, Meta: events.Metadata{Version: version}})
+	if err != nil {
+		t.Fatalf("read %T: %v", e, err)
+	}
+	return back.(Event)
+}
+
+// checkOrderOfTop compares the worst of the queue with the end of the list.
+func (m *machine) checkOrderOfTop(t fatal) {
+	t.Helper()
+	n := len(m.plain.queued)
+	for i, it := range m.live.worst.top(n) {
+		if want := m.plain.queued[n-1-i]; !is(want.RequestID, want.SlotIndex)(it.view()) {
+			t.Fatalf("the worst but %d is %+v, want %+v", i, it.view(), want)
+		}
+	}
+}
+
+func TestQueueHoldsForAllCommandsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine()
+		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
+		for range rapid.IntRange(1, 60).Draw(t, "commands") {
+			m.do(t, anyCommand(below, m.live))
+		}
+	})
+}
+
+// TestEverySlotIsLookedAtBeforeTheQueuePauses holds whatever came before.
+func TestEverySlotIsLookedAtBeforeTheQueuePauses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine()
+		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
+		for range rapid.IntRange(1, 40).Draw(t, "commands") {
+			m.do(t, anyCommand(below, m.live))
+		}
+		for _, it := range m.live.Taken() {
+			m.do(t, Release{start, it.RequestID, it.SlotIndex, "done", false})
+		}
+		m.do(t, Resume{start, "operator"})
+		for n := range m.live.Len() {
+			m.do(t, Take{start, 1})
+			taken := m.live.Taken()
+			if len(taken) != 1 {
+				t.Fatalf("look %d: %d taken, want one", n, len(taken))
+			}
+			m.do(t, Release{start, taken[0].RequestID, taken[0].SlotIndex, "nothing fits", true})
+		}
+		m.do(t, Take{start, 1})
+		if _, _, paused := m.live.Paused(); paused != (m.live.Len() > 0) {
+			t.Fatalf("paused %v with %d slots", paused, m.live.Len())
+		}
+	})
+}
+
+func FuzzReplay(f *testing.F) {
+	f.Add([]byte{0, 0, 200, 0, 70, 130, 200, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90, 200, 0, 0, 0, 128, 150})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		m := newMachine()
+		below := func(n int) int {
+			if len(script) == 0 {
+				return 0
+			}
+			b := script[0]
+			script = script[1:]
+			return int(b) * n / 256
+		}
+		for len(script) > 0 {
+			m.do(t, anyCommand(below, m.live))
+		}
+	})
+}
+
+// FuzzEvolve folds events that no queue ever wrote, in any order: nothing panics.
+func FuzzEvolve(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6}, uint64(2), uint64(7))
+	f.Fuzz(func(t *testing.T, order []byte, index, revision uint64) {
+		l := Limits{MaxItems: 3, MaxRefused: 1}
+		s := New(l)
+		for i, b := range order {
+			e := Table()[int(b)%7].Example.(Event)
+			mutate(e, index+uint64(i%4), revision)
+			s = Evolve(s, e)
+		}
+		now := s.Snapshot()
+		if diff := difference(now, Restore(l, now).Snapshot()); diff != "" {
+			t.Fatalf("the restored queue differs:\n%s", diff)
+		}
+		s.faults, s.limits.MaxItems = 0, len(order)*3
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
