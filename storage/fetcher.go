@@ -51,6 +51,7 @@ type Fetcher struct {
 	repo    *Repo
 	cfg     FetcherConfig
 	sources *sources
+	batch   int // blocks that are written together
 }
 
 // NewFetcher returns a fetcher into repo. It answers events.ErrMalformed for
@@ -64,7 +65,7 @@ func NewFetcher(repo *Repo, cfg FetcherConfig) (*Fetcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Fetcher{repo: repo, cfg: cfg, sources: s}, nil
+	return &Fetcher{repo: repo, cfg: cfg, sources: s, batch: writeBatch}, nil
 }
 
 func orDefault[T int | time.Duration](value, standard T) T {
@@ -246,7 +247,7 @@ func (f *filling) collect(ctx context.Context, results <-chan fetched) error {
 			return errors.Join(r.err, f.store(ctx))
 		}
 		f.batch = append(f.batch, newBlock{index: r.index, data: r.data})
-		if len(f.batch) == writeBatch {
+		if len(f.batch) == f.fetcher.batch {
 			if err := f.store(ctx); err != nil {
 				return err
 			}

@@ -96,7 +96,7 @@ type entry struct {
 // Open opens the repo in dir, which it makes if needed, and repairs what a crash
 // has left: see Findings. It answers ErrInUse and ErrNewerFormat.
 func Open(dir string, cfg Config) (*Repo, error) {
-	if err := (osDisk{}).MkdirAll(dir); err != nil {
+	if err := makeRoot(osDisk{}, dir); err != nil {
 		return nil, fmt.Errorf("open repo: %w", err)
 	}
 	lock, err := lockFile(filepath.Join(dir, lockName))
@@ -111,12 +111,26 @@ func Open(dir string, cfg Config) (*Repo, error) {
 	return r, nil
 }
 
+// makeRoot makes the repo's own directory durable, when there is none yet.
+func makeRoot(d disk, dir string) error {
+	if _, _, err := d.Sizes(dir); err == nil {
+		return nil
+	}
+	return errors.Join(d.MkdirAll(dir), d.SyncDir(filepath.Dir(dir)))
+}
+
 func openOn(d disk, dir string, cfg Config) (*Repo, error) {
 	r := &Repo{disk: d, dir: dir, quota: cfg.Quota, slots: map[events.SlotID]*entry{}}
+	if err := makeRoot(d, dir); err != nil {
+		return nil, fmt.Errorf("open repo: %w", err)
+	}
 	for _, sub := range []string{slotsDir, newDir, trashDir} {
 		if err := d.MkdirAll(filepath.Join(dir, sub)); err != nil {
 			return nil, fmt.Errorf("open repo: %w", err)
 		}
+	}
+	if err := d.SyncDir(dir); err != nil {
+		return nil, fmt.Errorf("open repo: %w", err)
 	}
 	for _, step := range []func() error{r.checkFormat, r.sweep, r.load} {
 		if err := step(); err != nil {

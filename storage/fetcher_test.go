@@ -1,0 +1,452 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+func TestEverySlotOfADatasetIsDownloadedAndCanBeProven(t *testing.T) {
+	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
+	for index := range uint64(5) {
+		job := jobFor(d, index)
+		content := mustDownload(t, f, job)
+		want := 3 * events.BlockSize
+		if index == 2 { // One of its blocks is the empty block.
+			want = 2 * events.BlockSize
+		}
+		root := d.Manifest().Erasure.Verification.SlotRoots[index].Root()
+		if content.Bytes != want || content.Root != root {
+			t.Fatalf("slot %d: %+v, want %d bytes and root %s", index, content, want, root)
+		}
+		if err := checkSlot(r, d, job); err != nil {
+			t.Fatalf("slot %d: %v", index, err)
+		}
+	}
+	stored, err := r.Stored(t.Context())
+	if err != nil || len(stored) != 5 {
+		t.Fatalf("%d slots stored (%v)", len(stored), err)
+	}
+	for i, s := range stored {
+		if !s.Complete || !s.Until.Equal(someday) {
+			t.Fatalf("slot %d: %+v", i, s)
+		}
+	}
+	if stored[2].Data != 2*events.BlockSize || stored[3].Data != 3*events.BlockSize {
+		t.Fatalf("slots occupy %d and %d bytes", stored[2].Data, stored[3].Data)
+	}
+}
+
+func TestListsLongerThanAnAnswerAreFetchedInPieces(t *testing.T) {
+	const total = 5000
+	var list []byte
+	var v dataset.TreeVerifier
+	for i := range total {
+		leaf := [32]byte{byte(i), byte(i >> 8), 1}
+		list = append(list, leaf[:]...)
+		v.Add(leaf)
+	}
+	root, err := v.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := dataset.TreeCID(root)
+	o := serveObjects(t, objects{tree: list})
+	f := fetcherFor(t, nil, FetcherConfig{}, o)
+	part, err := f.sources.digests(t.Context(), tree, total, 2040, 2060)
+	if err != nil || len(part) != 20 {
+		t.Fatalf("%d digests (%v)", len(part), err)
+	}
+	for i, leaf := range part {
+		if want := [32]byte(list[32*(2040+i):]); leaf != want {
+			t.Fatalf("digest %d is %x, want %x", i, leaf, want)
+		}
+	}
+	if o.requests() != 3 {
+		t.Fatalf("%d requests, want 3", o.requests())
+	}
+	_, err = f.sources.digests(t.Context(), tree, total-1, 0, 1)
+	if !errors.Is(err, events.ErrContentMismatch) {
+		t.Fatalf("list of another length: error %v, want ErrContentMismatch", err)
+	}
+}
+
+func TestGrantIsAskedForEachBatchBeforeItIsWritten(t *testing.T) {
+	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
+	job := jobFor(d, 2)
+	var asked []events.Bytes
+	job.Grant = func(_ context.Context, total events.Bytes) error {
+		stored, err := r.Stored(context.Background())
+		if err != nil {
+			return err
+		}
+		if stored[0].Data >= total {
+			return fmt.Errorf("%d bytes on disk before %d were granted", stored[0].Data, total)
+		}
+		asked = append(asked, total)
+		return nil
+	}
+	mustDownload(t, f, job)
+	want := []events.Bytes{64 * events.BlockSize, 100 * events.BlockSize}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Fatalf("grants differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestRefusedGrantStopsTheDownloadAndALaterOneContinues(t *testing.T) {
+	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	o := serveObjects(t, d)
+	f := fetcherFor(t, r, FetcherConfig{}, o)
+	job := jobFor(d, 0)
+	job.Grant = func(_ context.Context, total events.Bytes) error {
+		if total > 64*events.BlockSize {
+			return events.ErrQuotaExceeded
+		}
+		return nil
+	}
+	_, err := f.Download(t.Context(), job)
+	if !errors.Is(err, events.ErrQuotaExceeded) {
+		t.Fatalf("error %v, want ErrQuotaExceeded", err)
+	}
+	stored, _ := r.Stored(t.Context())
+	if stored[0].Data != 64*events.BlockSize || stored[0].Complete {
+		t.Fatalf("stored %+v, want 64 blocks", stored[0])
+	}
+	if _, err := r.Reader(job.Slot); !errors.Is(err, ErrIncomplete) {
+		t.Fatalf("error %v, want ErrIncomplete", err)
+	}
+	before := o.requests()
+	mustDownload(t, f, jobFor(d, 0))
+	// 36 blocks and the list; the manifest is on disk.
+	if got := o.requests() - before; got != 37 {
+		t.Fatalf("%d requests to continue, want 37", got)
+	}
+	if err := checkSlot(r, d, job); err != nil {
+		t.Fatal(err)
+	}
+	before = o.requests()
+	content := mustDownload(t, f, jobFor(d, 0))
+	if o.requests() != before || content.Bytes != 100*events.BlockSize {
+		t.Fatalf("a complete slot is asked for again, or is %+v", content)
+	}
+}
+
+func TestCanceledDownloadEndsWithItsCause(t *testing.T) {
+	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("the host stops")
+	job := jobFor(d, 0)
+	job.Grant = func(context.Context, events.Bytes) error { cancel(stop); return nil }
+	if _, err := f.Download(ctx, job); !errors.Is(err, stop) {
+		t.Fatalf("error %v, want %v", err, stop)
+	}
+	mustDownload(t, f, jobFor(d, 0))
+	if err := checkSlot(r, d, job); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestProgressEndsAtTheWholeSlot(t *testing.T) {
+	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
+	r := openRepo(t, t.TempDir(), Config{})
+	var done, total events.Bytes
+	f := fetcherFor(t, r, FetcherConfig{
+		Progress: func(_ events.SlotID, d, t events.Bytes) { done, total = d, t },
+	}, serveObjects(t, d))
+	mustDownload(t, f, jobFor(d, 4))
+	if done != 3*events.BlockSize || total != done {
+		t.Fatalf("progress %d of %d", done, total)
+	}
+}
+
+func TestManifestThatDoesNotMatchTheRequestIsRefusedBeforeAnyBlock(t *testing.T) {
+	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
+	plain, err := dataset.Manifest{Tree: d.Manifest().Tree, Size: 1}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	garbage := []byte("not a manifest")
+	extra := objects{
+		dataset.ManifestCID(plain): plain, dataset.ManifestCID(garbage): garbage,
+	}
+	o := serveObjects(t, d, extra)
+	for name, spoil := range map[string]func(*events.DownloadJob){
+		"another root":      func(j *events.DownloadJob) { j.Request.Content.MerkleRoot[0]++ },
+		"more slots":        func(j *events.DownloadJob) { j.Request.Ask.Slots = 6 },
+		"fewer slots":       func(j *events.DownloadJob) { j.Request.Ask.Slots = 4 },
+		"no slots":          func(j *events.DownloadJob) { j.Request.Ask.Slots = 0 },
+		"too many slots":    func(j *events.DownloadJob) { j.Request.Ask.Slots = 257 },
+		"larger slots":      func(j *events.DownloadJob) { j.Request.Ask.SlotSize *= 2 },
+		"odd slot size":     func(j *events.DownloadJob) { j.Request.Ask.SlotSize = 3 << 16 },
+		"slot size zero":    func(j *events.DownloadJob) { j.Request.Ask.SlotSize = 0 },
+		"index too large":   func(j *events.DownloadJob) { j.Index = 5 },
+		"name of a tree":    func(j *events.DownloadJob) { j.Request.Content.CID = string(d.Manifest().Tree.Bytes()) },
+		"name is garbage":   func(j *events.DownloadJob) { j.Request.Content.CID = "\x00\xff" },
+		"plain manifest":    func(j *events.DownloadJob) { j.Request.Content.CID = string(dataset.ManifestCID(plain).Bytes()) },
+		"no manifest at it": func(j *events.DownloadJob) { j.Request.Content.CID = string(dataset.ManifestCID(garbage).Bytes()) },
+	} {
+		r := openRepo(t, t.TempDir(), Config{})
+		f := fetcherFor(t, r, FetcherConfig{}, o)
+		job := jobFor(d, 1)
+		spoil(&job)
+		before := o.requests()
+		_, err := f.Download(t.Context(), job)
+		mismatch, typed := errors.AsType[*MismatchError](err)
+		if !errors.Is(err, events.ErrContentMismatch) || !typed || mismatch.Expected == "" {
+			t.Fatalf("%s: error %v, want a MismatchError", name, err)
+		}
+		if o.requests()-before > 1 {
+			t.Fatalf("%s: more than the manifest was fetched", name)
+		}
+		if stored, _ := r.Stored(t.Context()); len(stored) != 0 {
+			t.Fatalf("%s: stored %+v", name, stored)
+		}
+	}
+}
+
+// objects are contents in memory.
+type objects map[dataset.CID][]byte
+
+func (o objects) Object(c dataset.CID) ([]byte, error) {
+	if data, ok := o[c]; ok {
+		return data, nil
+	}
+	return nil, dataset.ErrNotFound
+}
+
+func TestManifestThatLiesAboutASlotRootIsFoundOut(t *testing.T) {
+	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
+	m := d.Manifest()
+	e, v := *m.Erasure, *m.Erasure.Verification
+	v.SlotRoots = append([]dataset.CID{v.SlotRoots[1]}, v.SlotRoots[1:]...)
+	m.Erasure, e.Verification = &e, &v
+	tree, err := m.SlotTree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.VerifyRoot = dataset.ProvingRootCID(tree.Root())
+	block, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := jobFor(d, 0)
+	job.Request.Content = events.Content{
+		CID: string(dataset.ManifestCID(block).Bytes()), MerkleRoot: v.VerifyRoot.Root(),
+	}
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d, objects{dataset.ManifestCID(block): block}))
+	_, err = f.Download(t.Context(), job)
+	mismatch, ok := errors.AsType[*MismatchError](err)
+	if !ok || mismatch.What != "slot root" {
+		t.Fatalf("error %v, want a MismatchError about the slot root", err)
+	}
+	if _, err := r.Reader(job.Slot); !errors.Is(err, ErrIncomplete) {
+		t.Fatalf("error %v, want ErrIncomplete", err)
+	}
+}
+
+func TestSourcesThatMisbehave(t *testing.T) {
+	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
+	honest := serveObjects(t, d)
+	elsewhere := serveObjects(t, d)
+	type spoiler = func(http.ResponseWriter, *http.Request, dataset.CID) bool
+	only := func(codec dataset.Codec, spoil spoiler) spoiler {
+		return func(w http.ResponseWriter, r *http.Request, c dataset.CID) bool {
+			return c.Codec() == codec && spoil(w, r, c)
+		}
+	}
+	garbage := func(size int) spoiler {
+		return func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
+			_, _ = w.Write(make([]byte, size))
+			return true
+		}
+	}
+	status := func(code int) spoiler {
+		return func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
+			w.WriteHeader(code)
+			return true
+		}
+	}
+	redirect := func(w http.ResponseWriter, r *http.Request, _ dataset.CID) bool {
+		http.Redirect(w, r, elsewhere.URL+r.URL.String(), http.StatusFound)
+		return true
+	}
+	cut := func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
+		w.Header().Set("Content-Length", "65536")
+		_, _ = io.WriteString(w, "short")
+		return true
+	}
+	for _, test := range []struct {
+		name  string
+		spoil spoiler
+		err   error
+	}{
+		{"wrong manifest", only(dataset.CodecManifest, garbage(100)), events.ErrContentMismatch},
+		{"wrong list", only(dataset.CodecTree, garbage(6*32)), events.ErrContentMismatch},
+		{"short list", only(dataset.CodecTree, garbage(5*32)), events.ErrContentMismatch},
+		{"wrong block", only(dataset.CodecBlock, garbage(65536)), events.ErrContentMismatch},
+		{"block too long", only(dataset.CodecBlock, garbage(65537)), events.ErrContentMismatch},
+		{"endless block", only(dataset.CodecBlock, garbage(10<<20)), events.ErrContentMismatch},
+		{"no manifest", only(dataset.CodecManifest, status(404)), events.ErrContentUnavailable},
+		{"no block", only(dataset.CodecBlock, status(404)), events.ErrContentUnavailable},
+		{"server error", only(dataset.CodecBlock, status(500)), events.ErrContentUnavailable},
+		{"too many requests", only(dataset.CodecTree, status(429)), events.ErrContentUnavailable},
+		{"sent elsewhere", redirect, events.ErrContentUnavailable},
+		{"cut off", only(dataset.CodecBlock, cut), events.ErrContentUnavailable},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bad := serveObjects(t, d)
+			bad.spoilWith(test.spoil)
+			r := openRepo(t, t.TempDir(), Config{})
+			alone := fetcherFor(t, r, FetcherConfig{Attempts: 2}, bad)
+			before := elsewhere.requests()
+			_, err := alone.Download(t.Context(), jobFor(d, 0))
+			if !errors.Is(err, test.err) {
+				t.Fatalf("error %v, want %v", err, test.err)
+			}
+			if elsewhere.requests() != before {
+				t.Fatal("a redirect to another host was followed")
+			}
+			both := fetcherFor(t, r, FetcherConfig{Attempts: 2}, bad, honest)
+			job := jobFor(d, 0)
+			mustDownload(t, both, job)
+			if err := checkSlot(r, d, job); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestServerErrorsThatPassAreTriedAgain(t *testing.T) {
+	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
+	o := serveObjects(t, d)
+	var mu sync.Mutex
+	failed := map[dataset.CID]int{}
+	o.spoilWith(func(w http.ResponseWriter, _ *http.Request, c dataset.CID) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		failed[c]++
+		if failed[c] <= 4 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	})
+	r := openRepo(t, t.TempDir(), Config{})
+	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), jobFor(d, 0))
+}
+
+func TestSlowSourceEndsWithTheContext(t *testing.T) {
+	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
+	o := serveObjects(t, d)
+	ctx, cancel := context.WithCancel(t.Context())
+	o.spoilWith(func(_ http.ResponseWriter, r *http.Request, c dataset.CID) bool {
+		if c.Codec() != dataset.CodecBlock {
+			return false
+		}
+		cancel()
+		<-r.Context().Done()
+		return true
+	})
+	r := openRepo(t, t.TempDir(), Config{})
+	_, err := fetcherFor(t, r, FetcherConfig{}, o).Download(ctx, jobFor(d, 0))
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want context.Canceled", err)
+	}
+}
+
+func TestSlowSourceIsGivenUpAfterItsTimeout(t *testing.T) {
+	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
+	o, honest := serveObjects(t, d), serveObjects(t, d)
+	o.spoilWith(func(_ http.ResponseWriter, r *http.Request, _ dataset.CID) bool {
+		<-r.Context().Done()
+		return true
+	})
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{RequestTimeout: 1_000_000, Attempts: 1}, o)
+	if _, err := f.Download(t.Context(), jobFor(d, 0)); !errors.Is(err, events.ErrContentUnavailable) {
+		t.Fatalf("error %v, want ErrContentUnavailable", err)
+	}
+	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, honest), jobFor(d, 0))
+}
+
+func TestNoSourcesMeansUnavailableAndBadOnesAreRefused(t *testing.T) {
+	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	_, err := fetcherFor(t, r, FetcherConfig{}).Download(t.Context(), jobFor(d, 0))
+	if !errors.Is(err, events.ErrContentUnavailable) {
+		t.Fatalf("error %v, want ErrContentUnavailable", err)
+	}
+	for _, source := range []string{"", "example.org", "file:///etc", "http://"} {
+		_, err := NewFetcher(r, FetcherConfig{Sources: []string{source}})
+		if !errors.Is(err, events.ErrMalformed) {
+			t.Fatalf("source %q: error %v, want ErrMalformed", source, err)
+		}
+	}
+}
+
+func TestTwoDownloadsOfOneSlotFollowEachOther(t *testing.T) {
+	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
+	r := openRepo(t, t.TempDir(), Config{})
+	o := serveObjects(t, d)
+	f := fetcherFor(t, r, FetcherConfig{}, o)
+	var wait sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		wait.Go(func() { _, errs[i] = f.Download(t.Context(), jobFor(d, 0)) })
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for c, n := range o.asked {
+		if c.Codec() == dataset.CodecBlock && n != 1 {
+			t.Fatalf("block %s was fetched %d times", c, n)
+		}
+	}
+}
+
+func TestDeletingASlotEndsItsDownload(t *testing.T) {
+	d := prepared(t, 8, dataset.Params{K: 3, M: 2})
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
+	job := jobFor(d, 0)
+	job.Grant = func(ctx context.Context, _ events.Bytes) error { return r.Delete(ctx, job.Slot) }
+	if _, err := f.Download(t.Context(), job); !errors.Is(err, events.ErrNoSuchSlot) {
+		t.Fatalf("error %v, want ErrNoSuchSlot", err)
+	}
+	if used, err := r.Usage(); err != nil || used != 0 {
+		t.Fatalf("%d bytes are left (%v)", used, err)
+	}
+}
+
+func BenchmarkDownload(b *testing.B) {
+	d := prepared(b, 384, dataset.Params{K: 3, M: 2})
+	r := openRepo(b, b.TempDir(), Config{})
+	f := fetcherFor(b, r, FetcherConfig{}, serveObjects(b, d))
+	job := jobFor(d, 1)
+	b.SetBytes(int64(d.Layout().Steps) * int64(events.BlockSize))
+	b.ReportAllocs()
+	for b.Loop() {
+		mustDownload(b, f, job)
+		if err := r.Delete(b.Context(), job.Slot); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
