@@ -106,7 +106,7 @@ func filled() ReportFilled {
 func extended() ReportExtended { return ReportExtended{At: t0.Add(time.Minute), Until: ends} }
 
 func due(period uint64, c events.Challenge) ReportProofDue {
-	return ReportProofDue{At: periodStart(period), Period: period, Challenge: c, Deadline: periodEnd(period)}
+	return ReportProofDue{At: periodStart(period), Period: period, Challenge: c, Deadline: deadline(period)}
 }
 
 func submitted(period uint64) ReportProofSubmitted {
@@ -118,8 +118,12 @@ func submitted(period uint64) ReportProofSubmitted {
 
 func closed(period uint64) ReportPeriodClosed {
 	return ReportPeriodClosed{
-		At: periodEnd(period).Add(time.Second), Period: period, Reason: "the host was down",
+		At: periodEnd(period), Period: period, Reason: "the host was down",
 	}
+}
+
+func excused(period uint64) ReportProofExcused {
+	return ReportProofExcused{At: deadline(period), Period: period, Reason: "the pointer wrapped"}
 }
 
 func checked(period, holds uint64) ReportCollateral {
@@ -150,6 +154,9 @@ func periodStart(period uint64) time.Time {
 }
 
 func periodEnd(period uint64) time.Time { return periodStart(period + 1) }
+
+// deadline is the last second of a period.
+func deadline(period uint64) time.Time { return periodEnd(period).Add(-time.Second) }
 
 // chainSays is a report of the chain at a block that makes any fill final.
 func chainSays(host events.Address, slot events.SlotState, req events.RequestState) ReportChain {

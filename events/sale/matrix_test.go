@@ -75,7 +75,7 @@ func trials() []trial {
 	outside := start()
 	outside.Index = 3
 	early := closed(period1)
-	early.At = periodEnd(period1)
+	early.At = deadline(period1)
 	return []trial{
 		{"Start", start()},
 		{"Start, adopted", adopt()},
@@ -101,6 +101,8 @@ func trials() []trial {
 		{"ReportProofDue, old period", due(period1-1, challenge2)},
 		{"ReportProofSubmitted", submitted(period1)},
 		{"ReportProofSubmitted, other period", submitted(period1 + 1)},
+		{"ReportProofExcused", excused(period1)},
+		{"ReportProofExcused, other period", excused(period1 + 1)},
 		{"ReportPeriodClosed", closed(period1)},
 		{"ReportPeriodClosed, at the deadline", early},
 		{"ReportPeriodClosed, other period", closed(period1 + 1)},
@@ -145,7 +147,8 @@ func everyCommand() []Command {
 	return []Command{
 		Start{}, ReportCapacity{}, ReportNoCapacity{}, ReportSlotReserved{}, ReportNotReservable{},
 		ReportStored{}, ReportInitialProof{}, ReportProofOutdated{}, ReportFilled{}, ReportNotFree{},
-		GiveUp{}, ReportExtended{}, ReportProofDue{}, ReportProofSubmitted{}, ReportPeriodClosed{},
+		GiveUp{}, ReportExtended{}, ReportProofDue{}, ReportProofSubmitted{}, ReportProofExcused{},
+		ReportPeriodClosed{},
 		ReportCollateral{}, ReportFreed{}, ReportDeleted{}, ReportSettled{}, ReportChain{},
 	}
 }

@@ -37,7 +37,7 @@ type witness struct {
 	record []events.Recorded
 	past   []memory
 	wasOn  bool              // some fill of this attempt stands on chain
-	duties map[uint64]string // of this attempt: open, submitted, missed, lapsed
+	duties map[uint64]string // of this attempt: open, submitted, missed, excused, lapsed
 }
 
 func (w *witness) give(t *rapid.T, c Command) {
@@ -159,6 +159,8 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 		closeAs(e.GetPeriod(), "submitted")
 	case *messages.ProofMissed:
 		closeAs(e.GetPeriod(), "missed")
+	case *messages.ProofExcused:
+		closeAs(e.GetPeriod(), "excused")
 	case *messages.SaleSettled:
 		w.checkSettlement(t, before, e)
 	}
@@ -350,6 +352,9 @@ func drawHosting(t *rapid.T, s State) Command {
 		if rapid.Bool().Draw(t, "in time") {
 			return submitted(d.Period)
 		}
+		if rapid.IntRange(0, 4).Draw(t, "excused") == 0 {
+			return excused(d.Period)
+		}
 		return closed(d.Period)
 	}
 	return due(max(s.LastPeriod, period1)+rapid.Uint64Range(0, 2).Draw(t, "ahead"), drawChallenge(t))
@@ -384,6 +389,7 @@ func drawAny(t *rapid.T, s State) Command {
 			c.Reason = why
 			return c
 		},
+		func() Command { return ReportProofExcused{At: t0, Period: period, Reason: why} },
 		func() Command { return checked(period, rapid.Uint64Range(0, 140_000).Draw(t, "holds")) },
 		func() Command { return drawFreed(t) },
 		func() Command { return deleted() },

@@ -91,12 +91,14 @@ func (n *narrator) command(t *testing.T, d *datadriven.TestData) Command {
 	case "proof-due":
 		period := n.period()
 		return ReportProofDue{
-			At: n.now, Period: period, Challenge: n.challenge(t, d), Deadline: periodEnd(period),
+			At: n.now, Period: period, Challenge: n.challenge(t, d), Deadline: deadline(period),
 		}
 	case "proof-submitted":
 		return ReportProofSubmitted{
 			At: n.now, Period: n.period(), Took: 1200 * time.Millisecond, Receipt: receipt(n.block, n.now),
 		}
+	case "proof-excused":
+		return ReportProofExcused{At: n.now, Period: n.period(), Reason: reason(d)}
 	case "period-closed":
 		return ReportPeriodClosed{At: n.now, Period: n.period() - 1, Reason: reason(d)}
 	case "collateral-read":
