@@ -1,0 +1,231 @@
+package duty
+
+import (
+	"encoding/binary"
+	"math/big"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/sha3"
+	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+func drawConfig(t *rapid.T) events.ProofConfig {
+	cfg := config(time.Duration(rapid.IntRange(10, 400).Draw(t, "period")) * time.Second)
+	cfg.Timeout = time.Duration(rapid.IntRange(1, 60).Draw(t, "timeout")) * time.Second
+	cfg.Downtime = rapid.Uint8().Draw(t, "downtime")
+	cfg.DowntimeProduct = rapid.Uint8().Draw(t, "product")
+	return cfg
+}
+
+func drawSlot(t *rapid.T) events.SlotID { return slotEnding(rapid.Uint8().Draw(t, "slot")) }
+
+// hashOf invents a chain: every block has a hash, no two are the same.
+func hashOf(number uint64) (events.Hash, bool) {
+	var h events.Hash
+	binary.BigEndian.PutUint64(h[:], number)
+	return h, true
+}
+
+func TestPointerGrowsByOneEachBlockAndWraps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, slot := drawConfig(t), drawSlot(t)
+		n, period := rapid.Uint64Range(0, 1<<40).Draw(t, "block"), rapid.Uint64().Draw(t, "period number")
+		now, next := Pointer(cfg, slot, n, period), Pointer(cfg, slot, n+1, period)
+		if want := (int(now) + 1) % 256; int(next) != want {
+			t.Fatalf("pointer %d is followed by %d, want %d", now, next, want)
+		}
+	})
+}
+
+func TestPointerMovesExtraFromPeriodToPeriod(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, slot := drawConfig(t), drawSlot(t)
+		n, period := rapid.Uint64().Draw(t, "block"), rapid.Uint64Range(0, 1<<40).Draw(t, "period number")
+		now, next := Pointer(cfg, slot, n, period), Pointer(cfg, slot, n, period+1)
+		if want := (int(now) + int(cfg.DowntimeProduct)) % 256; int(next) != want {
+			t.Fatalf("pointer %d is followed by %d in the next period, want %d", now, next, want)
+		}
+	})
+}
+
+func TestChallengeStaysPutUntilThePointerWraps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, slot := drawConfig(t), drawSlot(t)
+		n, period := rapid.Uint64Range(257, 1<<40).Draw(t, "block"), rapid.Uint64().Draw(t, "period number")
+		first := Pointer(cfg, slot, n, period)
+		block, ok := ChallengeBlock(n, first)
+		if !ok {
+			t.Fatalf("no challenge in block %d with pointer %d", n, first)
+		}
+		for i := range uint64(256) - uint64(first) {
+			if later, _ := ChallengeBlock(n+i, Pointer(cfg, slot, n+i, period)); later != block {
+				t.Fatalf("%d blocks on the challenge is of block %d, it was of %d", i, later, block)
+			}
+		}
+		wrapped := n + 256 - uint64(first)
+		if later, _ := ChallengeBlock(wrapped, Pointer(cfg, slot, wrapped, period)); later != wrapped-1 {
+			t.Fatalf("after the wrap the challenge is of block %d, want %d", later, wrapped-1)
+		}
+	})
+}
+
+// contract is the marking of a missed proof as marketplace.md §5.5 and §7 state
+// it, in its own words: everything is a big integer and taken modulo at the
+// end, nothing is shared with the code under test.
+type contract struct {
+	cfg      events.ProofConfig
+	slot     events.SlotID
+	filledAt uint64
+	asked    uint64
+}
+
+func (c contract) pointer(bn, period uint64) uint64 {
+	sum := new(big.Int).Mul(new(big.Int).SetUint64(period), big.NewInt(int64(c.cfg.DowntimeProduct)))
+	sum.Add(sum, new(big.Int).SetUint64(bn))
+	sum.Add(sum, new(big.Int).SetBytes(c.slot[:]))
+	return sum.Mod(sum, big.NewInt(256)).Uint64()
+}
+
+func (c contract) proofRequired(bn, period uint64) bool {
+	seconds := uint64(c.cfg.Period / time.Second)
+	pointer := c.pointer(bn, period)
+	hash, _ := hashOf(bn - 1 - pointer)
+	digest := sha3.NewLegacyKeccak256()
+	digest.Write(hash[:])
+	challenge := new(big.Int).SetBytes(digest.Sum(nil))
+	probability := c.asked * (256 - uint64(c.cfg.Downtime)) / 256
+	drawn := probability == 0 ||
+		new(big.Int).Mod(challenge, new(big.Int).SetUint64(probability)).Sign() == 0
+	return period > c.filledAt/seconds && drawn && pointer >= uint64(c.cfg.Downtime)
+}
+
+func (c contract) markable(bn, now, period uint64) bool {
+	end := (period + 1) * uint64(c.cfg.Period/time.Second)
+	return end < now && now < end+uint64(c.cfg.Timeout/time.Second) && c.proofRequired(bn, period)
+}
+
+// block is one block of a random chain.
+type block struct{ number, time uint64 }
+
+func drawChain(t *rapid.T, cfg events.ProofConfig, blockTime uint64) []block {
+	seconds := uint64(cfg.Period / time.Second)
+	start := 14_583_334*seconds + rapid.Uint64Range(0, seconds-1).Draw(t, "into the period")
+	chain := []block{{rapid.Uint64Range(600, 5000).Draw(t, "first block"), start}}
+	until := (14_583_335)*seconds + uint64(cfg.Timeout/time.Second)
+	for last := chain[0]; last.time < until; last = chain[len(chain)-1] {
+		gap := blockTime + rapid.Uint64Range(0, 4).Draw(t, "late")
+		chain = append(chain, block{last.number + 1, last.time + gap})
+	}
+	return chain
+}
+
+// TestNobodyCanMarkAProofThatWasNotSaidToBeOwed is the soundness of Next: if
+// some block of the marking window finds the proof of a period required, then
+// Next said so after every block of that period from which on the pointer did
+// not wrap. Blocks are random, but never closer than the block time.
+func TestNobodyCanMarkAProofThatWasNotSaidToBeOwed(t *testing.T) {
+	rapid.Check(t, nobodyCanMark)
+}
+
+// FuzzNobodyCanMarkAProofThatWasNotSaidToBeOwed is the same, steered by coverage.
+func FuzzNobodyCanMarkAProofThatWasNotSaidToBeOwed(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(nobodyCanMark))
+}
+
+func nobodyCanMark(t *rapid.T) {
+	cfg, id := drawConfig(t), drawSlot(t)
+	blockTime := rapid.Uint64Range(1, 13).Draw(t, "block time")
+	chain := drawChain(t, cfg, blockTime)
+	c := contract{
+		cfg: cfg, slot: id,
+		filledAt: chain[0].time - rapid.Uint64Range(0, 2*uint64(cfg.Period/time.Second)).Draw(t, "filled before"),
+		asked:    rapid.Uint64Range(1, 4).Draw(t, "probability"),
+	}
+	slot := Slot{
+		ID: id, FilledAt: events.Unix(c.filledAt),
+		Probability: Probability(cfg, events.NewAmount(c.asked)),
+	}
+	for i, b := range chain[:len(chain)-1] {
+		head := events.Head{Number: b.number, Time: events.Unix(b.time)}
+		v := Next(cfg, slot, head, time.Duration(blockTime)*time.Second, hashOf)
+		if uint64(v.Pointer) != c.pointer(b.number+1, v.Period) {
+			t.Fatalf("pointer %d, the contract says %d", v.Pointer, c.pointer(b.number+1, v.Period))
+		}
+		for _, m := range chain[i+1:] {
+			if uint64(v.Pointer)+(m.number-b.number-1) > 255 {
+				break // The pointer wraps: another challenge, another verdict.
+			}
+			if c.markable(m.number, m.time, v.Period) && !v.Owed {
+				t.Fatalf("after block %d at %d nothing was owed in period %d (pointer %d), but block %d at %d may mark it",
+					b.number, b.time, v.Period, v.Pointer, m.number, m.time)
+			}
+		}
+	}
+}
+
+// TestWhatIsOwedNowIsWhatTheContractRequires: past the downtime there is no
+// guessing about later blocks, so Next and the contract agree exactly.
+func TestWhatIsOwedNowIsWhatTheContractRequires(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, id := drawConfig(t), drawSlot(t)
+		head := events.Head{
+			Number: rapid.Uint64Range(600, 1<<40).Draw(t, "head"),
+			Time:   events.Unix(rapid.Uint64Range(1_700_000_000, 1_900_000_000).Draw(t, "time")),
+		}
+		c := contract{
+			cfg: cfg, slot: id, asked: rapid.Uint64Range(1, 100).Draw(t, "probability"),
+			filledAt: uint64(head.Time.Unix()) - rapid.Uint64Range(0, 1000).Draw(t, "filled before"),
+		}
+		slot := Slot{
+			ID: id, FilledAt: events.Unix(c.filledAt),
+			Probability: Probability(cfg, events.NewAmount(c.asked)),
+		}
+		v := Next(cfg, slot, head, time.Second, hashOf)
+		required := c.proofRequired(head.Number+1, v.Period)
+		if required && !v.Owed {
+			t.Fatalf("the contract requires a proof, Next does not (pointer %d)", v.Pointer)
+		}
+		if v.Owed && !required && v.Pointer >= cfg.Downtime {
+			t.Fatalf("Next demands a proof, the contract does not (pointer %d)", v.Pointer)
+		}
+	})
+}
+
+// A proof that is begun when it is said to be stable finds its challenge and
+// its period unchanged in every block of its margin.
+func TestStableMeansThatTheChallengeIsTheSameWhenItIsMined(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg, id := drawConfig(t), drawSlot(t)
+		m := Margin{
+			Blocks:    rapid.Uint64Range(0, 60).Draw(t, "blocks"),
+			BlockTime: time.Duration(rapid.IntRange(1, 13).Draw(t, "block time")) * time.Second,
+		}
+		head := events.Head{
+			Number: rapid.Uint64Range(600, 5000).Draw(t, "head"),
+			Time:   events.Unix(rapid.Uint64Range(1_700_000_000, 1_700_001_000).Draw(t, "time")),
+		}
+		fill, proof := StableForFill(cfg, id, head, m), StableForProof(cfg, id, head, m)
+		if fill && !proof {
+			t.Fatalf("stable for a fill, but not for a proof")
+		}
+		if !proof {
+			return
+		}
+		now := head.Time.Add(time.Second)
+		period := Period(cfg, now)
+		first, _ := ChallengeBlock(head.Number+1, Pointer(cfg, id, head.Number+1, period))
+		for i := range m.Blocks + 1 {
+			n, at := head.Number+1+i, now.Add(time.Duration(i)*m.BlockTime)
+			later, _ := ChallengeBlock(n, Pointer(cfg, id, n, period))
+			if later != first {
+				t.Fatalf("%d blocks on the challenge is of block %d, it was of %d", i, later, first)
+			}
+			if fill && (Period(cfg, at) != period || n-first < uint64(cfg.Downtime)) {
+				t.Fatalf("%d blocks on: period %d, challenge %d blocks deep", i, Period(cfg, at), n-first)
+			}
+		}
+	})
+}
