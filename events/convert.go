@@ -35,13 +35,11 @@ func Unix(seconds uint64) time.Time { return time.Unix(int64(seconds), 0).UTC() 
 
 // Seconds is a whole number of seconds as a duration. What does not fit, about
 // 292 years, becomes the longest duration: nobody stores that long, and it
-// must not wrap around.
+// must not wrap around. The longest is whole seconds too, because requests are
+// recorded in seconds.
 func Seconds(n uint64) time.Duration {
 	const most = uint64(1<<63-1) / uint64(time.Second)
-	if n > most {
-		return time.Duration(1<<63 - 1)
-	}
-	return time.Duration(n) * time.Second
+	return time.Duration(min(n, most)) * time.Second
 }
 
 // Must returns v, or panics with a message that names the bug.
