@@ -19,7 +19,8 @@ type Book struct {
 }
 
 func (b Book) String() string {
-	return fmt.Sprintf("quota %d bytes = %d unallocated + %d free + %d reserved + %d stored + %d overhead",
+	return fmt.Sprintf("quota %d bytes = "+
+		"%d unallocated + %d free + %d reserved + %d stored + %d overhead",
 		b.Quota, b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead)
 }
 
@@ -40,7 +41,8 @@ func (b Book) balanced() bool {
 // the record. It looks at everything, so it is for audits and tests.
 func (s State) Check() error {
 	if s.faults > 0 {
-		return fmt.Errorf("capacity: %d events contradict the record, the first: %s", s.faults, s.firstFault)
+		return fmt.Errorf("capacity: %d events contradict the record, the first: %s",
+			s.faults, s.firstFault)
 	}
 	if !s.book.balanced() {
 		return fmt.Errorf("capacity: the book does not balance: %s", s.book)
@@ -88,16 +90,16 @@ func (s State) checkReservation(r *Reservation) error {
 
 func checkAvailability(a *Availability, sum Availability) error {
 	if a.Used != sum.Used || a.Committed != sum.Committed || a.Reservations != sum.Reservations {
-		return fmt.Errorf("capacity: availability %s says %d bytes and %s collateral in %d reservations, "+
-			"they say %d and %s in %d", a.ID, a.Used, a.Committed, a.Reservations,
+		return fmt.Errorf("capacity: availability %s says %d bytes and %s collateral "+
+			"in %d reservations, they say %d and %s in %d", a.ID, a.Used, a.Committed, a.Reservations,
 			sum.Used, sum.Committed, sum.Reservations)
 	}
 	if a.Used > a.Size {
 		return fmt.Errorf("capacity: availability %s uses %d of %d bytes", a.ID, a.Used, a.Size)
 	}
 	if used := addSaturating(a.Committed, a.Lost); a.Collateral.Less(used) {
-		return fmt.Errorf("capacity: availability %s has %s collateral, of which %s are committed and %s lost",
-			a.ID, a.Collateral, a.Committed, a.Lost)
+		return fmt.Errorf("capacity: availability %s has %s collateral, "+
+			"of which %s are committed and %s lost", a.ID, a.Collateral, a.Committed, a.Lost)
 	}
 	return nil
 }

@@ -264,7 +264,8 @@ func set[T any](field, change *T) {
 // checkUses says whether the sales in an availability allow the new offer.
 func (s State) checkUses(a Availability, now Offer) error {
 	if now.Size < a.Used {
-		return fmt.Errorf("%w: size %d bytes is less than the %d that sales use", ErrInUse, now.Size, a.Used)
+		return fmt.Errorf("%w: size %d bytes is less than the %d that sales use",
+			ErrInUse, now.Size, a.Used)
 	}
 	if used := addSaturating(a.Committed, a.Lost); now.Collateral.Less(used) {
 		return fmt.Errorf("%w: collateral %s is less than %s committed and %s lost",
@@ -294,8 +295,10 @@ func decideDelete(s State, c Delete) ([]Event, error) {
 
 func decideReserve(s State, c Reserve) ([]Event, error) {
 	doing := fmt.Sprintf("reserve for slot %s attempt %d", c.Slot.Short(), c.Attempt)
-	if c.Attempt == 0 || c.Ask.SlotSize == 0 || c.Ask.RequestEnd.IsZero() {
-		return nil, fmt.Errorf("%s: %w: attempt, slot size and end of the request are needed", doing, ErrInvalid)
+	end := c.Ask.RequestEnd
+	if c.Attempt == 0 || c.Ask.SlotSize == 0 || end.IsZero() || !storable(end) {
+		return nil, fmt.Errorf("%s: %w: attempt, slot size and end of the request are needed",
+			doing, ErrInvalid)
 	}
 	id := ReservationIDOf(c.Slot, c.Attempt)
 	if s.reservations[id] != nil {
@@ -324,14 +327,15 @@ func decideReserve(s State, c Reserve) ([]Event, error) {
 		Bytes:          uint64(c.Ask.SlotSize),
 		Overhead:       uint64(c.Ask.Overhead),
 		Collateral:     collateral.String(),
-		ValidUntil:     events.TimeToMessage(c.Ask.RequestEnd),
+		ValidUntil:     events.TimeToMessage(end),
 	}}, nil
 }
 
 func decideRelease(s State, c Release) ([]Event, error) {
 	r := s.reservations[c.Reservation]
 	if r == nil {
-		return nil, fmt.Errorf("release bytes of reservation %s: %w", c.Reservation, ErrUnknownReservation)
+		return nil, fmt.Errorf("release bytes of reservation %s: %w",
+			c.Reservation, ErrUnknownReservation)
 	}
 	if c.TotalStored > r.Bytes {
 		return nil, &OverrunError{c.Reservation, r.Bytes, c.TotalStored}

@@ -35,6 +35,10 @@ func TestDecide(t *testing.T) {
 	noPrice.Now.MinPrice = amount(0)
 	noCollateral := create
 	noCollateral.Now.Collateral = amount(0)
+	farAway := create
+	farAway.Now.Until = start.AddDate(9000, 0, 0)
+	endless := reserve
+	endless.Ask.RequestEnd = farAway.Now.Until
 	hugeLoss := settleIt
 	hugeLoss.CollateralLost = events.MaxAmount()
 	noAttempt := reserve
@@ -76,6 +80,8 @@ func TestDecide(t *testing.T) {
 		{"a duration is whole seconds", []Command{quota}, tooLong, "", ErrInvalid, "whole seconds"},
 		{"a price is needed", []Command{quota}, noPrice, "", ErrInvalid, "price"},
 		{"collateral is needed", []Command{quota}, noCollateral, "", ErrInvalid, "collateral"},
+
+		{"an end has a place in the calendar", []Command{quota}, farAway, "", ErrInvalid, "until"},
 
 		{"what does not exist is not updated", nil, Update{ID: first}, "", ErrUnknownAvailability, "0xa1"},
 		{"an update without a change is none", []Command{quota, create}, Update{ID: first, Enabled: ptr(true)}, "", nil, ""},
@@ -126,6 +132,7 @@ func TestDecide(t *testing.T) {
 		{"asking twice gives the same reservation", []Command{quota, create, reserve}, reserve, "", nil, ""},
 		{"a settled attempt gets nothing any more", []Command{quota, create, reserve, settleIt}, reserve, "", ErrSettled, "the last one settled is 1"},
 		{"attempts count from one", []Command{quota, create}, noAttempt, "", ErrInvalid, "attempt"},
+		{"a request ends within the calendar", []Command{quota, create}, endless, "", ErrInvalid, "end of the request"},
 		{"nothing on offer is a refusal", []Command{quota}, reserve, "", &Refusal{}, "no-availability: the host offers no availability"},
 		{"a disabled offer is a refusal", []Command{quota, disabled}, reserve, "", &Refusal{}, "disabled: availability 0xa1a1a1a1 is disabled"},
 

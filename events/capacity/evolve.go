@@ -27,7 +27,8 @@ func Evolve(s State, e Event) State {
 	case *messages.ReservationCreated:
 		s.reserve(reservationOf(e))
 	case *messages.BytesReleased:
-		s.release(events.Must(events.ParseReservationID(e.GetReservationId())), events.Bytes(e.GetBytes()))
+		s.release(events.Must(events.ParseReservationID(e.GetReservationId())),
+			events.Bytes(e.GetBytes()))
 	case *messages.ReservationDeleted:
 		s.settle(events.Must(events.ParseReservationID(e.GetReservationId())),
 			events.Must(events.ParseAmount(e.GetCollateralReturned())),

@@ -68,7 +68,9 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Criterion, r.R
 // does, the refusal tells of the one that failed at the last criterion.
 func Match(s State, ask Ask) (Availability, *Refusal) {
 	if len(s.availabilities) == 0 {
-		return Availability{}, &Refusal{Criterion: NoAvailability, Reason: "the host offers no availability"}
+		return Availability{}, &Refusal{
+			Criterion: NoAvailability, Reason: "the host offers no availability",
+		}
 	}
 	var best, closest *Availability
 	met := -1
@@ -134,7 +136,9 @@ var criteria = []struct {
 	},
 	{
 		Price,
-		func(_ State, a *Availability, ask Ask) bool { return !ask.PricePerBytePerSecond.Less(a.MinPrice) },
+		func(_ State, a *Availability, ask Ask) bool {
+			return !ask.PricePerBytePerSecond.Less(a.MinPrice)
+		},
 		func(_ State, a *Availability, ask Ask) string {
 			return fmt.Sprintf("the request pays %s per byte and second, availability %s wants at least %s",
 				ask.PricePerBytePerSecond, short(a), a.MinPrice)

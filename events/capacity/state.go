@@ -71,8 +71,15 @@ func (o Offer) check() error {
 		return fmt.Errorf("%w: minimum price is zero", ErrInvalid)
 	case o.Collateral.IsZero():
 		return fmt.Errorf("%w: collateral is zero", ErrInvalid)
+	case !storable(o.Until):
+		return fmt.Errorf("%w: until %s, want a year up to 9999", ErrInvalid, o.Until)
 	}
 	return nil
+}
+
+// storable says whether a point in time has a place in the record.
+func storable(t time.Time) bool {
+	return t.IsZero() || events.TimeToMessage(t).CheckValid() == nil
 }
 
 func (o Offer) equal(p Offer) bool {

@@ -10,7 +10,8 @@ import (
 // contradicted the record. It looks at everything, so it is for audits and tests.
 func (s State) Check() error {
 	if s.faults > 0 {
-		return fmt.Errorf("slotqueue: %d events contradict the record, the first: %s", s.faults, s.firstFault)
+		return fmt.Errorf("slotqueue: %d events contradict the record, the first: %s",
+			s.faults, s.firstFault)
 	}
 	if s.Len() > s.limits.MaxItems {
 		return fmt.Errorf("slotqueue: %d slots are queued, the limit is %d", s.Len(), s.limits.MaxItems)
@@ -24,9 +25,10 @@ func (s State) Check() error {
 			return err
 		}
 	}
-	if all := len(s.items); all != len(s.best.items)+len(s.taken) || len(s.best.items) != len(s.worst.items) {
+	all, queued, taken := len(s.items), s.Len(), len(s.taken)
+	if all != queued+taken || queued != len(s.worst.items) {
 		return fmt.Errorf("slotqueue: %d slots, of which %d are queued, %d queued backwards, %d taken",
-			all, len(s.best.items), len(s.worst.items), len(s.taken))
+			all, queued, len(s.worst.items), taken)
 	}
 	return s.checkItems()
 }
@@ -49,21 +51,22 @@ func (r *ranking) check() error {
 func (s State) checkItems() error {
 	seen, related := 0, 0
 	for k, it := range s.items {
-		if k.request != it.offer.request || k.index != it.index {
-			return fmt.Errorf("slotqueue: slot %d of request %s is filed as another", it.index, it.offer.request)
+		wrong := ""
+		switch {
+		case k.request != it.offer.request || k.index != it.index:
+			wrong = "filed as another"
+		case s.requests[k.request][it.inRequest] != it:
+			wrong = "not where its request believes"
+		case it.taken && !slices.Contains(s.taken, it):
+			wrong = "taken by nobody"
+		case it.seen && (it.taken || s.seen[it.inSeen] != it):
+			wrong = "not among the seen"
 		}
-		if s.requests[k.request][it.inRequest] != it {
-			return fmt.Errorf("slotqueue: slot %d of request %s is not where its request believes",
-				it.index, it.offer.request)
-		}
-		if it.taken && !slices.Contains(s.taken, it) {
-			return fmt.Errorf("slotqueue: slot %d of request %s is taken by nobody", it.index, it.offer.request)
+		if wrong != "" {
+			return fmt.Errorf("slotqueue: slot %d of request %s is %s", it.index, it.offer.request, wrong)
 		}
 		if it.seen {
 			seen++
-			if it.taken || s.seen[it.inSeen] != it {
-				return fmt.Errorf("slotqueue: slot %d of request %s is not among the seen", it.index, it.offer.request)
-			}
 		}
 	}
 	for _, siblings := range s.requests {

@@ -31,10 +31,13 @@ func Table() []events.Entry {
 		}),
 		entry("SlotsRefused", &messages.SlotsRefused{
 			At: at, RequestId: request, SlotIndices: []uint64{0, 1, 2}, Criterion: "price",
-			Reason: "the request pays 1 per byte and second, the host wants at least 2", MarketRevision: 8,
+			Reason:         "the request pays 1 per byte and second, the host wants at least 2",
+			MarketRevision: 8,
 		}),
 		entry("QueuePaused", &messages.QueuePaused{At: at, Reason: "maintenance", ByOperator: true}),
-		entry("QueueResumed", &messages.QueueResumed{At: at, Reason: "maintenance is over", ByOperator: true}),
+		entry("QueueResumed", &messages.QueueResumed{
+			At: at, Reason: "maintenance is over", ByOperator: true,
+		}),
 	}
 }
 

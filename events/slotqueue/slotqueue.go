@@ -34,7 +34,6 @@ package slotqueue
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -196,21 +195,11 @@ func Decide(s State, c Command) ([]Event, error) {
 	panic(fmt.Sprintf("slotqueue: unknown command %T", c))
 }
 
-// consumed says whether the market's event was consumed before.
-func (s State) consumed(revision uint64) bool {
-	return revision > 0 && revision <= s.lastMarketRevision
-}
-
-// drowsy says whether waking the queue would change anything.
-func (s State) drowsy() bool {
-	return s.exhausted || len(s.seen) > 0 ||
-		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.woken })
-}
-
 func decideQueue(s State, c Queue) ([]Event, error) {
 	doing := "queue slots of request " + c.RequestID.Short()
 	if n := len(c.SlotIndices); n > MaxSlotsPerCommand {
-		return nil, fmt.Errorf("%s: %w: %d, the limit is %d", doing, ErrTooManySlots, n, MaxSlotsPerCommand)
+		return nil, fmt.Errorf("%s: %w: %d, the limit is %d",
+			doing, ErrTooManySlots, n, MaxSlotsPerCommand)
 	}
 	if c.Refusal != nil && c.Refusal.Criterion == "" {
 		return nil, fmt.Errorf("%s: %w", doing, ErrNoCriterion)
@@ -230,21 +219,6 @@ func decideQueue(s State, c Queue) ([]Event, error) {
 	}
 	o := &offer{request: c.RequestID, Terms: c.Terms}
 	return admit(s, c.At, o, fresh, c.MarketRevision), nil
-}
-
-// fresh keeps the indices that may be queued, each once, in their order (rule 2).
-func (s State) fresh(request events.RequestID, indices []uint64) []uint64 {
-	twice := make(map[uint64]bool, len(indices))
-	var out []uint64
-	for _, index := range indices {
-		it := s.items[key{request, index}]
-		offered := it != nil && !(it.taken && it.gone && it.again == nil)
-		if !twice[index] && !offered {
-			out = append(out, index)
-		}
-		twice[index] = true
-	}
-	return out
 }
 
 // admit queues slots and decides who goes when there is no room for all (rule
@@ -269,7 +243,8 @@ func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) [
 		})
 	}
 	if len(refuse) > 0 {
-		r := Refusal{QueueFull, fmt.Sprintf("queue full at %d slots, all of them better", s.limits.MaxItems)}
+		full := fmt.Sprintf("queue full at %d slots, all of them better", s.limits.MaxItems)
+		r := Refusal{QueueFull, full}
 		if !s.refusals.holds(o.request, refuse, r) {
 			out = append(out, refused(at, o.request, refuse, r, revision))
 		}
@@ -277,7 +252,9 @@ func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) [
 	return out
 }
 
-func refused(at time.Time, id events.RequestID, indices []uint64, r Refusal, revision uint64) Event {
+func refused(
+	at time.Time, id events.RequestID, indices []uint64, r Refusal, revision uint64,
+) Event {
 	return &messages.SlotsRefused{
 		At: events.TimeToMessage(at), RequestId: id.String(), SlotIndices: indices,
 		Criterion: r.Criterion, Reason: r.Reason, MarketRevision: revision,
@@ -323,8 +300,8 @@ func decideRelease(s State, c Release) []Event {
 		out = append(out, &messages.SlotRemoved{
 			At: events.TimeToMessage(c.At), RequestId: worst.offer.request.String(),
 			SlotIndices: []uint64{worst.index},
-			Reason: fmt.Sprintf("queue full at %d slots; slot %d of request %s is back and all others are better",
-				s.limits.MaxItems, c.SlotIndex, c.RequestID),
+			Reason: fmt.Sprintf("queue full at %d slots; slot %d of request %s is back, "+
+				"and all that stay are better", s.limits.MaxItems, c.SlotIndex, c.RequestID),
 		})
 	}
 	return out
@@ -346,26 +323,6 @@ func decideRemove(s State, c Remove) ([]Event, error) {
 		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndices: indices,
 		Reason: c.Reason, MarketRevision: c.MarketRevision,
 	}}, nil
-}
-
-// leaving keeps the indices that are on offer here. No indices mean the whole
-// request, and then also what is remembered of its refusal.
-func (s State) leaving(request events.RequestID, indices []uint64) []uint64 {
-	whole := len(indices) == 0
-	var out []uint64
-	if whole {
-		out = s.refusals.indices(request)
-		for _, it := range s.requests[request] {
-			indices = append(indices, it.index)
-		}
-	}
-	for _, index := range indices {
-		if it := s.items[key{request, index}]; it != nil && (!it.gone || it.again != nil) {
-			out = append(out, index)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // Evolve folds one event into the state. It never fails and never refuses: an
@@ -411,10 +368,6 @@ func Evolve(s State, e Event) State {
 		s.clearSeen()
 	}
 	return s
-}
-
-func (s *State) consume(revision uint64) {
-	s.lastMarketRevision = max(s.lastMarketRevision, revision)
 }
 
 func keyOf(request string, index uint64) key {

@@ -369,3 +369,25 @@ func TestViewsTellPlacesAndWorkers(t *testing.T) {
 		t.Fatalf("default limits %+v", got)
 	}
 }
+
+func TestWakingKeepsTheOrderHoweverManyWereSeen(t *testing.T) {
+	for _, seen := range []int{1, 3, 30, 64} {
+		s := New(Limits{})
+		for i := range 64 {
+			s, _ = step(t, s, queue(byte(i), uint64(i*37%64), 0))
+		}
+		want := order(s)
+		for range seen {
+			s, _ = step(t, s, take)
+			it := s.Taken()[0]
+			s, _ = step(t, s, Release{start, it.RequestID, it.SlotIndex, "nothing fits", true})
+		}
+		if got := order(s); got == want {
+			t.Fatalf("after %d looks the order is still %s", seen, got)
+		}
+		s, _ = step(t, s, wake)
+		if got := order(s); got != want {
+			t.Fatalf("after %d looks and waking: %s,\nwant %s", seen, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package slotqueue
 
 import (
+	"container/heap"
 	"fmt"
 	"iter"
 	"slices"
@@ -76,6 +77,56 @@ func New(l Limits) State {
 		worst:    ranking{worstFirst: true},
 		refusals: newRefusals(),
 	}
+}
+
+// consumed says whether the market's event was consumed before.
+func (s State) consumed(revision uint64) bool {
+	return revision > 0 && revision <= s.lastMarketRevision
+}
+
+// drowsy says whether waking the queue would change anything.
+func (s State) drowsy() bool {
+	return s.exhausted || len(s.seen) > 0 ||
+		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.woken })
+}
+
+// fresh keeps the indices that may be queued, each once, in their order (rule 2).
+func (s State) fresh(request events.RequestID, indices []uint64) []uint64 {
+	twice := make(map[uint64]bool, len(indices))
+	var out []uint64
+	for _, index := range indices {
+		it := s.items[key{request, index}]
+		offered := it != nil && !(it.taken && it.gone && it.again == nil)
+		if !twice[index] && !offered {
+			out = append(out, index)
+		}
+		twice[index] = true
+	}
+	return out
+}
+
+// leaving keeps the indices that are on offer here. No indices mean the whole
+// request, and then also what is remembered of its refusal.
+func (s State) leaving(request events.RequestID, indices []uint64) []uint64 {
+	whole := len(indices) == 0
+	var out []uint64
+	if whole {
+		out = s.refusals.indices(request)
+		for _, it := range s.requests[request] {
+			indices = append(indices, it.index)
+		}
+	}
+	for _, index := range indices {
+		if it := s.items[key{request, index}]; it != nil && (!it.gone || it.again != nil) {
+			out = append(out, index)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (s *State) consume(revision uint64) {
+	s.lastMarketRevision = max(s.lastMarketRevision, revision)
 }
 
 func (s *State) queued(e *messages.SlotsQueued) {
@@ -161,13 +212,22 @@ func (s *State) remove(k key) {
 	}
 }
 
-// clearSeen makes every slot unseen, the taken ones when they come back. Each
-// is moved before the next is changed, so the order holds at every step.
+// clearSeen makes every slot unseen, the taken ones when they come back. Few
+// are moved one by one, each before the next is changed, so that the order
+// holds at every step; for many it costs less to rank all anew.
 func (s *State) clearSeen() {
+	const steps = 16 // about what one move costs, against one item ranked anew
+	few := len(s.seen)*steps < s.Len()
 	for _, it := range s.seen {
 		it.seen = false
-		s.best.fix(it)
-		s.worst.fix(it)
+		if few {
+			s.best.fix(it)
+			s.worst.fix(it)
+		}
+	}
+	if !few {
+		heap.Init(&s.best)
+		heap.Init(&s.worst)
 	}
 	s.seen = nil
 	for _, it := range s.taken {
