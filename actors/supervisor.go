@@ -41,6 +41,9 @@ type agent struct {
 	watchers    []ref // workers
 	failures    int
 	quarantined string
+	// starting: the new attempt is not in the record yet, so what the agent
+	// tells is still about the attempt before.
+	starting bool
 }
 
 // candidate is a slot whose sale is about to begin.
@@ -254,7 +257,7 @@ func (s *supervisor) follow(a *turn) {
 func (s *supervisor) spawnAgent(a *turn, slot events.SlotID, request events.RequestID, index uint64) ref {
 	self := a.self
 	return a.spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index, s.ledger,
-		func(err error) { self.tell(agentBroken{slot, err}) }, self, s.scheduler))
+		func(err error) { self.tell(agentBroken{slot, err}) }, self))
 }
 
 func (s *supervisor) onBegin(a *turn, m beginSale) {
@@ -318,7 +321,7 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 		}
 		return
 	}
-	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers}
+	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true}
 	s.agents[m.slot] = ag
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
 	self := a.self
@@ -330,11 +333,12 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 }
 
 func (s *supervisor) onSale(_ *turn, m saleChanged) {
-	s.scheduler.tell(m)
 	ag := s.agents[m.slot]
-	if ag == nil || m.state.Phase == sale.Unknown {
+	if ag == nil || m.state.Phase == sale.Unknown || ag.starting && m.state.Over() {
 		return
 	}
+	ag.starting = false
+	s.scheduler.tell(m)
 	ag.state, ag.trouble = m.state, m.trouble
 	if len(m.fresh) > 0 {
 		ag.failures = 0

@@ -38,6 +38,7 @@ type slot struct {
 	received   map[uint64]bool
 	missing    map[uint64]bool
 	missed     int
+	dropped    bool // a failed slot that its host let go
 }
 
 func (c *contract) clone() *contract {
@@ -231,7 +232,7 @@ func (c *contract) free(m moment, s *slot, host events.Address) (paid, collatera
 		until = s.request.expiresAt
 	case events.SlotFinished:
 	case events.SlotFailed:
-		s.host = events.Address{}
+		s.dropped = true // No longer among the host's slots; it may be asked again.
 		return paid, collateral, nil
 	case events.SlotFree, events.SlotFilled, events.SlotPaid, events.SlotRepair:
 		return paid, collateral, events.ErrReverted

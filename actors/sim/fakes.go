@@ -73,7 +73,7 @@ func (f fakeMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 		var out []events.OwnedSlot
 		c := f.tip().state
 		for _, id := range c.order {
-			if s := c.slots[id]; s.host == f.me && s.state == events.SlotFilled {
+			if s := c.slots[id]; s.host == f.me && s.state == events.SlotFilled && !s.dropped {
 				out = append(out, events.OwnedSlot{Slot: id, Request: s.request.Request, Index: s.index})
 			}
 		}
@@ -156,29 +156,54 @@ func (f fakeMarket) SubmitProof(ctx context.Context, call events.SlotCall, perio
 	}))
 }
 
+// confirmations is how deep a payout must be before FreeSlot reports it; more
+// than any reorganisation of a simulation.
+const confirmations = 8
+
 func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	return do(ctx, f.bus, "market.free "+call.Slot.Short(), locked(f.world, func() (events.PayoutReceipt, error) {
-		s := f.tip().state.slots[call.Slot]
-		if s != nil && s.state == events.SlotPaid {
-			p := f.paid[call.Slot]
-			p.AlreadyFree = true
+	p, err := do(ctx, f.bus, "market.free "+call.Slot.Short(), locked(f.world, func() (events.PayoutReceipt, error) {
+		return f.freeOnce(call)
+	}))
+	if err != nil {
+		return p, err
+	}
+	for {
+		f.mu.Lock()
+		tip, gone := f.tip().head, f.blocks[min(p.Block.Number, f.tip().head.Number)].head.Hash != p.Block.Hash
+		f.mu.Unlock()
+		switch {
+		case gone:
+			return p, errWorld // Asking again finds the slot unpaid.
+		case tip.Number >= p.Block.Number+confirmations:
 			return p, nil
 		}
-		var p events.PayoutReceipt
-		err := f.seal(func(c *contract, m moment) (_ []messages.MarketEvent, err error) {
-			s := c.slots[call.Slot]
-			if s == nil {
-				return nil, events.ErrNotOurSlot
-			}
-			p.Paid, p.Collateral, err = c.free(m, s, f.me)
-			return nil, err
-		})
-		if err == nil {
-			p.Receipt = f.receipt()
-			f.paid[call.Slot] = p
+		if err := f.wait(ctx, tip); err != nil {
+			return p, err
 		}
-		return p, err
-	}))
+	}
+}
+
+func (f fakeMarket) freeOnce(call events.SlotCall) (events.PayoutReceipt, error) {
+	s := f.tip().state.slots[call.Slot]
+	if s != nil && s.state == events.SlotPaid {
+		p := f.paid[call.Slot]
+		p.AlreadyFree = true
+		return p, nil
+	}
+	var p events.PayoutReceipt
+	err := f.seal(func(c *contract, m moment) (_ []messages.MarketEvent, err error) {
+		s := c.slots[call.Slot]
+		if s == nil {
+			return nil, events.ErrNotOurSlot
+		}
+		p.Paid, p.Collateral, err = c.free(m, s, f.me)
+		return nil, err
+	})
+	if err == nil {
+		p.Receipt = f.receipt()
+		f.paid[call.Slot] = p
+	}
+	return p, err
 }
 
 // fakeFeed is the ChainFeed port over the world.

@@ -85,20 +85,24 @@ func (s *simulator) over(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	s.waits = ""
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	tip := s.world.tip()
 	for _, req := range tip.state.requests {
 		if tip.state.requestState(req, tip.head.Time) <= events.RequestStarted {
+			s.waits = "request " + req.ID.Short() + " runs"
 			return false, nil
 		}
 	}
 	for _, st := range r.sales {
 		if !st.Over() {
+			s.waits = fmt.Sprintf("slot %s is %s and waits for %s", st.Slot.Short(), st.Phase, sale.Waiting(st))
 			return false, nil
 		}
 	}
 	if len(r.queue.Taken()) > 0 || r.ledger.Quota() == 0 {
+		s.waits = fmt.Sprintf("%d slots are taken, the quota is %d", len(r.queue.Taken()), r.ledger.Quota())
 		return false, nil
 	}
 	return true, s.atTheEnd(r, tip)
@@ -126,7 +130,7 @@ func (s *simulator) atTheEnd(r record, tip block) error {
 		}
 	}
 	for _, id := range tip.state.order {
-		if sl := tip.state.slots[id]; sl.host == me && sl.state == events.SlotFilled {
+		if sl := tip.state.slots[id]; sl.host == me && sl.state == events.SlotFilled && !sl.dropped {
 			complain("slot %s is still ours on chain", id.Short())
 		}
 	}

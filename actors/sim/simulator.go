@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -31,6 +32,8 @@ type Scenario struct {
 	Silent int
 	// MaxSteps bounds a run; default 20,000.
 	MaxSteps int
+	// Log takes the host's log and the trace; nil: nowhere.
+	Log io.Writer
 }
 
 // Outcome is what a run was.
@@ -56,7 +59,8 @@ type simulator struct {
 	posted  int
 	steps   int
 	crashes int
-	quiet   int // steps without a fault left, so that a run can end
+	waits   string // why the run is not over
+	quiet   int    // steps without a fault left, so that a run can end
 }
 
 var (
@@ -98,6 +102,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		}
 		problem := s.run(t.Context())
 		s.crash()
+		time.Sleep(time.Minute) // Fake time: the actor library's last timers run out.
 		out = Outcome{
 			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes, Store: s.store,
 			World: s.world, Blocks: s.world.tip().head.Number, Problem: problem,
@@ -106,7 +111,12 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 	return out
 }
 
-func (s *simulator) note(format string, args ...any) { fmt.Fprintf(s.trace, format+"\n", args...) }
+func (s *simulator) note(format string, args ...any) {
+	fmt.Fprintf(s.trace, format+"\n", args...)
+	if s.Log != nil {
+		fmt.Fprintf(s.Log, "%d: "+format+"\n", append([]any{s.steps}, args...)...)
+	}
+}
 
 func (s *simulator) chance(perMille int) bool { return s.rng.IntN(1000) < perMille }
 
@@ -114,6 +124,9 @@ func (s *simulator) chance(perMille int) bool { return s.rng.IntN(1000) < perMil
 func (s *simulator) start(ctx context.Context) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
+	if s.Log != nil {
+		log.SetOutput(s.Log)
+	}
 	cfg := actors.Config{
 		Node: "sim", Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
 		MaxSlotsPerRequest: 256, FinalBlocks: 8, Margin: duty.Margin{Blocks: 4, BlockTime: time.Second},
@@ -126,9 +139,13 @@ func (s *simulator) start(ctx context.Context) {
 		Store: busStore{s.store, s.bus},
 	}
 	go func() {
-		host, err := actors.Start(ctx, cfg, ports, logrus.NewEntry(log))
-		if err == nil {
-			s.setHost(host)
+		for ctx.Err() == nil { // Whoever runs the host starts it again until it starts.
+			host, err := actors.Start(ctx, cfg, ports, logrus.NewEntry(log))
+			if err == nil {
+				s.setHost(host)
+				return
+			}
+			time.Sleep(time.Second)
 		}
 	}()
 }
@@ -187,7 +204,8 @@ func (s *simulator) run(ctx context.Context) error {
 		}
 	}
 	_, err := s.over(ctx)
-	return fmt.Errorf("the run did not end within %d steps: %s waits on %v: %w", s.MaxSteps, s.world, s.bus.keys(), err)
+	return errors.Join(err, fmt.Errorf("the run did not end within %d steps: %s; %s; calls that wait: %v",
+		s.MaxSteps, s.waits, s.world, s.bus.keys()))
 }
 
 // makeOffer puts capacity up for sale, as an operator does.
