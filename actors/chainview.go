@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/hostnode/hostnode/events"
@@ -80,7 +81,7 @@ func (v *chainView) fetch(ctx context.Context) (bool, error) {
 	wanted := v.missing
 	v.missing = map[uint64]bool{}
 	v.mu.Unlock()
-	for number := range wanted {
+	for _, number := range slices.Sorted(maps.Keys(wanted)) {
 		head, err := v.market.HeadAt(ctx, number)
 		if err != nil {
 			return false, err

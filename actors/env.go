@@ -10,8 +10,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
 )
 
 // Ports are what a host needs of the world.
@@ -72,6 +74,16 @@ type Config struct {
 	// MayReserve is the dispersal policy: whether this host may reserve the slot
 	// now. Nil: always. (Seed 000's sliding window has its place here.)
 	MayReserve func(events.Request, uint64, events.Head) (ok bool, reason string)
+	// Cores replaces rules, for tests that plant an error in one and want the
+	// simulation to find it. Nil fields are the real ones.
+	Cores Cores
+}
+
+// Cores are the rules that a host runs.
+type Cores struct {
+	DecideSale     func(sale.State, sale.Command) ([]sale.Event, error)
+	NextSale       func(sale.State) []sale.Effect
+	DecideCapacity func(capacity.State, capacity.Command) ([]capacity.Event, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -103,6 +115,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Overhead == nil {
 		c.Overhead = func(events.Bytes) events.Bytes { return 0 }
+	}
+	if c.Cores.DecideSale == nil {
+		c.Cores.DecideSale = sale.Decide
+	}
+	if c.Cores.NextSale == nil {
+		c.Cores.NextSale = sale.Next
+	}
+	if c.Cores.DecideCapacity == nil {
+		c.Cores.DecideCapacity = capacity.Decide
 	}
 	if c.MayReserve == nil {
 		c.MayReserve = func(events.Request, uint64, events.Head) (bool, string) { return true, "" }

@@ -290,7 +290,8 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter,
 	}
-	for _, ag := range s.agents {
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
 		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 	}
 	for _, p := range []*pool{s.downloads, s.proofs, s.transactions, s.reads, s.disk} {

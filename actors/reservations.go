@@ -29,7 +29,7 @@ func newReservations(e *env, wake func(string), broken func(error)) *reservation
 	r := &reservations{env: e, wake: wake}
 	r.journal = &journal[capacity.State, capacity.Command, capacity.Event]{
 		machine: machine[capacity.State, capacity.Command, capacity.Event]{
-			empty: capacity.New, decide: capacity.Decide, evolve: capacity.Evolve,
+			empty: capacity.New, decide: e.Cores.DecideCapacity, evolve: capacity.Evolve,
 		},
 		stream: events.CapacityStream(e.me), store: e.Store, codec: e.codec, clock: e.Clock,
 		meta: func(_ capacity.State, ev capacity.Event) events.Metadata {

@@ -92,7 +92,7 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 	}
 	s.journal = &journal[sale.State, sale.Command, sale.Event]{
 		machine: machine[sale.State, sale.Command, sale.Event]{
-			empty: func() sale.State { return sale.State{} }, decide: sale.Decide, evolve: sale.Evolve,
+			empty: func() sale.State { return sale.State{} }, decide: e.Cores.DecideSale, evolve: sale.Evolve,
 		},
 		stream: events.SaleStream(e.me, slot), store: e.Store, codec: e.codec, clock: e.Clock,
 		meta: func(sale.State, sale.Event) events.Metadata {
@@ -191,7 +191,7 @@ func (s *salesAgent) act(a *turn) {
 		return
 	}
 	wanted := map[string]bool{}
-	effects := sale.Next(st)
+	effects := s.Cores.NextSale(st)
 	for _, e := range effects {
 		wanted[e.Key()] = true
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -368,8 +370,8 @@ func (s *supervisor) onNews(m chainNews) {
 		s.log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.view.rewind(m.reorganized.GetAncestor())
-		for _, ag := range s.agents {
-			ag.ref.tell(lookAtChain{})
+		for _, slot := range s.slots() {
+			s.agents[slot].ref.tell(lookAtChain{})
 		}
 		return
 	}
@@ -408,11 +410,17 @@ func (s *supervisor) wakeSlot(request string, index uint64) {
 }
 
 func (s *supervisor) wakeRequest(request string) {
-	for _, ag := range s.agents {
-		if ag.request.String() == request {
+	for _, slot := range s.slots() {
+		if ag := s.agents[slot]; ag.request.String() == request {
 			ag.ref.tell(lookAtChain{})
 		}
 	}
+}
+
+// slots are the slots of all agents in a fixed order, so that a simulated run
+// can be repeated.
+func (s *supervisor) slots() []events.SlotID {
+	return slices.SortedFunc(maps.Keys(s.agents), compareSlots)
 }
 
 // onFailed starts again what panicked. Ledger, queue and scheduler have no
