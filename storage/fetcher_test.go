@@ -83,7 +83,7 @@ func TestListsLongerThanAnAnswerAreFetchedInPieces(t *testing.T) {
 }
 
 func TestGrantIsAskedForEachBatchBeforeItIsWritten(t *testing.T) {
-	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 12, dataset.Params{K: 2, M: 1})
 	r := openRepo(t, t.TempDir(), Config{})
 	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
 	job := jobFor(d, 2)
@@ -100,20 +100,20 @@ func TestGrantIsAskedForEachBatchBeforeItIsWritten(t *testing.T) {
 		return nil
 	}
 	mustDownload(t, f, job)
-	want := []events.Bytes{64 * events.BlockSize, 100 * events.BlockSize}
+	want := []events.Bytes{4 * events.BlockSize, 6 * events.BlockSize}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Fatalf("grants differ (-want +got):\n%s", diff)
 	}
 }
 
 func TestRefusedGrantStopsTheDownloadAndALaterOneContinues(t *testing.T) {
-	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 12, dataset.Params{K: 2, M: 1})
 	r := openRepo(t, t.TempDir(), Config{})
 	o := serveObjects(t, d)
 	f := fetcherFor(t, r, FetcherConfig{}, o)
 	job := jobFor(d, 0)
 	job.Grant = func(_ context.Context, total events.Bytes) error {
-		if total > 64*events.BlockSize {
+		if total > 4*events.BlockSize {
 			return events.ErrQuotaExceeded
 		}
 		return nil
@@ -123,30 +123,30 @@ func TestRefusedGrantStopsTheDownloadAndALaterOneContinues(t *testing.T) {
 		t.Fatalf("error %v, want ErrQuotaExceeded", err)
 	}
 	stored, _ := r.Stored(t.Context())
-	if stored[0].Data != 64*events.BlockSize || stored[0].Complete {
-		t.Fatalf("stored %+v, want 64 blocks", stored[0])
+	if stored[0].Data != 4*events.BlockSize || stored[0].Complete {
+		t.Fatalf("stored %+v, want 4 blocks", stored[0])
 	}
 	if _, err := r.Reader(job.Slot); !errors.Is(err, ErrIncomplete) {
 		t.Fatalf("error %v, want ErrIncomplete", err)
 	}
 	before := o.requests()
 	mustDownload(t, f, jobFor(d, 0))
-	// 36 blocks and the list; the manifest is on disk.
-	if got := o.requests() - before; got != 37 {
-		t.Fatalf("%d requests to continue, want 37", got)
+	// 2 blocks and the list; the manifest is on disk.
+	if got := o.requests() - before; got != 3 {
+		t.Fatalf("%d requests to continue, want 3", got)
 	}
 	if err := checkSlot(r, d, job); err != nil {
 		t.Fatal(err)
 	}
 	before = o.requests()
 	content := mustDownload(t, f, jobFor(d, 0))
-	if o.requests() != before || content.Bytes != 100*events.BlockSize {
+	if o.requests() != before || content.Bytes != 6*events.BlockSize {
 		t.Fatalf("a complete slot is asked for again, or is %+v", content)
 	}
 }
 
 func TestCanceledDownloadEndsWithItsCause(t *testing.T) {
-	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 12, dataset.Params{K: 2, M: 1})
 	r := openRepo(t, t.TempDir(), Config{})
 	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -440,6 +440,7 @@ func BenchmarkDownload(b *testing.B) {
 	d := prepared(b, 384, dataset.Params{K: 3, M: 2})
 	r := openRepo(b, b.TempDir(), Config{})
 	f := fetcherFor(b, r, FetcherConfig{}, serveObjects(b, d))
+	f.batch = writeBatch
 	job := jobFor(d, 1)
 	b.SetBytes(int64(d.Layout().Steps) * int64(events.BlockSize))
 	b.ReportAllocs()

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -21,6 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// datasets are the prepared ones by their number of blocks: hashing takes longer
+// than all tests.
+var datasets sync.Map
+
 var someday = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func randomBytes(seed byte, size int) []byte {
@@ -32,13 +37,25 @@ func randomBytes(seed byte, size int) []byte {
 
 func prepared(t testing.TB, blocks int, p dataset.Params) *dataset.Dataset {
 	t.Helper()
+	type key struct {
+		blocks int
+		params dataset.Params
+	}
+	if d, ok := datasets.Load(key{blocks, p}); ok {
+		return d.(*dataset.Dataset)
+	}
 	data := randomBytes(byte(blocks), blocks*int(events.BlockSize))
-	d, err := dataset.Prepare(context.Background(), bytes.NewReader(data), int64(len(data)),
-		filepath.Join(t.TempDir(), "dataset"), p, dataset.Options{})
+	dir, err := os.MkdirTemp("", "hostnode-dataset-")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() })
+	d, err := dataset.Prepare(context.Background(), bytes.NewReader(data), int64(len(data)),
+		filepath.Join(dir, "dataset"), p, dataset.Options{})
+	// The open files stay readable without their names.
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+		t.Fatal(err)
+	}
+	datasets.Store(key{blocks, p}, d)
 	return d
 }
 
@@ -116,6 +133,7 @@ func fetcherFor(t testing.TB, r *Repo, cfg FetcherConfig, sources ...*origin) *F
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.batch = 4
 	t.Cleanup(f.Close)
 	return f
 }

@@ -23,7 +23,7 @@ import (
 // single change to the disk, throws a random part of what was not synced away,
 // and demands that the same download then completes.
 func TestPowerCutAtAnyMomentLosesNothingThatWasPromised(t *testing.T) {
-	d := prepared(t, 9, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 3, dataset.Params{K: 2, M: 1})
 	o := serveObjects(t, d)
 	job := jobFor(d, 2)
 	finished := false
@@ -53,7 +53,7 @@ func TestPowerCutAtAnyMomentLosesNothingThatWasPromised(t *testing.T) {
 	}
 }
 
-// downloadOn downloads two blocks at a time; stored is what the slot had when the
+// downloadOn downloads one block at a time; stored is what the slot had when the
 // last grant was asked, which must survive.
 func downloadOn(
 	t *testing.T, disk disk, o *origin, job events.DownloadJob,
@@ -64,7 +64,7 @@ func downloadOn(
 	}
 	f := fetcherFor(t, r, FetcherConfig{}, o)
 	defer f.Close()
-	f.batch = 2
+	f.batch = 1
 	var promised events.Bytes
 	job.Grant = func(_ context.Context, total events.Bytes) error {
 		stored, promised = promised, total
@@ -133,23 +133,23 @@ func TestPowerCutWhileDeletingLeavesAllOrNothing(t *testing.T) {
 }
 
 func TestQuotaIsNeverExceeded(t *testing.T) {
-	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 12, dataset.Params{K: 2, M: 1})
 	slot := d.Layout().SlotSize()
 	o := serveObjects(t, d)
 	dir := t.TempDir()
-	quota := Overhead(slot) + 70*events.BlockSize
+	quota := 5 * events.BlockSize
 	r := openRepo(t, dir, Config{Quota: quota})
 	_, err := fetcherFor(t, r, FetcherConfig{}, o).Download(t.Context(), jobFor(d, 0))
 	if !errors.Is(err, events.ErrQuotaExceeded) || !strings.Contains(err.Error(), "raise the quota") {
 		t.Fatalf("error %v, want ErrQuotaExceeded with a hint", err)
 	}
-	if used, err := r.Usage(); err != nil || used > quota || used < 64*events.BlockSize {
+	if used, err := r.Usage(); err != nil || used > quota || used < 4*events.BlockSize {
 		t.Fatalf("%d bytes used (%v), quota %d", used, err, quota)
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r = openRepo(t, dir, Config{Quota: Overhead(slot) + 100*events.BlockSize})
+	r = openRepo(t, dir, Config{Quota: Overhead(slot) + 6*events.BlockSize})
 	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), jobFor(d, 0))
 	_, err = fetcherFor(t, r, FetcherConfig{}, o).Download(t.Context(), jobFor(d, 1))
 	if !errors.Is(err, events.ErrQuotaExceeded) {
@@ -313,8 +313,15 @@ func cutTo(size int) func([]byte) []byte {
 }
 
 func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
-	d := prepared(t, 40, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
 	o := serveObjects(t, d)
+	job := jobFor(d, 1)
+	whole := t.TempDir()
+	r := openRepo(t, whole, Config{})
+	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), job)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name    string
 		file    string
@@ -332,19 +339,15 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			r := openRepo(t, dir, Config{})
-			f := fetcherFor(t, r, FetcherConfig{}, o)
-			job := jobFor(d, 1)
-			mustDownload(t, f, job)
-			slot := r.entry(job.Slot).dir
-			if err := r.Close(); err != nil {
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
 				t.Fatal(err)
 			}
+			slot := filepath.Join(dir, slotsDir, slotName(job.Slot))
 			damage(t, filepath.Join(slot, test.file), test.change)
 			if test.file == blocksFile {
-				damage(t, filepath.Join(slot, rootsFile), cutTo(36*19))
+				damage(t, filepath.Join(slot, rootsFile), cutTo(36*16))
 			}
-			r = openRepo(t, dir, Config{})
+			r := openRepo(t, dir, Config{})
 			findings := fmt.Sprint(r.Findings())
 			if !strings.Contains(findings, test.finding) || test.finding == "" && findings != "[]" {
 				t.Fatalf("findings %s, want %q", findings, test.finding)
@@ -363,14 +366,14 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 }
 
 func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
-	d := prepared(t, 200, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 12, dataset.Params{K: 2, M: 1})
 	o := serveObjects(t, d)
 	dir := t.TempDir()
 	r := openRepo(t, dir, Config{})
 	job := jobFor(d, 0)
 	stop := errors.New("stop")
 	job.Grant = func(_ context.Context, total events.Bytes) error {
-		if total > 64*events.BlockSize {
+		if total > 4*events.BlockSize {
 			return stop
 		}
 		return nil
@@ -382,7 +385,7 @@ func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, filepath.Join(slot, rootsFile), flipAt(36*5))
+	damage(t, filepath.Join(slot, rootsFile), flipAt(36*2))
 	leftovers := []string{filepath.Join(newDir, "half"), filepath.Join(trashDir, "old")}
 	for _, name := range leftovers {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
@@ -395,8 +398,8 @@ func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
 	}
 	before := o.requests()
 	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), jobFor(d, 0))
-	if got := o.requests() - before; got != 38 {
-		t.Fatalf("%d requests, want 36 + 1 blocks and the list", got)
+	if got := o.requests() - before; got != 4 {
+		t.Fatalf("%d requests, want 2 + 1 blocks and the list", got)
 	}
 	if err := checkSlot(r, d, job); err != nil {
 		t.Fatal(err)
@@ -404,21 +407,21 @@ func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
 }
 
 func TestScrubFindsDamagedBlocksAndRepairReplacesThem(t *testing.T) {
-	d := prepared(t, 40, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
 	r := openRepo(t, t.TempDir(), Config{})
 	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
 	job := jobFor(d, 1)
 	mustDownload(t, f, job)
 	slot := r.entry(job.Slot).dir
 	damage(t, filepath.Join(slot, blocksFile), flipAt(3<<16))
-	damage(t, filepath.Join(slot, blocksFile), flipAt(19<<16))
+	damage(t, filepath.Join(slot, blocksFile), flipAt(16<<16))
 	damage(t, filepath.Join(slot, rootsFile), flipAt(36*7))
 	report, err := r.Scrub(t.Context(), job.Slot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(report) != "{20 [3 7 19]}" {
-		t.Fatalf("report %v, want blocks 3, 7 and 19 of 20", report)
+	if fmt.Sprint(report) != "{17 [3 7 16]}" {
+		t.Fatalf("report %v, want blocks 3, 7 and 16 of 17", report)
 	}
 	if err := f.Repair(t.Context(), job.Slot, report.Damaged); err != nil {
 		t.Fatal(err)
