@@ -37,7 +37,8 @@
 // Sources answer GET /ipfs/<cid>?format=raw. The manifest is checked against the
 // request before anything else is fetched; the list of block digests verifies
 // itself (package dataset says how it is served); each block is checked against
-// its digest; the finished slot must have the root that the manifest names.
+// its digest; the finished slot must have the root that the manifest names. A block
+// that nobody has any more is computed from K blocks of other slots.
 //
 // Not for: deciding what to store or for how long, and making proofs.
 package storage

@@ -79,7 +79,8 @@ func orDefault[T int | time.Duration](value, standard T) T {
 func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 
 // Download fetches what is missing of a slot, verifies it, stores it and returns
-// when the slot is complete; a slot that is complete is only kept longer. Before
+// when the slot is complete; a slot that is complete is only kept longer. A block
+// that no source has is computed from K blocks of other slots (repair). Before
 // each batch is written job.Grant is asked. Two downloads of one slot follow each
 // other. It answers events.ErrContentMismatch (a *MismatchError says what),
 // events.ErrQuotaExceeded, events.ErrNoSuchSlot when the slot is deleted
@@ -88,11 +89,11 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
-	rec, manifest, tree, err := f.agree(ctx, job)
+	rec, block, manifest, err := f.agree(ctx, job)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
 	}
-	e, leave, err := f.repo.acquire(ctx, rec, manifest)
+	e, leave, err := f.repo.acquire(ctx, rec, block)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
 	}
@@ -104,7 +105,7 @@ func (f *Fetcher) Download(
 	defer func() { err = errors.Join(err, w.close()) }()
 	if stored, err := f.repo.recordOf(e); err != nil || !stored.Complete {
 		if err == nil {
-			err = f.complete(ctx, job, w, rec, tree)
+			err = f.complete(ctx, job, w, rec, manifest)
 		}
 		if err != nil {
 			return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)
@@ -117,23 +118,23 @@ func (f *Fetcher) Download(
 // request.
 func (f *Fetcher) agree(
 	ctx context.Context, job events.DownloadJob,
-) (rec record, block []byte, tree dataset.CID, err error) {
+) (rec record, block []byte, m dataset.Manifest, err error) {
 	name, err := checkRequest(job)
 	if err != nil {
-		return record{}, nil, tree, err
+		return record{}, nil, m, err
 	}
-	m, block, err := f.storedManifest(job.Slot, name)
+	m, block, err = f.storedManifest(job.Slot, name)
 	if err != nil {
 		if block, err = f.sources.fetch(ctx, name); err != nil {
-			return record{}, nil, tree, fmt.Errorf("manifest: %w", err)
+			return record{}, nil, m, fmt.Errorf("manifest: %w", err)
 		}
 		if m, err = dataset.DecodeManifest(block); err != nil {
-			return record{}, nil, tree, &MismatchError{What: "manifest",
+			return record{}, nil, m, &MismatchError{What: "manifest",
 				Expected: "a manifest of this network", Got: err.Error()}
 		}
 	}
 	rec, err = checkManifest(job, name, m)
-	return rec, block, m.Tree, err
+	return rec, block, m, err
 }
 
 func (f *Fetcher) storedManifest(
@@ -148,17 +149,23 @@ func (f *Fetcher) storedManifest(
 
 // complete fetches the missing blocks and finishes the slot.
 func (f *Fetcher) complete(
-	ctx context.Context, job events.DownloadJob, w *slotWriter, rec record, tree dataset.CID,
+	ctx context.Context, job events.DownloadJob, w *slotWriter, rec record, m dataset.Manifest,
 ) error {
 	var digests [][32]byte
 	if len(w.missing) > 0 {
 		total, first := rec.Blocks*rec.Slots, rec.Blocks*rec.Index
-		var err error
-		digests, err = f.sources.digests(ctx, tree, total, first, first+rec.Blocks)
+		layout, err := m.Layout()
+		if err != nil {
+			return err
+		}
+		digests, err = f.sources.digests(ctx, m.Tree, total, first, first+rec.Blocks)
 		if err != nil {
 			return fmt.Errorf("list of blocks: %w", err)
 		}
-		fill := &filling{fetcher: f, job: job, writer: w, digests: digests, blocks: rec.Blocks}
+		fill := &filling{
+			fetcher: f, job: job, writer: w, digests: digests, blocks: rec.Blocks,
+			others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: rec.Index},
+		}
 		if err := fill.run(ctx); err != nil {
 			return err
 		}
@@ -172,6 +179,7 @@ type filling struct {
 	job     events.DownloadJob
 	writer  *slotWriter
 	digests [][32]byte
+	others  *codewords
 	blocks  uint64
 	batch   []newBlock
 	stored  uint64
@@ -225,6 +233,9 @@ func (f *filling) fetch(ctx context.Context, index uint64) fetched {
 		return fetched{index: index}
 	}
 	data, err := f.fetcher.sources.fetch(ctx, c)
+	if errors.Is(err, events.ErrContentUnavailable) {
+		data, err = f.others.block(ctx, index, err)
+	}
 	if err == nil && len(data) != int(events.BlockSize) {
 		err = &MismatchError{What: fmt.Sprintf("length of block %d of the slot", index),
 			Expected: fmt.Sprint(events.BlockSize), Got: fmt.Sprint(len(data))}

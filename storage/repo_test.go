@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -382,10 +383,18 @@ func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
 		t.Fatalf("error %v, want %v", err, stop)
 	}
 	slot := r.entry(job.Slot).dir
-	if err := r.Close(); err != nil {
+	w, err := r.openWriter(r.entry(job.Slot))
+	if err != nil {
 		t.Fatal(err)
 	}
-	damage(t, filepath.Join(slot, rootsFile), flipAt(36*2))
+	stored := 0 // Blocks arrive in any order.
+	for slices.Contains(w.missing, uint64(stored)) {
+		stored++
+	}
+	if err := errors.Join(w.close(), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, filepath.Join(slot, rootsFile), flipAt(36*stored))
 	leftovers := []string{filepath.Join(newDir, "half"), filepath.Join(trashDir, "old")}
 	for _, name := range leftovers {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
