@@ -15,60 +15,71 @@ import (
 // source draws numbers below n: from rapid, or from the bytes of a fuzzer.
 type source func(n int) int
 
-// anyCommand draws from so few ids and sizes that commands meet each other.
-func anyCommand(draw source) Command {
+// anyCommand draws from so few ids and sizes that commands meet each other, and
+// mostly such that make sense.
+func anyCommand(draw source, s State) Command {
 	at := start.Add(time.Duration(draw(100)) * time.Second)
 	availability := fill[events.AvailabilityID](byte(draw(3) + 1))
-	slot, attempt := fill[events.SlotID](byte(draw(4)+1)), uint32(draw(3))
-	bytes := func() events.Bytes { return events.Bytes(draw(6)) * 150 }
-	tokens := func() events.Amount { return amount(uint64(draw(6)) * 300) }
-	end := func() time.Time { return start.Add(time.Duration(draw(4)) * time.Hour) }
-	switch draw(8) {
-	case 0:
-		return SetQuota{at, bytes() * 4}
-	case 1:
-		o := Offer{
-			bytes(), time.Duration(draw(4)) * time.Hour, amount(uint64(draw(3))), tokens(), draw(4) > 0, end(),
+	slot, attempt := fill[events.SlotID](byte(draw(4)+1)), uint32(1+draw(2))
+	few := func(n int) int { // Zero is rare: it is refused nearly everywhere.
+		if draw(15) == 1 {
+			return 0
 		}
-		if o.Until.Equal(start) {
-			o.Until = time.Time{}
+		return 1 + draw(n)
+	}
+	bytes := func() events.Bytes { return events.Bytes(few(5)) * 100 }
+	tokens := func() events.Amount { return amount(uint64(few(5)) * 300) }
+	price := func() events.Amount { return amount(uint64(few(3))) }
+	hours := func() time.Duration { return time.Duration(few(3)) * time.Hour }
+	switch draw(10) {
+	case 0:
+		return SetQuota{at, bytes() * 8}
+	case 1, 2:
+		o := Offer{bytes() * 2, hours(), price(), tokens(), draw(4) > 0, time.Time{}}
+		if draw(3) == 1 {
+			o.Until = start.Add(hours())
 		}
 		return Create{at, availability, o}
-	case 2:
-		return anyUpdate(draw, at, availability, bytes(), tokens(), end())
 	case 3:
+		return anyUpdate(draw, Update{
+			At: at, ID: availability, Size: ptr(bytes() * 2), Duration: ptr(hours()),
+			MinPrice: ptr(price()), Collateral: ptr(tokens()), Enabled: ptr(draw(3) > 0),
+			Until: ptr(start.Add(hours())),
+		})
+	case 4:
 		return Delete{at, availability}
-	case 4, 5:
+	case 5, 6, 7:
 		return Reserve{
-			At: at, Slot: slot, Attempt: attempt,
-			Ask: Ask{
-				bytes(), time.Duration(draw(4)) * time.Hour, amount(uint64(draw(3))),
-				amount(uint64(draw(3))), end(), events.Bytes(draw(50)),
-			},
+			At: at, Slot: slot, Attempt: attempt * uint32(few(1)),
+			Ask: Ask{bytes(), hours(), price(), amount(uint64(draw(4))), start.Add(hours()), events.Bytes(draw(50))},
 		}
-	case 6:
-		return Release{at, ReservationIDOf(slot, attempt), events.Bytes(draw(800))}
+	case 8:
+		return Release{at, ReservationIDOf(slot, attempt), events.Bytes(draw(600))}
 	}
-	return Settle{at, events.ReservationID{}, slot, attempt, tokens(), tokens()}
+	returned, lost := tokens(), tokens()
+	if r, held := s.Reservation(ReservationIDOf(slot, attempt)); held && draw(4) > 0 {
+		returned = r.Collateral.SubFloor(lost)
+		lost = r.Collateral.Sub(returned)
+	}
+	return Settle{at, events.ReservationID{}, slot, attempt, returned, lost}
 }
 
-func anyUpdate(
-	draw source, at time.Time, id events.AvailabilityID, size events.Bytes, tokens events.Amount, end time.Time,
-) Command {
-	u := Update{At: at, ID: id}
+// anyUpdate keeps one of the changes.
+func anyUpdate(draw source, all Update) Command {
+	u := Update{At: all.At, ID: all.ID}
 	switch draw(6) {
 	case 0:
-		u.Size = &size
+		u.Size = all.Size
 	case 1:
-		u.Duration = ptr(time.Duration(draw(4)) * time.Hour)
+		u.Duration = all.Duration
 	case 2:
-		u.MinPrice = ptr(amount(uint64(draw(3))))
+		u.MinPrice = all.MinPrice
 	case 3:
-		u.Collateral = &tokens
+		u.Collateral = all.Collateral
 	case 4:
-		u.Enabled = ptr(draw(2) == 0)
+		u.Enabled = all.Enabled
 	case 5:
-		u.Until = &end
+		u.Until = all.Until
 	}
 	return u
 }
@@ -191,7 +202,7 @@ func TestLedgerHoldsForAllCommandsInAnyOrder(t *testing.T) {
 		m.do(t, SetQuota{start, 3000})
 		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
 		for range rapid.IntRange(1, 60).Draw(t, "commands") {
-			m.do(t, anyCommand(below))
+			m.do(t, anyCommand(below, m.live))
 		}
 	})
 }
@@ -203,7 +214,7 @@ func TestSettlingEverythingGivesEverythingBack(t *testing.T) {
 		m.do(t, SetQuota{start, 3000})
 		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
 		for range rapid.IntRange(1, 60).Draw(t, "commands") {
-			m.do(t, anyCommand(below))
+			m.do(t, anyCommand(below, m.live))
 		}
 		for r := range m.live.Reservations() {
 			m.do(t, Settle{At: start, Reservation: r.ID, CollateralReturned: r.Collateral})
@@ -232,7 +243,7 @@ func FuzzReplay(f *testing.F) {
 			return int(b) * n / 256
 		}
 		for len(script) > 0 {
-			m.do(t, anyCommand(below))
+			m.do(t, anyCommand(below, m.live))
 		}
 	})
 }

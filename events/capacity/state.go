@@ -25,7 +25,7 @@ type Limits struct {
 	// MaxAvailabilities is the most offers, default 1,000: a match looks at all
 	// of them.
 	MaxAvailabilities int
-	// MaxReservations is the most open reservations, default 200,000: about 100
+	// MaxReservations is the most open reservations, default 200,000: about 60
 	// MB of memory.
 	MaxReservations int
 	// MaxSettled is how many settled slots are remembered, default 100,000, so
