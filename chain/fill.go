@@ -55,11 +55,17 @@ func (m *Market) fill(
 	if err != nil {
 		return events.Fill{}, err
 	}
-	if err := m.provide(ctx, request, facts); err != nil {
-		return events.Fill{}, err
-	}
 	data, err := m.abis.market.TryPackFillSlot(call.Request, call.Index, proofTo(proof))
 	if err != nil {
+		return events.Fill{}, err
+	}
+	// The contract looks at reservation, slot and proof before it looks at tokens, so
+	// what it says first decides whether an approval is worth its gas.
+	err = m.preflight(ctx, head, data, m.cfg.Gas.Fill)
+	if err != nil && !errors.Is(err, events.ErrInsufficientFunds) {
+		return events.Fill{}, err
+	}
+	if err := m.provide(ctx, request, facts); err != nil {
 		return events.Fill{}, err
 	}
 	// Approving may have taken a while.

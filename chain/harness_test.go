@@ -1,0 +1,410 @@
+package chain_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts/contractstest"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/events"
+)
+
+var (
+	_ actors.Market    = (*chain.Market)(nil)
+	_ actors.ChainFeed = (*chain.Follower)(nil)
+)
+
+// shared is one chain for all tests that do not stop it. Each test deploys contracts of
+// its own, and no two run at a time.
+var shared *devchain.Chain
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "ct")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	shared, err = devchain.Open(context.Background(), devchain.Config{Dir: dir, Alloc: rich()})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = shared.Close() }()
+	return m.Run()
+}
+
+// keyOf is the key of a named account.
+func keyOf(name string) *ecdsa.PrivateKey {
+	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("chain test " + name)))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func addressOf(name string) events.Address {
+	return events.Address(crypto.PubkeyToAddress(keyOf(name).PublicKey))
+}
+
+func rich() map[common.Address]*big.Int {
+	return map[common.Address]*big.Int{
+		common.Address(addressOf("deployer")): new(big.Int).Lsh(big.NewInt(1), 100),
+	}
+}
+
+// world is a market of its own with a client that has tokens.
+type world struct {
+	t         *testing.T
+	chain     *devchain.Chain
+	client    *ethclient.Client
+	at        devchain.Deployment
+	requester *chain.Requester
+	gate      *gate
+	name      string // makes accounts unique per test
+}
+
+func newWorld(t *testing.T) *world { return newWorldOn(t, shared) }
+
+func newWorldOn(t *testing.T, c *devchain.Chain) *world {
+	t.Helper()
+	w := &world{t: t, chain: c, client: ethclient.NewClient(c.Attach()), name: t.Name()}
+	t.Cleanup(w.client.Close)
+	config := devchain.DefaultMarketConfig("test")
+	at, err := devchain.Deploy(t.Context(), w.client, keyOf("deployer"), devchain.DeployConfig{
+		Market: config, VerifierCode: common.FromHex(contractstest.DummyVerifierMetaData.Bin),
+	})
+	if err != nil {
+		t.Fatalf("deploy: %v", err)
+	}
+	w.at = at
+	w.gate = newGate(t, w.chain.Attach())
+	w.fund("client")
+	w.requester, err = chain.DialRequester(t.Context(), w.config("client"))
+	if err != nil {
+		t.Fatalf("dial requester: %v", err)
+	}
+	t.Cleanup(w.requester.Close)
+	w.mint("client", 1_000_000_000)
+	w.drive("client", func(ctx context.Context) error {
+		return w.requester.Approve(ctx, events.NewAmount(1_000_000_000))
+	})
+	return w
+}
+
+func (w *world) account(name string) events.Address { return addressOf(w.name + name) }
+
+func (w *world) fund(name string) {
+	w.t.Helper()
+	ether := events.NewAmount(1_000_000_000_000_000_000)
+	if err := w.chain.Fund(w.t.Context(), w.account(name), ether); err != nil {
+		w.t.Fatalf("fund: %v", err)
+	}
+}
+
+func (w *world) mint(name string, amount uint64) {
+	w.t.Helper()
+	w.drive("client", func(ctx context.Context) error {
+		return w.requester.Mint(ctx, w.account(name), events.NewAmount(amount))
+	})
+}
+
+func (w *world) config(name string) chain.Config {
+	return chain.Config{
+		Endpoint:     w.gate.server.URL,
+		Marketplace:  w.at.Marketplace,
+		Key:          keyOf(w.name + name),
+		PollInterval: 2 * time.Millisecond,
+		DeployedAt:   w.at.Block,
+		StuckBlocks:  3,
+
+		LongestRedialWait: 20 * time.Millisecond,
+	}
+}
+
+// host dials a host's market; dir keeps its outbox.
+func (w *world) host(name, dir string, store events.Store) *chain.Market {
+	w.t.Helper()
+	m, err := chain.Dial(w.t.Context(), w.config(name), store, dir)
+	if err != nil {
+		w.t.Fatalf("dial: %v", err)
+	}
+	var once sync.Once
+	w.t.Cleanup(func() { once.Do(func() { _ = m.Close() }) })
+	return m
+}
+
+// newHost is a host with gas and tokens.
+func (w *world) newHost(name string) *chain.Market {
+	w.t.Helper()
+	w.fund(name)
+	w.mint(name, 10_000_000)
+	return w.host(name, w.t.TempDir(), events.NewMemory())
+}
+
+// drive runs f and seals a block whenever the account has a transaction in the pool, so
+// that chain time moves only for a reason.
+func (w *world) drive(name string, f func(context.Context) error) {
+	w.t.Helper()
+	if err := w.try(name, f); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) try(name string, f func(context.Context) error) error {
+	w.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f(w.t.Context()) }()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			if w.waiting(name) {
+				w.seal(1)
+			}
+		}
+	}
+}
+
+// waiting says whether an account has a transaction in the pool.
+func (w *world) waiting(name string) bool {
+	w.t.Helper()
+	who := common.Address(w.account(name))
+	pending, err := w.client.PendingNonceAt(w.t.Context(), who)
+	if err != nil {
+		w.t.Fatalf("nonce: %v", err)
+	}
+	return pending > w.nonce(name)
+}
+
+func (w *world) nonce(name string) uint64 {
+	w.t.Helper()
+	n, err := w.client.NonceAt(w.t.Context(), common.Address(w.account(name)), nil)
+	if err != nil {
+		w.t.Fatalf("nonce: %v", err)
+	}
+	return n
+}
+
+func (w *world) seal(n uint64) {
+	w.t.Helper()
+	if _, err := w.chain.Seal(w.t.Context(), n); err != nil {
+		w.t.Fatalf("seal: %v", err)
+	}
+}
+
+// sealUntil seals blocks up to a point of chain time.
+func (w *world) sealUntil(when time.Time) {
+	w.t.Helper()
+	if d := when.Sub(w.chain.Head().Time); d > 0 {
+		w.seal(uint64(d / time.Second))
+	}
+}
+
+// await polls until a condition about something asynchronous holds.
+func (w *world) await(what string, holds func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			w.t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// request puts a request of two slots of 1000 bytes on the market.
+func (w *world) request() events.Request {
+	w.t.Helper()
+	r := events.Request{
+		Client: w.account("client"),
+		Ask: events.Ask{
+			ProofProbability:      events.NewAmount(1),
+			PricePerBytePerSecond: events.NewAmount(1),
+			CollateralPerByte:     events.NewAmount(10),
+			Slots:                 2,
+			SlotSize:              1000,
+			Duration:              300 * time.Second,
+			MaxSlotLoss:           1,
+		},
+		Content: events.Content{CID: "\x01\x55", MerkleRoot: events.Root{7}},
+		Expiry:  200 * time.Second,
+	}
+	copy(r.Nonce[:], fmt.Sprint(w.nonce("client"), w.name))
+	w.drive("client", func(ctx context.Context) (err error) {
+		r.ID, err = w.requester.RequestStorage(ctx, r)
+		return err
+	})
+	return r
+}
+
+func callFor(r events.Request, index uint64) events.SlotCall {
+	return events.SlotCall{
+		Request: r.ID, Slot: chain.SlotIDOf(r.ID, index), Index: index, Attempt: 1,
+	}
+}
+
+func goodProof(n byte) events.Proof { return events.Proof{{n}} }
+
+func (w *world) reserve(m *chain.Market, name string, call events.SlotCall) events.Receipt {
+	w.t.Helper()
+	var receipt events.Receipt
+	w.drive(name, func(ctx context.Context) (err error) {
+		receipt, err = m.ReserveSlot(ctx, call)
+		return err
+	})
+	return receipt
+}
+
+func (w *world) fill(m *chain.Market, name string, call events.SlotCall) events.Fill {
+	w.t.Helper()
+	var fill events.Fill
+	w.drive(name, func(ctx context.Context) (err error) {
+		fill, err = m.FillSlot(ctx, call, goodProof(1))
+		return err
+	})
+	return fill
+}
+
+// gate is an HTTP endpoint of the chain that a test can close, and that can lose
+// transactions.
+type gate struct {
+	server *httptest.Server
+	node   *rpc.Client
+
+	mu     sync.Mutex
+	closed bool
+	loses  bool // transactions are acknowledged and forgotten
+	sends  int  // how many were handed in
+}
+
+func newGate(t *testing.T, node *rpc.Client) *gate {
+	g := &gate{node: node}
+	g.server = httptest.NewServer(g)
+	t.Cleanup(func() {
+		g.server.Close()
+		node.Close()
+	})
+	return g
+}
+
+func (g *gate) set(closed, loses bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed, g.loses = closed, loses
+}
+
+func (g *gate) sent() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sends
+}
+
+type rpcRequest struct {
+	ID     json.RawMessage   `json:"id"`
+	Method string            `json:"method"`
+	Params []json.RawMessage `json:"params"`
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+type rpcAnswer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+func (g *gate) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	g.mu.Lock()
+	closed := g.closed
+	g.mu.Unlock()
+	if closed {
+		http.Error(out, "gate is closed", http.StatusServiceUnavailable)
+		return
+	}
+	var raw json.RawMessage
+	if err := json.NewDecoder(in.Body).Decode(&raw); err != nil {
+		http.Error(out, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out.Header().Set("Content-Type", "application/json")
+	var many []rpcRequest
+	if raw[0] != '[' {
+		var one rpcRequest
+		_ = json.Unmarshal(raw, &one) // Our own client wrote it.
+		_ = json.NewEncoder(out).Encode(g.answer(in.Context(), one))
+		return
+	}
+	_ = json.Unmarshal(raw, &many)
+	answers := make([]rpcAnswer, len(many))
+	for i, one := range many {
+		answers[i] = g.answer(in.Context(), one)
+	}
+	_ = json.NewEncoder(out).Encode(answers)
+}
+
+func (g *gate) answer(ctx context.Context, r rpcRequest) rpcAnswer {
+	a := rpcAnswer{Version: "2.0", ID: r.ID}
+	if r.Method == "eth_sendRawTransaction" {
+		g.mu.Lock()
+		g.sends++
+		loses := g.loses
+		g.mu.Unlock()
+		if loses {
+			a.Result = json.RawMessage(`"0x` + common.Hash{}.Hex()[2:] + `"`)
+			return a
+		}
+	}
+	params := make([]any, len(r.Params))
+	for i, p := range r.Params {
+		params[i] = p
+	}
+	err := g.node.CallContext(ctx, &a.Result, r.Method, params...)
+	if err == nil {
+		if a.Result == nil {
+			a.Result = json.RawMessage("null")
+		}
+		return a
+	}
+	a.Result, a.Error = nil, &rpcError{Code: -32000, Message: err.Error()}
+	var coded rpc.Error
+	if errors.As(err, &coded) {
+		a.Error.Code = coded.ErrorCode()
+	}
+	var withData rpc.DataError
+	if errors.As(err, &withData) {
+		a.Error.Data = withData.ErrorData()
+	}
+	return a
+}
