@@ -54,10 +54,18 @@ func (c ReportChain) gone() bool {
 	return !c.Facts.RequestKnown || c.Facts.SlotState == events.SlotFree
 }
 
-func learnedFill(c ReportChain) Event {
+// learnedFill records a fill that was found on chain. The contract does not say
+// when it was; it says when the request was made, and the fill was not before.
+// Taking that makes every period count for proofs: one proof too many costs
+// gas, one too few a part of the collateral.
+func learnedFill(s State, c ReportChain) Event {
+	filledAt := c.Facts.At.Time
+	if made := s.ExpiresAt.Add(-s.Request.Expiry); !s.ExpiresAt.IsZero() && made.Before(filledAt) {
+		filledAt = made
+	}
 	return &messages.SlotFilled{
 		At:         events.TimeToMessage(c.Facts.At.Time),
-		FilledAt:   events.TimeToMessage(c.Facts.At.Time),
+		FilledAt:   events.TimeToMessage(filledAt),
 		Block:      c.Facts.At.Number,
 		Collateral: c.Facts.Collateral.String(),
 	}
@@ -69,10 +77,10 @@ func decideFoundOurs(s State, c ReportChain) []Event {
 		if s.Stored == 0 || s.Deleted {
 			return nil // Adopted: the data comes first. Given up: it is gone.
 		}
-		return []Event{learnedFill(c)}
+		return []Event{learnedFill(s, c)}
 	}
 	if end := end(c); end != nil {
-		return []Event{learnedFill(c), end}
+		return []Event{learnedFill(s, c), end}
 	}
 	return nil
 }
@@ -109,7 +117,9 @@ func decideNotOurs(s State, c ReportChain) []Event {
 	}
 	switch f.RequestState {
 	case events.RequestCancelled:
-		return []Event{&messages.SaleCancelled{At: at, Reason: "the request expired before all its slots were filled"}}
+		return []Event{&messages.SaleCancelled{
+			At: at, Reason: "the request expired before all its slots were filled",
+		}}
 	case events.RequestFailed:
 		return []Event{&messages.SaleFailed{At: at, Reason: "too many slots of the request are empty"}}
 	case events.RequestFinished:

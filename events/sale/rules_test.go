@@ -188,6 +188,21 @@ func TestTheSlashedPartIsTheDifferenceSinceTheLastReading(t *testing.T) {
 	}
 }
 
+// A fill that was found on chain may be periods old. It counts from when the
+// request was made, so that no period is taken for the period of the fill.
+func TestAFillFoundOnChainOwesProofsAtOnce(t *testing.T) {
+	for _, life := range [][]Command{untilFilling(), {adopt(), capacity(), stored()}, then(untilFilling(), giveUp())} {
+		s, _ := live(t, then(life, chainSays(me, events.SlotFilled, events.RequestStarted))...)
+		if made := void.Add(-request().Expiry); s.Phase != Filled || !s.FilledAt.Equal(made) {
+			t.Errorf("%s since %s, want Filled since %s", s.Phase, s.FilledAt, made)
+		}
+	}
+	s, _ := live(t, untilFilled()...)
+	if want := filled().Fill.FilledAt; !s.FilledAt.Equal(want) {
+		t.Errorf("our own fill is of %s, want %s", s.FilledAt, want)
+	}
+}
+
 // What comes back to the ledger, and what is lost, by how a sale ended.
 func TestSettlementSplitsWhatWasCommitted(t *testing.T) {
 	proving, cancelled := untilProving(), chainSays(me, events.SlotCancelled, events.RequestCancelled)

@@ -112,7 +112,7 @@ type State struct {
 
 	// What the contract holds. OnChain says that the slot is ours there.
 	OnChain     bool
-	FilledAt    time.Time
+	FilledAt    time.Time // of a fill found on chain: when the request was made
 	FilledBlock uint64
 	Collateral  events.Amount
 	Started     bool // the request has all its slots
@@ -258,14 +258,17 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 			return nil, nil
 		}
 		return in(s, Preparing, &messages.SaleIgnored{
-			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Criterion: text(c.Criterion), Reprocess: true,
+			At:     events.TimeToMessage(c.At),
+			Reason: text(c.Reason), Criterion: text(c.Criterion), Reprocess: true,
 		})
 	case ReportSlotReserved:
 		return in(s, SlotReserving, &messages.SlotReserved{
 			At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Receipt),
 		})
 	case ReportNotReservable:
-		return in(s, SlotReserving, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
+		return in(s, SlotReserving, &messages.SaleIgnored{
+			At: events.TimeToMessage(c.At), Reason: text(c.Reason),
+		})
 	case ReportStored:
 		return in(s, Downloading, &messages.SlotStored{
 			At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes), SlotRoot: c.Root.String(),
@@ -281,7 +284,9 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 		if c.Challenge != s.Challenge { // About an older proof than the one we have.
 			return nil, nil
 		}
-		return in(s, Filling, &messages.InitialProofOutdated{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
+		return in(s, Filling, &messages.InitialProofOutdated{
+			At: events.TimeToMessage(c.At), Reason: text(c.Reason),
+		})
 	case ReportFilled:
 		return in(s, Filling, &messages.SlotFilled{
 			At:         events.TimeToMessage(c.At),
