@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -166,7 +167,10 @@ func (s *sources) get(ctx context.Context, base string, p piece) (_ []byte, err 
 	if response.StatusCode != want {
 		return nil, statusError(response)
 	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	room := min(max(response.ContentLength, 0), limit) + bytes.MinRead
+	buffer := bytes.NewBuffer(make([]byte, 0, room))
+	_, err = buffer.ReadFrom(io.LimitReader(response.Body, limit+1))
+	data := buffer.Bytes()
 	switch {
 	case err != nil:
 		return nil, err

@@ -41,7 +41,7 @@ const (
 	multibase58BTC = "z"
 )
 
-// codecNames are the codecs that exist, with their hash.
+// codecs are the codecs that exist, with their hash.
 var codecs = map[Codec]struct {
 	name string
 	hash uint64
