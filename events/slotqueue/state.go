@@ -1,7 +1,6 @@
 package slotqueue
 
 import (
-	"container/heap"
 	"fmt"
 	"iter"
 	"slices"
@@ -212,22 +211,13 @@ func (s *State) remove(k key) {
 	}
 }
 
-// clearSeen makes every slot unseen, the taken ones when they come back. Few
-// are moved one by one, each before the next is changed, so that the order
-// holds at every step; for many it costs less to rank all anew.
+// clearSeen makes every slot unseen, the taken ones when they come back. Each
+// is moved before the next is changed, so the order holds at every step.
 func (s *State) clearSeen() {
-	const steps = 16 // about what one move costs, against one item ranked anew
-	few := len(s.seen)*steps < s.Len()
 	for _, it := range s.seen {
 		it.seen = false
-		if few {
-			s.best.fix(it)
-			s.worst.fix(it)
-		}
-	}
-	if !few {
-		heap.Init(&s.best)
-		heap.Init(&s.worst)
+		s.best.fix(it)
+		s.worst.fix(it)
 	}
 	s.seen = nil
 	for _, it := range s.taken {
