@@ -39,6 +39,10 @@ type Config struct {
 	Genesis  events.Hash
 	Contract events.Address
 
+	// Quota is how many bytes the host may use; the ledger is told at the start.
+	// 0 leaves it as it is.
+	Quota events.Bytes
+
 	// MaxWorkers is how many slots are worked on at once before they are
 	// filled; default 3.
 	MaxWorkers int

@@ -19,6 +19,8 @@ import (
 var (
 	// ErrOtherMarket: the record belongs to another chain or contract.
 	ErrOtherMarket = errors.New("the record belongs to another market")
+	// ErrWrongKeys: the contract takes proofs of another proving key.
+	ErrWrongKeys = errors.New("the proving keys are not the contract's")
 	// ErrStopped: the host was stopped.
 	ErrStopped = errors.New("the host has stopped")
 )

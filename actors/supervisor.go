@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
@@ -203,6 +204,10 @@ func livingSales(ctx context.Context, e *env) ([]livingSale, error) {
 }
 
 func (s *supervisor) onBoot(a *turn, m bootReport) {
+	if have, want := s.Prover.KeyHash(), m.market.Proofs.KeyHash; have != want {
+		s.fatal(fmt.Errorf("%w: the contract wants %s, at hand is %s", ErrWrongKeys, want, have))
+		return
+	}
 	s.terms = m.market
 	s.view.advance(m.head)
 	s.lastNews = s.Clock.Now()
@@ -224,6 +229,16 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 			s.log.WithField("slot", o.Slot.String()).Warn("the chain says this slot is ours, the record does not know it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
 		}
+	}
+	if s.Quota > 0 {
+		s.ledger.tell(ledgerCommand{
+			capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota}, "start",
+			func(r result[capacity.State, capacity.Event]) {
+				if r.err != nil && !errors.Is(r.err, errReloading) {
+					s.fatal(fmt.Errorf("the quota does not fit what is allocated: %w", r.err))
+				}
+			},
+		})
 	}
 	s.booted = true
 	s.follow(a)

@@ -1,0 +1,183 @@
+// Package localchain is the embedded chain of a data directory with the
+// marketplace on it: what `hostnode run` uses when no endpoint is configured,
+// what `hostnode devchain` serves, and what the demonstration trades on.
+//
+// Everything on it is worth nothing: whoever opens it can make tokens. The
+// proving keys are development keys, and the deployed verifier belongs to them.
+package localchain
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"math/big"
+	"path/filepath"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/ethclient"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover"
+)
+
+// Config says where the chain lives and what is deployed on it at first.
+type Config struct {
+	// Dir is the chain's directory, IPCPath its socket.
+	Dir, IPCPath string
+	// HTTPPort and WSPort open JSON-RPC on loopback; 0: not at all.
+	HTTPPort, WSPort int
+	// Keys are the proving keys that the verifier contract takes.
+	Keys *prover.Keys
+	// Proofs is the timing of a new marketplace; zero: the development default.
+	Proofs events.ProofConfig
+}
+
+// Chain is a running chain with its marketplace.
+type Chain struct {
+	*devchain.Chain
+	devchain.Deployment
+}
+
+// ErrOtherKeys: the marketplace of this directory was deployed with other
+// proving keys than those at hand.
+var ErrOtherKeys = errors.New("the marketplace was deployed with other proving keys")
+
+// deployerKey signs the deployment and gives tokens away. It is public, like
+// everything on a development chain.
+func deployerKey() *ecdsa.PrivateKey {
+	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("hostnode development deployer")))
+	if err != nil {
+		panic("localchain: the deployer's key is not a key: " + err.Error())
+	}
+	return key
+}
+
+// ether is 10^18 wei.
+func ether(n int64) *big.Int {
+	return new(big.Int).Mul(big.NewInt(n), new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil))
+}
+
+// Open starts the chain and deploys the marketplace unless it is there.
+func Open(ctx context.Context, cfg Config) (*Chain, error) {
+	deployer := deployerKey()
+	c, err := devchain.Open(ctx, devchain.Config{
+		Dir: cfg.Dir, IPCPath: cfg.IPCPath, HTTPPort: cfg.HTTPPort, WSPort: cfg.WSPort,
+		Alloc: map[common.Address]*big.Int{crypto.PubkeyToAddress(deployer.PublicKey): ether(1_000_000)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the development chain: %w", err)
+	}
+	d, err := deploy(ctx, c, cfg, deployer)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &Chain{c, d}, nil
+}
+
+func deploy(ctx context.Context, c *devchain.Chain, cfg Config, key *ecdsa.PrivateKey) (devchain.Deployment, error) {
+	market := devchain.DefaultMarketConfig(cfg.Keys.Hash())
+	if cfg.Proofs.Period > 0 {
+		market.Proofs = cfg.Proofs
+		market.Proofs.KeyHash = cfg.Keys.Hash()
+	}
+	client := ethclient.NewClient(c.Attach())
+	defer client.Close()
+	d, err := devchain.Deploy(ctx, client, key, devchain.DeployConfig{
+		Market: market, VerifyingKey: cfg.Keys.VerifyingKey().Words(),
+		File: filepath.Join(cfg.Dir, "deployment.json"),
+	})
+	if err != nil {
+		return d, fmt.Errorf("deploy the marketplace: %w", err)
+	}
+	return d, sameKeys(ctx, c, d, cfg.Keys.Hash())
+}
+
+// pollPending is how often a waiting transaction is looked for.
+const pollPending = 5 * time.Millisecond
+
+// WhileSealing runs a task that sends transactions, and seals a block for each
+// as it comes. It is for the times when nobody paces the chain.
+func (c *Chain) WhileSealing(ctx context.Context, task func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- task(ctx) }()
+	ticker := time.NewTicker(pollPending)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ticker.C:
+		}
+		if c.Pending() == 0 {
+			continue
+		}
+		if _, err := c.Seal(ctx, 1); err != nil {
+			cancel()
+			return errors.Join(err, <-done)
+		}
+	}
+}
+
+func sameKeys(ctx context.Context, c *devchain.Chain, d devchain.Deployment, hash string) error {
+	r, err := chain.DialRequester(ctx, chain.Config{
+		Endpoint: c.IPCPath(), Marketplace: d.Marketplace, Key: deployerKey(),
+	})
+	if err != nil {
+		return fmt.Errorf("read the marketplace: %w", err)
+	}
+	defer r.Close()
+	cfg, err := r.Config(ctx)
+	if err != nil {
+		return fmt.Errorf("read the marketplace: %w", err)
+	}
+	if cfg.Proofs.KeyHash != hash {
+		return fmt.Errorf("%w: it wants %.16s..., at hand are %.16s...; restore the keys, "+
+			"or begin again with an empty data directory", ErrOtherKeys, cfg.Proofs.KeyHash, hash)
+	}
+	return nil
+}
+
+// Client dials the marketplace as another account, and sees to it that the
+// account has gas and tokens.
+func (c *Chain) Client(ctx context.Context, key *ecdsa.PrivateKey) (*chain.Requester, error) {
+	r, err := chain.DialRequester(ctx, chain.Config{Endpoint: c.IPCPath(), Marketplace: c.Marketplace, Key: key})
+	if err != nil {
+		return nil, fmt.Errorf("dial the marketplace: %w", err)
+	}
+	return r, nil
+}
+
+// Provide sees to it that an account has at least that many wei and tokens.
+func (c *Chain) Provide(ctx context.Context, account events.Address, wei, tokens events.Amount) error {
+	return c.WhileSealing(ctx, func(ctx context.Context) error { return c.provide(ctx, account, wei, tokens) })
+}
+
+func (c *Chain) provide(ctx context.Context, account events.Address, wei, tokens events.Amount) error {
+	bank, err := c.Client(ctx, deployerKey())
+	if err != nil {
+		return err
+	}
+	defer bank.Close()
+	has, err := bank.BalanceOf(ctx, account)
+	if err != nil {
+		return fmt.Errorf("read the balance of %s: %w", account, err)
+	}
+	if has.Wei.Less(wei) {
+		if err := c.Fund(ctx, account, wei.Sub(has.Wei)); err != nil {
+			return fmt.Errorf("fund %s: %w", account, err)
+		}
+	}
+	if has.Tokens.Less(tokens) {
+		if err := bank.Mint(ctx, account, tokens.Sub(has.Tokens)); err != nil {
+			return fmt.Errorf("mint tokens for %s: %w", account, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+// Package node puts a host together: the event store, the chain, the prover,
+// the repo and the actors, in one process. It is the only place that knows
+// every adapter, and it holds no rule.
+package node
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover"
+	"github.com/hostnode/hostnode/storage"
+)
+
+// Options say what a host is made of. Everything but the defaults of Host is
+// required.
+type Options struct {
+	// Store is the event store; the caller closes it after the node.
+	Store events.Store
+	// SlotsDir holds the slots, OutboxDir the transactions that are on the way.
+	SlotsDir, OutboxDir string
+	// Quota is the hard limit of the disk; the ledger is told the same.
+	Quota events.Bytes
+	Key   *ecdsa.PrivateKey
+	// Chain says how to reach the market; Key, Epoch, Node and Log are filled in.
+	Chain chain.Config
+	// Keys are the proving keys.
+	Keys *prover.Keys
+	// Fetch says where content comes from.
+	Fetch storage.FetcherConfig
+	// Host are the settings of the actors; identity, overhead and the minimum of
+	// gas are filled in.
+	Host actors.Config
+	Log  *logrus.Entry
+}
+
+// Node is a running host.
+type Node struct {
+	Host    *actors.Host
+	Market  *chain.Market
+	Repo    *storage.Repo
+	Keys    *prover.Keys
+	Account events.Address
+}
+
+// minGas is how much gas a host must be able to pay before it takes a slot:
+// reserve, fill and free, and some proofs, at minGasPrice.
+const (
+	minGas      = 5_000_000
+	minGasPrice = 2_000_000_000 // wei
+)
+
+// Start opens everything and starts the host. It waits for a chain that does
+// not answer, with a warning now and then, until ctx ends; a chain that is the
+// wrong one is an error.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	n := &Node{Keys: o.Keys}
+	var err error
+	if n.Repo, err = storage.Open(o.SlotsDir, storage.Config{Quota: o.Quota}); err != nil {
+		return nil, fmt.Errorf("open the slots: %w", err)
+	}
+	for _, f := range n.Repo.Findings() {
+		o.Log.WithField("slot", f.Slot.String()).Warnf("found on disk: %v", f)
+	}
+	if err := n.start(ctx, o); err != nil {
+		return nil, errors.Join(err, n.close())
+	}
+	return n, nil
+}
+
+func (n *Node) start(ctx context.Context, o Options) error {
+	fetcher, err := storage.NewFetcher(n.Repo, o.Fetch)
+	if err != nil {
+		return fmt.Errorf("set up the download of content: %w", err)
+	}
+	p, err := prover.New(o.Keys, prover.Config{MaxConcurrent: max(o.Host.Proofs, 1)})
+	if err != nil {
+		return fmt.Errorf("set up the prover: %w", err)
+	}
+	if err := n.dial(ctx, o); err != nil {
+		return err
+	}
+	n.Account = n.Market.Account()
+	cfg := o.Host
+	id := n.Market.Identity()
+	cfg.ChainID, cfg.Genesis, cfg.Contract = id.ChainID, id.Genesis, o.Chain.Marketplace
+	cfg.Overhead = storage.Overhead
+	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
+	cfg.Quota = o.Quota
+	n.Host, err = actors.Start(ctx, cfg, actors.Ports{
+		Market: n.Market, Feed: n.Market.Feed(),
+		Prover: prover.NewSlotProver(p, func(slot events.SlotID) (prover.StoredSlot, error) {
+			return n.Repo.Reader(slot)
+		}),
+		Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
+	}, o.Log)
+	if err != nil {
+		return fmt.Errorf("start the host: %w", err)
+	}
+	return nil
+}
+
+// dialPause is the pause between two tries to reach the chain at the start.
+const dialPause = 2 * time.Second
+
+func (n *Node) dial(ctx context.Context, o Options) error {
+	cfg := o.Chain
+	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
+	for {
+		market, err := chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
+		var wrong *chain.IdentityError
+		switch {
+		case err == nil:
+			n.Market = market
+			return nil
+		case errors.As(err, &wrong), errors.Is(err, chain.ErrConfig), errors.Is(err, chain.ErrOutboxFailed):
+			return fmt.Errorf("connect to the market: %w", err)
+		}
+		o.Log.Warnf("the chain at %s does not answer, trying again: %v", cfg.Endpoint, err)
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return fmt.Errorf("connect to the market: %w", errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+// Stop ends the host in good order and closes what Start opened.
+func (n *Node) Stop(ctx context.Context) error {
+	return errors.Join(n.Host.Stop(ctx), n.close())
+}
+
+func (n *Node) close() error {
+	var errs []error
+	if n.Market != nil {
+		errs = append(errs, n.Market.Close())
+	}
+	if n.Repo != nil {
+		errs = append(errs, n.Repo.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// clock is the machine's time.
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+func (clock) After(d time.Duration, f func()) (stop func()) {
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}
