@@ -329,3 +329,30 @@ func (strange) command() {}
 type oddity struct{ messages.SaleEvent }
 
 var _ proto.Message = oddity{}
+
+// The journal keeps a durable and a speculative state, so two futures may grow
+// from one state. Neither may write into the other.
+func TestTwoFuturesOfOneStateDoNotTouchEachOther(t *testing.T) {
+	life := untilProving()
+	for p := uint64(period1); p < period1+6; p++ {
+		life = append(life, due(p, challenge1), closed(p))
+		fork, _ := live(t, life...)
+		for _, pair := range [][2]Event{
+			{&messages.ProofMissed{Period: 1}, &messages.ProofMissed{Period: 2}},
+			{&messages.CollateralChecked{Period: p, Collateral: "1"}, &messages.ProofMissed{Period: 3}},
+			{dueEvent(p+200, challenge1), dueEvent(p+201, challenge3)},
+			{dueEvent(p, challenge1), dueEvent(p, challenge3)},
+		} {
+			one := Evolve(fork, pair[0])
+			asMade := copyOf(one)
+			Evolve(fork, pair[1])
+			if diff := differ(asMade, one); diff != "" {
+				t.Fatalf("%T in one future changes the other (-was +is):\n%s", pair[1], diff)
+			}
+		}
+	}
+}
+
+func dueEvent(period uint64, c events.Challenge) Event {
+	return &messages.ProofDue{Period: period, Challenge: c.String()}
+}
