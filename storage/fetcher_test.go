@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"sync"
 	"testing"
 
@@ -45,40 +43,6 @@ func TestEverySlotOfADatasetIsDownloadedAndCanBeProven(t *testing.T) {
 	}
 	if stored[2].Data != 2*events.BlockSize || stored[3].Data != 3*events.BlockSize {
 		t.Fatalf("slots occupy %d and %d bytes", stored[2].Data, stored[3].Data)
-	}
-}
-
-func TestListsLongerThanAnAnswerAreFetchedInPieces(t *testing.T) {
-	const total = 5000
-	var list []byte
-	var v dataset.TreeVerifier
-	for i := range total {
-		leaf := [32]byte{byte(i), byte(i >> 8), 1}
-		list = append(list, leaf[:]...)
-		v.Add(leaf)
-	}
-	root, err := v.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tree := dataset.TreeCID(root)
-	o := serveObjects(t, objects{tree: list})
-	f := fetcherFor(t, nil, FetcherConfig{}, o)
-	part, err := f.sources.digests(t.Context(), tree, total, 2040, 2060)
-	if err != nil || len(part) != 20 {
-		t.Fatalf("%d digests (%v)", len(part), err)
-	}
-	for i, leaf := range part {
-		if want := [32]byte(list[32*(2040+i):]); leaf != want {
-			t.Fatalf("digest %d is %x, want %x", i, leaf, want)
-		}
-	}
-	if o.requests() != 3 {
-		t.Fatalf("%d requests, want 3", o.requests())
-	}
-	_, err = f.sources.digests(t.Context(), tree, total-1, 0, 1)
-	if !errors.Is(err, events.ErrContentMismatch) {
-		t.Fatalf("list of another length: error %v, want ErrContentMismatch", err)
 	}
 }
 
@@ -182,6 +146,9 @@ func TestManifestThatDoesNotMatchTheRequestIsRefusedBeforeAnyBlock(t *testing.T)
 		t.Fatal(err)
 	}
 	garbage := []byte("not a manifest")
+	named := func(c dataset.CID) func(*events.DownloadJob) {
+		return func(j *events.DownloadJob) { j.Request.Content.CID = string(c.Bytes()) }
+	}
 	extra := objects{
 		dataset.ManifestCID(plain): plain, dataset.ManifestCID(garbage): garbage,
 	}
@@ -196,10 +163,10 @@ func TestManifestThatDoesNotMatchTheRequestIsRefusedBeforeAnyBlock(t *testing.T)
 		"odd slot size":     func(j *events.DownloadJob) { j.Request.Ask.SlotSize = 3 << 16 },
 		"slot size zero":    func(j *events.DownloadJob) { j.Request.Ask.SlotSize = 0 },
 		"index too large":   func(j *events.DownloadJob) { j.Index = 5 },
-		"name of a tree":    func(j *events.DownloadJob) { j.Request.Content.CID = string(d.Manifest().Tree.Bytes()) },
+		"name of a tree":    named(d.Manifest().Tree),
 		"name is garbage":   func(j *events.DownloadJob) { j.Request.Content.CID = "\x00\xff" },
-		"plain manifest":    func(j *events.DownloadJob) { j.Request.Content.CID = string(dataset.ManifestCID(plain).Bytes()) },
-		"no manifest at it": func(j *events.DownloadJob) { j.Request.Content.CID = string(dataset.ManifestCID(garbage).Bytes()) },
+		"plain manifest":    named(dataset.ManifestCID(plain)),
+		"no manifest at it": named(dataset.ManifestCID(garbage)),
 	} {
 		r := openRepo(t, t.TempDir(), Config{})
 		f := fetcherFor(t, r, FetcherConfig{}, o)
@@ -250,7 +217,8 @@ func TestManifestThatLiesAboutASlotRootIsFoundOut(t *testing.T) {
 		CID: string(dataset.ManifestCID(block).Bytes()), MerkleRoot: v.VerifyRoot.Root(),
 	}
 	r := openRepo(t, t.TempDir(), Config{})
-	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d, objects{dataset.ManifestCID(block): block}))
+	lie := objects{dataset.ManifestCID(block): block}
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d, lie))
 	_, err = f.Download(t.Context(), job)
 	mismatch, ok := errors.AsType[*MismatchError](err)
 	if !ok || mismatch.What != "slot root" {
@@ -258,146 +226,6 @@ func TestManifestThatLiesAboutASlotRootIsFoundOut(t *testing.T) {
 	}
 	if _, err := r.Reader(job.Slot); !errors.Is(err, ErrIncomplete) {
 		t.Fatalf("error %v, want ErrIncomplete", err)
-	}
-}
-
-func TestSourcesThatMisbehave(t *testing.T) {
-	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
-	honest := serveObjects(t, d)
-	elsewhere := serveObjects(t, d)
-	type spoiler = func(http.ResponseWriter, *http.Request, dataset.CID) bool
-	only := func(codec dataset.Codec, spoil spoiler) spoiler {
-		return func(w http.ResponseWriter, r *http.Request, c dataset.CID) bool {
-			return c.Codec() == codec && spoil(w, r, c)
-		}
-	}
-	garbage := func(size int) spoiler {
-		return func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
-			_, _ = w.Write(make([]byte, size))
-			return true
-		}
-	}
-	status := func(code int) spoiler {
-		return func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
-			w.WriteHeader(code)
-			return true
-		}
-	}
-	redirect := func(w http.ResponseWriter, r *http.Request, _ dataset.CID) bool {
-		http.Redirect(w, r, elsewhere.URL+r.URL.String(), http.StatusFound)
-		return true
-	}
-	cut := func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
-		w.Header().Set("Content-Length", "65536")
-		_, _ = io.WriteString(w, "short")
-		return true
-	}
-	for _, test := range []struct {
-		name  string
-		spoil spoiler
-		err   error
-	}{
-		{"wrong manifest", only(dataset.CodecManifest, garbage(100)), events.ErrContentMismatch},
-		{"wrong list", only(dataset.CodecTree, garbage(6*32)), events.ErrContentMismatch},
-		{"short list", only(dataset.CodecTree, garbage(5*32)), events.ErrContentMismatch},
-		{"wrong block", only(dataset.CodecBlock, garbage(65536)), events.ErrContentMismatch},
-		{"block too long", only(dataset.CodecBlock, garbage(65537)), events.ErrContentMismatch},
-		{"endless block", only(dataset.CodecBlock, garbage(10<<20)), events.ErrContentMismatch},
-		{"no manifest", only(dataset.CodecManifest, status(404)), events.ErrContentUnavailable},
-		{"no block", only(dataset.CodecBlock, status(404)), events.ErrContentUnavailable},
-		{"server error", only(dataset.CodecBlock, status(500)), events.ErrContentUnavailable},
-		{"too many requests", only(dataset.CodecTree, status(429)), events.ErrContentUnavailable},
-		{"sent elsewhere", redirect, events.ErrContentUnavailable},
-		{"cut off", only(dataset.CodecBlock, cut), events.ErrContentUnavailable},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			bad := serveObjects(t, d)
-			bad.spoilWith(test.spoil)
-			r := openRepo(t, t.TempDir(), Config{})
-			alone := fetcherFor(t, r, FetcherConfig{Attempts: 2}, bad)
-			before := elsewhere.requests()
-			_, err := alone.Download(t.Context(), jobFor(d, 0))
-			if !errors.Is(err, test.err) {
-				t.Fatalf("error %v, want %v", err, test.err)
-			}
-			if elsewhere.requests() != before {
-				t.Fatal("a redirect to another host was followed")
-			}
-			both := fetcherFor(t, r, FetcherConfig{Attempts: 2}, bad, honest)
-			job := jobFor(d, 0)
-			mustDownload(t, both, job)
-			if err := checkSlot(r, d, job); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-}
-
-func TestServerErrorsThatPassAreTriedAgain(t *testing.T) {
-	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
-	o := serveObjects(t, d)
-	var mu sync.Mutex
-	failed := map[dataset.CID]int{}
-	o.spoilWith(func(w http.ResponseWriter, _ *http.Request, c dataset.CID) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		failed[c]++
-		if failed[c] <= 4 {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return true
-		}
-		return false
-	})
-	r := openRepo(t, t.TempDir(), Config{})
-	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), jobFor(d, 0))
-}
-
-func TestSlowSourceEndsWithTheContext(t *testing.T) {
-	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
-	o := serveObjects(t, d)
-	ctx, cancel := context.WithCancel(t.Context())
-	o.spoilWith(func(_ http.ResponseWriter, r *http.Request, c dataset.CID) bool {
-		if c.Codec() != dataset.CodecBlock {
-			return false
-		}
-		cancel()
-		<-r.Context().Done()
-		return true
-	})
-	r := openRepo(t, t.TempDir(), Config{})
-	_, err := fetcherFor(t, r, FetcherConfig{}, o).Download(ctx, jobFor(d, 0))
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("error %v, want context.Canceled", err)
-	}
-}
-
-func TestSlowSourceIsGivenUpAfterItsTimeout(t *testing.T) {
-	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
-	o, honest := serveObjects(t, d), serveObjects(t, d)
-	o.spoilWith(func(_ http.ResponseWriter, r *http.Request, _ dataset.CID) bool {
-		<-r.Context().Done()
-		return true
-	})
-	r := openRepo(t, t.TempDir(), Config{})
-	f := fetcherFor(t, r, FetcherConfig{RequestTimeout: 1_000_000, Attempts: 1}, o)
-	if _, err := f.Download(t.Context(), jobFor(d, 0)); !errors.Is(err, events.ErrContentUnavailable) {
-		t.Fatalf("error %v, want ErrContentUnavailable", err)
-	}
-	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, honest), jobFor(d, 0))
-}
-
-func TestNoSourcesMeansUnavailableAndBadOnesAreRefused(t *testing.T) {
-	d := prepared(t, 4, dataset.Params{K: 2, M: 1})
-	r := openRepo(t, t.TempDir(), Config{})
-	_, err := fetcherFor(t, r, FetcherConfig{}).Download(t.Context(), jobFor(d, 0))
-	if !errors.Is(err, events.ErrContentUnavailable) {
-		t.Fatalf("error %v, want ErrContentUnavailable", err)
-	}
-	for _, source := range []string{"", "example.org", "file:///etc", "http://"} {
-		_, err := NewFetcher(r, FetcherConfig{Sources: []string{source}})
-		if !errors.Is(err, events.ErrMalformed) {
-			t.Fatalf("source %q: error %v, want ErrMalformed", source, err)
-		}
 	}
 }
 

@@ -75,7 +75,7 @@ func TestWhatCannotBeLaidOutIsRefusedWithAHint(t *testing.T) {
 		hint string
 	}{
 		{"empty file", 0, dataset.Params{K: 2, M: 1}, dataset.ErrEmpty, "nothing to store"},
-		{"too small", 2 * 65536, dataset.Params{K: 3, M: 1}, dataset.ErrTooSmall, "at least 196608 bytes"},
+		{"too small", 131072, dataset.Params{K: 3, M: 1}, dataset.ErrTooSmall, "at least 196608 bytes"},
 		{"K of one", 1 << 20, dataset.Params{K: 1, M: 1}, dataset.ErrParams, "at least 2 data"},
 		{"no parity", 1 << 20, dataset.Params{K: 2}, dataset.ErrParams, "at least 1 parity"},
 		{"M above K", 1 << 20, dataset.Params{K: 2, M: 3}, dataset.ErrParams, "no more parity"},

@@ -86,7 +86,7 @@ func TestManifestWritesZerosAndTheHeaderInFieldOne(t *testing.T) {
 func TestManifestThatContradictsItselfIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*dataset.Manifest){
 		"tree is a block":        func(m *dataset.Manifest) { m.Tree = dataset.BlockCID([32]byte{}) },
-		"original is a block":    func(m *dataset.Manifest) { m.Erasure.OriginalTree = dataset.EmptyBlock() },
+		"original is a block":    func(m *dataset.Manifest) { m.Erasure.OriginalTree = dataset.CID{} },
 		"wrong coded size":       func(m *dataset.Manifest) { m.Size++ },
 		"wrong original size":    func(m *dataset.Manifest) { m.Erasure.OriginalSize *= 2 },
 		"empty":                  func(m *dataset.Manifest) { m.Erasure.OriginalSize = 0 },
@@ -95,8 +95,8 @@ func TestManifestThatContradictsItselfIsRefused(t *testing.T) {
 		"slots not linear":       func(m *dataset.Manifest) { m.Erasure.Verification.Strategy = 1 },
 		"a slot root is missing": func(m *dataset.Manifest) { cutRoot(m) },
 		"slot roots swapped":     func(m *dataset.Manifest) { swapRoots(m) },
-		"slot root is a cell":    func(m *dataset.Manifest) { m.Erasure.Verification.SlotRoots[0] = m.Tree },
-		"another verify root":    func(m *dataset.Manifest) { m.Erasure.Verification.VerifyRoot = m.Tree },
+		"slot root is a cell":    treeAsRoot,
+		"another verify root":    treeAsVerifyRoot,
 		"name is not text":       func(m *dataset.Manifest) { m.Filename = "\xff" },
 		"name is too long":       func(m *dataset.Manifest) { m.Filename = string(make([]byte, 1025)) },
 	} {
@@ -112,6 +112,10 @@ func cutRoot(m *dataset.Manifest) {
 	v := m.Erasure.Verification
 	v.SlotRoots = v.SlotRoots[:len(v.SlotRoots)-1]
 }
+
+func treeAsRoot(m *dataset.Manifest) { m.Erasure.Verification.SlotRoots[0] = m.Tree }
+
+func treeAsVerifyRoot(m *dataset.Manifest) { m.Erasure.Verification.VerifyRoot = m.Tree }
 
 func swapRoots(m *dataset.Manifest) {
 	r := m.Erasure.Verification.SlotRoots
