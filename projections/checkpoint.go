@@ -1,0 +1,142 @@
+package projections
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+const (
+	// checkpointFile is the name of the checkpoint in the caller's directory.
+	checkpointFile = "views.json"
+	// checkpointFormat says what the file is.
+	checkpointFormat = "hostnode-views"
+	// checkpointSchema is the version of the payload. A file of any other is
+	// ignored and the views are built again, so there is no upgrade path and
+	// needs none. Every change of a view or of a core's state raises it.
+	checkpointSchema = 1
+	// maxCheckpointBytes is the largest file that is read: beyond it, building
+	// the views again is the lesser evil.
+	maxCheckpointBytes = 2 << 30
+)
+
+// errCheckpoint: the file is damaged, of another version, or not ours. It is
+// ignored and the views are built again.
+var errCheckpoint = errors.New("checkpoint is not usable")
+
+// checkpoint is a file of saved views.
+type checkpoint struct {
+	Format   string          `json:"format"`
+	Schema   int             `json:"schema"`
+	Position events.Position `json:"position"`
+	// EventID is of the event at Position: a store in which another event is
+	// there is another store.
+	EventID  string          `json:"eventId"`
+	Checksum string          `json:"checksum"` // sha256 of all else
+	Views    json.RawMessage `json:"views"`
+}
+
+func (c checkpoint) sum() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%d\n%d\n%s\n", c.Format, c.Schema, c.Position, c.EventID)
+	h.Write(c.Views)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// encodeCheckpoint makes the bytes of the file.
+func encodeCheckpoint(v *Views) ([]byte, error) {
+	payload, err := v.encode()
+	if err != nil {
+		return nil, err
+	}
+	c := checkpoint{
+		Format: checkpointFormat, Schema: checkpointSchema, Position: v.asOf,
+		EventID: v.last.String(), Views: payload,
+	}
+	c.Checksum = c.sum()
+	file, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode checkpoint: %w", err)
+	}
+	return file, nil
+}
+
+// decodeCheckpoint reads the bytes of a file. All its errors are errCheckpoint.
+func decodeCheckpoint(file []byte) (*Views, error) {
+	var c checkpoint
+	if err := json.Unmarshal(file, &c); err != nil {
+		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+	}
+	id, err := events.ParseEventID(c.EventID)
+	switch {
+	case c.Format != checkpointFormat:
+		return nil, fmt.Errorf("%w: its format is not %q", errCheckpoint, checkpointFormat)
+	case c.Schema != checkpointSchema:
+		return nil, fmt.Errorf("%w: its schema is %d, this build knows %d",
+			errCheckpoint, c.Schema, checkpointSchema)
+	case !strings.EqualFold(c.Checksum, c.sum()):
+		return nil, fmt.Errorf("%w: its checksum does not match", errCheckpoint)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+	}
+	v, err := decodeViews(c.Views)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+	}
+	v.asOf, v.last = c.Position, id
+	return v, nil
+}
+
+// loadCheckpoint reads the file of a directory. No file is fs.ErrNotExist.
+func loadCheckpoint(dir string) (*Views, error) {
+	path := filepath.Join(dir, checkpointFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("load checkpoint: %w", err)
+	}
+	if info.Size() > maxCheckpointBytes {
+		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", errCheckpoint, info.Size(), maxCheckpointBytes)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("load checkpoint: %w", err)
+	}
+	return decodeCheckpoint(file)
+}
+
+// saveCheckpoint replaces the file of a directory: after a crash at any moment
+// there is the old file or the new one.
+func saveCheckpoint(dir string, file []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("save checkpoint: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, checkpointFile+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // Nothing is there any more when all went well.
+	_, err = f.Write(file)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), filepath.Join(dir, checkpointFile)); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,131 @@
+package projections
+
+import (
+	"math/big"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// EarningsView shows what each host earned and lost, over all its sales.
+type EarningsView struct {
+	AsOf     events.Position `json:"asOf"`
+	Earnings []Earnings      `json:"earnings"`
+}
+
+// Earnings are the totals of one host. Amounts are token base units, but for
+// the fees, which are wei.
+type Earnings struct {
+	Host    string `json:"host"`
+	Rewards string `json:"rewards"`
+	// CollateralLost and CollateralReturned are of settled sales; CollateralSlashed
+	// is what readings of the contract showed, and is part of what is lost.
+	CollateralLost     string `json:"collateralLost"`
+	CollateralReturned string `json:"collateralReturned"`
+	CollateralSlashed  string `json:"collateralSlashed"`
+	// Net is the rewards without the collateral lost; it may be negative.
+	Net string `json:"net"`
+	// FeesWei is what all mined transactions cost, also those that failed;
+	// SaleFeesWei the part that receipts of sales account for.
+	FeesWei      string `json:"feesWei"`
+	SaleFeesWei  string `json:"saleFeesWei"`
+	Transactions uint64 `json:"transactions"`
+	Proofs       Proofs `json:"proofs"`
+	Sales        Counts `json:"sales"`
+}
+
+// Counts counts the sales of a host by where they are, or how they were settled.
+type Counts struct {
+	Started   uint64 `json:"started"`
+	Open      uint64 `json:"open"`
+	Hosting   uint64 `json:"hosting"` // of the open ones
+	Finished  uint64 `json:"finished"`
+	Ignored   uint64 `json:"ignored"`
+	Cancelled uint64 `json:"cancelled"`
+	Failed    uint64 `json:"failed"`
+	Errored   uint64 `json:"errored"`
+}
+
+// earnings is the fold behind the view.
+type earnings struct {
+	Rewards, Lost, Returned, Slashed events.Amount
+	Fees, SaleFees                   events.Amount
+	Mined                            uint64
+	Proofs                           Proofs
+	Counts                           Counts
+}
+
+func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.Amount) {
+	t.SaleFees = sum(t.SaleFees, fee)
+	opened, excused, lapsed := duties(before, after, e)
+	t.Proofs.Due += opened
+	t.Proofs.Excused += excused
+	t.Proofs.Lapsed += lapsed
+	switch e := e.(type) {
+	case *messages.SaleStarted:
+		t.Counts.Started++
+	case *messages.ProofSubmitted:
+		t.Proofs.Submitted++
+	case *messages.ProofMissed:
+		t.Proofs.Missed++
+	case *messages.PayoutReceived:
+		t.Rewards = sum(t.Rewards, amount(e.GetReward()))
+	case *messages.CollateralChecked:
+		t.Slashed = sum(t.Slashed, amount(e.GetSlashed()))
+	case *messages.SaleSettled:
+		t.Returned = sum(t.Returned, amount(e.GetCollateralReturned()))
+		t.Lost = sum(t.Lost, amount(e.GetCollateralLost()))
+		t.settled(after.Phase)
+	}
+}
+
+func (t *earnings) settled(as sale.Phase) {
+	switch as {
+	case sale.Finished:
+		t.Counts.Finished++
+	case sale.Ignored:
+		t.Counts.Ignored++
+	case sale.Cancelled:
+		t.Counts.Cancelled++
+	case sale.Failed:
+		t.Counts.Failed++
+	case sale.Errored:
+		t.Counts.Errored++
+	case sale.Unknown, sale.Preparing, sale.SlotReserving, sale.Downloading, sale.InitialProving,
+		sale.Filling, sale.Filled, sale.Proving, sale.ProvingSimulated, sale.Payout:
+	}
+}
+
+// foldTx counts a mined transaction. One that is mined again in another block,
+// after a reorganisation, costs what it cost there.
+func (t *earnings) foldTx(before events.Amount, now Transaction) {
+	if before.IsZero() {
+		t.Mined++
+	}
+	t.Fees = sum(t.Fees.SubFloor(before), amount(now.FeeWei))
+}
+
+// Earnings is the view of what was earned.
+func (v *Views) Earnings() EarningsView {
+	out := EarningsView{AsOf: v.asOf, Earnings: []Earnings{}}
+	for _, h := range v.inOrder() {
+		t := h.earnings
+		row := Earnings{
+			Host: h.address, Rewards: t.Rewards.String(), CollateralLost: t.Lost.String(),
+			CollateralReturned: t.Returned.String(), CollateralSlashed: t.Slashed.String(),
+			Net:     new(big.Int).Sub(t.Rewards.Big(), t.Lost.Big()).String(),
+			FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,
+			Proofs: t.Proofs, Sales: t.Counts,
+		}
+		row.Sales.Open = uint64(len(h.sales.open))
+		for _, s := range h.sales.open {
+			row.Proofs.Open += uint64(len(s.State.Duties))
+			if s.State.Hosting() {
+				row.Sales.Hosting++
+			}
+		}
+		out.Earnings = append(out.Earnings, row)
+	}
+	return out
+}

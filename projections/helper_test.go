@@ -1,0 +1,5 @@
+package projections
+
+import "context"
+
+var ctx = context.Background()

@@ -1,0 +1,123 @@
+package projections
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// QueuesView shows the slot queue of each host.
+type QueuesView struct {
+	AsOf   events.Position `json:"asOf"`
+	Queues []Queue         `json:"queues"`
+}
+
+// Queue is how a host stands with the slots on offer.
+type Queue struct {
+	Host string `json:"host"`
+	// Length is how many slots wait, without the taken ones.
+	Length int         `json:"length"`
+	Taken  []TakenSlot `json:"taken"` // in the order of taking
+	// Paused says that nothing is taken, PausedFor why, ByOperator that only
+	// the operator can end that.
+	Paused     bool   `json:"paused"`
+	PausedFor  string `json:"pausedFor,omitempty"`
+	ByOperator bool   `json:"byOperator,omitempty"`
+	// Refusals are all that ever were, by criterion.
+	Refusals       []Refusals `json:"refusals"`
+	MarketRevision uint64     `json:"marketRevision"`
+}
+
+// TakenSlot is one that a worker looks at.
+type TakenSlot struct {
+	Request   string    `json:"requestId"`
+	SlotIndex uint64    `json:"slotIndex"`
+	QueuedAt  time.Time `json:"queuedAt"`
+	Repair    bool      `json:"repair,omitempty"`
+}
+
+// Refusals counts what failed one criterion.
+type Refusals struct {
+	Criterion  string    `json:"criterion"`
+	Requests   uint64    `json:"requests"`
+	Slots      uint64    `json:"slots"`
+	LastAt     time.Time `json:"lastAt"`
+	LastReason string    `json:"lastReason"`
+}
+
+// otherCriteria is where refusals are counted once there are too many criteria.
+const otherCriteria = "other"
+
+// queueLimits lets the fold hold what the queue held: its bound is a setting of
+// the host and was kept when the events were decided.
+var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
+
+type queue struct {
+	state    slotqueue.State
+	known    bool
+	refusals map[string]*Refusals
+}
+
+func newQueue() queue {
+	return queue{state: slotqueue.New(queueLimits), refusals: map[string]*Refusals{}}
+}
+
+func (q *queue) fold(e slotqueue.Event, l Limits) {
+	q.known = true
+	q.state = slotqueue.Evolve(q.state, e)
+	m, refused := e.(*messages.SlotsRefused)
+	if !refused {
+		return
+	}
+	r := q.refusals[m.GetCriterion()]
+	if r == nil {
+		name := m.GetCriterion()
+		if len(q.refusals) >= l.Criteria {
+			name = otherCriteria
+		}
+		if r = q.refusals[name]; r == nil {
+			r = &Refusals{Criterion: name}
+			q.refusals[name] = r
+		}
+	}
+	r.Requests++
+	r.Slots += uint64(len(m.GetSlotIndices()))
+	r.LastAt, r.LastReason = at(m), m.GetReason()
+}
+
+// refused are the counts in order of the criteria.
+func (q *queue) refused() []Refusals {
+	out := make([]Refusals, 0, len(q.refusals))
+	for r := range maps.Values(q.refusals) {
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b Refusals) int { return cmp.Compare(a.Criterion, b.Criterion) })
+	return out
+}
+
+// Queues is the view of the slot queues.
+func (v *Views) Queues() QueuesView {
+	out := QueuesView{AsOf: v.asOf, Queues: []Queue{}}
+	for _, h := range v.inOrder() {
+		if !h.queue.known {
+			continue
+		}
+		s := h.queue.state
+		row := Queue{
+			Host: h.address, Length: s.Len(), Taken: []TakenSlot{},
+			Refusals: h.queue.refused(), MarketRevision: s.LastMarketRevision(),
+		}
+		row.PausedFor, row.ByOperator, row.Paused = s.Paused()
+		for _, it := range s.Taken() {
+			row.Taken = append(row.Taken, TakenSlot{it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair})
+		}
+		out.Queues = append(out.Queues, row)
+	}
+	return out
+}

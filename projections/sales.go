@@ -1,0 +1,249 @@
+package projections
+
+import (
+	"math/big"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// SalesView shows the sales of each host, one row for each attempt at a slot:
+// first those that are settled, in the order in which they were, then the open
+// ones in order of their slots.
+type SalesView struct {
+	AsOf  events.Position `json:"asOf"`
+	Sales []Sale          `json:"sales"`
+}
+
+// Sale is one attempt at one slot. Points in time are of the chain.
+type Sale struct {
+	Host      string `json:"host"`
+	Slot      string `json:"slotId"`
+	Request   string `json:"requestId"`
+	SlotIndex uint64 `json:"slotIndex"`
+	Attempt   uint32 `json:"attempt"`
+	Repair    bool   `json:"repair,omitempty"`
+	Adopted   bool   `json:"adopted,omitempty"`
+
+	Phase    string    `json:"phase"`
+	Since    time.Time `json:"since"` // when it came into this phase
+	WaitsFor string    `json:"waitsFor"`
+	Over     bool      `json:"over"` // settled: nothing is left to do
+	// Reason is why the sale ended, when it did not finish.
+	Reason    string    `json:"reason,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	EndsAt    time.Time `json:"endsAt,omitzero"`
+	FilledAt  time.Time `json:"filledAt,omitzero"`
+
+	Availability string       `json:"availabilityId,omitempty"`
+	Reservation  string       `json:"reservationId,omitempty"`
+	SlotSize     events.Bytes `json:"slotSize"`
+	Stored       events.Bytes `json:"storedBytes"`
+
+	Proofs     Proofs     `json:"proofs"`
+	Collateral Collateral `json:"collateral"`
+	Reward     string     `json:"reward"`
+	// NetEarning is the reward without the collateral that was lost, in token
+	// base units; it may be negative. Fees are paid in another coin and are not
+	// in it.
+	NetEarning string `json:"netEarning"`
+	// FeesWei and GasUsed are the sums of all receipts of the attempt.
+	FeesWei      string `json:"feesWei"`
+	GasUsed      uint64 `json:"gasUsed"`
+	Transactions int    `json:"transactions"`
+
+	LastEvent Place `json:"lastEvent"`
+}
+
+// Proofs counts the periods in which a proof was owed. Due is the sum of the others.
+type Proofs struct {
+	Due       uint64 `json:"due"`
+	Open      uint64 `json:"open"`
+	Submitted uint64 `json:"submitted"`
+	Missed    uint64 `json:"missed"`
+	Excused   uint64 `json:"excused"`
+	// Lapsed are those that were open when the request or the fill ended.
+	Lapsed uint64 `json:"lapsed"`
+}
+
+// Collateral is what became of a sale's collateral, in token base units.
+type Collateral struct {
+	Committed string `json:"committed"` // by the ledger
+	OnChain   string `json:"onChain"`   // what the contract holds now
+	Slashed   string `json:"slashed"`   // as far as it was read from the contract
+	Returned  string `json:"returned"`
+	Lost      string `json:"lost"`
+}
+
+// Place is where an event stands in the record.
+type Place struct {
+	Type     string          `json:"type"`
+	At       time.Time       `json:"at"`
+	Revision uint64          `json:"revision"`
+	Position events.Position `json:"position"`
+}
+
+type sales struct {
+	open   map[events.SlotID]*openSale
+	closed []Sale
+}
+
+func newSales() sales { return sales{open: map[events.SlotID]*openSale{}} }
+
+// openSale is the core's fold of an attempt with what the core does not keep.
+type openSale struct {
+	State     sale.State
+	StartedAt time.Time
+	Since     time.Time
+	Due       uint64
+	Excused   uint64
+	Lapsed    uint64
+	Slashed   events.Amount
+	Fees      events.Amount
+	Gas       uint64
+	Receipts  int
+	// FillTx is the transaction of the last fill: after a reorganisation the
+	// same one is mined again, and was still paid for once.
+	FillTx string
+	// Returned and Lost are what the settlement says.
+	Returned, Lost events.Amount
+	Last           Place
+}
+
+func (h *host) foldSale(r events.Recorded, e sale.Event) {
+	_, slot, err := events.ParseSaleStream(r.Stream)
+	if err != nil {
+		return // A stream that no sale of ours can have.
+	}
+	s := h.sales.open[slot]
+	if start, ok := e.(*messages.SaleStarted); ok {
+		if s != nil { // It never settled; what is known of it stays to be seen.
+			h.closeSale(slot, s)
+		}
+		s = &openSale{StartedAt: at(start)}
+		h.sales.open[slot] = s
+	}
+	if s == nil {
+		s = &openSale{State: sale.State{Slot: slot}}
+		h.sales.open[slot] = s
+	}
+	before := s.State
+	s.State = sale.Evolve(s.State, e)
+	fee := s.count(before, e)
+	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
+	if s.State.Phase != before.Phase {
+		s.Since = s.Last.At
+	}
+	h.earnings.foldSale(before, s.State, e, fee)
+	if s.State.Settled {
+		h.closeSale(slot, s)
+	}
+}
+
+func (h *host) closeSale(slot events.SlotID, s *openSale) {
+	h.sales.closed, _ = recent(h.sales.closed, s.row(h.address), h.limits.ClosedSales)
+	delete(h.sales.open, slot)
+}
+
+// count keeps the books that the core does not need, and returns what the
+// event's transaction cost.
+func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
+	if m, ok := e.(interface{ GetReceipt() *messages.Receipt }); ok {
+		fee = s.pay(e, m.GetReceipt())
+	}
+	switch e := e.(type) {
+	case *messages.CollateralChecked:
+		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
+	case *messages.SaleSettled:
+		s.Returned, s.Lost = amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
+	}
+	opened, excused, lapsed := duties(before, s.State, e)
+	s.Due += opened
+	s.Excused += excused
+	s.Lapsed += lapsed
+	return fee
+}
+
+// duties says what an event did to the duties of a sale, beside what the core
+// counts itself.
+func duties(before, after sale.State, e sale.Event) (opened, excused, lapsed uint64) {
+	was, is := uint64(len(before.Duties)), uint64(len(after.Duties))
+	switch e.(type) {
+	case *messages.ProofDue:
+		opened = is - min(is, was)
+	case *messages.ProofExcused:
+		excused = was - min(is, was)
+	case *messages.ProofSubmitted, *messages.ProofMissed, *messages.SaleStarted:
+	default:
+		lapsed = was - min(is, was)
+	}
+	return opened, excused, lapsed
+}
+
+func (s *openSale) pay(e sale.Event, r *messages.Receipt) (fee events.Amount) {
+	if r == nil {
+		return fee
+	}
+	if _, fill := e.(*messages.SlotFilled); fill {
+		if s.FillTx == r.GetTxHash() {
+			return fee
+		}
+		s.FillTx = r.GetTxHash()
+	}
+	fee = amount(r.GetFeeWei())
+	s.Receipts++
+	s.Gas += r.GetGasUsed()
+	s.Fees = sum(s.Fees, fee)
+	return fee
+}
+
+func (s *openSale) row(address string) Sale {
+	st := s.State
+	row := Sale{
+		Host: address, Slot: st.Slot.String(), Request: st.Request.ID.String(), SlotIndex: st.Index,
+		Attempt: st.Attempt, Repair: st.Repair, Adopted: st.Adopted,
+		Phase: st.Phase.String(), Since: s.Since, WaitsFor: sale.Waiting(st), Over: st.Settled,
+		Reason: st.Reason, StartedAt: s.StartedAt, ExpiresAt: st.ExpiresAt, EndsAt: st.EndsAt,
+		FilledAt: st.FilledAt, SlotSize: st.Request.Ask.SlotSize, Stored: st.Stored,
+		Proofs: Proofs{
+			Due: s.Due, Open: uint64(len(st.Duties)), Submitted: st.Submitted, Missed: st.Missed,
+			Excused: s.Excused, Lapsed: s.Lapsed,
+		},
+		Collateral: s.collateral(), Reward: st.Reward.String(),
+		FeesWei: s.Fees.String(), GasUsed: s.Gas, Transactions: s.Receipts, LastEvent: s.Last,
+	}
+	row.NetEarning = new(big.Int).Sub(st.Reward.Big(), amount(row.Collateral.Lost).Big()).String()
+	if !st.Reservation.Zero() {
+		row.Availability, row.Reservation = st.Availability.String(), st.Reservation.String()
+	}
+	return row
+}
+
+func (s *openSale) collateral() Collateral {
+	c := Collateral{
+		Committed: s.State.Committed.String(), OnChain: "0", Slashed: s.Slashed.String(),
+		Returned: s.State.Returned.String(), Lost: s.State.Lost.String(),
+	}
+	if s.State.OnChain {
+		c.OnChain = s.State.Collateral.String()
+	}
+	if s.State.Settled {
+		c.Returned, c.Lost = s.Returned.String(), s.Lost.String()
+	}
+	return c
+}
+
+// Sales is the view of the sales.
+func (v *Views) Sales() SalesView {
+	out := SalesView{AsOf: v.asOf, Sales: []Sale{}}
+	for _, h := range v.inOrder() {
+		out.Sales = append(out.Sales, h.sales.closed...)
+		for _, slot := range sortedSlots(h.sales.open) {
+			out.Sales = append(out.Sales, h.sales.open[slot].row(h.address))
+		}
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Timeline is the whole life of one slot at one host, all attempts.
+type Timeline struct {
+	// AsOf is the position of the last event of the sale.
+	AsOf    events.Position `json:"asOf"`
+	Host    string          `json:"host"`
+	Slot    string          `json:"slotId"`
+	Moments []Moment        `json:"moments"`
+}
+
+// Moment is one event of a sale, told to a person.
+type Moment struct {
+	At       time.Time       `json:"at"` // of the chain
+	Attempt  uint32          `json:"attempt"`
+	Sentence string          `json:"sentence"`
+	Type     string          `json:"type"`
+	Phase    string          `json:"phase"` // in which the event left the sale
+	Revision uint64          `json:"revision"`
+	Position events.Position `json:"position"`
+}
+
+// ReadTimeline reads a sale's stream. Timelines are not kept: a sale has one
+// event per proof, and somebody looks at few of them. An unknown sale is
+// events.ErrStreamNotFound. An event that cannot be read has its error for a
+// sentence.
+func ReadTimeline(
+	ctx context.Context, store events.Store, host events.Address, slot events.SlotID,
+) (Timeline, error) {
+	out := Timeline{Host: host.String(), Slot: slot.String(), Moments: []Moment{}}
+	codec := catalog.Codec()
+	var state sale.State
+	for r, err := range store.ReadStream(ctx, events.SaleStream(host, slot), events.ReadStream{}) {
+		if err != nil {
+			return Timeline{}, fmt.Errorf("read the sale of slot %s: %w", slot, err)
+		}
+		out.AsOf = r.Position
+		moment := Moment{Type: r.Type, Revision: r.Revision, Position: r.Position}
+		m, err := codec.Decode(r)
+		e, ok := m.(messages.SaleEvent)
+		switch {
+		case err != nil:
+			moment.Sentence = "This event cannot be read: " + err.Error() + "."
+		case !ok:
+			moment.Sentence = "This event does not belong into the stream of a sale."
+		default:
+			state = sale.Evolve(state, e)
+			moment.At, moment.Sentence = at(e), sale.Sentence(e)
+		}
+		moment.Attempt, moment.Phase = state.Attempt, state.Phase.String()
+		out.Moments = append(out.Moments, moment)
+	}
+	return out, nil
+}

@@ -1,0 +1,148 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// TransactionsView shows the transactions of each account: first those that
+// are done, in the order in which they were, then the open ones, oldest first.
+type TransactionsView struct {
+	AsOf         events.Position `json:"asOf"`
+	Transactions []Transaction   `json:"transactions"`
+}
+
+// Outcome is what became of an intent.
+type Outcome string
+
+// The outcomes of an intent.
+const (
+	OutcomeOpen      Outcome = "open"
+	OutcomeSucceeded Outcome = "succeeded"
+	OutcomeFailed    Outcome = "failed" // mined, and reverted
+	OutcomeAbandoned Outcome = "abandoned"
+)
+
+// Transaction is what became of one key.
+type Transaction struct {
+	Account string `json:"account"`
+	Key     string `json:"key"`
+	// Intents is how often the call was intended, Attempts how many signed
+	// transactions were made for it.
+	Intents    int       `json:"intents"`
+	Attempts   int       `json:"attempts"`
+	Outcome    Outcome   `json:"outcome"`
+	Reason     string    `json:"reason,omitempty"`
+	IntendedAt time.Time `json:"intendedAt"`        // by the machine's clock
+	DoneAt     time.Time `json:"doneAt,omitzero"`   // by the machine's clock
+	Deadline   time.Time `json:"deadline,omitzero"` // of the chain
+	To         string    `json:"to,omitempty"`
+	Nonce      uint64    `json:"nonce"`
+	TxHash     string    `json:"txHash,omitempty"` // of the newest attempt, or the mined one
+	Block      uint64    `json:"block,omitempty"`
+	GasUsed    uint64    `json:"gasUsed,omitempty"`
+	FeeWei     string    `json:"feeWei"`
+}
+
+// openTx is a row with its place in the order of intents.
+type openTx struct {
+	Order uint64
+	Row   Transaction
+}
+
+type transactions struct {
+	open   map[string]*openTx
+	next   uint64
+	closed []Transaction
+	done   map[string]bool // the keys in closed
+}
+
+func newTransactions() transactions {
+	return transactions{open: map[string]*openTx{}, done: map[string]bool{}}
+}
+
+func (h *host) foldTx(e messages.TxEvent) {
+	switch e := e.(type) {
+	case *messages.TxIntended:
+		row := h.tx(e.GetKey())
+		row.Intents++
+		row.IntendedAt, row.Deadline, row.To = at(e), events.TimeFromMessage(e.GetDeadline()), e.GetTo()
+	case *messages.TxSent:
+		row := h.tx(e.GetKey())
+		row.Attempts++
+		row.Nonce, row.TxHash = e.GetNonce(), e.GetTxHash()
+	case *messages.TxMined:
+		row := h.tx(e.GetKey())
+		before := amount(row.FeeWei)
+		row.Outcome, row.Reason, row.DoneAt = OutcomeFailed, e.GetError(), at(e)
+		if e.GetSucceeded() {
+			row.Outcome = OutcomeSucceeded
+		}
+		if r := e.GetReceipt(); r != nil {
+			row.TxHash, row.Block = r.GetTxHash(), r.GetBlock()
+			row.GasUsed, row.FeeWei = r.GetGasUsed(), r.GetFeeWei()
+		}
+		h.earnings.foldTx(before, *row)
+		h.closeTx(e.GetKey())
+	case *messages.TxAbandoned:
+		row := h.tx(e.GetKey())
+		row.Outcome, row.Reason, row.DoneAt = OutcomeAbandoned, e.GetReason(), at(e)
+		h.closeTx(e.GetKey())
+	}
+}
+
+// tx is the row of a key. One that was done is open again: its block was
+// dropped by the chain. One that was done so long ago that it is forgotten
+// starts anew.
+func (h *host) tx(key string) *Transaction {
+	if t := h.txs.open[key]; t != nil {
+		return &t.Row
+	}
+	t := &openTx{Order: h.txs.next, Row: Transaction{
+		Account: h.address, Key: key, Outcome: OutcomeOpen, FeeWei: "0",
+	}}
+	if h.txs.done[key] {
+		i := slices.IndexFunc(h.txs.closed, func(row Transaction) bool { return row.Key == key })
+		t.Row = h.txs.closed[i]
+		t.Row.Outcome, t.Row.Reason, t.Row.DoneAt = OutcomeOpen, "", time.Time{}
+		h.txs.closed = slices.Delete(h.txs.closed, i, i+1)
+		delete(h.txs.done, key)
+	}
+	h.txs.next++
+	h.txs.open[key] = t
+	return &t.Row
+}
+
+func (h *host) closeTx(key string) {
+	closed, dropped := recent(h.txs.closed, h.txs.open[key].Row, h.limits.ClosedTransactions)
+	h.txs.closed, h.txs.done[key] = closed, true
+	if dropped != nil {
+		delete(h.txs.done, dropped.Key)
+	}
+	delete(h.txs.open, key)
+}
+
+func (t *transactions) inOrder() []openTx {
+	out := make([]openTx, 0, len(t.open))
+	for _, tx := range t.open {
+		out = append(out, *tx)
+	}
+	slices.SortFunc(out, func(a, b openTx) int { return cmp.Compare(a.Order, b.Order) })
+	return out
+}
+
+// Transactions is the view of the transactions.
+func (v *Views) Transactions() TransactionsView {
+	out := TransactionsView{AsOf: v.asOf, Transactions: []Transaction{}}
+	for _, h := range v.inOrder() {
+		out.Transactions = append(out.Transactions, h.txs.closed...)
+		for _, t := range h.txs.inOrder() {
+			out.Transactions = append(out.Transactions, t.Row)
+		}
+	}
+	return out
+}

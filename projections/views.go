@@ -1,0 +1,272 @@
+package projections
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Limits bound what the views remember of what is over, for each host. What is
+// open is always there. A zero field stands for its default.
+type Limits struct {
+	// ClosedReservations is the most released reservations, default 1,000.
+	ClosedReservations int `json:"closedReservations"`
+	// ClosedSales is the most settled attempts, default 10,000: about 10 MB.
+	ClosedSales int `json:"closedSales"`
+	// ClosedTransactions is the most mined or abandoned intents, default 1,000.
+	ClosedTransactions int `json:"closedTransactions"`
+	// Starts is the most starts of the host, default 100.
+	Starts int `json:"starts"`
+	// Criteria is the most criteria of refusals that are counted apart, default
+	// 100; the rest is counted under "other".
+	Criteria int `json:"criteria"`
+}
+
+func (l Limits) withDefaults() Limits {
+	l.ClosedReservations = cmp.Or(l.ClosedReservations, 1_000)
+	l.ClosedSales = cmp.Or(l.ClosedSales, 10_000)
+	l.ClosedTransactions = cmp.Or(l.ClosedTransactions, 1_000)
+	l.Starts = cmp.Or(l.Starts, 100)
+	l.Criteria = cmp.Or(l.Criteria, 100)
+	return l
+}
+
+// MaxProblems is the most events that the views could not read and remember;
+// all of them are counted.
+const MaxProblems = 100
+
+// Problem is an event that the views passed over, because it cannot be read.
+type Problem struct {
+	Stream   string          `json:"stream"`
+	Revision uint64          `json:"revision"`
+	Position events.Position `json:"position"`
+	Type     string          `json:"type"`
+	Reason   string          `json:"reason"`
+}
+
+// Scope says what views are about. Two sets of views over the same events are
+// equal only when their scopes are.
+type Scope struct {
+	// Host is the only host whose streams are read; the zero address: all hosts.
+	Host   events.Address
+	Limits Limits
+}
+
+// Views is one fold of all streams:
+//
+//	capacity-<host>      Ledgers, Reservations
+//	sale-<host>-<slot>   Sales, the outcome of reservations, Earnings
+//	slotqueue-<host>     Queues
+//	tx-<account>         Transactions, Earnings
+//	host-<host>          Hosts
+//
+// Other streams are passed over. Views is not safe for concurrent use; the
+// Projector is.
+type Views struct {
+	scope    Scope
+	only     string // the host's address, "" for all
+	codec    *events.Codec
+	asOf     events.Position
+	last     events.EventID // of the event at asOf
+	hosts    map[string]*host
+	problems []Problem
+	skipped  uint64
+}
+
+// host is what is known of one address.
+type host struct {
+	address  string
+	limits   Limits
+	ledger   ledger
+	sales    sales
+	queue    queue
+	txs      transactions
+	starts   starts
+	earnings earnings
+}
+
+// NewViews are the views of an empty record.
+func NewViews(scope Scope) *Views {
+	scope.Limits = scope.Limits.withDefaults()
+	v := &Views{scope: scope, codec: catalog.Codec(), hosts: map[string]*host{}}
+	if !scope.Host.Zero() {
+		v.only = scope.Host.String()
+	}
+	return v
+}
+
+// Scope is what the views are about, with the defaults filled in.
+func (v *Views) Scope() Scope { return v.scope }
+
+// AsOf is the position of the last event that the views saw.
+func (v *Views) AsOf() events.Position { return v.asOf }
+
+// Problems are the first events that could not be read, and how many there were.
+func (v *Views) Problems() ([]Problem, uint64) { return slices.Clone(v.problems), v.skipped }
+
+// Apply folds the next event. One that the views have seen changes nothing. One
+// that cannot be read is passed over and remembered as a problem: the views go
+// on, because everything else on them is still so.
+func (v *Views) Apply(r events.Recorded) {
+	if r.Position <= v.asOf {
+		return
+	}
+	address, wanted := v.wants(r.Stream)
+	if !wanted {
+		v.asOf, v.last = r.Position, r.ID
+		return
+	}
+	m, err := v.codec.Decode(r)
+	if err != nil {
+		v.asOf, v.last = r.Position, r.ID
+		v.pass(r, err.Error())
+		return
+	}
+	v.fold(r, address, m)
+}
+
+// ApplyDecoded is Apply for a caller who has decoded the event.
+func (v *Views) ApplyDecoded(r events.Recorded, m proto.Message) {
+	if r.Position <= v.asOf {
+		return
+	}
+	if address, wanted := v.wants(r.Stream); wanted {
+		v.fold(r, address, m)
+		return
+	}
+	v.asOf, v.last = r.Position, r.ID
+}
+
+// wants says whether a stream belongs to the views, and to which host.
+func (v *Views) wants(stream string) (address string, wanted bool) {
+	category, rest, _ := strings.Cut(stream, "-")
+	switch category {
+	case events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
+		events.CategoryTx, events.CategoryHost:
+	default: // Streams of the market, and those of machines that have no view.
+		return "", false
+	}
+	address, _, _ = strings.Cut(rest, "-")
+	return address, v.only == "" || v.only == address
+}
+
+func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
+	v.asOf, v.last = r.Position, r.ID
+	h := v.hosts[address]
+	if h == nil {
+		h = newHost(address, v.scope.Limits)
+		v.hosts[address] = h
+	}
+	known := false
+	switch events.Category(r.Stream) {
+	case events.CategoryCapacity:
+		var e capacity.Event
+		if e, known = m.(capacity.Event); known {
+			h.foldLedger(e)
+		}
+	case events.CategorySale:
+		var e sale.Event
+		if e, known = m.(sale.Event); known {
+			h.foldSale(r, e)
+		}
+	case events.CategorySlotQueue:
+		var e slotqueue.Event
+		if e, known = m.(slotqueue.Event); known {
+			h.queue.fold(e, h.limits)
+		}
+	case events.CategoryTx:
+		var e messages.TxEvent
+		if e, known = m.(messages.TxEvent); known {
+			h.foldTx(e)
+		}
+	case events.CategoryHost:
+		var e messages.HostEvent
+		if e, known = m.(messages.HostEvent); known {
+			h.starts.fold(e, h.limits)
+		}
+	}
+	if !known {
+		v.pass(r, r.Type+" does not belong into this stream")
+	}
+}
+
+func newHost(address string, l Limits) *host {
+	return &host{
+		address: address, limits: l,
+		ledger: newLedger(), sales: newSales(), queue: newQueue(), txs: newTransactions(),
+	}
+}
+
+func (v *Views) pass(r events.Recorded, reason string) {
+	v.skipped++
+	if len(v.problems) < MaxProblems {
+		v.problems = append(v.problems, Problem{
+			Stream: r.Stream, Revision: r.Revision, Position: r.Position, Type: r.Type, Reason: reason,
+		})
+	}
+}
+
+// inOrder are the hosts in order of their addresses.
+func (v *Views) inOrder() []*host {
+	return slices.SortedFunc(maps.Values(v.hosts), func(a, b *host) int {
+		return cmp.Compare(a.address, b.address)
+	})
+}
+
+// Table is one view, with the name under which it is compared.
+type Table struct {
+	Name string
+	Rows any
+}
+
+// Tables are all views, in a fixed order.
+func (v *Views) Tables() []Table {
+	return []Table{
+		{"ledgers", v.Ledgers()},
+		{"reservations", v.Reservations()},
+		{"sales", v.Sales()},
+		{"queues", v.Queues()},
+		{"transactions", v.Transactions()},
+		{"earnings", v.Earnings()},
+		{"hosts", v.Hosts()},
+	}
+}
+
+// recent keeps the newest of what is over, up to a limit, and says what it let go.
+func recent[T any](list []T, next T, limit int) (kept []T, dropped *T) {
+	list = append(list, next)
+	if len(list) > limit {
+		return list[1:], &list[0]
+	}
+	return list, nil
+}
+
+// sum is a+b, or the largest amount: a total never fails.
+func sum(a, b events.Amount) events.Amount {
+	if events.MaxAmount().Sub(a).Less(b) {
+		return events.MaxAmount()
+	}
+	return a.Add(b)
+}
+
+// amount reads an amount that the codec has checked.
+func amount(s string) events.Amount { return events.Must(events.ParseAmount(s)) }
+
+// at is when an event happened, by the clock that its message names.
+func at(m proto.Message) time.Time {
+	if e, ok := m.(timed); ok {
+		return events.TimeFromMessage(e.GetAt())
+	}
+	return time.Time{}
+}

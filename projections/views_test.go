@@ -1,0 +1,83 @@
+package projections
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections/internal/history"
+)
+
+var me = events.Address{0xaa}
+
+// built are the views of a store, from the first event.
+func built(t history.T, store events.Store) *Views {
+	t.Helper()
+	v := NewViews(Scope{})
+	for r, err := range store.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			t.Fatalf("read: %v", err)
+		}
+		v.Apply(r)
+	}
+	return v
+}
+
+// aDay is a history in which everything that the views show happens.
+func aDay(t testing.TB) (*events.Memory, *history.Writer) {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Start()
+	w.Offer(10)
+	w.Life(1, 3)
+	slashed := w.Begin(w.Request(2))
+	w.Fill(slashed)
+	w.Miss(slashed, 1, 100_000)
+	w.Prove(slashed, 2)
+	w.Finish(slashed, 100_000)
+	w.Stop()
+	w.Start()
+	hosting := w.Begin(w.Request(3))
+	w.Fill(hosting)
+	w.Due(hosting, 5)
+	w.Enqueue(w.Request(4))
+	return store, w
+}
+
+func printed(t testing.TB, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestCheckpointOfADayIsThatDay(t *testing.T) {
+	store, _ := aDay(t)
+	v := built(t, store)
+	file, err := encodeCheckpoint(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := decodeCheckpoint(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(printed(t, v.Tables()), printed(t, back.Tables())); diff != "" {
+		t.Fatalf("the views differ (-saved +loaded):\n%s", diff)
+	}
+	again, err := encodeCheckpoint(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(again) != string(file) {
+		t.Fatalf("a loaded checkpoint is saved differently:\n%s\n%s", file, again)
+	}
+	if !strings.Contains(printed(t, back.Sales()), `"phase": "Proving"`) {
+		t.Fatalf("no sale is proving:\n%s", printed(t, back.Sales()))
+	}
+}
