@@ -31,26 +31,38 @@ var (
 	_ actors.ChainFeed = (*chain.Follower)(nil)
 )
 
-// shared is one chain for all tests that do not stop it. Each test deploys contracts of
-// its own, and no two run at a time.
-var shared *devchain.Chain
+// shared is one chain for all tests that do not stop it, opened by the first that needs
+// it. Each test deploys contracts of its own, and no two run at a time.
+type sharedChain struct {
+	once  sync.Once
+	dir   string
+	chain *devchain.Chain
+	err   error
+}
 
-func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+var shared sharedChain
 
-func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "ct")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+func TestMain(m *testing.M) {
+	code := m.Run()
+	shared.close()
+	os.Exit(code)
+}
+
+func (s *sharedChain) open() (*devchain.Chain, error) {
+	s.once.Do(func() {
+		if s.dir, s.err = os.MkdirTemp("", "ct"); s.err != nil {
+			return
+		}
+		s.chain, s.err = devchain.Open(context.Background(), devchain.Config{Dir: s.dir, Alloc: rich()})
+	})
+	return s.chain, s.err
+}
+
+func (s *sharedChain) close() {
+	if s.chain != nil {
+		_ = s.chain.Close() // The directory goes anyway.
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	shared, err = devchain.Open(context.Background(), devchain.Config{Dir: dir, Alloc: rich()})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = shared.Close() }()
-	return m.Run()
+	_ = os.RemoveAll(s.dir)
 }
 
 // keyOf is the key of a named account.
@@ -83,7 +95,14 @@ type world struct {
 	name      string // makes accounts unique per test
 }
 
-func newWorld(t *testing.T) *world { return newWorldOn(t, shared) }
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	c, err := shared.open()
+	if err != nil {
+		t.Fatalf("open chain: %v", err)
+	}
+	return newWorldOn(t, c)
+}
 
 func newWorldOn(t *testing.T, c *devchain.Chain) *world {
 	t.Helper()

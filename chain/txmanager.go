@@ -358,6 +358,7 @@ func (m *txManager) step(ctx context.Context) error {
 		}
 	}
 	if err := m.failure(); err != nil {
+		m.turnAway(err)
 		return err
 	}
 	if fresh {
@@ -373,6 +374,15 @@ func (m *txManager) step(ctx context.Context) error {
 	m.seen = head.Hash
 	m.tidy()
 	return nil
+}
+
+// turnAway tells those whose transactions were not sent that none will be.
+func (m *txManager) turnAway(why error) {
+	for _, in := range m.book.open {
+		if !in.sent() {
+			m.answer(in, result{err: why})
+		}
+	}
 }
 
 // look reads the newest block and how many transactions of ours are mined.

@@ -185,6 +185,9 @@ func (m *txManager) fillGaps(ctx context.Context, head *header, count uint64) {
 
 // attempt signs, records and sends; fees are today's unless they are set.
 func (m *txManager) attempt(ctx context.Context, in *intent, head *header, a attempt) error {
+	if err := m.failure(); err != nil {
+		return err
+	}
 	if a.feeCap == nil {
 		if err := m.price(ctx, head, &a); err != nil {
 			return err

@@ -1,0 +1,242 @@
+package chain
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+func owner() outboxOwner {
+	return outboxOwner{Stream: events.TxStream(events.Address{1}), ChainID: 7, Genesis: "0x01"}
+}
+
+func openBox(t *testing.T, path string) (*outbox, []record) {
+	t.Helper()
+	o, records, err := openOutbox(path, owner())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = o.close() })
+	return o, records
+}
+
+func abandoned(key string) *messages.TxAbandoned {
+	return &messages.TxAbandoned{At: timestamppb.New(time.Unix(1, 0)), Key: key, Reason: "test"}
+}
+
+func keys(records []record) []string {
+	var all []string
+	for _, r := range records {
+		all = append(all, r.Event.(interface{ GetKey() string }).GetKey())
+	}
+	return all
+}
+
+func TestOutboxReturnsWhatWasWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box")
+	o, _ := openBox(t, path)
+	var want []record
+	for _, e := range TxEvents() {
+		r, err := o.add(e.Example.(messages.TxEvent), "0x0102")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, r)
+	}
+	again, got := openBox(t, path)
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Fatalf("records (-want +got):\n%s", diff)
+	}
+	if again.next != uint64(len(want)) {
+		t.Fatalf("next revision is %d, want %d", again.next, len(want))
+	}
+}
+
+func TestTornEndOfTheOutboxIsCutOffAtEveryByte(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box")
+	o, _ := openBox(t, path)
+	if _, err := o.add(abandoned("first"), ""); err != nil {
+		t.Fatal(err)
+	}
+	whole := o.size
+	if _, err := o.add(abandoned("second"), ""); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := whole; end < int64(len(raw)); end++ {
+		if err := os.WriteFile(path, raw[:end], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		torn, records, err := openOutbox(path, owner())
+		if err != nil {
+			t.Fatalf("cut at %d: %v", end, err)
+		}
+		if diff := cmp.Diff([]string{"first"}, keys(records)); diff != "" {
+			t.Fatalf("cut at %d (-want +got):\n%s", end, diff)
+		}
+		if _, err := torn.add(abandoned("third"), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := torn.close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, records = openBox(t, path); len(records) != 2 || records[1].Revision != 1 {
+			t.Fatalf("cut at %d, written on: %v", end, keys(records))
+		}
+	}
+}
+
+func TestDamageInTheMiddleOfTheOutboxIsNotTakenForATornEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box")
+	o, _ := openBox(t, path)
+	at := o.size
+	for _, key := range []string{"first", "second"} {
+		if _, err := o.add(abandoned(key), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[at+frameHeaderBytes+3] ^= 1
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := openOutbox(path, owner()); !errors.Is(err, ErrOutboxDamaged) {
+		t.Fatalf("error %v, want ErrOutboxDamaged", err)
+	}
+}
+
+func TestCompactedOutboxKeepsRevisionsAndWhatIsNeeded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box")
+	o, _ := openBox(t, path)
+	var second record
+	for _, key := range []string{"first", "second", "third"} {
+		r, err := o.add(abandoned(key), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key == "second" {
+			second = r
+		}
+	}
+	if err := o.compact([]record{second}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.add(abandoned("fourth"), ""); err != nil {
+		t.Fatal(err)
+	}
+	_, records := openBox(t, path)
+	if diff := cmp.Diff([]string{"second", "fourth"}, keys(records)); diff != "" {
+		t.Fatalf("records (-want +got):\n%s", diff)
+	}
+	if records[0].Revision != 1 || records[1].Revision != 3 {
+		t.Fatalf("revisions are %d and %d, want 1 and 3", records[0].Revision, records[1].Revision)
+	}
+}
+
+func TestIntentWithoutAnAttemptEndsAtTheNextStart(t *testing.T) {
+	b := newTxBook()
+	b.apply(record{Event: &messages.TxIntended{
+		Key: "reserve:x:1#1", To: events.Address{}.String(), Data: "0x",
+	}})
+	b.apply(record{Event: &messages.TxIntended{
+		Key: "reserve:y:1#3", To: events.Address{}.String(), Data: "0x00",
+	}})
+	b.apply(record{Event: &messages.TxSent{
+		Key: "reserve:y:1#3", Nonce: 5, TxHash: events.Hash{}.String(),
+		GasLimit: noopGas, FeeCapWei: "1", TipCapWei: "1",
+	}})
+	if len(b.open) != 2 || b.open[0].sent() || !b.open[1].sent() {
+		t.Fatalf("open intents are %+v", b.open)
+	}
+	in := b.latest["reserve:y:1"]
+	if in == nil || in.try != 3 || !in.last().isNoop || in.last().nonce != 5 {
+		t.Fatalf("intent is %+v", in)
+	}
+	b.apply(record{Event: abandoned("reserve:x:1#1")})
+	if len(b.open) != 1 || !b.latest["reserve:x:1"].done {
+		t.Fatalf("open intents are %+v", b.open)
+	}
+	b.forget(0)
+	if len(b.needed()) != 2 || b.latest["reserve:x:1"] != nil {
+		t.Fatalf("%d records are needed, want 2 of the open intent", len(b.needed()))
+	}
+}
+
+func TestBumpedFeesAreAtLeastAnEighthMoreRoundedUp(t *testing.T) {
+	for _, c := range [][2]int64{{0, 0}, {1, 2}, {8, 9}, {1000, 1125}, {1001, 1127}} {
+		if got := bumped(newBig(uint64(c[0]))).Int64(); got != c[1] {
+			t.Fatalf("%d becomes %d, want %d", c[0], got, c[1])
+		}
+	}
+}
+
+func TestEveryTxEventHasAValidExample(t *testing.T) {
+	codec := events.NewCodec(TxEvents())
+	for e := range codec.Entries() {
+		if _, _, _, err := codec.Encode(e.Example); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := e.Example.(messages.TxEvent); !ok {
+			t.Fatalf("%s is no transaction event", e.Name)
+		}
+	}
+}
+
+func FuzzOutboxFrames(f *testing.F) {
+	o := &outbox{owner: owner(), codec: events.NewCodec(TxEvents())}
+	var good []byte
+	for i, e := range TxEvents() {
+		payload, err := o.encode(record{Revision: uint64(i), Event: e.Example})
+		if err != nil {
+			f.Fatal(err)
+		}
+		good = append(good, frame(payload)...)
+	}
+	f.Add(good)
+	f.Add(good[:len(good)-3])
+	f.Add(append(bytes.Clone(good), make([]byte, 100)...))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		payloads, end, err := splitFrames(raw)
+		if err != nil {
+			return
+		}
+		var again []byte
+		book := newTxBook()
+		for _, p := range payloads {
+			again = append(again, frame(p)...)
+			r, err := o.decode(p)
+			if err != nil || r.Event == nil {
+				continue
+			}
+			book.apply(r)
+			encoded, err := o.encode(r)
+			if err != nil {
+				t.Fatalf("decoded record does not encode: %v", err)
+			}
+			back, err := o.decode(encoded)
+			if err != nil || !proto.Equal(back.Event, r.Event) || back.Revision != r.Revision {
+				t.Fatalf("record changes when it is written again: %v", err)
+			}
+		}
+		if !bytes.Equal(again, raw[:end]) {
+			t.Fatal("frames do not make up the bytes that they were read from")
+		}
+	})
+}

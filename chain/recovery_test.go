@@ -1,0 +1,353 @@
+package chain_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/events"
+)
+
+// eventsOf are the names of an account's events, in order.
+func eventsOf(t *testing.T, store events.Store, who events.Address) []string {
+	t.Helper()
+	var names []string
+	for e, err := range store.ReadStream(t.Context(), events.TxStream(who), events.ReadStream{}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Type)
+	}
+	return names
+}
+
+// started runs a call until its transaction is in the pool, and then gives it up.
+func (w *world) started(name string, f func(context.Context) error) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	w.await("a transaction in the pool", func() bool { return w.waiting(name) })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		w.t.Fatalf("the call ended with %v", err)
+	}
+}
+
+func TestHostThatDiesBeforeTheReceiptFindsItsTransactionAgain(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	dir, store := t.TempDir(), events.NewMemory()
+	m := w.host("host", dir, store)
+	call := callFor(w.request(), 0)
+	w.started("host", func(ctx context.Context) error {
+		_, err := m.ReserveSlot(ctx, call)
+		return err
+	})
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.seal(1)
+	m = w.host("host", dir, store)
+	receipt := w.reserve(m, "host", call)
+	if receipt.TxHash.Zero() || w.nonce("host") != 1 {
+		t.Fatalf("receipt %+v after %d transactions, want the first one's", receipt, w.nonce("host"))
+	}
+	w.await("the record is complete", func() bool {
+		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxMined"})
+	})
+}
+
+func TestHostThatDiesBeforeSendingSendsTheSameTransactionLater(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	dir, store := t.TempDir(), events.NewMemory()
+	m := w.host("host", dir, store)
+	call := callFor(w.request(), 0)
+	// The attempt is recorded, but no node ever hears of it.
+	before := w.gate.sent()
+	w.gate.set(false, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := m.ReserveSlot(ctx, call)
+		done <- err
+	}()
+	w.await("the attempt is sent", func() bool { return w.gate.sent() > before })
+	cancel()
+	<-done
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.gate.set(false, false)
+	m = w.host("host", dir, store)
+	if receipt := w.reserve(m, "host", call); receipt.TxHash.Zero() || w.nonce("host") != 1 {
+		t.Fatalf("receipt %+v after %d transactions", receipt, w.nonce("host"))
+	}
+	w.await("the record is complete", func() bool {
+		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxMined"})
+	})
+}
+
+func TestLostOutboxIsRestoredFromTheStream(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	store := events.NewMemory()
+	m := w.host("host", t.TempDir(), store)
+	call := callFor(w.request(), 0)
+	first := w.reserve(m, "host", call)
+	w.await("the record is complete", func() bool { return len(eventsOf(t, store, m.Account())) == 3 })
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m = w.host("host", t.TempDir(), store)
+	if again := w.reserve(m, "host", call); !cmp.Equal(first, again, amounts) {
+		t.Fatalf("the same call brought %+v, first %+v", again, first)
+	}
+}
+
+// moodyStore is a store that can be away.
+type moodyStore struct {
+	events.Store
+	away atomic.Bool
+}
+
+var errAway = errors.New("store is away")
+
+func (s *moodyStore) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if s.away.Load() {
+		return events.AppendResult{}, errAway
+	}
+	return s.Store.Append(ctx, stream, expected, batch)
+}
+
+func (s *moodyStore) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	if s.away.Load() {
+		return func(yield func(events.Recorded, error) bool) { yield(events.Recorded{}, errAway) }
+	}
+	return s.Store.ReadStream(ctx, stream, q)
+}
+
+func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	dir, store := t.TempDir(), &moodyStore{Store: events.NewMemory()}
+	store.away.Store(true)
+	m := w.host("host", dir, store)
+	call := callFor(w.request(), 0)
+	if receipt := w.reserve(m, "host", call); receipt.TxHash.Zero() {
+		t.Fatal("no receipt")
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store.away.Store(false)
+	m = w.host("host", dir, store)
+	w.await("the record is complete", func() bool {
+		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxMined"})
+	})
+}
+
+func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	store := events.NewMemory()
+	r := w.request()
+	first := w.host("host", t.TempDir(), store)
+	second := w.host("host", t.TempDir(), store)
+	w.reserve(second, "host", callFor(r, 0))
+	w.await("the record of the second", func() bool { return len(eventsOf(t, store, first.Account())) == 3 })
+	w.drive("host", func(ctx context.Context) error {
+		_, err := first.ReserveSlot(ctx, callFor(r, 1))
+		if err != nil && !errors.Is(err, chain.ErrTakenOver) && !errors.Is(err, chain.ErrStopped) {
+			return err
+		}
+		return nil
+	})
+	w.await("the first has stopped", func() bool {
+		other := callFor(w.request(), 0)
+		err := w.try("host", func(ctx context.Context) error {
+			_, err := first.ReserveSlot(ctx, other)
+			return err
+		})
+		return errors.Is(err, chain.ErrTakenOver)
+	})
+}
+
+func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	dir := t.TempDir()
+	if err := w.host("host", dir, events.NewMemory()).Close(); err != nil {
+		t.Fatal(err)
+	}
+	other, err := devchain.Open(t.Context(), devchain.Config{
+		Dir: shortDir(t), Alloc: rich(), GenesisTime: time.Unix(1_600_000_000, 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	there := newWorldOn(t, other)
+	cfg := there.config("host")
+	_, err = chain.Dial(t.Context(), cfg, events.NewMemory(), dir)
+	if !errors.Is(err, chain.ErrForeignOutbox) {
+		t.Fatalf("error %v, want ErrForeignOutbox", err)
+	}
+}
+
+func TestStuckTransactionIsOfferedForMore(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	store := events.NewMemory()
+	m := w.host("host", t.TempDir(), store)
+	call := callFor(w.request(), 0)
+	w.gate.set(false, true)
+	done := make(chan error, 1)
+	go func() {
+		_, err := m.ReserveSlot(t.Context(), call)
+		done <- err
+	}()
+	w.await("a second attempt", func() bool {
+		w.seal(1)
+		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxSent"})
+	})
+	w.gate.set(false, false)
+	w.await("a receipt", func() bool {
+		w.seal(1)
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	if n := w.nonce("host"); n != 1 {
+		t.Fatalf("%d transactions were mined, want 1", n)
+	}
+}
+
+func TestTransactionThatComesTooLateIsReplacedByAnEmptyOne(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	store := events.NewMemory()
+	m := w.host("host", t.TempDir(), store)
+	call := callFor(w.request(), 0)
+	call.Deadline = w.chain.Head().Time.Add(3 * time.Second)
+	nonce, before := w.nonce("host"), w.gate.sent()
+	w.gate.set(false, true)
+	done := make(chan error, 1)
+	go func() {
+		_, err := m.ReserveSlot(t.Context(), call)
+		done <- err
+	}()
+	w.await("the attempt is sent", func() bool { return w.gate.sent() > before })
+	w.sealUntil(call.Deadline)
+	w.await("the empty transaction", func() bool {
+		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxSent"})
+	})
+	w.gate.set(false, false)
+	var err error
+	w.await("an answer", func() bool {
+		w.seal(1)
+		select {
+		case err = <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	if !errors.Is(err, events.ErrDeadlinePassed) || w.nonce("host") != nonce+1 {
+		t.Fatalf("error %v after %d transactions, want ErrDeadlinePassed after one",
+			err, w.nonce("host")-nonce)
+	}
+	facts, err := m.Slot(t.Context(), call.Request, call.Index)
+	if err != nil || !facts.CanReserve {
+		t.Fatalf("facts %+v (%v): the late reservation was mined", facts, err)
+	}
+}
+
+func TestFillOfADroppedBlockIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	call := callFor(w.request(), 0)
+	w.reserve(m, "host", call)
+	before := w.chain.Head()
+	first := w.fill(m, "host", call)
+	w.seal(2)
+	if _, err := w.chain.Fork(t.Context(), before.Hash, true); err != nil {
+		t.Fatal(err)
+	}
+	w.seal(5)
+	facts, err := m.Slot(t.Context(), call.Request, call.Index)
+	if err != nil || facts.SlotState != events.SlotFree {
+		t.Fatalf("slot after the reorganisation is %+v (%v), want free", facts, err)
+	}
+	second := w.fill(m, "host", call)
+	if second.Receipt.TxHash == first.Receipt.TxHash && second.Block == first.Block {
+		t.Fatalf("the fill of the dropped block was reported again: %+v", second)
+	}
+	facts, err = m.Slot(t.Context(), call.Request, call.Index)
+	if err != nil || facts.Host != m.Account() {
+		t.Fatalf("slot after the second fill is %+v (%v)", facts, err)
+	}
+}
+
+func TestMarketSurvivesANodeThatGoesAway(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	w.gate.set(true, false)
+	if _, err := m.Head(t.Context()); !errors.Is(err, chain.ErrUnavailable) {
+		t.Fatalf("error %v, want ErrUnavailable", err)
+	}
+	w.gate.set(false, false)
+	w.await("the node is back", func() bool {
+		_, err := m.Head(t.Context())
+		return err == nil
+	})
+	w.reserve(m, "host", callFor(w.request(), 0))
+}
+
+func TestManyTransactionsOfOneAccountAreAllMined(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	var calls []events.SlotCall
+	for range 12 {
+		r := w.request()
+		calls = append(calls, callFor(r, 0), callFor(r, 1))
+	}
+	w.drive("host", func(ctx context.Context) error {
+		errs := make(chan error, len(calls))
+		for _, call := range calls {
+			go func() {
+				_, err := m.ReserveSlot(ctx, call)
+				errs <- err
+			}()
+		}
+		var all error
+		for range calls {
+			all = errors.Join(all, <-errs)
+		}
+		return all
+	})
+	if n := w.nonce("host"); n != uint64(len(calls)) {
+		t.Fatalf("%d transactions were mined, want %d", n, len(calls))
+	}
+}
