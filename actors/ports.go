@@ -49,8 +49,9 @@ type Market interface {
 	SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
 	// FreeSlot collects what a finished or cancelled slot is owed, or drops a
 	// failed one. It refuses with ErrReverted a slot that still runs: freeing
-	// that one would burn the collateral. It reports when the transaction has
-	// the configured number of confirmations.
+	// that one would burn the collateral. ErrTooEarly until the end of the
+	// request is as certain as the payout must be. It reports when the
+	// transaction has the configured number of confirmations.
 	FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error)
 }
 

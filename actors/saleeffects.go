@@ -343,13 +343,21 @@ func (s *salesAgent) readCollateral(ctx context.Context, e sale.ReadCollateral) 
 }
 
 func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, error) {
-	payout, err := in(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
-		return s.Market.FreeSlot(ctx, s.call(st, time.Time{}))
-	})
-	if err != nil {
-		return nil, fmt.Errorf("free the slot: %w", err)
+	for {
+		head := s.view.now()
+		payout, err := in(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
+			return s.Market.FreeSlot(ctx, s.call(st, time.Time{}))
+		})
+		switch {
+		case err == nil:
+			return sale.ReportFreed{At: s.chainTime(), Payout: payout}, nil
+		case !errors.Is(err, events.ErrTooEarly):
+			return nil, fmt.Errorf("free the slot: %w", err)
+		}
+		if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
+			return nil, err
+		}
 	}
-	return sale.ReportFreed{At: s.chainTime(), Payout: payout}, nil
 }
 
 func (s *salesAgent) settle(ctx context.Context, e sale.Settle) (sale.Command, error) {

@@ -33,7 +33,7 @@ func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.Pay
 
 // errEndNotFinal is temporary: a reorganisation could still set the time back to before
 // the end, and freeing the slot would then cost everything.
-var errEndNotFinal = errors.New("the end of the request does not have enough confirmations")
+var errEndNotFinal = fmt.Errorf("%w: the end of the request does not have enough confirmations", events.ErrTooEarly)
 
 func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	prefix := fmt.Sprintf("free:%s:", call.Slot)

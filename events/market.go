@@ -196,6 +196,8 @@ var (
 	// ErrDeadlinePassed: the transaction was not sent, or was withdrawn,
 	// because it could no longer be mined in time.
 	ErrDeadlinePassed = errors.New("deadline passed before the transaction could be mined")
+	// ErrTooEarly: not yet; the same call is right when more blocks have passed.
+	ErrTooEarly = errors.New("too early")
 	// ErrReverted: the transaction was mined and failed for another reason.
 	ErrReverted = errors.New("transaction reverted")
 )

@@ -1,0 +1,156 @@
+package demo
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	mathrand "math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/storage"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// What the client pays and wants, in token base units (10^18 are one token).
+const (
+	pricePerBytePerSecond = 1_000_000_000
+	collateralPerByte     = 100_000_000_000
+	proofProbability      = 1 // a proof in every period outside of downtime
+	// fillPeriods is how long the client waits for its slots to be filled.
+	fillPeriods = 6
+)
+
+// madeBytes is the size of the data that is made when no file is given, and
+// madeSeed what it is made from: the same bytes every time.
+const (
+	madeBytes = 4 << 20
+	madeSeed  = 0x686f73746e6f6465
+)
+
+// makeData writes the seeded data.
+func makeData(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(uint64(madeSeed) >> (8 * (i % 8)))
+	}
+	_, err = io.CopyN(f, mathrand.NewChaCha8(seed), madeBytes)
+	return errors.Join(err, f.Close())
+}
+
+// client is the one who wants data stored: its dataset, the server of its
+// blocks, and its account.
+type client struct {
+	dataset *dataset.Dataset
+	server  *http.Server
+	url     string
+	account *chain.Requester
+}
+
+// prepare makes the dataset of a file below dir, new for each demonstration.
+func prepare(ctx context.Context, file, dir string, slots int, say func(done, total events.Bytes)) (*dataset.Dataset, error) {
+	m := slots / 3 // The most loss that leaves two data slots for each parity slot.
+	if m == 0 {
+		m = 1
+	}
+	target := filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000000000"))
+	return dataset.PrepareFile(ctx, file, target, dataset.Params{K: slots - m, M: m}, dataset.Options{
+		Filename: filepath.Base(file), Progress: say,
+	})
+}
+
+// serve answers GET /ipfs/<cid> on loopback. The port stays the same over
+// restarts of the host; it ends with close.
+func (c *client) serve() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("serve the client's blocks: %w", err)
+	}
+	c.url = "http://" + listener.Addr().String()
+	mux := http.NewServeMux()
+	mux.Handle("/ipfs/", storage.NewHandler(c.dataset))
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = c.server.Serve(listener) }() // Serve ends with ErrServerClosed.
+	return nil
+}
+
+// enter dials the market as a new account with enough tokens.
+func (c *client) enter(ctx context.Context, local *localchain.Chain, tokens events.Amount) error {
+	key, err := ecdsa.GenerateKey(crypto.S256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make the client's account: %w", err)
+	}
+	if c.account, err = local.Client(ctx, key); err != nil {
+		return err
+	}
+	return local.Provide(ctx, c.account.Account(), events.NewAmount(math.MaxInt64/8), tokens)
+}
+
+// request is what the client asks for: long enough that every slot that is
+// filled in time proves the given number of periods, downtime included.
+func (c *client) request(period time.Duration, periods int) events.Request {
+	layout := c.dataset.Layout()
+	proving := (periods*3+1)/2 + 2 // A quarter of all periods is downtime.
+	r := events.Request{
+		Ask: events.Ask{
+			ProofProbability:      events.NewAmount(proofProbability),
+			PricePerBytePerSecond: events.NewAmount(pricePerBytePerSecond),
+			CollateralPerByte:     events.NewAmount(collateralPerByte),
+			Slots:                 uint64(layout.Params.K + layout.Params.M),
+			SlotSize:              layout.SlotSize(),
+			Duration:              time.Duration(fillPeriods+proving) * period,
+			MaxSlotLoss:           uint64(layout.Params.M),
+		},
+		Content: c.dataset.Content(),
+		Expiry:  fillPeriods * period,
+	}
+	_, _ = rand.Read(r.Nonce[:]) // It never fails.
+	return r
+}
+
+// price is what the whole request costs the client.
+func price(r events.Request) events.Amount {
+	perSecond, _ := r.Ask.PricePerSecond()
+	return perSecond.MulSaturating(uint64(r.Ask.Duration / time.Second)).MulSaturating(r.Ask.Slots)
+}
+
+// post puts the request on the market.
+func (c *client) post(ctx context.Context, local *localchain.Chain, r events.Request) (events.RequestID, error) {
+	var id events.RequestID
+	err := local.WhileSealing(ctx, func(ctx context.Context) (err error) {
+		if err = c.account.Approve(ctx, price(r)); err != nil {
+			return err
+		}
+		id, err = c.account.RequestStorage(ctx, r)
+		return err
+	})
+	return id, err
+}
+
+func (c *client) close() {
+	if c.server != nil {
+		_ = c.server.Close()
+	}
+	if c.account != nil {
+		c.account.Close()
+	}
+	if c.dataset != nil {
+		_ = c.dataset.Close()
+	}
+}

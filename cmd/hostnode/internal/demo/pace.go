@@ -1,0 +1,49 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+)
+
+// The pace of chain time, by the machine's clock.
+const (
+	// pollEvery is how often chain and host are looked at.
+	pollEvery = 15 * time.Millisecond
+	// idlePace is the time between two blocks when the host has nothing to do.
+	idlePace = 30 * time.Millisecond
+	// longestHold is how long time stands still for a host that works or is down.
+	// Beyond it something is wrong, and the demonstration ends with an error.
+	longestHold = 5 * time.Minute
+)
+
+// pacer lets chain time run only when nobody is kept from proving by it: a
+// block is sealed at once for transactions that wait; while the host is down
+// or works on a proof or a download, time stands still; otherwise blocks come
+// at the idle pace.
+func pacer(local *localchain.Chain, working func(context.Context) bool) func(context.Context) error {
+	last := time.Now()
+	return func(ctx context.Context) error {
+		for {
+			wait := time.Since(last)
+			if local.Pending() > 0 && wait >= pollEvery {
+				break
+			}
+			if wait >= idlePace && !working(ctx) {
+				break
+			}
+			if wait > longestHold {
+				return fmt.Errorf("the host was busy or down for %s without a transaction", longestHold)
+			}
+			select {
+			case <-time.After(pollEvery):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		last = time.Now()
+		return nil
+	}
+}
