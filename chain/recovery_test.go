@@ -351,3 +351,48 @@ func TestManyTransactionsOfOneAccountAreAllMined(t *testing.T) {
 		t.Fatalf("%d transactions were mined, want %d", n, len(calls))
 	}
 }
+
+func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	cfg := w.config("host")
+	cfg.Confirmations = 3
+	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	call := callFor(w.request(), 0)
+	before := w.chain.Head()
+	answer := make(chan events.Receipt, 1)
+	go func() {
+		receipt, err := m.ReserveSlot(t.Context(), call)
+		if err != nil {
+			t.Errorf("reserve: %v", err)
+		}
+		answer <- receipt
+	}()
+	w.await("a transaction in the pool", func() bool { return w.waiting("host") })
+	w.seal(2) // Two confirmations of three.
+	if _, err := w.chain.Fork(t.Context(), before.Hash, true); err != nil {
+		t.Fatal(err)
+	}
+	w.seal(3)
+	var receipt events.Receipt
+	w.await("a receipt", func() bool {
+		w.seal(1)
+		select {
+		case receipt = <-answer:
+			return true
+		default:
+			return false
+		}
+	})
+	if receipt.Block.Number <= before.Number+1 || receipt.Block.Number+2 > w.chain.Head().Number {
+		t.Fatalf("receipt is of block %d, the fork of %d, the head %d: not confirmed on the new branch",
+			receipt.Block.Number, before.Number, w.chain.Head().Number)
+	}
+	if at, err := m.HeadAt(t.Context(), receipt.Block.Number); err != nil || at.Hash != receipt.Block.Hash {
+		t.Fatalf("block of the receipt is not on the chain: %v", err)
+	}
+}
