@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -125,9 +126,9 @@ func (m *Market) slotAt(
 		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),
 		viewOf(to, a.PackCanReserveSlot(request, index), a.UnpackCanReserveSlot, &facts.CanReserve),
 	}
-	err := m.read(ctx, head.Hash, others...)
+	err := m.conn.views(ctx, m.account, head.Hash, append(slices.Clip(others), state, ends)...)
 	if err == nil {
-		err = m.conn.views(ctx, m.account, head.Hash, state, ends)
+		err = firstError(others...)
 	}
 	if err == nil {
 		facts.RequestKnown, err = known(state, ends)

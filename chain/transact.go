@@ -174,7 +174,7 @@ func (m *Market) SubmitProof(
 }
 
 // errPeriodNotBegun is temporary.
-var errPeriodNotBegun = errors.New("period has not begun")
+var errPeriodNotBegun = fmt.Errorf("%w: period has not begun", events.ErrTooEarly)
 
 func (m *Market) submitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
