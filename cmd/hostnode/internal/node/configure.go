@@ -1,0 +1,122 @@
+package node
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/prover"
+	"github.com/hostnode/hostnode/storage"
+)
+
+// ProverParams are the sizes of the circuit that a configuration names.
+func ProverParams(c config.Prover) prover.Params {
+	p := prover.NetworkParams()
+	p.Samples, p.MaxDepth, p.MaxLog2NSlots = c.Samples, c.MaxDepth, c.MaxLog2Slots
+	return p
+}
+
+// DevelopmentKeys makes the proving keys on first use and loads them later.
+func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) (*prover.Keys, error) {
+	keys, err := prover.DevelopmentKeys(ctx, ProverParams(c), c.KeysDir, say)
+	if err != nil {
+		return nil, fmt.Errorf("proving keys in %s: %w", c.KeysDir, err)
+	}
+	return keys, nil
+}
+
+// LocalChain opens the development chain of a data directory.
+func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *prover.Keys) (*localchain.Chain, error) {
+	ipc, err := dir.SocketPath("chain/devchain.ipc")
+	if err != nil {
+		return nil, fmt.Errorf("open the development chain: %w", err)
+	}
+	d := c.Devchain
+	return localchain.Open(ctx, localchain.Config{
+		Dir: dir.Chain(), IPCPath: ipc, HTTPPort: int(d.HTTPPort), WSPort: int(d.WSPort), Keys: keys,
+		Proofs: events.ProofConfig{
+			Period: d.Period, Timeout: d.Timeout,
+			Downtime: uint8(d.Downtime), DowntimeProduct: uint8(d.DowntimeProduct),
+		},
+	})
+}
+
+// What a host gets on a development chain: 10 of the chain's own coins for
+// gas, and a million tokens of 10^18 base units for collateral.
+const (
+	developmentWei    = 10_000_000_000_000_000_000
+	developmentTokens = "1000000000000000000000000"
+)
+
+// ProvideDevelopmentFunds gives an account what a host needs.
+func ProvideDevelopmentFunds(ctx context.Context, c *localchain.Chain, account events.Address) error {
+	tokens := events.Must(events.ParseAmount(developmentTokens))
+	if err := c.Provide(ctx, account, events.NewAmount(developmentWei), tokens); err != nil {
+		return fmt.Errorf("provide the account with development money: %w", err)
+	}
+	return nil
+}
+
+// Parts are what a configuration alone does not say.
+type Parts struct {
+	Dir        datadir.Layout
+	Store      events.Store
+	Key        *ecdsa.PrivateKey
+	Keys       *prover.Keys
+	Endpoint   string
+	Contract   events.Address
+	DeployedAt uint64 // 0: unknown
+	// Development says that the chain is a development chain.
+	Development bool
+	Node        string
+	Version     string
+	Log         *logrus.Entry
+}
+
+// FromConfig translates a configuration into the options of a node.
+func FromConfig(c config.Config, p Parts) (Options, error) {
+	if c.Sales.FailEveryNProofs > 0 && !p.Development {
+		return Options{}, fmt.Errorf("%w: sales.failEveryNProofs is for development chains only", config.ErrInvalid)
+	}
+	return Options{
+		Store: p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
+		Quota: events.Bytes(c.Quota), Key: p.Key, Keys: p.Keys, Log: p.Log,
+		Chain: chain.Config{
+			Endpoint: p.Endpoint, Marketplace: p.Contract, DeployedAt: p.DeployedAt,
+			Confirmations: c.Confirmations(p.Development),
+			PollInterval:  min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
+		},
+		Fetch: storage.FetcherConfig{
+			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
+			Attempts: c.Storage.FetchRetries, RequestTimeout: c.Storage.FetchTimeout,
+		},
+		Host: actors.Config{
+			Node: p.Node, Version: p.Version,
+			MaxWorkers: c.Sales.MaxWorkers, MaxQueued: c.Sales.MaxQueued,
+			MaxSlotsPerRequest: c.Sales.MaxSlotsPerRequest, MinFill: c.Sales.MinFill,
+			FailEveryNProofs: uint32(min(c.Sales.FailEveryNProofs, math.MaxUint32)),
+			FinalBlocks:      c.FinalBlocks(p.Development),
+			Margin:           duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
+			Downloads:        c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
+		},
+	}, nil
+}
+
+// blockTime is the usual chain time between two blocks.
+func blockTime(development bool) time.Duration {
+	if development {
+		return time.Second
+	}
+	return 12 * time.Second
+}
