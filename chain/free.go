@@ -32,7 +32,8 @@ func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.Pay
 
 // errEndNotFinal is temporary: a reorganisation could still set the time back to before
 // the end, and freeing the slot would then cost everything.
-var errEndNotFinal = fmt.Errorf("%w: the end of the request does not have enough confirmations", events.ErrTooEarly)
+var errEndNotFinal = fmt.Errorf(
+	"%w: the end of the request does not have enough confirmations", events.ErrTooEarly)
 
 func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	prefix := fmt.Sprintf("free:%s:", call.Slot)
@@ -143,7 +144,8 @@ func (m *Market) payoutFrom(
 			return events.PayoutReceipt{}, err
 		}
 		if events.MaxAmount().Sub(payout.Paid).Less(amount) {
-			return events.PayoutReceipt{}, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
+			return events.PayoutReceipt{}, fmt.Errorf(
+				"%w: token says it moved more than exists", events.ErrMalformed)
 		}
 		payout.Paid = payout.Paid.Add(amount)
 		payout.Collateral = amount // The last one stays.

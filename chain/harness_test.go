@@ -87,7 +87,7 @@ type world struct {
 	at        devchain.Deployment
 	requester *chain.Requester
 	gate      *gate
-	name      string // makes accounts unique per test
+	name      string // makes accounts unique per test and repetition
 }
 
 func newWorld(t *testing.T) *world {
@@ -101,7 +101,7 @@ func newWorld(t *testing.T) *world {
 
 func newWorldOn(t *testing.T, c *devchain.Chain) *world {
 	t.Helper()
-	w := &world{t: t, chain: c, client: ethclient.NewClient(c.Attach()), name: t.Name()}
+	w := &world{t: t, chain: c, client: ethclient.NewClient(c.Attach()), name: fmt.Sprintf("%s at block %d ", t.Name(), c.Head().Number)}
 	t.Cleanup(w.client.Close)
 	config := devchain.DefaultMarketConfig("test")
 	at, err := devchain.Deploy(t.Context(), w.client, keyOf("deployer"), devchain.DeployConfig{

@@ -203,6 +203,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 	}
 	defer func() { _ = other.Close() }()
 	there := newWorldOn(t, other)
+	there.name = w.name // The same account on the other chain.
 	cfg := there.config("host")
 	_, err = chain.Dial(t.Context(), cfg, events.NewMemory(), dir)
 	if !errors.Is(err, chain.ErrForeignOutbox) {

@@ -176,11 +176,14 @@ func (c *copier) event(r record) (events.NewEvent, error) {
 // catchUp reads what the stream has and the outbox has not: the file was lost, or
 // another process used the account. It returns those records and how many events the
 // stream holds.
-func catchUp(ctx context.Context, store events.Store, stream string, from uint64) ([]record, uint64, error) {
+func catchUp(
+	ctx context.Context, store events.Store, stream string, from uint64,
+) ([]record, uint64, error) {
 	codec := events.NewCodec(TxEvents())
 	var records []record
 	length := uint64(0)
-	for e, err := range store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
+	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for e, err := range store.ReadStream(ctx, stream, newest) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil, 0, nil
 		}
