@@ -55,11 +55,19 @@ func TestEveryKindOfTextIsChecked(t *testing.T) {
 		good []string
 		bad  []string
 	}{
-		{"amount", amount, []string{"0", "1", most},
-			[]string{"", "-1", "1.5", "0x1", " 1", "1e9", strings.TrimSuffix(most, "5") + "6", "1" + most}},
-		{"32 bytes", id, []string{checkedID},
-			[]string{"", "0x", checkedID[2:], checkedID + "00", checkedID[:65], strings.ToUpper(checkedID),
-				"0x" + strings.ToUpper(checkedID[2:]), "0x" + strings.Repeat("zz", 32)}},
+		{
+			"amount", amount,
+			[]string{"0", "1", most},
+			[]string{"", "-1", "1.5", "0x1", " 1", "1e9", strings.TrimSuffix(most, "5") + "6", "1" + most},
+		},
+		{
+			"32 bytes", id,
+			[]string{checkedID},
+			[]string{
+				"", "0x", checkedID[2:], checkedID + "00", checkedID[:65], strings.ToUpper(checkedID),
+				"0x" + strings.ToUpper(checkedID[2:]), "0x" + strings.Repeat("zz", 32),
+			},
+		},
 		{"address", address, []string{checkedHost}, []string{"", checkedID, "0x" + strings.Repeat("CD", 20)}},
 		{"proof", proof, []string{checkedPoints}, []string{"", checkedID, checkedPoints + "00"}},
 		{"hex", cid, []string{"0x", "0x01", "0x" + strings.Repeat("00", 500)}, []string{"", "01", "0x1", "0xg0", "0xAB"}},

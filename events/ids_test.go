@@ -115,8 +115,10 @@ func TestStreamNames(t *testing.T) {
 	if h, s, err := ParseSaleStream(name); err != nil || h != host || s != slot {
 		t.Errorf("%s is read as %v, %v, %v", name, h, s, err)
 	}
-	for _, bad := range []string{"", "sale", "sale-1-2", TxStream(host), name + "-1",
-		"sales" + name[4:], "sale-" + slot.String() + "-" + host.String()} {
+	for _, bad := range []string{
+		"", "sale", "sale-1-2", TxStream(host), name + "-1",
+		"sales" + name[4:], "sale-" + slot.String() + "-" + host.String(),
+	} {
 		if _, _, err := ParseSaleStream(bad); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%q: %v, want malformed", bad, err)
 		}

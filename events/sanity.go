@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// ErrUnsoundRequest: the contract took the request, but no host should: it can
-// never be filled, or its numbers make no sense.
+// ErrUnsoundRequest means that the contract took the request, but no host should:
+// it can never be filled, or its numbers make no sense.
 var ErrUnsoundRequest = errors.New("request is unsound")
 
 // MaxSlots is how many slots a dataset can have in the deployed circuits (2^8).

@@ -140,7 +140,7 @@ func (c *circuit) defineSlotSize(h *hasher) slotSize {
 	inverse := perBlock.ModInverse(perBlock, api.Compiler().Field())
 	size := slotSize{deeper: make([]frontend.Variable, levels)}
 	size.depth = api.ToBinary(api.Mul(c.NCellsPerSlot, inverse), levels+1)
-	var sum frontend.Variable = 0
+	sum := frontend.Variable(0)
 	for d := levels; d > 0; d-- {
 		sum = api.Add(sum, size.depth[d])
 		size.deeper[d-1] = sum

@@ -58,7 +58,8 @@ func TestDecide(t *testing.T) {
 		{
 			"a quota shrinks to what is allocated",
 			[]Command{quota, create, reserve},
-			SetQuota{At: start, Bytes: 1010}, "QuotaSet bytes=1010", nil, "",
+			SetQuota{At: start, Bytes: 1010},
+			"QuotaSet bytes=1010", nil, "",
 		},
 		{
 			"a quota does not shrink below what is allocated, and says all parts",
@@ -69,7 +70,8 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"an offer is created",
-			[]Command{quota}, shared,
+			[]Command{quota},
+			shared,
 			"AvailabilityCreated availabilityId=0xa1 totalSize=1000 durationSeconds=3600 " +
 				"minPricePerBytePerSecond=5 totalCollateral=2000 enabled=true until=+2h0m0s", nil, "",
 		},
@@ -87,34 +89,40 @@ func TestDecide(t *testing.T) {
 		{"an update without a change is none", []Command{quota, create}, Update{ID: first, Enabled: ptr(true)}, "", nil, ""},
 		{
 			"growing needs room for the difference only",
-			[]Command{quota, create}, Update{ID: first, Size: ptr(events.Bytes(1100))},
+			[]Command{quota, create},
+			Update{ID: first, Size: ptr(events.Bytes(1100))},
 			"AvailabilityUpdated availabilityId=0xa1 totalSize=1100 durationSeconds=3600 " +
 				"minPricePerBytePerSecond=5 totalCollateral=2000 enabled=true wider=true", nil, "",
 		},
 		{
 			"growing stops at the quota",
-			[]Command{quota, create}, Update{ID: first, Size: ptr(events.Bytes(1101))},
+			[]Command{quota, create},
+			Update{ID: first, Size: ptr(events.Bytes(1101))},
 			"", &SpaceError{}, "no room for 101 bytes",
 		},
 		{
 			"shrinking works without free quota",
-			[]Command{SetQuota{Bytes: 1000}, create}, Update{ID: first, Size: ptr(events.Bytes(1))},
+			[]Command{SetQuota{Bytes: 1000}, create},
+			Update{ID: first, Size: ptr(events.Bytes(1))},
 			"AvailabilityUpdated availabilityId=0xa1 totalSize=1 durationSeconds=3600 " +
 				"minPricePerBytePerSecond=5 totalCollateral=2000 enabled=true", nil, "",
 		},
 		{
 			"shrinking stops at what is in use",
-			[]Command{quota, create, reserve}, Update{ID: first, Size: ptr(events.Bytes(999))},
+			[]Command{quota, create, reserve},
+			Update{ID: first, Size: ptr(events.Bytes(999))},
 			"", ErrInUse, "size 999 bytes is less than the 1000 that sales use",
 		},
 		{
 			"collateral does not shrink below committed and lost",
 			[]Command{quota, create, reserve, lose, reserveAgain(2, 700)},
-			Update{ID: first, Collateral: ptr(amount(1899))}, "", ErrInUse, "1400 committed and 500 lost",
+			Update{ID: first, Collateral: ptr(amount(1899))},
+			"", ErrInUse, "1400 committed and 500 lost",
 		},
 		{
 			"an end is not before the last sale's",
-			[]Command{quota, create, reserve}, Update{ID: first, Until: ptr(start.Add(time.Hour - 1))},
+			[]Command{quota, create, reserve},
+			Update{ID: first, Until: ptr(start.Add(time.Hour - 1))},
 			"", ErrInUse, "when its last sale ends",
 		},
 		{"zero is refused in updates, too", []Command{quota, create}, Update{ID: first, Duration: ptr(time.Duration(0))}, "", ErrInvalid, "duration"},
@@ -125,7 +133,8 @@ func TestDecide(t *testing.T) {
 
 		{
 			"a slot that fits exactly is reserved",
-			[]Command{quota, create}, reserve,
+			[]Command{quota, create},
+			reserve,
 			"ReservationCreated reservationId=" + id.String()[:4] + " availabilityId=0xa1 requestId=0xb1 " +
 				"slotId=0xc1 slotIndex=7 attempt=1 bytes=1000 overhead=10 collateral=2000 validUntil=+1h0m0s", nil, "",
 		},
@@ -138,33 +147,38 @@ func TestDecide(t *testing.T) {
 
 		{
 			"a grant is rounded up to the next hundredth",
-			[]Command{quota, create, reserve}, Release{Reservation: id, TotalStored: 1},
+			[]Command{quota, create, reserve},
+			Release{Reservation: id, TotalStored: 1},
 			"BytesReleased reservationId=" + id.String()[:4] + " bytes=10", nil, "",
 		},
 		{"within a grant nothing is recorded", []Command{quota, create, reserve, Release{Reservation: id, TotalStored: 1}}, Release{Reservation: id, TotalStored: 10}, "", nil, ""},
 		{
 			"a grant carries the increase",
-			[]Command{quota, create, reserve, Release{Reservation: id, TotalStored: 1}}, Release{Reservation: id, TotalStored: 1000},
+			[]Command{quota, create, reserve, Release{Reservation: id, TotalStored: 1}},
+			Release{Reservation: id, TotalStored: 1000},
 			"BytesReleased reservationId=" + id.String()[:4] + " bytes=990", nil, "",
 		},
 		{"no bytes need no grant", []Command{quota, create, reserve}, Release{Reservation: id}, "", nil, ""},
 		{
 			"nobody stores more than was reserved",
-			[]Command{quota, create, reserve}, Release{Reservation: id, TotalStored: 1001},
+			[]Command{quota, create, reserve},
+			Release{Reservation: id, TotalStored: 1001},
 			"", events.ErrQuotaExceeded, "of 1000: reservation of the sale is used up",
 		},
 		{"without a reservation nothing is stored", nil, Release{Reservation: id, TotalStored: 1}, "", ErrUnknownReservation, "release bytes"},
 
 		{
 			"a reservation is settled by slot and attempt",
-			[]Command{quota, create, reserve}, lose,
+			[]Command{quota, create, reserve},
+			lose,
 			"ReservationDeleted reservationId=" + id.String()[:4] + " collateralReturned=1500 collateralLost=500", nil, "",
 		},
 		{"a reservation is settled once", []Command{quota, create, reserve, settleIt}, settleIt, "", nil, ""},
 		{"an unknown reservation is settled already", nil, settleIt, "", nil, ""},
 		{
 			"returned and lost are what was committed",
-			[]Command{quota, create, reserve}, Settle{Reservation: id, CollateralReturned: amount(1999)},
+			[]Command{quota, create, reserve},
+			Settle{Reservation: id, CollateralReturned: amount(1999)},
 			"", &SettlementError{}, "1999 returned and 0 lost are not the 2000 committed",
 		},
 		{"a sum that overflows is no settlement", []Command{quota, create, reserve}, hugeLoss, "", &SettlementError{}, "not the 2000"},
@@ -196,7 +210,7 @@ func checkError(t *testing.T, err, want error, says string) {
 		return
 	}
 	ok := errors.Is(err, want)
-	switch want.(type) {
+	switch want.(type) { //nolint:errorlint // The kind of the wanted one, which is bare.
 	case *SpaceError:
 		_, ok = errors.AsType[*SpaceError](err)
 	case *SettlementError:
@@ -227,7 +241,8 @@ func TestLimitsAreHeld(t *testing.T) {
 	}
 	// Only the slot that was settled last is remembered.
 	for _, c := range []Command{
-		Settle{Slot: slot, Attempt: 1, CollateralReturned: amount(20)}, other,
+		Settle{Slot: slot, Attempt: 1, CollateralReturned: amount(20)},
+		other,
 		Settle{Slot: other.Slot, Attempt: 1, CollateralReturned: amount(20)},
 	} {
 		s, _ = step(t, s, c)

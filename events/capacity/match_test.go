@@ -24,32 +24,45 @@ func TestMatchNamesTheCriterionThatCameClosest(t *testing.T) {
 		says   string
 	}{
 		{
-			"too big", []Offer{small}, nil, Size,
+			"too big",
+			[]Offer{small},
+			nil, Size,
 			"the slot has 1000 bytes, availability 0x01010101 has 999 of 999 free",
 		},
 		{
-			"too long", []Offer{small, base}, func(a *Ask) { a.Duration += time.Second }, Duration,
+			"too long",
+			[]Offer{small, base},
+			func(a *Ask) { a.Duration += time.Second }, Duration,
 			"the request lasts 1h0m1s, availability 0x02020202 takes at most 1h0m0s",
 		},
 		{
-			"too cheap", []Offer{base, small}, func(a *Ask) { a.PricePerBytePerSecond = amount(4) }, Price,
+			"too cheap",
+			[]Offer{base, small},
+			func(a *Ask) { a.PricePerBytePerSecond = amount(4) }, Price,
 			"the request pays 4 per byte and second, availability 0x01010101 wants at least 5",
 		},
 		{
-			"too much at stake", []Offer{base}, func(a *Ask) { a.CollateralPerByte = amount(3) }, Collateral,
+			"too much at stake",
+			[]Offer{base},
+			func(a *Ask) { a.CollateralPerByte = amount(3) }, Collateral,
 			"the slot needs 3000 collateral, availability 0x01010101 has 2000 left: total 2000, 0 committed, 0 lost",
 		},
 		{
-			"more at stake than amounts can tell", []Offer{base},
+			"more at stake than amounts can tell",
+			[]Offer{base},
 			func(a *Ask) { a.CollateralPerByte = events.MaxAmount() }, Collateral,
 			"the slot needs " + events.MaxAmount().String() + " collateral for each of 1000 bytes, more than any token has",
 		},
 		{
-			"too late", []Offer{base, base}, func(a *Ask) { a.RequestEnd = start.Add(time.Hour + time.Second) }, Until,
+			"too late",
+			[]Offer{base, base},
+			func(a *Ask) { a.RequestEnd = start.Add(time.Hour + time.Second) }, Until,
 			"the request ends 2023-11-14T23:13:21Z, availability 0x01010101 ends 2023-11-14T23:13:20Z",
 		},
 		{
-			"no room for trees", []Offer{base}, func(a *Ask) { a.Overhead = 9001 }, Overhead,
+			"no room for trees",
+			[]Offer{base},
+			func(a *Ask) { a.Overhead = 9001 }, Overhead,
 			"trees and manifest need 9001 bytes of unallocated quota, 9000 are left: quota 10000 bytes = " +
 				"9000 unallocated + 1000 free + 0 reserved + 0 stored + 0 overhead",
 		},

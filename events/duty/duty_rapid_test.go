@@ -114,7 +114,7 @@ func drawChain(t *rapid.T, cfg events.ProofConfig, blockTime uint64) []block {
 	seconds := uint64(cfg.Period / time.Second)
 	start := 14_583_334*seconds + rapid.Uint64Range(0, seconds-1).Draw(t, "into the period")
 	chain := []block{{rapid.Uint64Range(600, 5000).Draw(t, "first block"), start}}
-	until := (14_583_335)*seconds + uint64(cfg.Timeout/time.Second)
+	until := 14_583_335*seconds + uint64(cfg.Timeout/time.Second)
 	for last := chain[0]; last.time < until; last = chain[len(chain)-1] {
 		gap := blockTime + rapid.Uint64Range(0, 4).Draw(t, "late")
 		chain = append(chain, block{last.number + 1, last.time + gap})

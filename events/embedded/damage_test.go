@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -94,7 +95,7 @@ func examine(t *testing.T, disk vfs.FS, want []events.Recorded) string {
 	t.Helper()
 	s, _, err := Open("store", Config{FS: disk, CacheBytes: smallCache})
 	if err != nil {
-		wantDamaged(t, err)
+		_ = wantDamaged(t, err)
 		return openRefused
 	}
 	got, err := collect(s.ReadAll(t.Context(), 0, 0))
@@ -156,18 +157,36 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 		{"a changed byte", flipRecord, Finding{Position: 39}, errChecksum},
 		{"an event that is gone", drop(appendEventKey(nil, 39)), Finding{Position: 39}, errMissing},
 		{"an event in another's place", moveRecord, Finding{Position: 39}, errIndex},
-		{"an index entry that is gone", drop(index),
-			Finding{Position: 39, Stream: "s-3", Revision: 5}, pebble.ErrNotFound},
-		{"an index entry that points elsewhere", put(index, entry),
-			Finding{Position: 39, Stream: "s-3", Revision: 5}, errIndex},
-		{"an index entry of the wrong size", put(index, entry[1:]),
-			Finding{Position: 39, Stream: "s-3", Revision: 5}, errLayout},
-		{"a head that is too high", put(appendHeadKey(nil, "s-3"), appendHead(nil, 99)),
-			Finding{Stream: "s-3", Revision: 9}, errHead},
-		{"a head that is gone", drop(appendHeadKey(nil, "s-3")),
-			Finding{Stream: "s-3", Revision: 9}, pebble.ErrNotFound},
-		{"a head without a stream", put(appendHeadKey(nil, "none-1"), appendHead(nil, 1)),
-			Finding{Stream: "none-1"}, errHead},
+		{
+			"an index entry that is gone", drop(index),
+			Finding{Position: 39, Stream: "s-3", Revision: 5},
+			pebble.ErrNotFound,
+		},
+		{
+			"an index entry that points elsewhere", put(index, entry),
+			Finding{Position: 39, Stream: "s-3", Revision: 5},
+			errIndex,
+		},
+		{
+			"an index entry of the wrong size", put(index, entry[1:]),
+			Finding{Position: 39, Stream: "s-3", Revision: 5},
+			errLayout,
+		},
+		{
+			"a head that is too high", put(appendHeadKey(nil, "s-3"), appendHead(nil, 99)),
+			Finding{Stream: "s-3", Revision: 9},
+			errHead,
+		},
+		{
+			"a head that is gone", drop(appendHeadKey(nil, "s-3")),
+			Finding{Stream: "s-3", Revision: 9},
+			pebble.ErrNotFound,
+		},
+		{
+			"a head without a stream", put(appendHeadKey(nil, "none-1"), appendHead(nil, 1)),
+			Finding{Stream: "none-1"},
+			errHead,
+		},
 		{"a key that is none of ours", put([]byte{prefixIndex, 1, 2}, nil), Finding{}, errKey},
 	} {
 		t.Run(c.name, func(t *testing.T) {

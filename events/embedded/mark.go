@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/hostnode/hostnode/events"
 )
 

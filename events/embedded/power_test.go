@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -141,7 +142,7 @@ func TestLossOfAcknowledgedEventsIsRefusedUntilAccepted(t *testing.T) {
 	mustClose(t, s)
 
 	_, _, err := Open("store", Config{FS: kept})
-	wantDamaged(t, err)
+	_ = wantDamaged(t, err)
 	s, report := mustOpen(t, "store", Config{FS: kept, AcceptLoss: true})
 	if report.Lost != 1 || report.Last != 9 || report.Acknowledged != 10 {
 		t.Fatalf("report: %+v", report)

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -313,7 +314,7 @@ func (r *reader) fillRevisions(
 		return err
 	}
 	defer log.Close()
-	ok := false
+	var ok bool
 	var key []byte
 	if backward {
 		ok = index.SeekLT(appendIndexKey(nil, stream, from+1))

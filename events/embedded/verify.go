@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -251,8 +252,10 @@ func (w *walker) walkIndex() error {
 		due = revision + 1
 	}
 	if it.Error() != nil {
-		w.v.add(Finding{Stream: at, Revision: due,
-			Problem: "index unreadable from here on: " + it.Error().Error()})
+		w.v.add(Finding{
+			Stream: at, Revision: due,
+			Problem: "index unreadable from here on: " + it.Error().Error(),
+		})
 		return nil
 	}
 	w.checkHead(at, due, unsynced)

@@ -45,10 +45,14 @@ func Table() []events.Entry {
 		entry("DataLifetimeExtended", &messages.DataLifetimeExtended{At: at, Until: at}),
 		entry("RequestStarted", &messages.RequestStarted{At: at}),
 		entry("ProofDue", &messages.ProofDue{At: at, Period: 85_000_000, Challenge: id, Deadline: at}),
-		entry("ProofSubmitted", &messages.ProofSubmitted{At: at, Period: 85_000_000, TookMilliseconds: 1100, Receipt: cost}),
+		entry("ProofSubmitted", &messages.ProofSubmitted{
+			At: at, Period: 85_000_000, TookMilliseconds: 1100, Receipt: cost,
+		}),
 		entry("ProofMissed", &messages.ProofMissed{At: at, Period: 85_000_000, Reason: "the host was down"}),
 		entry("ProofExcused", &messages.ProofExcused{At: at, Period: 85_000_000, Reason: "the pointer wrapped"}),
-		entry("CollateralChecked", &messages.CollateralChecked{At: at, Period: 85_000_000, Collateral: one, Slashed: "0"}),
+		entry("CollateralChecked", &messages.CollateralChecked{
+			At: at, Period: 85_000_000, Collateral: one, Slashed: "0",
+		}),
 		entry("RequestEnded", &messages.RequestEnded{At: at}),
 		entry("PayoutReceived", &messages.PayoutReceived{At: at, Reward: one, Collateral: one, Receipt: cost}),
 		entry("SaleIgnored", &messages.SaleIgnored{At: at, Reason: "no room", Criterion: "size", Reprocess: true}),

@@ -25,7 +25,7 @@ type (
 		EndsAt    time.Time
 		FailEvery uint32
 	}
-	// ReportCapacity: the ledger holds space and collateral for this attempt.
+	// ReportCapacity says that the ledger holds space and collateral for this attempt.
 	ReportCapacity struct {
 		At           time.Time
 		Availability events.AvailabilityID
@@ -33,46 +33,46 @@ type (
 		Bytes        events.Bytes
 		Collateral   events.Amount
 	}
-	// ReportNoCapacity: the ledger refused, with the criterion that did.
+	// ReportNoCapacity says that the ledger refused, with the criterion that did.
 	ReportNoCapacity struct {
 		At                time.Time
 		Criterion, Reason string
 	}
-	// ReportSlotReserved: the contract holds our slot reservation.
+	// ReportSlotReserved says that the contract holds our slot reservation.
 	ReportSlotReserved struct {
 		At      time.Time
 		Receipt events.Receipt
 	}
-	// ReportNotReservable: the contract takes no reservation from us.
+	// ReportNotReservable says that the contract takes no reservation from us.
 	ReportNotReservable struct {
 		At     time.Time
 		Reason string
 	}
-	// ReportStored: the slot is complete on disk.
+	// ReportStored says that the slot is complete on disk.
 	ReportStored struct {
 		At    time.Time
 		Bytes events.Bytes
 		Root  events.Root
 	}
-	// ReportInitialProof: a proof for the fill verifies locally.
+	// ReportInitialProof says that a proof for the fill verifies locally.
 	ReportInitialProof struct {
 		At        time.Time
 		Challenge events.Challenge
 		Proof     events.Proof
 		Took      time.Duration
 	}
-	// ReportProofOutdated: the proof for this challenge can no longer be mined.
+	// ReportProofOutdated says that the proof for this challenge can no longer be mined.
 	ReportProofOutdated struct {
 		At        time.Time
 		Challenge events.Challenge
 		Reason    string
 	}
-	// ReportFilled: our fill was mined.
+	// ReportFilled says that our fill was mined.
 	ReportFilled struct {
 		At   time.Time
 		Fill events.Fill
 	}
-	// ReportNotFree: our fill came too late.
+	// ReportNotFree says that our fill came too late.
 	ReportNotFree struct {
 		At     time.Time
 		Reason string
@@ -85,51 +85,51 @@ type (
 		LetGo     bool
 		Reprocess bool
 	}
-	// ReportExtended: the data is kept until the end of the request.
+	// ReportExtended says that the data is kept until the end of the request.
 	ReportExtended struct{ At, Until time.Time }
-	// ReportProofDue: a proof is owed in a period.
+	// ReportProofDue says that a proof is owed in a period.
 	ReportProofDue struct {
 		At        time.Time
 		Period    uint64
 		Challenge events.Challenge
 		Deadline  time.Time
 	}
-	// ReportProofSubmitted: the contract took the proof of a period.
+	// ReportProofSubmitted says that the contract took the proof of a period.
 	ReportProofSubmitted struct {
 		At      time.Time
 		Period  uint64
 		Took    time.Duration
 		Receipt events.Receipt
 	}
-	// ReportProofExcused: the challenge moved to one that demands no proof.
+	// ReportProofExcused says that the challenge moved to one that demands no proof.
 	ReportProofExcused struct {
 		At     time.Time
 		Period uint64
 		Reason string
 	}
-	// ReportPeriodClosed: the period is over; what is open in it is missed.
+	// ReportPeriodClosed says that the period is over; what is open in it is missed.
 	ReportPeriodClosed struct {
 		At     time.Time
 		Period uint64
 		Reason string
 	}
-	// ReportCollateral: what the contract holds after the marking window of a
+	// ReportCollateral says what the contract holds after the marking window of a
 	// missed period.
 	ReportCollateral struct {
 		At         time.Time
 		Period     uint64
 		Collateral events.Amount
 	}
-	// ReportFreed: the contract let go of our slot.
+	// ReportFreed says that the contract let go of our slot.
 	ReportFreed struct {
 		At     time.Time
 		Payout events.PayoutReceipt
 	}
-	// ReportDeleted: nothing of the slot is on disk.
+	// ReportDeleted says that nothing of the slot is on disk.
 	ReportDeleted struct{ At time.Time }
-	// ReportSettled: the ledger has its bytes and collateral back.
+	// ReportSettled says that the ledger has its bytes and collateral back.
 	ReportSettled struct{ At time.Time }
-	// ReportChain: what the chain says of the slot, at one block.
+	// ReportChain carries what the chain says of the slot, at one block.
 	ReportChain struct {
 		Facts events.SlotFacts
 		Me    events.Address

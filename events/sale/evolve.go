@@ -81,7 +81,7 @@ func started(e *messages.SaleStarted) State {
 }
 
 func evolveHosting(s State, e Event) State {
-	switch e := e.(type) {
+	switch e := e.(type) { //nolint:gochecksumtype // Evolve lists them all.
 	case *messages.DataLifetimeExtended:
 		s.Phase = Proving
 		if s.FailEvery > 0 {
@@ -140,7 +140,7 @@ func closeDuty(duties []Duty, period uint64) []Duty {
 }
 
 func evolveEnd(s State, e Event) State {
-	switch e := e.(type) {
+	switch e := e.(type) { //nolint:gochecksumtype // Evolve lists them all.
 	case *messages.RequestEnded:
 		s.Phase = Payout
 		s.Duties, s.Unchecked = nil, nil

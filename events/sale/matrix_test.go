@@ -145,11 +145,27 @@ func TestEveryPhaseAndEveryCommandHaveAStand(t *testing.T) {
 // know, so a command that is missing in Decide cannot hide here.
 func everyCommand() []Command {
 	return []Command{
-		Start{}, ReportCapacity{}, ReportNoCapacity{}, ReportSlotReserved{}, ReportNotReservable{},
-		ReportStored{}, ReportInitialProof{}, ReportProofOutdated{}, ReportFilled{}, ReportNotFree{},
-		GiveUp{}, ReportExtended{}, ReportProofDue{}, ReportProofSubmitted{}, ReportProofExcused{},
+		Start{},
+		ReportCapacity{},
+		ReportNoCapacity{},
+		ReportSlotReserved{},
+		ReportNotReservable{},
+		ReportStored{},
+		ReportInitialProof{},
+		ReportProofOutdated{},
+		ReportFilled{},
+		ReportNotFree{},
+		GiveUp{},
+		ReportExtended{},
+		ReportProofDue{},
+		ReportProofSubmitted{},
+		ReportProofExcused{},
 		ReportPeriodClosed{},
-		ReportCollateral{}, ReportFreed{}, ReportDeleted{}, ReportSettled{}, ReportChain{},
+		ReportCollateral{},
+		ReportFreed{},
+		ReportDeleted{},
+		ReportSettled{},
+		ReportChain{},
 	}
 }
 

@@ -244,7 +244,7 @@ func decideStart(s State, c Start) ([]Event, error) {
 // decideBeforeFill answers the reports of the steps up to the fill. Each
 // report matters in one phase only; at any other time it is late news.
 func decideBeforeFill(s State, c Command) ([]Event, error) {
-	switch c := c.(type) {
+	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportCapacity:
 		return in(s, Preparing, &messages.CapacityReserved{
 			At:             events.TimeToMessage(c.At),
@@ -332,7 +332,7 @@ func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 // -------------------------------------------------------------------- hosting
 
 func decideHosting(s State, c Command) ([]Event, error) {
-	switch c := c.(type) {
+	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportExtended:
 		return in(s, Filled, &messages.DataLifetimeExtended{
 			At: events.TimeToMessage(c.At), Until: events.TimeToMessage(c.Until),
@@ -420,7 +420,7 @@ func (s State) duty(period uint64) (Duty, bool) {
 // -------------------------------------------------------------------- the end
 
 func decideEnd(s State, c Command) ([]Event, error) {
-	switch c := c.(type) {
+	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportFreed:
 		switch {
 		case s.Phase == Failed && s.OnChain:

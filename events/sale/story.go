@@ -58,7 +58,7 @@ func sentenceStarted(e *messages.SaleStarted) string {
 }
 
 func sentenceHosting(e Event) string {
-	switch e := e.(type) {
+	switch e := e.(type) { //nolint:gochecksumtype // Sentence lists them all.
 	case *messages.DataLifetimeExtended:
 		return "The data is kept until " + clock(events.TimeFromMessage(e.GetUntil())) + "."
 	case *messages.RequestStarted:
@@ -85,7 +85,7 @@ func sentenceHosting(e Event) string {
 }
 
 func sentenceEnd(e Event) string {
-	switch e := e.(type) {
+	switch e := e.(type) { //nolint:gochecksumtype // Sentence lists them all.
 	case *messages.RequestEnded:
 		return "The request has ended; the payout is due."
 	case *messages.PayoutReceived:

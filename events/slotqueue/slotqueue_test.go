@@ -212,24 +212,32 @@ func TestFullQueueLetsTheWorstGo(t *testing.T) {
 			"04/5, 04/4, 04/3, 04/2",
 		},
 		{
-			"one that comes back is the worst", []Command{take, queue(4, 4, 0)}, release(3, 0, true),
+			"one that comes back is the worst",
+			[]Command{take, queue(4, 4, 0)},
+			release(3, 0, true),
 			[]string{"SlotReleased requestId=0x03 slotIndex=0 outcome=\"done\" requeue=true", "SlotRemoved requestId=0x03 slotIndices=[0]"},
 			"01/0, 01/1, 04/0, 02/0",
 		},
 		{
 			"one that comes back is better than another that was seen",
-			[]Command{take, queue(4, 8, 0), take, release(3, 0, true)}, release(4, 0, true),
+			[]Command{take, queue(4, 8, 0), take, release(3, 0, true)},
+			release(4, 0, true),
 			[]string{"SlotReleased requestId=0x04", "SlotRemoved requestId=0x03 slotIndices=[0] reason=\"queue full at 4 slots; slot 0 of request 0x0404"},
 			"01/0, 01/1, 02/0, 04/0 seen",
 		},
 		{
-			"a new offer waits without a room of its own", []Command{take, remove(3), queue(4, 4, 0)}, queue(3, 1, 0),
-			[]string{"SlotsQueued requestId=0x03"}, "01/0, 01/1, 04/0, 02/0",
+			"a new offer waits without a room of its own",
+			[]Command{take, remove(3), queue(4, 4, 0)},
+			queue(3, 1, 0),
+			[]string{"SlotsQueued requestId=0x03"},
+			"01/0, 01/1, 04/0, 02/0",
 		},
 		{
 			"and is refused when it comes to its turn",
-			[]Command{take, remove(3), queue(4, 4, 0), queue(3, 1, 0)}, release(3, 0, true),
-			[]string{"SlotReleased requestId=0x03", "SlotsRefused requestId=0x03"}, "01/0, 01/1, 04/0, 02/0",
+			[]Command{take, remove(3), queue(4, 4, 0), queue(3, 1, 0)},
+			release(3, 0, true),
+			[]string{"SlotReleased requestId=0x03", "SlotsRefused requestId=0x03"},
+			"01/0, 01/1, 04/0, 02/0",
 		},
 	}
 	for _, test := range tests {

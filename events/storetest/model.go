@@ -6,8 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hostnode/hostnode/events"
 	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // oracle is the port in a few lines: the whole log, searched from the start.

@@ -249,10 +249,10 @@ func TestGeneratedSlotHasTheReferenceRoot(t *testing.T) {
 }
 
 func TestSlotsAreFilledUpWithBlocksOfZeros(t *testing.T) {
-	for real, want := range map[uint64]uint64{1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 1025: 2048} {
-		got, err := merkle.PaddedBlocks(real)
+	for blocks, want := range map[uint64]uint64{1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 1025: 2048} {
+		got, err := merkle.PaddedBlocks(blocks)
 		if err != nil || got != want {
-			t.Fatalf("%d blocks are padded to %d (%v), want %d", real, got, err, want)
+			t.Fatalf("%d blocks are padded to %d (%v), want %d", blocks, got, err, want)
 		}
 	}
 	roots := upTo(3)
