@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+// Summary is what came of a demonstration. All of it is read from the event
+// store and the chain after the host has stopped.
+type Summary struct {
+	Paid              bool          `json:"paid"`
+	Slots             int           `json:"slots"`
+	ProofsSubmitted   uint64        `json:"proofsSubmitted"`
+	ProofsMissed      uint64        `json:"proofsMissed"`
+	PeriodsProven     int           `json:"periodsProven"`
+	HostBalanceBefore string        `json:"hostBalanceBefore"`
+	HostBalanceAfter  string        `json:"hostBalanceAfter"`
+	Reward            string        `json:"reward"`
+	FeesWei           string        `json:"feesWei"`
+	GasUsed           uint64        `json:"gasUsed"`
+	AuditFindings     int           `json:"auditFindings"`
+	Events            uint64        `json:"events"`
+	Seconds           float64       `json:"seconds"`
+	Killed            bool          `json:"killed"`
+	RequestID         string        `json:"requestId"`
+	DataDir           string        `json:"dataDir"`
+	ProofTimes        []ProofTiming `json:"proofTimes"`
+}
+
+// ProofTiming is a proof that the contract took.
+type ProofTiming struct {
+	Slot         uint64 `json:"slot"`
+	Period       uint64 `json:"period"`
+	Milliseconds uint64 `json:"milliseconds"`
+}
+
+// Errors with which a demonstration ends that ran to its end.
+var (
+	// ErrNotPaid: not all slots were sold and paid.
+	ErrNotPaid = errors.New("the payout did not arrive for every slot")
+	// ErrUnclean: the audit found something.
+	ErrUnclean = errors.New("the audit is not clean")
+)
+
+// summarize reads the record and tells it.
+func (s *show) summarize(ctx context.Context) (Summary, error) {
+	s.display.finish()
+	store, _, err := embedded.Open(s.dir.Events(), embedded.Config{})
+	if err != nil {
+		return Summary{}, fmt.Errorf("read the record: %w", err)
+	}
+	defer store.Close()
+	views, err := projections.Open(ctx, store, projections.Config{})
+	if err != nil {
+		return Summary{}, fmt.Errorf("read the record: %w", err)
+	}
+	defer views.Close()
+	report, err := audit.Run(ctx, store, audit.Options{})
+	if err != nil {
+		return Summary{}, fmt.Errorf("audit: %w", err)
+	}
+	after, err := s.client.account.BalanceOf(ctx, s.account)
+	if err != nil {
+		return Summary{}, fmt.Errorf("read the host's balance: %w", err)
+	}
+	sum := Summary{
+		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.Tokens.String(),
+		AuditFindings: len(report.Findings), Events: uint64(views.AsOf()), Killed: s.killed,
+		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
+	}
+	rows := s.rows(views)
+	if err := s.proofTimes(ctx, store, rows, &sum); err != nil {
+		return sum, err
+	}
+	s.count(rows, &sum)
+	sum.Seconds = time.Since(s.began).Seconds()
+	sum.Paid = sum.Paid && s.before.Less(after.Tokens)
+	s.tell(ctx, store, views, rows, report, sum, after.Tokens)
+	switch {
+	case !sum.Paid:
+		return sum, ErrNotPaid
+	case !report.Clean():
+		return sum, ErrUnclean
+	}
+	return sum, nil
+}
+
+// rows are the sales of this demonstration's request, one for each slot.
+func (s *show) rows(views *projections.Projector) []projections.Sale {
+	var rows []projections.Sale
+	for _, row := range views.Sales().Sales {
+		if row.Request == s.request.ID.String() {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (s *show) count(rows []projections.Sale, sum *Summary) {
+	reward, fees, finished := events.Amount{}, events.Amount{}, 0
+	for _, row := range rows {
+		sum.ProofsSubmitted += row.Proofs.Submitted
+		sum.ProofsMissed += row.Proofs.Missed
+		sum.GasUsed += row.GasUsed
+		reward = reward.Add(events.Must(events.ParseAmount(row.Reward)))
+		fees = fees.Add(events.Must(events.ParseAmount(row.FeesWei)))
+		if row.Phase == "Finished" && row.Over {
+			finished++
+		}
+	}
+	sum.Reward, sum.FeesWei = reward.String(), fees.String()
+	sum.Paid = finished == s.Slots
+}
+
+// proofTimes reads from each sale's stream which proofs were taken.
+func (s *show) proofTimes(ctx context.Context, store events.Store, rows []projections.Sale, sum *Summary) error {
+	periods := map[uint64]bool{}
+	for _, row := range rows {
+		slot := events.Must(events.ParseSlotID(row.Slot))
+		for proof, err := range submitted(ctx, store, s.account, slot) {
+			if err != nil {
+				return fmt.Errorf("read the proofs of slot %d: %w", row.SlotIndex, err)
+			}
+			periods[proof.GetPeriod()] = true
+			sum.ProofTimes = append(sum.ProofTimes, ProofTiming{
+				row.SlotIndex, proof.GetPeriod(), proof.GetTookMilliseconds(),
+			})
+		}
+	}
+	sum.PeriodsProven = len(periods)
+	return nil
+}

@@ -1,0 +1,150 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+// submitted yields the ProofSubmitted events of a sale.
+func submitted(ctx context.Context, store events.Store, host events.Address, slot events.SlotID) iter.Seq2[*messages.ProofSubmitted, error] {
+	return func(yield func(*messages.ProofSubmitted, error) bool) {
+		codec := catalog.Codec()
+		for r, err := range store.ReadStream(ctx, events.SaleStream(host, slot), events.ReadStream{}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			m, err := codec.Decode(r)
+			if p, ok := m.(*messages.ProofSubmitted); (ok || err != nil) && !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// tell prints the summary for a person.
+func (s *show) tell(ctx context.Context, store events.Store, views *projections.Projector,
+	rows []projections.Sale, report audit.Report, sum Summary, after events.Amount,
+) {
+	p := func(format string, args ...any) { fmt.Fprintf(s.Out, format+"\n", args...) }
+	p("\n== The life of one sale, read back from the event store ==")
+	s.tellTimeline(ctx, store, rows)
+	p("\n== Proofs ==")
+	s.tellProofs(rows, sum)
+	p("\n== Money ==")
+	s.tellMoney(rows, after)
+	p("\n== Ledger of bytes ==")
+	s.tellLedger(views)
+	p("\n== Audit ==")
+	p("%d events in %d streams replayed: %s.", report.Events, report.Streams, verdict(report))
+	for _, f := range report.Findings {
+		p("  %s %s revision %d: %s", f.Severity, f.Stream, f.Revision, f.Sentence)
+	}
+	p("\n== Where it lies, and what looks at it ==")
+	p("Everything is in %s (the host's log: host.log).", s.dir.Root)
+	at := "--data-dir " + s.dir.Root
+	slot := "SLOT"
+	if len(rows) > 0 {
+		slot = rows[0].Slot[:10]
+	}
+	for _, line := range []string{
+		"hostnode sales " + at, "hostnode sale " + slot + " " + at, "hostnode availability list " + at,
+		"hostnode audit " + at, "hostnode run " + at + "   (the host goes on from here)",
+	} {
+		p("  %s", line)
+	}
+	outcome := "NOT paid"
+	if sum.Paid {
+		outcome = "paid"
+	}
+	p("\n%d slots %s, %d proofs in %d periods, %d missed, in %.0f s.",
+		sum.Slots, outcome, sum.ProofsSubmitted, sum.PeriodsProven, sum.ProofsMissed, sum.Seconds)
+}
+
+func verdict(r audit.Report) string {
+	if r.Clean() {
+		return "clean"
+	}
+	return fmt.Sprintf("%d findings", len(r.Findings))
+}
+
+func (s *show) tellTimeline(ctx context.Context, store events.Store, rows []projections.Sale) {
+	if len(rows) == 0 {
+		fmt.Fprintln(s.Out, "No sale was begun.")
+		return
+	}
+	line, err := projections.ReadTimeline(ctx, store, s.account, events.Must(events.ParseSlotID(rows[0].Slot)))
+	if err != nil {
+		fmt.Fprintln(s.Out, errors.Join(errors.New("the timeline cannot be read"), err))
+		return
+	}
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	for _, m := range line.Moments {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.At.Format("15:04:05"), m.Phase, m.Sentence)
+	}
+	_ = w.Flush()
+}
+
+func (s *show) tellProofs(rows []projections.Sale, sum Summary) {
+	bySlot := map[uint64][]uint64{}
+	for _, t := range sum.ProofTimes {
+		bySlot[t.Slot] = append(bySlot[t.Slot], t.Milliseconds)
+	}
+	for _, row := range rows {
+		times := bySlot[row.SlotIndex]
+		if len(times) == 0 {
+			fmt.Fprintf(s.Out, "slot %d: none\n", row.SlotIndex)
+			continue
+		}
+		total := uint64(0)
+		for _, ms := range times {
+			total += ms
+		}
+		fmt.Fprintf(s.Out, "slot %d: %d proofs taken, %d missed; %d ms each on average, %d to %d ms\n",
+			row.SlotIndex, len(times), row.Proofs.Missed, total/uint64(len(times)), slices.Min(times), slices.Max(times))
+	}
+}
+
+func (s *show) tellMoney(rows []projections.Sale, after events.Amount) {
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintf(w, "slot %d\treward %s tokens\tcollateral back %s\tgas %d in %d transactions\tfees %s coins\n",
+			row.SlotIndex, amount(row.Reward), amount(row.Collateral.Returned), row.GasUsed, row.Transactions,
+			decimal(events.Must(events.ParseAmount(row.FeesWei)).Big(), 18, 9))
+	}
+	_ = w.Flush()
+	fmt.Fprintf(s.Out, "The host held %s tokens before and %s after: %s.\n",
+		tokens(s.before), tokens(after), signed(s.before, after))
+}
+
+func amount(text string) string { return tokens(events.Must(events.ParseAmount(text))) }
+
+func (s *show) tellLedger(views *projections.Projector) {
+	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, l := range views.Ledgers().Ledgers {
+		for _, place := range []struct {
+			name  string
+			bytes events.Bytes
+		}{
+			{"quota", l.Quota},
+			{"unallocated", l.Unallocated},
+			{"free in availabilities", l.Free},
+			{"reserved for sales", l.Reserved},
+			{"stored for sales", l.Stored},
+			{"overhead", l.Overhead},
+		} {
+			fmt.Fprintf(w, "%s\t%d bytes\t\n", place.name, place.bytes)
+		}
+	}
+	_ = w.Flush()
+}
