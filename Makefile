@@ -1,0 +1,163 @@
+# `make` prints what there is to do. demo, test and build need nothing but Go;
+# the others fetch their tools, pinned below, into bin/tools.
+
+GOLANGCI_LINT_VERSION  := v2.15.0
+GOVULNCHECK_VERSION    := v1.1.4
+PROTOC_GEN_GO_VERSION  := v1.36.12
+PROTOC_VERSION         := 3.21.12
+
+FUZZTIME ?= 2s
+SEEDS    ?= 500
+COVERAGE ?= 90
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+TOOLS   := $(CURDIR)/bin/tools
+LINT    := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+GEN_GO  := $(TOOLS)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
+VULN    := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+CORES   := ./events/sale ./events/capacity ./events/slotqueue ./events/duty
+
+# What `make generate` writes.
+GENERATED := messages chain/contracts/artifacts chain/contracts/bindings \
+  chain/contracts/contractstest prover/poseidon2/constants.go
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help
+help:
+	@echo 'hostnode $(VERSION)'
+	@awk -F ': *## ' '/^## /{sub(/^## /,""); split($$0,p,": "); \
+	  printf "  make %-11s %s\n", p[1], substr($$0,length(p[1])+3)}' $(MAKEFILE_LIST)
+
+## demo: sell storage on this machine: prepare, fill, prove, crash, recover, be paid
+.PHONY: demo
+demo:
+	go run ./cmd/hostnode demo
+
+## test: all tests; needs nothing but Go
+.PHONY: test
+test:
+	go test ./...
+
+## race: all tests with the race detector; needs a C compiler
+.PHONY: race
+race: need-cc
+	go test -race -timeout 20m ./...
+
+## build: bin/hostnode
+.PHONY: build
+build:
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
+
+## vet: compile everything, with every build tag, and let go vet read it
+.PHONY: vet
+vet:
+	go build ./...
+	go vet -tags e2e ./...
+
+## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
+.PHONY: lint
+lint: $(LINT)
+	$(LINT) run ./...
+
+## fmt: format the code
+.PHONY: fmt
+fmt: $(LINT)
+	$(LINT) fmt ./...
+
+## generate: write every generated file anew; needs protoc, node and npm
+.PHONY: generate
+generate: generate-messages generate-contracts
+	go generate ./...
+
+# Libraries register plain messages.proto too; ours gets a path of its own.
+.PHONY: generate-messages
+generate-messages: need-protoc $(GEN_GO)
+	@mkdir -p build/proto/hostnode
+	cp messages.proto build/proto/hostnode/messages.proto
+	protoc --plugin=protoc-gen-go=$(GEN_GO) -I build/proto -I /usr/include \
+	  --go_out=. --go_opt=module=github.com/hostnode/hostnode hostnode/messages.proto
+
+.PHONY: generate-contracts
+generate-contracts: need-node
+	sh chain/contracts/generate.sh
+
+## drift: fail when a generated file is not what its source says
+.PHONY: drift
+drift: generate
+	@git diff --exit-code -- $(GENERATED) || \
+	  { echo 'drift: generated files are stale; run make generate and commit'; exit 1; }
+	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); \
+	  test -z "$$new" || { echo "drift: generated and not committed: $$new"; exit 1; }
+
+## fuzz-smoke: every fuzz target for FUZZTIME (2s)
+.PHONY: fuzz-smoke
+fuzz-smoke:
+	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+## sim: the real actors in a simulated world, SEEDS (500) seeds of each scenario
+.PHONY: sim
+sim: need-cc
+	go test -race -timeout 0 ./actors/sim -seeds $(SEEDS)
+
+## bench: the figures of docs/performance.md
+.PHONY: bench
+bench:
+	go test -run '^$$' -bench 'Append|Replay100k' ./events/embedded
+	go test -run '^$$' -bench 'Queue' ./events/slotqueue
+	go test -run '^$$' -bench 'SlotHashing' ./prover/merkle
+	go test -run '^$$' -bench 'Prove5Samples|Verify|LoadKeys' ./prover
+
+## e2e: sales from end to end with the host killed at random moments; takes long
+.PHONY: e2e
+e2e:
+	go test -tags e2e -count 1 -timeout 60m -v ./cmd/hostnode/...
+
+## e2e-ci: the same with one kill for each way of running the chain
+.PHONY: e2e-ci
+e2e-ci:
+	go test -tags e2e -count 1 -timeout 15m -run CI ./cmd/hostnode/...
+
+## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
+.PHONY: cover
+cover:
+	@.ci/cover $(COVERAGE) $(CORES)
+
+## vuln: known vulnerabilities in what we call; asks the Go vulnerability database
+.PHONY: vuln
+vuln: $(VULN)
+	$(VULN) ./...
+
+## check: what CI runs
+.PHONY: check
+check:
+	@bash .ci/run
+
+## clean: remove what was built; keeps data directories
+.PHONY: clean
+clean:
+	rm -rf bin build coverage.out
+
+# Tools live outside go.mod, each version in a directory of its own.
+$(LINT):
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+$(GEN_GO):
+	GOBIN=$(@D) go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
+$(VULN):
+	GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+.PHONY: need-protoc need-node need-cc
+need-protoc:
+	@test "$$(protoc --version 2>/dev/null)" = 'libprotoc $(PROTOC_VERSION)' || { \
+	  echo 'needs protoc $(PROTOC_VERSION), found: '"$$(protoc --version 2>&1 || true)"; \
+	  echo 'on Debian: apt-get install protobuf-compiler libprotobuf-dev'; exit 1; }
+need-node:
+	@command -v node >/dev/null && command -v npm >/dev/null || { \
+	  echo 'needs node and npm to compile the contracts'; \
+	  echo 'on Debian: apt-get install nodejs npm'; exit 1; }
+need-cc:
+	@command -v $${CC:-cc} >/dev/null || { \
+	  echo 'the race detector needs a C compiler'; \
+	  echo 'on Debian: apt-get install gcc libc6-dev'; exit 1; }
