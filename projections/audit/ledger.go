@@ -1,0 +1,163 @@
+package audit
+
+import (
+	"math/bits"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// smallState is up to how many entries a core's whole state is checked after
+// every event. A larger one is checked after as many events as it has entries,
+// which costs the same for each event whatever its size, and at the end; the
+// comparisons of each event with the state before it are always made.
+const smallState = 64
+
+// ledger is the core's fold of a host's ledger, which sees only events that
+// fit what was before them.
+type ledger struct {
+	state   capacity.State
+	broken  bool
+	entries int // availabilities and open reservations
+	since   int // events since the last whole check
+	last    place
+}
+
+func newLedger() *ledger { return &ledger{state: capacity.New()} }
+
+func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
+	l := h.ledger
+	if !a.fitsLedger(h, p, e) {
+		return // As the core does: it is passed over.
+	}
+	switch e.(type) {
+	case *messages.AvailabilityCreated, *messages.ReservationCreated:
+		l.entries++
+	case *messages.AvailabilityDeleted, *messages.ReservationDeleted:
+		l.entries--
+	}
+	l.state = capacity.Evolve(l.state, e)
+	l.since++
+	l.last = p
+	if b := l.state.Book(); !closed(b) {
+		a.find(LedgerUnbalanced, p, "the places do not add up: %s", b)
+		a.streams[p.stream].giveUp()
+		return
+	}
+	if l.entries <= smallState || l.since >= l.entries {
+		a.checkLedger(h)
+	}
+}
+
+// closed is the auditor's own addition of the five places.
+func closed(b capacity.Book) bool {
+	var total, carry, over uint64
+	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead} {
+		total, carry = bits.Add64(total, uint64(n), 0)
+		over += carry
+	}
+	return over == 0 && total == uint64(b.Quota)
+}
+
+func (a *auditor) checkLedger(h *host) {
+	h.ledger.since = 0
+	if err := h.ledger.state.Check(); err != nil {
+		a.find(LedgerUnbalanced, h.ledger.last, "%v", err)
+		a.streams[h.ledger.last.stream].giveUp()
+	}
+}
+
+func (a *auditor) endOfLedger(h *host) {
+	if h.ledger.since > 0 && !h.ledger.broken {
+		a.checkLedger(h)
+	}
+}
+
+// fitsLedger compares an event with what was before it.
+func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
+	switch e := e.(type) {
+	case *messages.QuotaSet:
+		return true
+	case *messages.AvailabilityCreated:
+		_, known := h.availability(e.GetAvailabilityId())
+		return a.fits(p, !known, "availability %s was created twice", e.GetAvailabilityId())
+	case *messages.AvailabilityUpdated:
+		_, known := h.availability(e.GetAvailabilityId())
+		return a.fits(p, known, "availability %s was updated, but does not exist", e.GetAvailabilityId())
+	case *messages.AvailabilityDeleted:
+		v, known := h.availability(e.GetAvailabilityId())
+		return a.fits(p, known && v.Reservations == 0,
+			"availability %s was deleted, but does not exist or is in use", e.GetAvailabilityId())
+	case *messages.ReservationCreated:
+		return a.fitsReservation(h, p, e)
+	case *messages.BytesReleased:
+		r, open := h.reservation(e.GetReservationId())
+		return a.fits(p, open && e.GetBytes() <= uint64(r.Bytes-r.Stored),
+			"%d bytes of reservation %s were released, which it does not have", e.GetBytes(), e.GetReservationId())
+	case *messages.ReservationDeleted:
+		return a.fitsRelease(h, p, e)
+	}
+	return false
+}
+
+func (a *auditor) fits(p place, ok bool, format string, args ...any) bool {
+	if !ok {
+		a.find(LedgerContradiction, p, format, args...)
+	}
+	return ok
+}
+
+func (h *host) availability(id string) (capacity.Availability, bool) {
+	return h.ledger.state.Availability(events.Must(events.ParseAvailabilityID(id)))
+}
+
+func (h *host) reservation(id string) (capacity.Reservation, bool) {
+	return h.ledger.state.Reservation(events.Must(events.ParseReservationID(id)))
+}
+
+func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreated) bool {
+	_, open := h.reservation(e.GetReservationId())
+	_, known := h.availability(e.GetAvailabilityId())
+	if !a.fits(p, known && !open, "reservation %s was created twice, or in an unknown availability",
+		e.GetReservationId()) {
+		return false
+	}
+	slot := events.Must(events.ParseSlotID(e.GetSlotId()))
+	if id := capacity.ReservationIDOf(slot, e.GetAttempt()); id.String() != e.GetReservationId() {
+		a.find(ReservationMismatch, p, "the id does not follow from slot %s and attempt %d", slot, e.GetAttempt())
+	}
+	l := h.sales[slot]
+	switch {
+	case l != nil && l.broken:
+	case l == nil || l.account == nil || l.attempt != e.GetAttempt():
+		a.cross(ReservationOwner, p, "no running sale of slot %s has attempt %d", slot, e.GetAttempt())
+	case l.request != e.GetRequestId() || l.index != e.GetSlotIndex() || l.slotSize != e.GetBytes():
+		a.cross(ReservationMismatch, p, "the ledger has %d bytes for slot %d of request %s; "+
+			"the sale has %d bytes, slot %d of request %s",
+			e.GetBytes(), e.GetSlotIndex(), e.GetRequestId(), l.slotSize, l.index, l.request)
+	}
+	return true
+}
+
+func (a *auditor) fitsRelease(h *host, p place, e *messages.ReservationDeleted) bool {
+	r, open := h.reservation(e.GetReservationId())
+	if !open {
+		a.find(ReservationNotOpen, p, "reservation %s was released, but is not open", e.GetReservationId())
+		return false
+	}
+	back, lost := amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
+	if !a.fits(p, sum(back, lost) == r.Collateral, "reservation %s was settled with %s returned and %s lost; "+
+		"%s were committed", r.ID, back, lost, r.Collateral) {
+		return false
+	}
+	l := h.sales[r.Slot]
+	if l == nil || l.account == nil || l.attempt != r.Attempt {
+		return true // Found before, or nothing can be said.
+	}
+	if !l.ended() || !l.deleted {
+		a.cross(ReservationEarly, p, "the sale is in phase %s, its data deleted: %t", l.phase, l.deleted)
+	}
+	l.released, l.ledgerReturn, l.ledgerLoss = true, back, lost
+	return true
+}

@@ -1,0 +1,143 @@
+package audit
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// run audits with limits so small that everything is looked at twice.
+func run(t *testing.T, a *auditor, r *record) Report {
+	t.Helper()
+	report, err := a.run(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestAFullFilterSuspectsAllAndFindsOnlyWhatIsSo(t *testing.T) {
+	r := aYear(t)
+	a := newAuditor(Options{})
+	a.ids = newIDFilter(64, maxSuspects)
+	if report := run(t, a, r); len(report.Findings) > 0 || len(a.ids.suspects) < 50 {
+		t.Fatalf("%d suspects, findings %v", len(a.ids.suspects), report.Findings)
+	}
+	r.list[r.at("HostStopped", 1)].ID = r.list[r.at("HostStarted", 0)].ID
+	a = newAuditor(Options{})
+	a.ids = newIDFilter(64, maxSuspects)
+	if report := run(t, a, r); len(report.Findings) != 1 || report.Findings[0].Rule != EventIDRepeated {
+		t.Fatalf("findings %v", report.Findings)
+	}
+}
+
+func TestTooManySuspectsAreSaid(t *testing.T) {
+	a := newAuditor(Options{})
+	a.ids = newIDFilter(64, 3)
+	report := run(t, a, aYear(t))
+	if len(report.Findings) != 1 || report.Findings[0].Rule != AuditIncomplete || !report.Clean() {
+		t.Fatalf("findings %v", report.Findings)
+	}
+}
+
+func TestAForgottenTransactionIsFoundAgain(t *testing.T) {
+	r := aYear(t)
+	// The first proof's receipt shows up again at the end of the record, when
+	// its transaction has long been forgotten.
+	change(r, -1, func(m *messages.SlotFilled) {
+		e, _ := newAuditor(Options{}).codec.Decode(r.list[r.at("TxMined", 0)])
+		m.Receipt = e.(*messages.TxMined).GetReceipt()
+	})
+	a := newAuditor(Options{})
+	a.txs = newReceipts(1, maxAwaited)
+	if report := run(t, a, r); len(report.Findings) > 0 || a.txs.forgotten == 0 {
+		t.Fatalf("%d forgotten, findings %v", a.txs.forgotten, report.Findings)
+	}
+}
+
+func TestReceiptsBeyondTheLimitAreSaid(t *testing.T) {
+	r := aYear(t)
+	for i := range 3 {
+		change(r, i, func(m *messages.SlotFilled) { m.Receipt.TxHash = zeros })
+	}
+	a := newAuditor(Options{})
+	a.txs = newReceipts(keptMined, 1)
+	report := run(t, a, r)
+	rules := map[Rule]int{}
+	for _, f := range report.Findings {
+		rules[f.Rule]++
+	}
+	if len(rules) != 2 || rules[ReceiptsUnchecked] != 1 || rules[ReceiptWithoutTransaction] != 1 {
+		t.Fatalf("findings %v", report.Findings)
+	}
+}
+
+func TestReceiptsAreNotHeldToATransactionRecordThatIsNotKept(t *testing.T) {
+	r := aYear(t)
+	kept := r.list[:0]
+	for _, e := range r.list {
+		if e.Stream != txStream {
+			kept = append(kept, e)
+		}
+	}
+	r.list = kept
+	r.renumber()
+	if report := audited(t, r, Options{}); len(report.Findings) > 0 {
+		t.Fatalf("findings %v", report.Findings)
+	}
+}
+
+// The audit's own comparison comes first, so only a mistake in a core can make
+// its whole check fail.
+func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
+	a := newAuditor(Options{})
+	q := a.host(me.String()).queue
+	q.state = slotqueue.Evolve(q.state, &messages.SlotTaken{RequestId: zeros})
+	a.stream(queueStream)
+	q.last, q.since = place{stream: queueStream, position: 1}, 1
+	a.atTheEnd()
+	if len(a.report.Findings) != 1 || a.report.Findings[0].Rule != QueueInconsistent || !q.broken {
+		t.Fatalf("findings %v", a.report.Findings)
+	}
+}
+
+func TestALargeLedgerIsCheckedAtTheEndToo(t *testing.T) {
+	a := newAuditor(Options{})
+	l := a.host(me.String()).ledger
+	l.entries = 2 * smallState
+	a.stream(capacityStream)
+	l.last = place{stream: capacityStream, position: 1}
+	p := place{capacityStream, 0, 1}
+	a.judgeLedger(a.host(me.String()), p, &messages.QuotaSet{Bytes: 10})
+	if l.since != 1 {
+		t.Fatalf("%d events since the last whole check", l.since)
+	}
+	a.atTheEnd()
+	if l.since != 0 || len(a.report.Findings) > 0 {
+		t.Fatalf("%d events since the last whole check, findings %v", l.since, a.report.Findings)
+	}
+}
+
+func TestStrangeStreamNamesAreNoTrouble(t *testing.T) {
+	r := aYear(t)
+	for _, name := range []string{"tx", "sale", "sale-x-y", "capacity", "slotqueue-", "host", "market", "-", "x"} {
+		r.insert(len(r.list), name, &messages.QuotaSet{Bytes: 10})
+	}
+	a := newAuditor(Options{})
+	a.ids = newIDFilter(64, maxSuspects)
+	report := run(t, a, r)
+	rules := map[Rule]int{}
+	for _, f := range report.Findings {
+		rules[f.Rule]++
+	}
+	want := map[Rule]int{EventMisplaced: 4, StreamUnknown: 4}
+	for rule, n := range rules {
+		if want[rule] == 0 {
+			t.Fatalf("%d of %s: %v", n, rule, report.Findings)
+		}
+	}
+	_ = events.Position(0)
+}
