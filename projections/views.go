@@ -42,6 +42,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// addressLength is that of an address as it stands in a stream's name.
+const addressLength = 42
+
 // MaxProblems is the most events that the views could not read and remember;
 // all of them are counted.
 const MaxProblems = 100
@@ -158,7 +161,7 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 		return "", false
 	}
 	address, _, _ = strings.Cut(rest, "-")
-	return address, v.only == "" || v.only == address
+	return address, len(address) == addressLength && (v.only == "" || v.only == address)
 }
 
 func (v *Views) fold(r events.Recorded, address string, m proto.Message) {

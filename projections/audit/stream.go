@@ -22,6 +22,7 @@ type stream struct {
 	next  uint64 // the revision that must come next
 	epoch uint64 // of its last event
 	known bool   // its machine is one of ours
+	told  bool   // that it is not
 	// judge looks at an event; false says that it is of another machine. It is
 	// nil once the stream can only be checked for its form.
 	judge func(place, proto.Message) bool
@@ -143,15 +144,17 @@ func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
 }
 
 func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
+	if !s.known {
+		if !s.told {
+			s.told = true
+			a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
+		}
+		return nil, events.ErrUnknownEvent
+	}
 	m, err := a.codec.Decode(r)
 	switch {
 	case err == nil:
 		return m, nil
-	case !s.known:
-		if r.Revision == 0 {
-			a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
-		}
-		return nil, err
 	case errors.Is(err, events.ErrUnknownEvent):
 		a.find(EventUnknown, placeOf(r), "this build knows no event %q", r.Type)
 	case errors.Is(err, events.ErrNewerEvent):
