@@ -1,0 +1,306 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+const (
+	// prefix of the variables in the environment.
+	prefix = "HOSTNODE_"
+	// testPrefix of variables that belong to tests and are left alone.
+	testPrefix = prefix + "TEST_"
+	// fileVariable and fileFlag name the file.
+	fileVariable = prefix + "CONFIG"
+	fileFlag     = "config"
+	// FileName is the file that is read from the data directory when no other is
+	// named.
+	FileName = "hostnode.yaml"
+	// maxFileBytes is the most bytes of a file; the commented example has 8 KiB.
+	maxFileBytes = 1 << 20
+)
+
+// Sources are where values come from besides defaults.
+type Sources struct {
+	// Environ are NAME=value pairs, such as os.Environ gives.
+	Environ []string
+	// Flags were bound with AddFlags and have been parsed; nil: none.
+	Flags *pflag.FlagSet
+}
+
+// Setting is a value with its source, for people.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+	// Variable and Flag are its other names.
+	Variable string `json:"variable"`
+	Flag     string `json:"flag"`
+}
+
+// Loaded is a configuration that was read and found valid.
+type Loaded struct {
+	Config
+	// File is the file that was read; empty when there was none.
+	File string
+
+	sources map[string]string
+}
+
+// Settings lists all values with their sources, in the order of the struct.
+func (l Loaded) Settings() []Setting {
+	var all []Setting
+	for _, s := range settings(&l.Config) {
+		all = append(all, Setting{s.key, s.text(), l.sources[s.key], s.variable(), "--" + s.flag()})
+	}
+	return all
+}
+
+// Source says where a value came from, such as "default" or "flag --quota".
+func (l Loaded) Source(key string) string { return l.sources[key] }
+
+// Default is the configuration without any source. Paths that depend on the user are
+// still empty.
+func Default() Config {
+	var c Config
+	for _, s := range settings(&c) {
+		if def := s.field.Tag.Get("def"); def != "" {
+			if err := s.set(def); err != nil {
+				panic("config: default of " + s.key + ": " + err.Error())
+			}
+		}
+	}
+	return c
+}
+
+// AddFlags defines a flag for each of the keys, for all without any, and --config.
+func AddFlags(flags *pflag.FlagSet, keys ...string) {
+	if flags.Lookup(fileFlag) == nil {
+		flags.String(fileFlag, "", "configuration `file` (default "+FileName+" in the data directory)")
+	}
+	comments := fieldComments()
+	c := Default()
+	for _, s := range settings(&c) {
+		if len(keys) > 0 && !slices.Contains(keys, s.key) || flags.Lookup(s.flag()) != nil {
+			continue
+		}
+		flags.Var(&flagValue{setting: s}, s.flag(), comments[s.owner+"."+s.field.Name].short())
+	}
+}
+
+// flagValue checks a flag as soon as it is parsed.
+type flagValue struct {
+	setting
+	given string
+}
+
+// Set implements pflag.Value.
+func (f *flagValue) Set(text string) error {
+	f.given = text
+	return f.set(text)
+}
+
+// String implements pflag.Value.
+func (f *flagValue) String() string {
+	if !f.value.IsValid() { // pflag asks a zero value too
+		return ""
+	}
+	return f.text()
+}
+
+// Type implements pflag.Value.
+func (f *flagValue) Type() string {
+	switch f.field.Type.String() {
+	case "config.Bytes":
+		return "size"
+	case "time.Duration":
+		return "duration"
+	case "[]string":
+		return "list"
+	case "int", "uint64":
+		return "number"
+	}
+	return "text"
+}
+
+// Load reads all sources and checks the result. Its errors say which setting, from
+// which source, with which value is wrong and what is allowed; they wrap ErrInvalid,
+// or what the file system says.
+func Load(from Sources) (Loaded, error) {
+	l := Loaded{Config: Default(), sources: map[string]string{}}
+	for _, s := range settings(&l.Config) {
+		l.sources[s.key] = "default"
+	}
+	env, err := ours(from.Environ)
+	if err != nil {
+		return Loaded{}, err
+	}
+	if err := l.readFile(env, from.Flags); err != nil {
+		return Loaded{}, err
+	}
+	if err := l.overlay(env, from.Flags); err != nil {
+		return Loaded{}, err
+	}
+	if err := l.derive(env); err != nil {
+		return Loaded{}, err
+	}
+	if err := l.Validate(); err != nil {
+		return Loaded{}, err
+	}
+	return l, nil
+}
+
+// ours picks the variables of this program and refuses unknown ones. Two that are
+// needed for defaults are kept under their own names.
+func ours(environ []string) (map[string]string, error) {
+	c := Default()
+	known := map[string]bool{fileVariable: true}
+	for _, s := range settings(&c) {
+		known[s.variable()] = true
+	}
+	env := map[string]string{}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		switch {
+		case name == "HOME" || name == "XDG_DATA_HOME" || name == "XDG_CACHE_HOME":
+			env[name] = value
+		case !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, testPrefix):
+		case !known[name]:
+			return nil, fmt.Errorf("%w: the environment has %s, which is no setting%s",
+				ErrInvalid, name, suggest(name, known))
+		default:
+			env[name] = value
+		}
+	}
+	return env, nil
+}
+
+// readFile reads the file that is named, or the one in the data directory if any.
+func (l *Loaded) readFile(env map[string]string, flags *pflag.FlagSet) error {
+	path, named := fileOf(env, flags)
+	dir := ""
+	if !named {
+		early := Loaded{Config: Default(), sources: map[string]string{}}
+		if err := early.overlay(env, flags); err != nil {
+			return err
+		}
+		if err := early.derive(env); err != nil {
+			return err
+		}
+		dir = early.DataDir
+		path = filepath.Join(dir, FileName)
+	}
+	text, err := readLimited(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	if err := l.applyYAML(path, text); err != nil {
+		return err
+	}
+	l.File = path
+	if l.DataDir != "" && !named && filepath.Clean(l.DataDir) != filepath.Clean(dir) {
+		return fmt.Errorf("%w: %s lies in the data directory %s and names another one, %s; remove "+
+			"dataDir from it, or name the file with --%s", ErrInvalid, path, dir, l.DataDir, fileFlag)
+	}
+	return nil
+}
+
+func fileOf(env map[string]string, flags *pflag.FlagSet) (path string, named bool) {
+	if flags != nil {
+		if f := flags.Lookup(fileFlag); f != nil && f.Changed {
+			return f.Value.String(), true
+		}
+	}
+	path = env[fileVariable]
+	return path, path != ""
+}
+
+func readLimited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("%w: %s is larger than %d bytes", ErrInvalid, path, maxFileBytes)
+	}
+	return text, err
+}
+
+// overlay applies environment and flags.
+func (l *Loaded) overlay(env map[string]string, flags *pflag.FlagSet) error {
+	for _, s := range settings(&l.Config) {
+		if text, ok := env[s.variable()]; ok {
+			if err := s.set(text); err != nil {
+				return fmt.Errorf("environment variable %s: %w", s.variable(), err)
+			}
+			l.sources[s.key] = "environment " + s.variable()
+		}
+		if flags == nil {
+			continue
+		}
+		f := flags.Lookup(s.flag())
+		if f == nil || !f.Changed {
+			continue
+		}
+		text := f.Value.String()
+		if given, ok := f.Value.(*flagValue); ok {
+			text = given.given
+		}
+		if err := s.set(text); err != nil {
+			return fmt.Errorf("flag --%s: %w", s.flag(), err)
+		}
+		l.sources[s.key] = "flag --" + s.flag()
+	}
+	return nil
+}
+
+// derive fills the paths that depend on the user or on other settings.
+func (l *Loaded) derive(env map[string]string) error {
+	if l.DataDir == "" {
+		base, err := userDir(env, "XDG_DATA_HOME", ".local/share")
+		if err != nil {
+			return fmt.Errorf("%w; set dataDir (--data-dir)", err)
+		}
+		l.DataDir = filepath.Join(base, "hostnode")
+	}
+	abs, err := filepath.Abs(l.DataDir)
+	if err != nil {
+		return fmt.Errorf("data directory %q: %w", l.DataDir, err)
+	}
+	l.DataDir = abs
+	if l.Account.KeyFile == "" {
+		l.Account.KeyFile = filepath.Join(l.DataDir, "account.key")
+	}
+	if l.Prover.KeysDir == "" {
+		base, err := userDir(env, "XDG_CACHE_HOME", ".cache")
+		if err != nil {
+			// A service without a home keeps them with the rest.
+			base = filepath.Join(l.DataDir, "cache")
+		}
+		l.Prover.KeysDir = filepath.Join(base, "hostnode", "keys")
+	}
+	return nil
+}
+
+func userDir(env map[string]string, variable, below string) (string, error) {
+	if dir := env[variable]; filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	if home := env["HOME"]; filepath.IsAbs(home) {
+		return filepath.Join(home, below), nil
+	}
+	return "", fmt.Errorf("%w: neither $%s nor $HOME is set", ErrInvalid, variable)
+}

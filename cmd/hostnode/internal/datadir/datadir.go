@@ -1,0 +1,201 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Format is the version of the layout that this program reads and writes.
+const Format = 1
+
+// Errors of opening a data directory.
+var (
+	// ErrInUse is what errors.Is finds in an *InUseError.
+	ErrInUse = errors.New("data directory is in use")
+	// ErrNewerFormat: a newer version of the program made the directory.
+	ErrNewerFormat = errors.New("data directory has a newer format")
+	// ErrFormat: the format file does not say a version.
+	ErrFormat = errors.New("data directory has no legible format")
+	// ErrEmpty: no host has ever used the directory.
+	ErrEmpty = errors.New("data directory holds no host")
+)
+
+// InUseError says who uses the directory.
+type InUseError struct {
+	Root string
+	// PID is the process, 0 when it has not said.
+	PID int
+	// Since is when it took the directory; zero when it has not said.
+	Since time.Time
+}
+
+// Error names the process and what to do.
+func (e *InUseError) Error() string {
+	who := "another process"
+	if e.PID != 0 {
+		who = "process " + strconv.Itoa(e.PID)
+		if !e.Since.IsZero() {
+			who += " since " + e.Since.UTC().Format(time.RFC3339)
+		}
+	}
+	return fmt.Sprintf("%v: %s is used by %s; stop that process, or choose another one with --data-dir",
+		ErrInUse, e.Root, who)
+}
+
+// Is makes errors.Is(err, ErrInUse) true.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// Dir is a data directory that this process owns until Close.
+type Dir struct {
+	Layout
+	lock *flock.Flock
+}
+
+// Open makes the directory if needed, takes its lock and checks its format. now is
+// written into the lock for others to read. Errors: *InUseError, ErrNewerFormat,
+// ErrFormat, and those of the file system.
+func Open(root string, now time.Time) (*Dir, error) {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	return open(At(root), now, true)
+}
+
+// OpenExisting is Open for commands that make no host: a directory that no host has
+// used is ErrEmpty.
+func OpenExisting(root string, now time.Time) (*Dir, error) {
+	if _, err := os.Stat(At(root).formatFile()); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %s; start one with `hostnode run`, or name another directory "+
+				"with --data-dir", ErrEmpty, root)
+		}
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	return open(At(root), now, false)
+}
+
+func open(l Layout, now time.Time, create bool) (*Dir, error) {
+	// The format comes first: how a newer version locks is its own affair.
+	if err := l.checkFormat(create); err != nil {
+		return nil, err
+	}
+	lock := flock.New(l.LockFile(), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	if !free {
+		holder := l.Holder()
+		return nil, &holder
+	}
+	d := &Dir{l, lock}
+	if err := d.settle(now); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// settle writes what others may want to know.
+func (d *Dir) settle(now time.Time) error {
+	if _, err := os.Stat(d.formatFile()); errors.Is(err, fs.ErrNotExist) {
+		if err := replace(d.formatFile(), fmt.Sprintf("hostnode %d\n", Format)); err != nil {
+			return fmt.Errorf("write format of the data directory: %w", err)
+		}
+	}
+	note := fmt.Sprintf("%d %s\n", os.Getpid(), now.UTC().Format(time.RFC3339))
+	// In place, because the lock hangs on this very file.
+	if err := os.WriteFile(d.LockFile(), []byte(note), 0o600); err != nil {
+		return fmt.Errorf("write lock of the data directory: %w", err)
+	}
+	return nil
+}
+
+// checkFormat refuses what this version cannot read. A missing file is a new
+// directory when create is set.
+func (l Layout) checkFormat(create bool) error {
+	text, err := os.ReadFile(l.formatFile())
+	if errors.Is(err, fs.ErrNotExist) && create {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read format of the data directory: %w", err)
+	}
+	number, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "hostnode ")
+	version, err := strconv.ParseUint(number, 10, 32)
+	if !ok || err != nil || version == 0 {
+		const most = 40
+		return fmt.Errorf("%w: %s holds %q, want \"hostnode %d\"; is this a data directory of hostnode?",
+			ErrFormat, l.formatFile(), text[:min(len(text), most)], Format)
+	}
+	if version > Format {
+		return fmt.Errorf("%w: %s has format %d, this version reads %d; use the newer version that "+
+			"made it, or another directory with --data-dir", ErrNewerFormat, l.Root, version, Format)
+	}
+	return nil
+}
+
+// Holder says who has the lock, as far as the lock file tells. It does not try the
+// lock.
+func (l Layout) Holder() InUseError {
+	holder := InUseError{Root: l.Root}
+	text, err := os.ReadFile(l.LockFile())
+	if err != nil {
+		return holder
+	}
+	pid, since, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if n, err := strconv.Atoi(pid); err == nil && n > 0 {
+		holder.PID = n
+	}
+	if t, err := time.Parse(time.RFC3339, since); err == nil {
+		holder.Since = t
+	}
+	return holder
+}
+
+// Listen prepares the place of the socket and returns its path: what a killed process
+// left there is removed, which is safe because this process has the lock.
+func (d *Dir) Listen() (string, error) {
+	path, err := d.SocketPath("hostnode.sock")
+	if err != nil {
+		return "", err
+	}
+	if path != d.join("hostnode.sock") {
+		if err := replace(d.socketFile(), path+"\n"); err != nil {
+			return "", fmt.Errorf("write where the socket is: %w", err)
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("remove the socket of a process that has ended: %w", err)
+	}
+	return path, nil
+}
+
+// Close gives the directory back. The files stay, the lock file too: removing it
+// could pull it away from under the next holder.
+func (d *Dir) Close() error {
+	if err := d.lock.Unlock(); err != nil {
+		return fmt.Errorf("unlock data directory: %w", err)
+	}
+	return nil
+}
+
+// replace writes a small file so that it is never seen half written.
+func replace(path, text string) error {
+	next := path + ".new"
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

@@ -1,0 +1,111 @@
+package datadir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxSocketPath is the longest path of a unix socket in bytes: 108 on Linux and 104
+// on macOS, with the closing zero.
+const maxSocketPath = 103
+
+// ErrSocketPath: no path that is short enough for a socket was found.
+var ErrSocketPath = errors.New("path of the socket is too long")
+
+// Layout names the parts of a data directory. It touches nothing on disk.
+type Layout struct {
+	// Root is the directory itself.
+	Root string
+}
+
+// At is the layout of a directory.
+func At(root string) Layout { return Layout{root} }
+
+func (l Layout) join(name string) string { return filepath.Join(l.Root, name) }
+
+// Events is the directory of the event store.
+func (l Layout) Events() string { return l.join("events") }
+
+// Slots is the directory of the repo.
+func (l Layout) Slots() string { return l.join("slots") }
+
+// Chain is the directory of the development chain.
+func (l Layout) Chain() string { return l.join("chain") }
+
+// Outbox is the directory of the transaction manager's intents.
+func (l Layout) Outbox() string { return l.join("outbox") }
+
+// Views is the directory of the projections.
+func (l Layout) Views() string { return l.join("views") }
+
+// LockFile is the file whose lock means that the directory is in use.
+func (l Layout) LockFile() string { return l.join("hostnode.lock") }
+
+func (l Layout) formatFile() string { return l.join("format") }
+
+func (l Layout) socketFile() string { return l.join("socket.path") }
+
+// Socket is where commands talk to the host: hostnode.sock in the directory, or the
+// path that the file socket.path names.
+func (l Layout) Socket() string {
+	own := l.join("hostnode.sock")
+	if len(own) <= maxSocketPath {
+		return own
+	}
+	if text, err := os.ReadFile(l.socketFile()); err == nil {
+		return strings.TrimSpace(string(text))
+	}
+	return l.short("hostnode.sock")
+}
+
+// short is a path below the temporary directory that follows from the data
+// directory, so that every process finds the same one.
+func (l Layout) short(name string) string {
+	hash := sha256.Sum256([]byte(l.Root + "\x00" + name))
+	return filepath.Join(privateTemp(), hex.EncodeToString(hash[:8])+".sock")
+}
+
+func privateTemp() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("hostnode-%d", os.Getuid()))
+}
+
+// SocketPath finds a path that a socket of this name (relative to the directory) may
+// have: its own, or a short one in a directory of the temporary directory that belongs
+// to this user alone, which is made. It answers ErrSocketPath.
+func (l Layout) SocketPath(name string) (string, error) {
+	if own := l.join(name); len(own) <= maxSocketPath {
+		return own, nil
+	}
+	path := l.short(name)
+	if len(path) > maxSocketPath {
+		return "", fmt.Errorf("%w: neither %s nor %s has at most %d bytes; use a shorter data "+
+			"directory or a shorter TMPDIR", ErrSocketPath, l.join(name), path, maxSocketPath)
+	}
+	return path, makePrivate(filepath.Dir(path))
+}
+
+// makePrivate makes a directory for this user alone, or checks that it is one: in a
+// temporary directory that all share, another user may have been there first.
+func makePrivate(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make directory for the socket: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return fmt.Errorf("make directory for the socket: %w", err)
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || ok && int(owner.Uid) != os.Getuid() {
+		return fmt.Errorf("%w: %s must be a directory of this user with mode 0700; remove it, or "+
+			"use a shorter data directory", ErrSocketPath, dir)
+	}
+	return nil
+}
