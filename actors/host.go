@@ -108,7 +108,8 @@ func (e *env) appendHost(ctx context.Context, count uint64, m messages.HostEvent
 	meta.Version = version
 	stream := events.HostStream(e.me)
 	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
-		ID: events.NewEventID(stream, fmt.Sprintf("epoch:%d@%d", e.epoch, count), 0), Type: name, Data: data, Meta: meta,
+		ID:   events.NewEventID(stream, fmt.Sprintf("epoch:%d@%d", e.epoch, count), 0),
+		Type: name, Data: data, Meta: meta,
 	}})
 	if err != nil {
 		return fmt.Errorf("write the host's record: %w", err)

@@ -136,7 +136,7 @@ func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
 	q.journal.submit(a, slotqueue.Release{
 		At: q.chainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
 		Outcome: m.outcome, Requeue: m.requeue,
-	}, key, func(r result[slotqueue.State, slotqueue.Event]) {
+	}, key, func(result[slotqueue.State, slotqueue.Event]) {
 		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
 	})
@@ -184,7 +184,8 @@ func (q *slotQueue) onJudged(a *turn, m judged) {
 		q.journal.submit(a, cmd, fmt.Sprintf("market@%d", m.revision),
 			func(r result[slotqueue.State, slotqueue.Event]) {
 				if r.err != nil {
-					q.log.WithField("market", m.revision).Warnf("the queue did not take what the market said: %v", r.err)
+					q.log.WithField("market", m.revision).
+						Warnf("the queue did not take what the market said: %v", r.err)
 				}
 			})
 	}
@@ -211,7 +212,9 @@ func (q *slotQueue) onWake(a *turn, m wakeQueue) {
 		a.rt.do(func(ctx context.Context) {
 			for _, r := range again {
 				if cmd, ok := q.judgeAgain(ctx, r); ok {
-					self.tell(queueCommand{cmd, "look back: " + m.reason, func(result[slotqueue.State, slotqueue.Event]) {}})
+					self.tell(queueCommand{
+						cmd, "look back: " + m.reason, func(result[slotqueue.State, slotqueue.Event]) {},
+					})
 				}
 			}
 		})
@@ -274,7 +277,9 @@ func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Comman
 	panic(fmt.Sprintf("actors: unknown market event %T", n.event))
 }
 
-func (q *slotQueue) judgeFreed(ctx context.Context, n marketNews, e *messages.ChainSlotFreed) ([]slotqueue.Command, error) {
+func (q *slotQueue) judgeFreed(
+	ctx context.Context, n marketNews, e *messages.ChainSlotFreed,
+) ([]slotqueue.Command, error) {
 	id := events.Must(events.ParseRequestID(e.GetRequestId()))
 	var r events.Request
 	var facts events.SlotFacts

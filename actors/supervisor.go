@@ -226,13 +226,15 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	}
 	for _, o := range m.owned {
 		if s.agents[o.Slot] == nil {
-			s.log.WithField("slot", o.Slot.String()).Warn("the chain says this slot is ours, the record does not know it: adopting it")
+			s.log.WithField("slot", o.Slot.String()).
+				Warn("the chain says this slot is ours, the record does not know it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
 		}
 	}
 	if s.Quota > 0 {
 		s.ledger.tell(ledgerCommand{
-			capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota}, "start",
+			capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota},
+			"start",
 			func(r result[capacity.State, capacity.Event]) {
 				if r.err != nil && !errors.Is(r.err, errReloading) {
 					s.fatal(fmt.Errorf("the quota does not fit what is allocated: %w", r.err))
