@@ -31,7 +31,7 @@ func checkFields(m protoreflect.Message) error {
 }
 
 func checkField(m protoreflect.Message, f protoreflect.FieldDescriptor) error {
-	switch f.Kind() { //nolint:exhaustive // Numbers and flags cannot be malformed.
+	switch f.Kind() {
 	case protoreflect.StringKind:
 		kind, _ := proto.GetExtension(f.Options(), messages.E_Kind).(messages.Kind)
 		if f.IsList() {
@@ -56,7 +56,7 @@ func checkField(m protoreflect.Message, f protoreflect.FieldDescriptor) error {
 			return ts.CheckValid()
 		}
 		return checkFields(part)
-	default:
+	default: // Numbers and flags cannot be malformed.
 		return nil
 	}
 }
