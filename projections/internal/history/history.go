@@ -261,18 +261,25 @@ func (w *Writer) Begin(r events.Request) events.SlotID {
 	return slot
 }
 
-// Reserve performs the first effect of a sale.
-func (w *Writer) Reserve(slot events.SlotID) error {
+// Claim asks the ledger for what a sale needs, and does not tell the sale.
+func (w *Writer) Claim(slot events.SlotID) error {
 	w.T.Helper()
 	s := w.Sales[slot]
 	ask := s.Request.Ask
-	err := w.AskLedger(capacity.Reserve{
+	return w.AskLedger(capacity.Reserve{
 		At: w.Now, Slot: slot, RequestID: s.Request.ID, SlotIndex: s.Index, Attempt: s.Attempt,
 		Ask: capacity.Ask{
 			SlotSize: ask.SlotSize, Duration: ask.Duration, PricePerBytePerSecond: ask.PricePerBytePerSecond,
 			CollateralPerByte: ask.CollateralPerByte, RequestEnd: s.EndsAt, Overhead: Overhead,
 		},
 	})
+}
+
+// Reserve performs the first effect of a sale.
+func (w *Writer) Reserve(slot events.SlotID) error {
+	w.T.Helper()
+	s := w.Sales[slot]
+	err := w.Claim(slot)
 	var refusal *capacity.Refusal
 	if errors.As(err, &refusal) {
 		w.MustSale(slot, sale.ReportNoCapacity{
@@ -398,4 +405,20 @@ func (w *Writer) Life(n, proofs uint64) events.SlotID {
 	}
 	w.Finish(slot, 131072)
 	return slot
+}
+
+// Fill writes whole lives until the store holds that many events, and returns
+// its head.
+func Fill(w *Writer, total uint64) events.Position {
+	w.T.Helper()
+	for n := uint64(1); ; n++ {
+		head, err := w.Store.Head(context.Background())
+		if err != nil {
+			w.T.Fatalf("head: %v", err)
+		}
+		if uint64(head) >= total {
+			return head
+		}
+		w.Life(n, 10)
+	}
 }
