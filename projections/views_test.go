@@ -2,6 +2,9 @@ package projections
 
 import (
 	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,5 +82,26 @@ func TestCheckpointOfADayIsThatDay(t *testing.T) {
 	}
 	if !strings.Contains(printed(t, back.Sales()), `"phase": "Proving"`) {
 		t.Fatalf("no sale is proving:\n%s", printed(t, back.Sales()))
+	}
+}
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// TestViewsPrintAsEver pins the JSON that the API and --json hand out.
+func TestViewsPrintAsEver(t *testing.T) {
+	store, _ := aDay(t)
+	got := printed(t, built(t, store).Tables()) + "\n"
+	path := filepath.Join("testdata", "a_day.json")
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Fatalf("%s differs (-want +got); if that is meant, run with -rewrite and read the diff:\n%s", path, diff)
 	}
 }
