@@ -177,14 +177,9 @@ func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.H
 	if !ok {
 		return period, events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", head.Number)
 	}
-	hash, ok := e.view.hash(number)
-	if !ok {
-		if _, err := e.view.fetch(ctx); err != nil {
-			return period, events.Challenge{}, fmt.Errorf("read block %d: %w", number, err)
-		}
-		if hash, ok = e.view.hash(number); !ok {
-			return period, events.Challenge{}, fmt.Errorf("the hash of block %d is not known yet", number)
-		}
+	hash, err := e.view.lookUp(ctx, number)
+	if err != nil {
+		return period, events.Challenge{}, fmt.Errorf("read block %d: %w", number, err)
 	}
 	return period, duty.Challenge(hash), nil
 }
@@ -212,6 +207,7 @@ func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Comm
 	if err != nil {
 		return nil, err
 	}
+	s.Turn(ctx, s.slot.String()+"/prove-initial")
 	_, challenge, err := s.challengeAt(ctx, s.slot, head)
 	if err != nil {
 		return nil, err
@@ -227,25 +223,29 @@ func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Comm
 }
 
 func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
+	report, err := s.askChain(ctx) // The fill of before a crash may have been mined.
+	if err != nil {
+		return nil, err
+	}
+	if facts := report.(sale.ReportChain).Facts; facts.Host == s.me && facts.SlotState == events.SlotFilled {
+		return s.fillSlot(ctx, st, e, fillDeadline(st)) // Nothing is sent; it reports that fill.
+	}
 	head := s.view.now()
 	period, challenge, err := s.challengeAt(ctx, s.slot, head)
 	if err != nil {
 		return nil, err
 	}
-	outdated := func(reason string) (sale.Command, error) {
-		facts, err := s.askChain(ctx) // The fill of before a crash may have been mined.
-		if err != nil {
-			return nil, err
-		}
-		if facts.(sale.ReportChain).Facts.Host == s.me {
-			return facts, nil
-		}
-		return sale.ReportProofOutdated{At: s.chainTime(), Challenge: e.Challenge, Reason: reason}, nil
-	}
 	if challenge != e.Challenge {
-		return outdated("the challenge moved on while it was made")
+		return s.outdated(e, "the challenge moved on while it was made"), nil
 	}
-	deadline := earliest(fillDeadline(st), s.lastBlockOf(period, head))
+	return s.fillSlot(ctx, st, e, earliest(fillDeadline(st), s.lastBlockOf(period, head)))
+}
+
+func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
+	return sale.ReportProofOutdated{At: s.chainTime(), Challenge: e.Challenge, Reason: reason}
+}
+
+func (s *salesAgent) fillSlot(ctx context.Context, st sale.State, e sale.Fill, deadline time.Time) (sale.Command, error) {
 	fill, err := in(ctx, s.transactions, deadline, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, s.call(st, deadline), e.Proof)
 	})
@@ -254,7 +254,7 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 		return sale.ReportNotFree{At: s.chainTime(), Reason: "another host filled the slot first"}, nil
 	case errors.Is(err, events.ErrInvalidProof), errors.Is(err, events.ErrDeadlinePassed),
 		errors.Is(err, events.ErrProofAlreadySubmitted):
-		return outdated("it could not be mined in time: " + err.Error())
+		return s.outdated(e, "it could not be mined in time: "+err.Error()), nil
 	case err != nil:
 		return nil, fmt.Errorf("fill the slot: %w", err)
 	}

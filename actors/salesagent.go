@@ -342,11 +342,20 @@ func (s *salesAgent) askChain(ctx context.Context) (sale.Command, error) {
 
 func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 	s.looking = false
+	if m.cmd == nil || s.again {
+		s.again = false
+		defer s.look(a)
+	}
 	if m.cmd == nil {
-		s.look(a)
 		return
 	}
-	cause := fmt.Sprintf("block:%d", m.cmd.(sale.ReportChain).Facts.At.Number)
+	facts := m.cmd.(sale.ReportChain).Facts
+	if s.journal.durable.Phase == sale.Filling && facts.Host == s.me && facts.SlotState == events.SlotFilled {
+		s.looked = true // The fill itself reports this, with its receipt.
+		s.act(a)
+		return
+	}
+	cause := fmt.Sprintf("block:%d", facts.At.Number)
 	s.journal.submit(a, m.cmd, cause, func(r result[sale.State, sale.Event]) {
 		if errors.Is(r.err, errReloading) {
 			return // The reload looks again.
@@ -354,8 +363,4 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 		s.looked = true
 		s.act(a)
 	})
-	if s.again {
-		s.again = false
-		s.look(a)
-	}
 }

@@ -80,7 +80,7 @@ type outbox struct {
 // openOutbox opens or makes the outbox and returns what it holds, oldest first.
 func openOutbox(path string, owner outboxOwner) (*outbox, []record, error) {
 	owner.Format = outboxFormat
-	o := &outbox{path: path, owner: owner, codec: events.NewCodec(TxEvents())}
+	o := &outbox{path: path, owner: owner, codec: events.NewCodec(events.TxTable())}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open outbox: %w", err)

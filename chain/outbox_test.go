@@ -47,7 +47,7 @@ func TestOutboxReturnsWhatWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box")
 	o, _ := openBox(t, path)
 	var want []record
-	for _, e := range TxEvents() {
+	for _, e := range events.TxTable() {
 		r, err := o.add(e.Example.(messages.TxEvent), "0x0102")
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestBumpedFeesAreAtLeastAnEighthMoreRoundedUp(t *testing.T) {
 }
 
 func TestEveryTxEventHasAValidExample(t *testing.T) {
-	codec := events.NewCodec(TxEvents())
+	codec := events.NewCodec(events.TxTable())
 	for e := range codec.Entries() {
 		if _, _, _, err := codec.Encode(e.Example); err != nil {
 			t.Fatal(err)
@@ -200,9 +200,9 @@ func TestEveryTxEventHasAValidExample(t *testing.T) {
 }
 
 func FuzzOutboxFrames(f *testing.F) {
-	o := &outbox{owner: owner(), codec: events.NewCodec(TxEvents())}
+	o := &outbox{owner: owner(), codec: events.NewCodec(events.TxTable())}
 	var good []byte
-	for i, e := range TxEvents() {
+	for i, e := range events.TxTable() {
 		payload, err := o.encode(record{Revision: uint64(i), Event: e.Example})
 		if err != nil {
 			f.Fatal(err)

@@ -51,7 +51,7 @@ func startCopier(cfg Config, store events.Store, stream string, pending []record
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &copier{
 		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
-		codec: events.NewCodec(TxEvents()), log: cfg.Log,
+		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		pending: pending,
 	}
@@ -179,7 +179,7 @@ func (c *copier) event(r record) (events.NewEvent, error) {
 func catchUp(
 	ctx context.Context, store events.Store, stream string, from uint64,
 ) ([]record, uint64, error) {
-	codec := events.NewCodec(TxEvents())
+	codec := events.NewCodec(events.TxTable())
 	var records []record
 	length := uint64(0)
 	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
