@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type chainView struct {
 	hashes  map[uint64]events.Hash
 	moved   chan struct{} // closed and replaced at each new head
 	missing map[uint64]bool
+	rewinds uint64 // counts reorganisations
 }
 
 func newChainView(market Market) *chainView {
@@ -52,6 +54,7 @@ func (v *chainView) advance(head events.Head) {
 func (v *chainView) rewind(ancestor uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.rewinds++
 	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor })
 }
 
@@ -75,23 +78,46 @@ func (v *chainView) hash(number uint64) (events.Hash, bool) {
 }
 
 // fetch reads the missing hashes from the chain and reports whether there
-// were any. A hash that a reorganisation overtakes is dropped by rewind.
+// were any.
 func (v *chainView) fetch(ctx context.Context) (bool, error) {
 	v.mu.Lock()
 	wanted := v.missing
 	v.missing = map[uint64]bool{}
 	v.mu.Unlock()
 	for _, number := range slices.Sorted(maps.Keys(wanted)) {
-		head, err := v.market.HeadAt(ctx, number)
-		if err != nil {
+		if _, err := v.lookUp(ctx, number); err != nil {
 			return false, err
 		}
-		v.mu.Lock()
-		v.hashes[number] = head.Hash
-		v.mu.Unlock()
 	}
 	return len(wanted) > 0, nil
 }
+
+// lookUp is a block's hash, from the chain if it is not at hand. An answer
+// that a reorganisation overtook is not kept: it may be of the branch that is
+// gone.
+func (v *chainView) lookUp(ctx context.Context, number uint64) (events.Hash, error) {
+	v.mu.Lock()
+	h, ok := v.hashes[number]
+	before := v.rewinds
+	v.mu.Unlock()
+	if ok {
+		return h, nil
+	}
+	head, err := v.market.HeadAt(ctx, number)
+	if err != nil {
+		return events.Hash{}, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.rewinds != before {
+		return events.Hash{}, errOvertaken
+	}
+	v.hashes[number] = head.Hash
+	return head.Hash, nil
+}
+
+// errOvertaken: the chain was reorganised while it was asked. Ask again.
+var errOvertaken = errors.New("the chain was reorganised while it was asked")
 
 // wait returns the first head, from now on, that satisfies the condition.
 func (v *chainView) wait(ctx context.Context, ok func(events.Head) bool) (events.Head, error) {

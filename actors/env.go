@@ -78,6 +78,10 @@ type Config struct {
 	// MayReserve is the dispersal policy: whether this host may reserve the slot
 	// now. Nil: always. (Seed 000's sliding window has its place here.)
 	MayReserve func(events.Request, uint64, events.Head) (ok bool, reason string)
+	// Turn is called by every task when it begins, and when it goes on after a
+	// pause or a new block. A simulation lets the tasks go on one after the
+	// other there, so that a seed repeats its run; nil otherwise.
+	Turn func(ctx context.Context, task string)
 	// Cores replaces rules, for tests that plant an error in one and want the
 	// simulation to find it. Nil fields are the real ones.
 	Cores Cores
@@ -128,6 +132,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Cores.DecideCapacity == nil {
 		c.Cores.DecideCapacity = capacity.Decide
+	}
+	if c.Turn == nil {
+		c.Turn = func(context.Context, string) {}
 	}
 	if c.MayReserve == nil {
 		c.MayReserve = func(events.Request, uint64, events.Head) (bool, string) { return true, "" }
@@ -200,6 +207,7 @@ func (e *env) retry(ctx context.Context, key string, note func(error), final fun
 	call func(context.Context) error,
 ) error {
 	for n := 1; ; n++ {
+		e.Turn(ctx, key)
 		err := call(ctx)
 		switch {
 		case err == nil, ctx.Err() != nil:

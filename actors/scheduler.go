@@ -34,13 +34,13 @@ type headMoved struct{ head events.Head }
 func (p *proofScheduler) receive(a *turn, msg any) {
 	switch m := msg.(type) {
 	case saleChanged:
-		p.onSale(m)
+		p.onSale(a, m)
 	case headMoved:
 		p.onHead(a, m.head)
 	}
 }
 
-func (p *proofScheduler) onSale(m saleChanged) {
+func (p *proofScheduler) onSale(a *turn, m saleChanged) {
 	if m.state.Over() {
 		delete(p.sales, m.slot)
 		return
@@ -52,20 +52,31 @@ func (p *proofScheduler) onSale(m saleChanged) {
 		}
 		p.sales[m.slot] = s
 	}
+	began := proves(m.state) && !proves(s.state)
 	s.agent, s.state = m.agent, m.state
+	if began { // It may owe a proof in this very block, the last of a period.
+		p.look(a, []events.SlotID{m.slot}, p.view.now())
+	}
 }
+
+func proves(s sale.State) bool { return s.Phase == sale.Proving || s.Phase == sale.ProvingSimulated }
 
 func (p *proofScheduler) onHead(a *turn, head events.Head) {
 	if head.Number < p.view.now().Number {
 		return // A newer one is on its way; it covers this one.
 	}
+	p.look(a, slices.SortedFunc(maps.Keys(p.sales), compareSlots), head)
+}
+
+// look tells the sales of these slots what a block means for them.
+func (p *proofScheduler) look(a *turn, slots []events.SlotID, head events.Head) {
 	unknown := false
-	for _, slot := range slices.SortedFunc(maps.Keys(p.sales), compareSlots) {
+	for _, slot := range slots {
 		s := p.sales[slot]
 		if wake := s.state.WakeAt(); !wake.IsZero() && !head.Time.Before(wake) {
 			s.agent.tell(lookAtChain{})
 		}
-		if s.state.Phase == sale.Proving || s.state.Phase == sale.ProvingSimulated {
+		if proves(s.state) {
 			unknown = !p.duties(slot, s, head) || unknown
 		}
 	}
