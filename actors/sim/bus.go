@@ -3,7 +3,8 @@ package sim
 import (
 	"context"
 	"errors"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,6 +32,12 @@ type call struct {
 type bus struct {
 	mu      sync.Mutex
 	pending []*call
+	// turns are tasks of the host that are ready to go on. They are let go one
+	// after the other, in the order of their names, so that what they do to each
+	// other does not depend on how the machine schedules goroutines.
+	turns []*call
+	// open lets every call through at once: there is no simulator.
+	open bool
 }
 
 // do parks, and then runs the effect if the verdict says so. A caller whose
@@ -41,28 +48,13 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 	if ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	c := &call{key: key, gate: make(chan verdict, 1)}
-	b.mu.Lock()
-	b.pending = append(b.pending, c)
-	b.mu.Unlock()
-	select {
-	case v := <-c.gate:
-		return finish(v, effect)
-	case <-ctx.Done():
-		b.mu.Lock()
-		for i, p := range b.pending {
-			if p == c {
-				b.pending = append(b.pending[:i], b.pending[i+1:]...)
-				break
-			}
-		}
-		b.mu.Unlock()
-		return none, ctx.Err()
+	if b.open {
+		return effect()
 	}
-}
-
-func finish[T any](v verdict, effect func() (T, error)) (T, error) {
-	var none T
+	v, err := b.park(ctx, &b.pending, key)
+	if err != nil {
+		return none, err
+	}
 	if v == fail {
 		return none, errWorld
 	}
@@ -73,11 +65,47 @@ func finish[T any](v verdict, effect func() (T, error)) (T, error) {
 	return r, err
 }
 
+// turn is actors.Config.Turn.
+func (b *bus) turn(ctx context.Context, task string) {
+	_, _ = b.park(ctx, &b.turns, task)
+}
+
+func (b *bus) park(ctx context.Context, list *[]*call, key string) (verdict, error) {
+	c := &call{key: key, gate: make(chan verdict, 1)}
+	b.mu.Lock()
+	*list = append(*list, c)
+	b.mu.Unlock()
+	select {
+	case v := <-c.gate:
+		return v, nil
+	case <-ctx.Done():
+		b.mu.Lock()
+		*list = slices.DeleteFunc(*list, func(p *call) bool { return p == c })
+		b.mu.Unlock()
+		return fail, ctx.Err()
+	}
+}
+
+func byKey(a, b *call) int { return strings.Compare(a.key, b.key) }
+
+// nextTurn lets the first task go on; false when none is ready.
+func (b *bus) nextTurn() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.turns) == 0 {
+		return false
+	}
+	slices.SortStableFunc(b.turns, byKey)
+	b.turns[0].gate <- proceed
+	b.turns = slices.Delete(b.turns, 0, 1)
+	return true
+}
+
 // keys are the parked calls in a fixed order.
 func (b *bus) keys() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sort.SliceStable(b.pending, func(i, j int) bool { return b.pending[i].key < b.pending[j].key })
+	slices.SortStableFunc(b.pending, byKey)
 	keys := make([]string, len(b.pending))
 	for i, c := range b.pending {
 		keys[i] = c.key
@@ -89,7 +117,7 @@ func (b *bus) keys() []string {
 func (b *bus) release(n int, v verdict) {
 	b.mu.Lock()
 	c := b.pending[n]
-	b.pending = append(b.pending[:n], b.pending[n+1:]...)
+	b.pending = slices.Delete(b.pending, n, n+1)
 	b.mu.Unlock()
 	c.gate <- v
 }

@@ -156,10 +156,14 @@ func (c *contract) fill(m moment, s *slot, host events.Address, p events.Proof) 
 		return nil, err
 	}
 	collateral, _ := s.request.Ask.CollateralPerSlot()
-	if c.tokens[host].Less(collateral) {
+	pays := collateral
+	if s.state == events.SlotRepair {
+		pays = pays.Sub(discount(c.cfg, s.request.Ask))
+	}
+	if c.tokens[host].Less(pays) {
 		return nil, events.ErrInsufficientFunds
 	}
-	c.tokens[host] = c.tokens[host].Sub(collateral)
+	c.tokens[host] = c.tokens[host].Sub(pays)
 	s.state, s.host, s.filledAt, s.collateral = events.SlotFilled, host, m.time, collateral
 	c.order = append(c.order, s.id)
 	s.request.filled++
@@ -172,6 +176,16 @@ func (c *contract) fill(m moment, s *slot, host events.Address, p events.Proof) 
 	}
 	return out, nil
 }
+
+// discount is what the contract adds to the collateral of whoever fills a slot
+// in repair.
+func discount(cfg events.MarketConfig, ask events.Ask) events.Amount {
+	full, _ := ask.CollateralPerSlot()
+	return full.Div(100).MulSaturating(uint64(cfg.RepairRewardPercentage))
+}
+
+// period is the period that a moment lies in.
+func (m moment) period(c *contract) uint64 { return duty.Period(c.cfg.Proofs, m.time) }
 
 // required is isProofRequired for a period, evaluated in a block.
 func (c *contract) required(m moment, s *slot, period uint64) bool {

@@ -2,8 +2,8 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +18,9 @@ import (
 func valueOf(m proto.Message) protoreflect.Value {
 	return protoreflect.ValueOfMessage(m.ProtoReflect())
 }
+
+// did notes what the host did; the lock is held.
+func (w *world) did(d deed) { w.deeds = append(w.deeds, d) }
 
 // fakeMarket is the Market port over the world.
 type fakeMarket struct{ *world }
@@ -107,6 +110,7 @@ func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (even
 				return nil, events.ErrReservationNotAllowed
 			}
 			s.reserved[f.me] = true
+			f.did(deed{kind: "reserve", slot: call.Slot})
 			return nil, nil
 		})
 		return f.receipt(), err
@@ -128,6 +132,7 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 			}
 			return c.fill(m, s, f.me, p)
 		})
+		f.did(deed{kind: "fill", slot: call.Slot, proof: p})
 		if err != nil {
 			return events.Fill{}, err
 		}
@@ -152,6 +157,7 @@ func (f fakeMarket) SubmitProof(ctx context.Context, call events.SlotCall, perio
 		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
 			return nil, c.takeProof(m, c.slots[call.Slot], p)
 		})
+		f.did(deed{kind: "proof", slot: call.Slot, period: period, proof: p})
 		return f.receipt(), err
 	}))
 }
@@ -191,6 +197,7 @@ func (f fakeMarket) freeOnce(call events.SlotCall) (events.PayoutReceipt, error)
 		return p, nil
 	}
 	var p events.PayoutReceipt
+	f.did(deed{kind: "free", slot: call.Slot})
 	err := f.seal(func(c *contract, m moment) (_ []messages.MarketEvent, err error) {
 		s := c.slots[call.Slot]
 		if s == nil {
@@ -229,9 +236,16 @@ func (f fakeFeed) Follow(ctx context.Context, from events.Cursor, deliver func(c
 		if err != nil {
 			return err
 		}
-		if err := deliver(ctx, update); err != nil {
-			return err
+		times := 1
+		if f.repeats() {
+			times = 2
 		}
+		for range times {
+			if err := deliver(ctx, update); err != nil {
+				return err
+			}
+		}
+		f.took(update.Head)
 		if r := update.Reorganized; r != nil {
 			at = events.Head{Number: r.GetAncestor(), Hash: events.Must(events.ParseHash(r.GetAncestorHash()))}
 			continue
@@ -239,6 +253,21 @@ func (f fakeFeed) Follow(ctx context.Context, from events.Cursor, deliver func(c
 		at = update.Head
 		delivered[at.Number] = at.Hash
 	}
+}
+
+// repeats says whether the feed delivers the next update twice.
+func (w *world) repeats() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	again := w.again
+	w.again = false
+	return again
+}
+
+func (w *world) took(head events.Head) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = head
 }
 
 // after is the next update behind a block: the reorganisation that removed it,
@@ -304,6 +333,7 @@ func (f fakeRepo) Stored(ctx context.Context) ([]events.StoredSlot, error) {
 func (f fakeRepo) Delete(ctx context.Context, id events.SlotID) error {
 	_, err := do(ctx, f.bus, "repo.delete "+id.Short(), locked(f.world, func() (struct{}, error) {
 		delete(f.repo, id)
+		f.did(deed{kind: "delete", slot: id})
 		return struct{}{}, nil
 	}))
 	return err
@@ -315,6 +345,7 @@ func (f fakeRepo) Extend(ctx context.Context, id events.SlotID, until time.Time)
 		if s == nil {
 			return struct{}{}, events.ErrNoSuchSlot
 		}
+		f.did(deed{kind: "extend", slot: id})
 		if s.until.Before(until) {
 			s.until = until
 		}
@@ -322,6 +353,12 @@ func (f fakeRepo) Extend(ctx context.Context, id events.SlotID, until time.Time)
 	}))
 	return err
 }
+
+// The first byte of a request's nonce says what its client is like.
+const (
+	liar   = 0xbd // its data is not what it says
+	silent = 0xde // it never serves its data
+)
 
 func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error) {
 	const pieces = 3
@@ -332,9 +369,13 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 		}
 		_, err := do(ctx, f.bus, fmt.Sprintf("content.piece %s %d", job.Slot.Short(), n),
 			locked(f.world, func() (struct{}, error) {
-				if job.Request.Nonce[0] == 0xbd { // A client whose data is not what it says.
+				switch job.Request.Nonce[0] {
+				case liar:
 					return struct{}{}, events.ErrContentMismatch
+				case silent:
+					return struct{}{}, events.ErrContentUnavailable
 				}
+				f.did(deed{kind: "piece", slot: job.Slot})
 				f.repo[job.Slot] = &stored{bytes: total, until: job.Until}
 				return struct{}{}, nil
 			}))
@@ -348,15 +389,22 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 // busStore parks appends on the bus; reads go through.
 type busStore struct {
 	events.Store
-	bus *bus
+	world *world
 }
 
 func (s busStore) Append(ctx context.Context, stream string, e events.Expected, b []events.NewEvent) (events.AppendResult, error) {
-	return do(ctx, s.bus, "store.append "+stream, func() (events.AppendResult, error) {
+	r, err := do(ctx, s.world.bus, "store.append "+stream, func() (events.AppendResult, error) {
+		s.hear(stream, false)
 		return s.Store.Append(context.WithoutCancel(ctx), stream, e, b)
 	})
+	if err == nil || errors.Is(err, events.ErrWrongRevision) { // Then it reads the stream anew.
+		s.hear(stream, true)
+	}
+	return r, err
 }
 
-func (s busStore) ReadStream(ctx context.Context, stream string, q events.ReadStream) iter.Seq2[events.Recorded, error] {
-	return s.Store.ReadStream(ctx, stream, q)
+func (s busStore) hear(stream string, heard bool) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.unheard[stream] = !heard
 }

@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 	"testing"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 var (
-	seeds = flag.Int("seeds", 25, "how many seeds each scenario runs")
+	seeds = flag.Int("seeds", 2, "how many seeds each scenario runs")
 	first = flag.Uint64("seed", 1, "the first seed")
 	tell  = flag.String("tell", "", "a file that takes the trace and the host's log")
 )
@@ -27,13 +29,27 @@ func traceFile(t *testing.T) io.Writer {
 
 func scenarios() map[string]Scenario {
 	return map[string]Scenario{
-		"quiet":   {},
-		"faults":  {Fail: 60, Lose: 60},
-		"crashes": {Fail: 20, Lose: 20, Crash: 8},
-		"rivals":  {Rival: 4, Requests: 3, Slots: 3},
-		"reorgs":  {Reorganize: 4, Fail: 10},
-		"liars":   {BadContent: true, Requests: 4, Fail: 20},
-		"all":     {Fail: 30, Lose: 30, Crash: 4, Reorganize: 2, Rival: 2, Requests: 4, Slots: 3, BadContent: true},
+		"quiet":         {},
+		"faults":        {Fail: 60, Lose: 60},
+		"crashes":       {Fail: 20, Lose: 20, Crash: 8},
+		"stops":         {Stop: 3, Fail: 10},
+		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
+		"reorgs":        {Reorganize: 4, Fail: 10},
+		"liars":         {BadContent: true, Requests: 4, Fail: 20},
+		"silentClient":  {NoClient: true, Requests: 4, Fail: 20},
+		"storeFails":    {StoreDown: 5, Lose: 10},
+		"slowWorld":     {Block: 450, Fail: 20},
+		"repairs":       {Rival: 6, Requests: 3, Slots: 3, Block: 100},
+		"poor":          {Tokens: 3 * 4 * uint64(events.BlockSize) / 2, Requests: 4},
+		"fullQueue":     {MaxQueued: 2, Requests: 5, Slots: 3},
+		"operator":      {Pause: 10, Requests: 4, Fail: 20},
+		"repeatingFeed": {Repeat: 40, Requests: 3, Crash: 2},
+		"lostRecord":    {Forget: 10, Requests: 3},
+		"spoiltProofs":  {FailEveryNProofs: 3, Fail: 10},
+		"all": {
+			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Rival: 2, Repeat: 10, StoreDown: 1, Pause: 2,
+			Requests: 4, Slots: 3, BadContent: true,
+		},
 	}
 }
 

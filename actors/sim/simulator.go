@@ -21,19 +21,43 @@ import (
 
 // Scenario says what a run is made of. The zero value is a quiet world.
 type Scenario struct {
-	Requests int // posted over the first part of the run; default 2
-	Slots    uint64
+	Requests int    // posted over the first part of the run; default 2
+	Slots    uint64 // of each request; default 2
 	// The following are chances in a thousand at each step.
-	Fail, Lose, Crash, Reorganize, Rival int
-	// BadContent makes every second request's data differ from its root.
-	BadContent bool
-	// Silent is how many steps the host is left without any answer at the
-	// start of proving; for runs in which proofs must be missed.
-	Silent int
+	Fail, Lose           int // a call fails, or its answer is lost
+	Crash, Stop          int // the host is killed, or stopped in good order
+	Reorganize, Rival    int // the chain drops blocks; another host fills a slot
+	Repeat               int // the feed delivers an update twice
+	StoreDown            int // the store fails for a while
+	Pause                int // the operator pauses the queue, and resumes it later
+	Forget               int // record and disk are lost once the host has a slot
+	Block                int // a block is sealed instead of a call answered; default 60
+	MaxQueued            int // slots that the queue holds; default the host's
+	Tokens               uint64
+	BadContent, NoClient bool // every second request's data is wrong, or never served
+	// FailEveryNProofs makes the host spoil every nth proof.
+	FailEveryNProofs uint32
+	// Cores are the host's rules, when an error is planted in them.
+	Cores actors.Cores
 	// MaxSteps bounds a run; default 20,000.
 	MaxSteps int
 	// Log takes the host's log and the trace; nil: nowhere.
 	Log io.Writer
+}
+
+func (sc Scenario) withDefaults() Scenario {
+	for field, value := range map[*int]int{&sc.Requests: 2, &sc.Block: 60, &sc.MaxSteps: 20_000} {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	if sc.Slots == 0 {
+		sc.Slots = 2
+	}
+	if sc.Tokens == 0 {
+		sc.Tokens = 1 << 40
+	}
+	return sc
 }
 
 // Outcome is what a run was.
@@ -41,10 +65,11 @@ type Outcome struct {
 	Trace   uint64 // hash of everything that happened, in order
 	Steps   int
 	Crashes int
-	Store   events.Store
-	World   *world
 	Blocks  uint64
-	Problem error // a broken invariant, or a run that did not end
+	// Events counts what is in the record, by stored name.
+	Events map[string]int
+	// Problem is a broken invariant, or a run that did not end.
+	Problem error
 }
 
 type simulator struct {
@@ -53,14 +78,19 @@ type simulator struct {
 	bus     *bus
 	world   *world
 	store   *events.Memory
+	audit   *audit
+	owed    map[period]bool // periods that demand a proof, as the host saw
+	tokens  events.Amount   // what the account held when the record began
 	host    *actors.Host
 	trace   io.Writer
-	sum     interface{ Sum64() uint64 }
-	posted  int
 	steps   int
+	posted  int
 	crashes int
-	waits   string // why the run is not over
-	quiet   int    // steps without a fault left, so that a run can end
+
+	offered, paused, stopping, forgot bool
+	away                              int    // steps until a stopped host is started again
+	storeDown                         int    // steps until the store is back
+	waits                             string // why the run is not over
 }
 
 var (
@@ -76,39 +106,52 @@ var (
 )
 
 const (
-	quota       = 64 * events.BlockSize
-	offerSize   = 32 * events.BlockSize
-	tokensAtAll = 1 << 40
+	quota     = 64 * events.BlockSize
+	offerSize = 32 * events.BlockSize
 )
+
+// overhead is what trees and manifest of a slot take on disk.
+func overhead(slotSize events.Bytes) events.Bytes { return slotSize / 1024 }
 
 // Run runs one seed of a scenario inside a bubble of fake time.
 func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
-	if sc.Requests == 0 {
-		sc.Requests = 2
-	}
-	if sc.Slots == 0 {
-		sc.Slots = 2
-	}
-	if sc.MaxSteps == 0 {
-		sc.MaxSteps = 20_000
-	}
+	sc = sc.withDefaults()
 	var out Outcome
 	synctest.Test(t, func(t *testing.T) {
 		sum := fnv.New64a()
 		b := &bus{}
 		s := &simulator{
 			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), bus: b,
-			world: newWorld(b, me, market, tokensAtAll), store: events.NewMemory(), trace: sum, sum: sum,
+			world: newWorld(b, me, market, sc.Tokens), trace: sum,
 		}
+		s.newRecord(events.NewAmount(sc.Tokens))
 		problem := s.run(t.Context())
 		s.crash()
 		time.Sleep(time.Minute) // Fake time: the actor library's last timers run out.
 		out = Outcome{
-			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes, Store: s.store,
-			World: s.world, Blocks: s.world.tip().head.Number, Problem: problem,
+			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes,
+			Blocks: s.world.tip().head.Number, Events: s.count(t.Context()), Problem: problem,
 		}
 	})
 	return out
+}
+
+// newRecord begins an empty record; tokens is what the account is accountable for.
+func (s *simulator) newRecord(tokens events.Amount) {
+	s.store = events.NewMemory()
+	s.audit = newAudit(s.store, market, s.MaxQueued)
+	s.tokens, s.offered = tokens, false
+	s.owed = map[period]bool{}
+}
+
+func (s *simulator) count(ctx context.Context) map[string]int {
+	names := map[string]int{}
+	for e, err := range s.store.ReadAll(ctx, 0, 0) {
+		if err == nil {
+			names[e.Type]++
+		}
+	}
+	return names
 }
 
 func (s *simulator) note(format string, args ...any) {
@@ -130,13 +173,13 @@ func (s *simulator) start(ctx context.Context) {
 	cfg := actors.Config{
 		Node: "sim", Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
 		MaxSlotsPerRequest: 256, FinalBlocks: 8, Margin: duty.Margin{Blocks: 4, BlockTime: time.Second},
-		MinFill: 30 * time.Second, RetryAfter: time.Second, RetryMost: 4 * time.Second,
-		Overhead: func(n events.Bytes) events.Bytes { return n / 1024 },
+		MinFill: 30 * time.Second, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
+		MaxQueued: s.MaxQueued, FailEveryNProofs: s.FailEveryNProofs, Cores: s.Cores, Turn: s.bus.turn,
 	}
 	ports := actors.Ports{
 		Market: fakeMarket{s.world}, Feed: fakeFeed{s.world}, Prover: fakeProver{s.world},
 		Repo: fakeRepo{s.world}, Content: fakeContent{s.world}, Clock: wallClock{},
-		Store: busStore{s.store, s.bus},
+		Store: busStore{s.store, s.world},
 	}
 	go func() {
 		for ctx.Err() == nil { // Whoever runs the host starts it again until it starts.
@@ -177,40 +220,49 @@ func (s *simulator) crash() {
 		h.Kill()
 		s.setHost(nil)
 	}
+	s.forgive()
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.unheard = map[string]bool{} // The next host reads everything.
+}
+
+// settle returns when every goroutine waits for the simulator or for time.
+func (s *simulator) settle() {
+	synctest.Wait()
+	for s.bus.nextTurn() {
+		synctest.Wait()
+	}
 }
 
 // run lets things happen until every request is over and settled.
 func (s *simulator) run(ctx context.Context) error {
 	s.start(ctx)
-	offered := false
 	for s.steps = 0; s.steps < s.MaxSteps; s.steps++ {
-		synctest.Wait()
-		if s.steps > s.MaxSteps*2/3 {
-			s.quiet = 1 // No more faults: what is left must come to an end.
+		s.settle()
+		if !s.offered && s.running() != nil {
+			s.offered = true
+			s.makeOffer(ctx, s.running())
+			s.settle()
 		}
-		if !offered && s.running() != nil {
-			offered = true
-			s.makeOffer(ctx)
-			continue
-		}
-		if err := s.step(ctx); err != nil {
+		s.step(ctx)
+		s.settle()
+		if err := s.check(ctx); err != nil {
 			return fmt.Errorf("step %d: %w", s.steps, err)
 		}
 		if s.posted == s.Requests && s.steps%16 == 0 {
-			done, err := s.over(ctx)
+			done, err := s.over()
 			if err != nil || done {
 				return err
 			}
 		}
 	}
-	_, err := s.over(ctx)
+	_, err := s.over()
 	return errors.Join(err, fmt.Errorf("the run did not end within %d steps: %s; %s; calls that wait: %v",
 		s.MaxSteps, s.waits, s.world, s.bus.keys()))
 }
 
 // makeOffer puts capacity up for sale, as an operator does.
-func (s *simulator) makeOffer(ctx context.Context) {
-	h := s.running()
+func (s *simulator) makeOffer(ctx context.Context, h *actors.Host) {
 	go func() {
 		for ctx.Err() == nil {
 			err := h.Ledger(ctx, capacity.SetQuota{At: time.Now(), Bytes: quota})
@@ -227,66 +279,7 @@ func (s *simulator) makeOffer(ctx context.Context) {
 			if now := s.running(); now != nil {
 				h = now
 			}
+			s.bus.turn(ctx, "operator")
 		}
 	}()
-}
-
-// step lets one thing happen.
-func (s *simulator) step(ctx context.Context) error {
-	calm := s.quiet > 0
-	keys := s.bus.keys()
-	switch {
-	case s.running() != nil && !calm && s.chance(s.Crash):
-		s.note("crash")
-		s.crashes++
-		s.crash()
-		s.start(ctx)
-	case !calm && s.chance(s.Reorganize):
-		n := 1 + s.rng.IntN(6)
-		s.note("reorganize %d", n)
-		s.world.reorganize(n)
-	case !calm && s.chance(s.Rival):
-		s.note("rival")
-		s.world.rival(s.rng.IntN(16))
-	case s.posted < s.Requests && s.chance(20):
-		s.post()
-	case len(keys) == 0 || s.chance(60):
-		s.note("block")
-		s.world.mine()
-		time.Sleep(time.Second)
-	case s.chance(50):
-		time.Sleep(time.Second)
-	default:
-		i := s.rng.IntN(len(keys))
-		v := proceed
-		switch {
-		case calm:
-		case s.chance(s.Fail):
-			v = fail
-		case s.chance(s.Lose):
-			v = lostMind
-		}
-		s.note("%s %s", keys[i], v)
-		s.bus.release(i, v)
-	}
-	return s.check(ctx)
-}
-
-func (s *simulator) post() {
-	s.posted++
-	r := events.Request{
-		ID: events.RequestID{byte(s.posted), 0x51}, Client: events.Address{7},
-		Ask: events.Ask{
-			ProofProbability: events.NewAmount(1), PricePerBytePerSecond: events.NewAmount(uint64(1 + s.rng.IntN(3))),
-			CollateralPerByte: events.NewAmount(1), Slots: s.Slots, SlotSize: 4 * events.BlockSize,
-			Duration: 400 * time.Second, MaxSlotLoss: 1,
-		},
-		Content: events.Content{CID: "cid", MerkleRoot: events.Root{1}},
-		Expiry:  time.Duration(120+s.rng.IntN(60)) * time.Second,
-	}
-	if s.BadContent && s.posted%2 == 0 {
-		r.Nonce[0] = 0xbd
-	}
-	s.note("post %s", r.ID.Short())
-	s.world.post(r)
 }

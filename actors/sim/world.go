@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,12 @@ type world struct {
 	moved  chan struct{}
 	repo   map[events.SlotID]*stored
 	paid   map[events.SlotID]events.PayoutReceipt
+
+	deeds   []deed          // what the host did since the simulator looked
+	unheard map[string]bool // streams with events that the host was not told are stored
+	seen    events.Head     // the last block that the host has taken from the feed
+	reorgs  int
+	again   bool // the feed delivers its next update twice
 }
 
 type block struct {
@@ -45,6 +50,7 @@ func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens uint64)
 	w := &world{
 		bus: b, me: me, moved: make(chan struct{}),
 		repo: map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
+		unheard: map[string]bool{},
 	}
 	c := &contract{
 		cfg: cfg, requests: map[events.RequestID]*request{}, slots: map[events.SlotID]*slot{},
@@ -117,6 +123,7 @@ func (w *world) reorganize(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.salt++
+	w.reorgs++
 	w.blocks = slices.Clip(w.blocks[:len(w.blocks)-n])
 	for range n + 1 {
 		_ = w.seal(nil)
@@ -173,19 +180,17 @@ func (w *world) facts(id events.RequestID, index uint64) events.SlotFacts {
 	return f
 }
 
-// balance is what the host holds, here and in the contract.
-func (w *world) balance() (here, locked events.Amount) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// ours is what the account holds, and the full collateral of the slots that
+// the contract counts as ours. The lock is held.
+func (w *world) ours() (here, full events.Amount) {
 	c := w.tip().state
-	for _, id := range slices.SortedFunc(maps.Keys(c.slots), func(a, b events.SlotID) int {
-		return strings.Compare(a.String(), b.String())
-	}) {
-		if s := c.slots[id]; s.host == w.me && s.state == events.SlotFilled {
-			locked = locked.Add(s.collateral)
+	for _, s := range c.slots {
+		if s.host == w.me && s.state == events.SlotFilled && !s.dropped {
+			collateral, _ := s.request.Ask.CollateralPerSlot()
+			full = full.Add(collateral)
 		}
 	}
-	return c.tokens[w.me], locked
+	return c.tokens[w.me], full
 }
 
 // wait returns when the chain has moved past a block, or differs from it.

@@ -1,0 +1,174 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// audit is the fold of everything that is stored, by the cores alone and
+// independent of the actors. It reads on from where it stands, so that it can
+// look after every step, and complains about the first event that no good host
+// would have written.
+type audit struct {
+	store  events.Store
+	codec  *events.Codec
+	after  events.Position
+	ledger capacity.State
+	queue  slotqueue.State
+	sales  map[events.SlotID]sale.State
+
+	created, released map[events.ReservationID]int
+	closed            map[period]string // the event that closed a duty
+	// Sums over all attempts, settled or not.
+	reward, lost, discount events.Amount
+	cfg                    events.MarketConfig
+}
+
+// period is one slot's period.
+type period struct {
+	slot   events.SlotID
+	number uint64
+}
+
+func newAudit(store events.Store, cfg events.MarketConfig, queued int) *audit {
+	return &audit{
+		store: store, codec: catalog.Codec(), cfg: cfg,
+		ledger: capacity.New(), queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
+		sales:   map[events.SlotID]sale.State{},
+		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
+		closed: map[period]string{},
+	}
+}
+
+// readOn folds what was stored since the last look.
+func (a *audit) readOn(ctx context.Context) error {
+	for e, err := range a.store.ReadAll(ctx, a.after, 0) {
+		if err != nil {
+			return err
+		}
+		m, err := a.codec.Decode(e)
+		if err != nil {
+			return err
+		}
+		switch m := m.(type) {
+		case sale.Event:
+			err = a.onSale(e.Stream, m)
+		case capacity.Event:
+			err = a.onLedger(m)
+		case slotqueue.Event:
+			a.queue = slotqueue.Evolve(a.queue, m)
+		}
+		if err != nil {
+			return fmt.Errorf("%s at position %d: %w", e.Type, e.Position, err)
+		}
+		a.after = e.Position
+	}
+	return a.queue.Check() // Between a queueing and its evictions it may be too full.
+}
+
+func (a *audit) onLedger(m capacity.Event) error {
+	switch m := m.(type) {
+	case *messages.ReservationCreated:
+		id := events.Must(events.ParseReservationID(m.GetReservationId()))
+		if a.created[id]++; a.created[id] > 1 {
+			return fmt.Errorf("reservation %s was created %d times", id, a.created[id])
+		}
+		request := events.Must(events.ParseSlotID(m.GetSlotId()))
+		if least := uint64(overhead(events.Bytes(m.GetBytes()))); m.GetOverhead() < least {
+			return fmt.Errorf("slot %s has %d bytes for trees, it takes %d", request.Short(), m.GetOverhead(), least)
+		}
+	case *messages.ReservationDeleted:
+		if err := a.onReleased(m); err != nil {
+			return err
+		}
+	}
+	a.ledger = capacity.Evolve(a.ledger, m)
+	return a.ledger.Check()
+}
+
+// onReleased: bytes and collateral go back once, after the data is gone, and
+// as the sale accounts for them.
+func (a *audit) onReleased(m *messages.ReservationDeleted) error {
+	id := events.Must(events.ParseReservationID(m.GetReservationId()))
+	r, open := a.ledger.Reservation(id)
+	if a.released[id]++; a.released[id] > 1 || !open {
+		return fmt.Errorf("reservation %s was released %d times, is open: %t", id, a.released[id], open)
+	}
+	st := a.sales[r.Slot]
+	returned, lost := events.Must(events.ParseAmount(m.GetCollateralReturned())), events.Must(events.ParseAmount(m.GetCollateralLost()))
+	a.lost = a.lost.Add(lost)
+	_, want := st.Settlement()
+	switch {
+	case st.Attempt != r.Attempt || !st.Deleted || st.OnChain:
+		return fmt.Errorf("bytes of slot %s attempt %d came back before its data was gone (the sale is %s, attempt %d)",
+			r.Slot.Short(), r.Attempt, st.Phase, st.Attempt)
+	case lost != want || returned.Add(lost) != r.Collateral:
+		return fmt.Errorf("slot %s settled with %s returned and %s lost of %s; the sale lost %s",
+			r.Slot.Short(), returned, lost, r.Collateral, want)
+	}
+	return nil
+}
+
+func (a *audit) onSale(stream string, m sale.Event) error {
+	_, slot, err := events.ParseSaleStream(stream)
+	if err != nil {
+		return err
+	}
+	before := a.sales[slot]
+	after := sale.Evolve(before, m)
+	a.sales[slot] = after
+	switch m := m.(type) {
+	case *messages.SaleStarted:
+		if before.Phase != sale.Unknown && !before.Over() {
+			return fmt.Errorf("attempt %d at slot %s began before attempt %d was settled", after.Attempt, slot.Short(), before.Attempt)
+		}
+	case *messages.ProofSubmitted:
+		return a.close(before, m.GetPeriod(), "submitted")
+	case *messages.ProofMissed:
+		return a.close(before, m.GetPeriod(), "missed")
+	case *messages.ProofExcused:
+		return a.close(before, m.GetPeriod(), "excused")
+	case *messages.FillReverted, *messages.RequestEnded, *messages.SaleCancelled,
+		*messages.SaleFailed, *messages.SlotForfeited:
+		for _, d := range before.Duties {
+			a.closed[period{slot, d.Period}] = "lapsed"
+		}
+	case *messages.SaleSettled:
+		id := capacity.ReservationIDOf(slot, after.Attempt)
+		if _, open := a.ledger.Reservation(id); open {
+			return fmt.Errorf("slot %s attempt %d is settled, and its reservation is open", slot.Short(), after.Attempt)
+		}
+		a.reward = a.reward.Add(after.Reward)
+		if after.Repair && !after.Adopted && (after.Paid || !after.Lost.IsZero()) {
+			a.discount = a.discount.Add(discount(a.cfg, after.Request.Ask))
+		}
+	}
+	return nil
+}
+
+func (a *audit) close(before sale.State, number uint64, how string) error {
+	for _, d := range before.Duties {
+		if d.Period == number {
+			a.closed[period{before.Slot, number}] = how
+			return nil
+		}
+	}
+	return fmt.Errorf("the proof of slot %s in period %d is %s, and was never due", before.Slot.Short(), number, how)
+}
+
+// allReleased: every reservation was released exactly once.
+func (a *audit) allReleased() error {
+	for id, n := range a.created {
+		if a.released[id] != n {
+			return fmt.Errorf("reservation %s was released %d times", id, a.released[id])
+		}
+	}
+	return nil
+}
