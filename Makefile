@@ -19,7 +19,8 @@ CORES   := ./events/sale ./events/capacity ./events/slotqueue ./events/duty
 
 # What `make generate` writes.
 GENERATED := messages chain/contracts/artifacts chain/contracts/bindings \
-  chain/contracts/contractstest prover/poseidon2/constants.go
+  chain/contracts/contractstest prover/poseidon2/constants.go \
+  docs/hostnode.example.yaml
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -71,6 +72,7 @@ fmt: $(LINT)
 .PHONY: generate
 generate: generate-messages generate-contracts
 	go generate ./...
+	go test -count 1 -run TestTheExampleIsCurrentAndLoads ./cmd/hostnode/internal/config -rewrite
 
 # Libraries register plain messages.proto too; ours gets a path of its own.
 .PHONY: generate-messages
@@ -106,9 +108,11 @@ sim: need-cc
 .PHONY: bench
 bench:
 	go test -run '^$$' -bench 'Append|Replay100k' ./events/embedded
-	go test -run '^$$' -bench 'Queue' ./events/slotqueue
+	go test -run '^$$' -bench 'Fold100k' ./events/catalog
+	go test -run '^$$' -bench 'Queue|Memory' ./events/slotqueue
 	go test -run '^$$' -bench 'SlotHashing' ./prover/merkle
-	go test -run '^$$' -bench 'Prove5Samples|Verify|LoadKeys' ./prover
+	go test -run '^$$' -bench 'Prove5Samples|LoadKeys' -benchtime 5x ./prover
+	go test -run '^$$' -bench 'Verify' ./prover
 
 ## e2e: sales from end to end with the host killed at random moments; takes long
 .PHONY: e2e
