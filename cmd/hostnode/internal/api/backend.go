@@ -1,0 +1,194 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+// Backend answers for a host. All methods are safe for concurrent use. Errors are those
+// of the table in problems.go; what a method changed is durable when it returns.
+type Backend interface {
+	// Status says whether the host sells, why not, and how everything stands.
+	Status(ctx context.Context) (Status, error)
+	// Ledger says where every byte of the quota is, with all availabilities.
+	Ledger(ctx context.Context) (Ledger, error)
+	// AddAvailability puts space on offer. Doing it again with the same id and the
+	// same offer changes nothing.
+	AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error)
+	// SetAvailability changes an offer. The id may be cut short.
+	SetAvailability(ctx context.Context, id string, changes Changes) (projections.Availability, error)
+	// RemoveAvailability removes an offer of which nothing is sold, and returns its
+	// whole id. The id may be cut short.
+	RemoveAvailability(ctx context.Context, id string) (string, error)
+	// Sales lists the open sales and the newest settled ones.
+	Sales(ctx context.Context, settled int) (Sales, error)
+	// Sale tells the story of a slot. Its id may be cut short.
+	Sale(ctx context.Context, slot string) (Story, error)
+	// Queue says how many slots wait, which are worked on, and what was refused.
+	Queue(ctx context.Context) (Queue, error)
+	// PauseQueue stops taking slots until ResumeQueue; sales go on.
+	PauseQueue(ctx context.Context, reason string) (Queue, error)
+	// ResumeQueue takes slots again.
+	ResumeQueue(ctx context.Context, reason string) (Queue, error)
+	// Audit replays all streams.
+	Audit(ctx context.Context) (Audit, error)
+}
+
+// AsOf says what an answer rests on.
+type AsOf struct {
+	// Position is the last event that the answer knows.
+	Position events.Position `json:"position"`
+	// Time is when the answer was given, by the machine's clock.
+	Time time.Time `json:"time"`
+	// Running says that a host is running.
+	Running bool `json:"running"`
+}
+
+// Status is how a host stands.
+type Status struct {
+	AsOf AsOf `json:"asOf"`
+	// Selling says that the host takes slots that are offered and match; Reason says
+	// why, or why not, and Hint what to do about it.
+	Selling bool   `json:"selling"`
+	Reason  string `json:"reason"`
+	Hint    string `json:"hint,omitempty"`
+
+	Account string `json:"account,omitempty"`
+	DataDir string `json:"dataDir"`
+	Version string `json:"version,omitempty"`
+	// Epoch counts the starts of the host; Since is the last one.
+	Epoch   uint64    `json:"epoch"`
+	Since   time.Time `json:"since,omitzero"`
+	Chain   Chain     `json:"chain"`
+	Balance *Balance  `json:"balance,omitempty"`
+
+	Ledger   projections.Ledger   `json:"ledger"`
+	Queue    projections.Queue    `json:"queue"`
+	Earnings projections.Earnings `json:"earnings"`
+	// Phases counts the open sales by phase.
+	Phases map[string]int `json:"phases"`
+	// Trouble lists the sales that cannot go on as they should.
+	Trouble []Trouble          `json:"trouble,omitempty"`
+	Pools   []Pool             `json:"pools,omitempty"`
+	Views   projections.Status `json:"views"`
+}
+
+// Chain is what is known of the chain.
+type Chain struct {
+	ID       uint64 `json:"id,omitempty"`
+	Contract string `json:"contract,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// Development says that it is a development chain, whose tokens are worth nothing.
+	Development bool `json:"development"`
+	// Head is the newest block that the host knows, HeadTime its chain time.
+	Head     uint64    `json:"head,omitempty"`
+	HeadHash string    `json:"headHash,omitempty"`
+	HeadTime time.Time `json:"headTime,omitzero"`
+	// Live says that the host has seen the newest block; Stalled that the chain has been
+	// silent for longer than it should.
+	Live    bool `json:"live"`
+	Stalled bool `json:"stalled"`
+}
+
+// Balance is what the account holds, or why that is not known.
+type Balance struct {
+	Tokens string `json:"tokens,omitempty"`
+	Wei    string `json:"wei,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Trouble is a sale that meets an error, or was set aside because of one.
+type Trouble struct {
+	Slot        string    `json:"slotId"`
+	Waiting     string    `json:"waitsFor"`
+	Effect      string    `json:"effect,omitempty"`
+	Error       string    `json:"error,omitempty"`
+	Since       time.Time `json:"since,omitzero"`
+	Tries       int       `json:"tries,omitempty"`
+	Quarantined string    `json:"quarantined,omitempty"`
+}
+
+// Pool is how busy a kind of call is.
+type Pool struct {
+	Name    string `json:"name"`
+	Running int    `json:"running"`
+	Waiting int    `json:"waiting"`
+	Size    int    `json:"size"`
+}
+
+// Ledger is the ledger of this host.
+type Ledger struct {
+	AsOf AsOf `json:"asOf"`
+	projections.Ledger
+}
+
+// Sales are sales of this host, the open ones last.
+type Sales struct {
+	AsOf  AsOf               `json:"asOf"`
+	Sales []projections.Sale `json:"sales"`
+	// Hidden is how many settled ones were left out.
+	Hidden int `json:"hidden"`
+}
+
+// Story is all that happened to a slot.
+type Story struct {
+	AsOf AsOf `json:"asOf"`
+	// Attempts are in order; the last one is what is so now.
+	Attempts []projections.Sale   `json:"attempts"`
+	Moments  []projections.Moment `json:"moments"`
+	// Trouble is what the sale meets now, if the host runs.
+	Trouble *Trouble `json:"trouble,omitempty"`
+}
+
+// Queue is the slot queue of this host.
+type Queue struct {
+	AsOf AsOf `json:"asOf"`
+	projections.Queue
+}
+
+// Audit is what the auditor found in the streams, and the store in its files.
+type Audit struct {
+	AsOf  AsOf `json:"asOf"`
+	Clean bool `json:"clean"`
+	audit.Report
+	// Store is the check of the store's own files; nil when the store is another's.
+	Store *StoreCheck `json:"store,omitempty"`
+}
+
+// StoreCheck is what the store found in its files.
+type StoreCheck struct {
+	Events   uint64             `json:"events"`
+	Streams  uint64             `json:"streams"`
+	Findings []embedded.Finding `json:"findings"`
+	// More counts findings that are not listed.
+	More uint64 `json:"more"`
+}
+
+// Offer is what is put up for sale.
+type Offer struct {
+	// ID is drawn by whoever asks, so that asking again is safe; empty: the host draws.
+	ID              string       `json:"id,omitempty"`
+	Size            events.Bytes `json:"size"`
+	DurationSeconds uint64       `json:"durationSeconds"`
+	MinPrice        string       `json:"minPricePerBytePerSecond"`
+	Collateral      string       `json:"totalCollateral"`
+	Disabled        bool         `json:"disabled,omitempty"`
+	Until           time.Time    `json:"until,omitzero"`
+}
+
+// Changes of an offer; nil leaves a field as it is.
+type Changes struct {
+	Size            *events.Bytes `json:"size,omitempty"`
+	DurationSeconds *uint64       `json:"durationSeconds,omitempty"`
+	MinPrice        *string       `json:"minPricePerBytePerSecond,omitempty"`
+	Collateral      *string       `json:"totalCollateral,omitempty"`
+	Enabled         *bool         `json:"enabled,omitempty"`
+	Until           *time.Time    `json:"until,omitempty"`
+	// NoEnd removes Until.
+	NoEnd bool `json:"noEnd,omitempty"`
+}

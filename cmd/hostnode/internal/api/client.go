@@ -1,0 +1,176 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hostnode/hostnode/projections"
+)
+
+// Limits of the client.
+const (
+	// maxAnswer is the most bytes of an answer: 10,000 sales have about 15 MB.
+	maxAnswer = 256 << 20
+	// dialTime is how long a host may take to accept; it is on the same machine.
+	dialTime = 5 * time.Second
+)
+
+// Client is the Backend of a host in another process, over its socket.
+type Client struct {
+	http   *http.Client
+	socket string
+}
+
+// NewClient talks to the host behind a socket. It connects when something is asked;
+// when nobody answers, the error is ErrNotRunning.
+func NewClient(socket string) *Client {
+	dialer := &net.Dialer{Timeout: dialTime}
+	return &Client{socket: socket, http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}}}
+}
+
+// Close drops idle connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// Running reports whether somebody listens on the socket.
+func (c *Client) Running(ctx context.Context) bool {
+	dialer := net.Dialer{Timeout: dialTime}
+	conn, err := dialer.DialContext(ctx, "unix", c.socket)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // Nothing was sent.
+	return true
+}
+
+func ask[A any](ctx context.Context, c *Client, method, path string, question any) (A, error) {
+	var answer A
+	var body io.Reader
+	if question != nil {
+		text, err := json.Marshal(question)
+		if err != nil {
+			return answer, fmt.Errorf("encode the question: %w", err)
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://hostnode"+path, body)
+	if err != nil {
+		return answer, fmt.Errorf("ask the host: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	w, err := c.http.Do(r)
+	if err != nil {
+		return answer, c.unanswered(ctx, err)
+	}
+	defer w.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
+	if err == nil && len(text) > maxAnswer {
+		err = fmt.Errorf("%w: the answer has more than %d bytes", ErrTooLarge, maxAnswer)
+	}
+	if err != nil {
+		return answer, fmt.Errorf("read the host's answer: %w", err)
+	}
+	if w.StatusCode != http.StatusOK {
+		return answer, refusal(w, text)
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return answer, fmt.Errorf("read the host's answer: %w", err)
+	}
+	return answer, nil
+}
+
+// unanswered tells a host that is not there from a caller who gave up.
+func (c *Client) unanswered(ctx context.Context, err error) error {
+	var dial *net.OpError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("ask the host: %w", ctx.Err())
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return fmt.Errorf("%w at %s: %w", ErrNotRunning, c.socket, dial.Err)
+	}
+	return fmt.Errorf("ask the host: %w", err)
+}
+
+// refusal reads a problem. Whatever else answers is quoted in part.
+func refusal(w *http.Response, text []byte) error {
+	var p Problem
+	if err := json.Unmarshal(text, &p); err != nil || p.Code == "" {
+		const most = 200
+		return fmt.Errorf("the host answered %s: %.200q", w.Status, text[:min(len(text), most)])
+	}
+	return &p
+}
+
+// Status implements Backend.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	return ask[Status](ctx, c, http.MethodGet, "/v1/status", nil)
+}
+
+// Ledger implements Backend.
+func (c *Client) Ledger(ctx context.Context) (Ledger, error) {
+	return ask[Ledger](ctx, c, http.MethodGet, "/v1/ledger", nil)
+}
+
+// AddAvailability implements Backend.
+func (c *Client) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
+	return ask[projections.Availability](ctx, c, http.MethodPost, "/v1/availabilities", offer)
+}
+
+// SetAvailability implements Backend.
+func (c *Client) SetAvailability(
+	ctx context.Context, id string, changes Changes,
+) (projections.Availability, error) {
+	return ask[projections.Availability](ctx, c, http.MethodPatch,
+		"/v1/availabilities/"+url.PathEscape(id), changes)
+}
+
+// RemoveAvailability implements Backend.
+func (c *Client) RemoveAvailability(ctx context.Context, id string) (string, error) {
+	gone, err := ask[removed](ctx, c, http.MethodDelete, "/v1/availabilities/"+url.PathEscape(id), nil)
+	return gone.ID, err
+}
+
+// Sales implements Backend.
+func (c *Client) Sales(ctx context.Context, settled int) (Sales, error) {
+	return ask[Sales](ctx, c, http.MethodGet, "/v1/sales?settled="+strconv.Itoa(settled), nil)
+}
+
+// Sale implements Backend.
+func (c *Client) Sale(ctx context.Context, slot string) (Story, error) {
+	return ask[Story](ctx, c, http.MethodGet, "/v1/sales/"+url.PathEscape(slot), nil)
+}
+
+// Queue implements Backend.
+func (c *Client) Queue(ctx context.Context) (Queue, error) {
+	return ask[Queue](ctx, c, http.MethodGet, "/v1/queue", nil)
+}
+
+// PauseQueue implements Backend.
+func (c *Client) PauseQueue(ctx context.Context, why string) (Queue, error) {
+	return ask[Queue](ctx, c, http.MethodPost, "/v1/queue/pause", reason{why})
+}
+
+// ResumeQueue implements Backend.
+func (c *Client) ResumeQueue(ctx context.Context, why string) (Queue, error) {
+	return ask[Queue](ctx, c, http.MethodPost, "/v1/queue/resume", reason{why})
+}
+
+// Audit implements Backend.
+func (c *Client) Audit(ctx context.Context) (Audit, error) {
+	return ask[Audit](ctx, c, http.MethodGet, "/v1/audit", nil)
+}

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// LiveConfig are the parts of a running host. All are required but those that say
+// otherwise.
+type LiveConfig struct {
+	Host      *actors.Host
+	Store     events.Store
+	Projector *projections.Projector // it follows the store
+	Account   events.Address
+	// Balance asks the chain what the account holds; nil: unknown.
+	Balance func(context.Context) (events.Balance, error)
+	DataDir string
+	// Endpoint is how the chain is reached; Development that its tokens are worth
+	// nothing.
+	Endpoint    string
+	Development bool
+	// Now is the machine's clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Live is the Backend of a running host.
+type Live struct {
+	reader
+	cfg LiveConfig
+}
+
+// NewLive answers for a running host.
+func NewLive(cfg LiveConfig) *Live {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Live{cfg: cfg, reader: reader{
+		projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
+		now: cfg.Now, running: true,
+	}}
+}
+
+// balancePatience is how long the chain may take to say what the account holds, so
+// that a status is there also when the chain is not.
+const balancePatience = 3 * time.Second
+
+// Status implements Backend.
+func (l *Live) Status(ctx context.Context) (Status, error) {
+	now, err := l.cfg.Host.Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	s := l.status()
+	s.Epoch = now.Epoch
+	s.Chain.Endpoint, s.Chain.Development = l.cfg.Endpoint, l.cfg.Development
+	s.Chain.Live, s.Chain.Stalled = now.Live, now.Stalled
+	if now.Head.Number != 0 || !now.Head.Time.IsZero() {
+		s.Chain.Head, s.Chain.HeadHash, s.Chain.HeadTime = now.Head.Number, now.Head.Hash.String(), now.Head.Time
+	}
+	for _, sale := range now.Sales {
+		if t := troubleOf(sale); t != nil {
+			s.Trouble = append(s.Trouble, *t)
+		}
+	}
+	for _, p := range now.Pools {
+		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
+	}
+	s.Balance = l.balance(ctx)
+	s.Selling, s.Reason, s.Hint = selling(s, now.Booted)
+	return s, nil
+}
+
+func (l *Live) balance(ctx context.Context) *Balance {
+	if l.cfg.Balance == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, balancePatience)
+	defer cancel()
+	b, err := l.cfg.Balance(ctx)
+	if err != nil {
+		return &Balance{Error: err.Error()}
+	}
+	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}
+}
+
+// selling says whether the host takes slots, and why or why not: the first thing in
+// the way, in the order in which they would have to be put right.
+func selling(s Status, booted bool) (ok bool, reason, hint string) {
+	switch {
+	case !booted:
+		return false, "the host is starting and waits for the chain",
+			"when it stays so, check chain.endpoint: hostnode config show"
+	case s.Chain.Stalled:
+		return false, "the chain has been silent for too long",
+			"check the Ethereum node at " + orNone(s.Chain.Endpoint)
+	case !s.Chain.Live:
+		return false, "the host is reading what the chain said while it was away", "wait"
+	case s.Queue.Paused && s.Queue.ByOperator:
+		return false, "paused by the operator: " + s.Queue.PausedFor, "sell again: hostnode drain --resume"
+	}
+	offer, hint, ok := offered(s.Ledger)
+	switch {
+	case !ok:
+		return false, offer, hint
+	case s.Balance != nil && s.Balance.Wei == "0":
+		return false, "the account has nothing to pay for gas", "send the chain's own coin to " + s.Account
+	case s.Balance != nil && s.Balance.Tokens == "0":
+		return false, "the account has no tokens for collateral", "send tokens of the market to " + s.Account
+	}
+	// A queue that paused itself has tried all it has; the next request wakes it.
+	return true, offer, ""
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "its endpoint"
+	}
+	return text
+}
+
+func troubleOf(s actors.SaleStatus) *Trouble {
+	if s.Trouble.Error == "" && s.Quarantined == "" {
+		return nil
+	}
+	return &Trouble{
+		Slot: s.State.Slot.String(), Waiting: s.Waiting, Effect: s.Trouble.Effect, Error: s.Trouble.Error,
+		Since: s.Trouble.Since, Tries: s.Trouble.Tries, Quarantined: s.Quarantined,
+	}
+}
+
+// Sale implements Backend, with the trouble that a sale has now.
+func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
+	story, err := l.reader.Sale(ctx, slot)
+	if err != nil || len(story.Attempts) == 0 {
+		return story, err
+	}
+	now, err := l.cfg.Host.Status(ctx)
+	if err != nil {
+		return Story{}, err
+	}
+	for _, s := range now.Sales {
+		if s.State.Slot.String() == story.Attempts[0].Slot {
+			story.Trouble = troubleOf(s)
+		}
+	}
+	return story, nil
+}
+
+// AddAvailability implements Backend.
+func (l *Live) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
+	cmd, err := offer.command(l.now())
+	if err != nil {
+		return projections.Availability{}, err
+	}
+	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
+		return projections.Availability{}, err
+	}
+	return l.shown(ctx, cmd.ID)
+}
+
+// SetAvailability implements Backend.
+func (l *Live) SetAvailability(ctx context.Context, id string, c Changes) (projections.Availability, error) {
+	whole, err := l.availability(id)
+	if err != nil {
+		return projections.Availability{}, err
+	}
+	cmd, err := c.command(l.now(), whole)
+	if err != nil {
+		return projections.Availability{}, err
+	}
+	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
+		return projections.Availability{}, err
+	}
+	return l.shown(ctx, whole)
+}
+
+// RemoveAvailability implements Backend.
+func (l *Live) RemoveAvailability(ctx context.Context, id string) (string, error) {
+	whole, err := l.availability(id)
+	if err != nil {
+		return "", err
+	}
+	err = l.cfg.Host.Ledger(ctx, capacity.Delete{At: l.now(), ID: whole})
+	return whole.String(), errors.Join(err, l.catchUp(ctx))
+}
+
+// PauseQueue implements Backend.
+func (l *Live) PauseQueue(ctx context.Context, reason string) (Queue, error) {
+	return l.command(ctx, slotqueue.Pause{At: l.now(), Reason: reason})
+}
+
+// ResumeQueue implements Backend.
+func (l *Live) ResumeQueue(ctx context.Context, reason string) (Queue, error) {
+	return l.command(ctx, slotqueue.Resume{At: l.now(), Reason: reason})
+}
+
+func (l *Live) command(ctx context.Context, cmd slotqueue.Command) (Queue, error) {
+	if err := l.cfg.Host.Queue(ctx, cmd); err != nil {
+		return Queue{}, err
+	}
+	if err := l.catchUp(ctx); err != nil {
+		return Queue{}, err
+	}
+	return l.Queue(ctx)
+}

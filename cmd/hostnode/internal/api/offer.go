@@ -1,0 +1,130 @@
+package api
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+)
+
+// maxSeconds is the longest duration in whole seconds that the ledger counts.
+const maxSeconds = uint64(math.MaxInt64 / time.Second)
+
+// DrawID draws the id of a new availability.
+func DrawID() events.AvailabilityID {
+	var id events.AvailabilityID
+	// It never fails (crypto/rand).
+	_, _ = rand.Read(id[:])
+	return id
+}
+
+// command translates an offer. Its errors name the field.
+func (o Offer) command(at time.Time) (capacity.Create, error) {
+	c := capacity.Create{At: at, ID: DrawID()}
+	if o.ID != "" {
+		id, err := events.ParseAvailabilityID(o.ID)
+		if err != nil {
+			return c, fmt.Errorf("%w: id: %w", ErrBadRequest, err)
+		}
+		c.ID = id
+	}
+	price, err := amount("minPricePerBytePerSecond", o.MinPrice)
+	if err != nil {
+		return c, err
+	}
+	collateral, err := amount("totalCollateral", o.Collateral)
+	if err != nil {
+		return c, err
+	}
+	duration, err := seconds(o.DurationSeconds)
+	if err != nil {
+		return c, err
+	}
+	c.Now = capacity.Offer{
+		Size: o.Size, Duration: duration, MinPrice: price, Collateral: collateral,
+		Enabled: !o.Disabled, Until: o.Until,
+	}
+	return c, nil
+}
+
+// command translates changes. Its errors name the field.
+func (c Changes) command(at time.Time, id events.AvailabilityID) (capacity.Update, error) {
+	u := capacity.Update{At: at, ID: id, Size: c.Size, Enabled: c.Enabled, Until: c.Until}
+	if c.NoEnd {
+		if c.Until != nil {
+			return u, fmt.Errorf("%w: until and noEnd contradict each other", ErrBadRequest)
+		}
+		u.Until = &time.Time{}
+	}
+	if c.DurationSeconds != nil {
+		d, err := seconds(*c.DurationSeconds)
+		if err != nil {
+			return u, err
+		}
+		u.Duration = &d
+	}
+	for _, f := range []struct {
+		name string
+		text *string
+		into **events.Amount
+	}{{"minPricePerBytePerSecond", c.MinPrice, &u.MinPrice}, {"totalCollateral", c.Collateral, &u.Collateral}} {
+		if f.text == nil {
+			continue
+		}
+		a, err := amount(f.name, *f.text)
+		if err != nil {
+			return u, err
+		}
+		*f.into = &a
+	}
+	return u, nil
+}
+
+func amount(name, text string) (events.Amount, error) {
+	a, err := events.ParseAmount(text)
+	if err != nil {
+		return a, fmt.Errorf("%w: %s: %w", ErrBadRequest, name, err)
+	}
+	return a, nil
+}
+
+func seconds(n uint64) (time.Duration, error) {
+	if n > maxSeconds {
+		return 0, fmt.Errorf("%w: durationSeconds: %d is more than %d (292 years)", ErrBadRequest, n, maxSeconds)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// minPrefix is the fewest hex digits that name something.
+const minPrefix = 4
+
+// resolve finds the one id that begins with a text.
+func resolve(what, text string, unknown error, ids []string) (string, error) {
+	const longest = 66
+	digits := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "0x")
+	if len(text) > longest || strings.Trim(digits, "0123456789abcdef") != "" || len(digits) < minPrefix {
+		if len(text) > longest {
+			text = text[:longest] + "..."
+		}
+		return "", fmt.Errorf("%w: %q is no %s; give it as 0x and hex digits, at least the first %d",
+			ErrBadRequest, text, what, minPrefix)
+	}
+	found := ""
+	for _, id := range ids {
+		if !strings.HasPrefix(id, "0x"+digits) || id == found {
+			continue
+		}
+		if found != "" {
+			return "", fmt.Errorf("%w: %s 0x%s may be %.14s... or %.14s...", ErrAmbiguous, what, digits, found, id)
+		}
+		found = id
+	}
+	if found == "" {
+		return "", fmt.Errorf("%w: %s 0x%s", unknown, what, digits)
+	}
+	return found, nil
+}

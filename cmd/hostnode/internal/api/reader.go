@@ -1,0 +1,274 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+// MaxSettled is the most settled sales of an answer.
+const MaxSettled = 10_000
+
+// reader answers from views; live and offline answers come from here.
+type reader struct {
+	projector *projections.Projector
+	store     events.Store
+	host      events.Address
+	dataDir   string
+	now       func() time.Time
+	running   bool
+}
+
+func (r *reader) asOf() AsOf {
+	return AsOf{Position: r.projector.AsOf(), Time: r.now().UTC(), Running: r.running}
+}
+
+// mine picks what belongs to this host.
+func mine[T any](r *reader, all []T, host func(T) string) (one T) {
+	want := r.host.String()
+	for _, v := range all {
+		if host(v) == want {
+			return v
+		}
+	}
+	return one
+}
+
+func (r *reader) ledger() projections.Ledger {
+	l := mine(r, r.projector.Ledgers().Ledgers, func(l projections.Ledger) string { return l.Host })
+	l.Host = r.host.String()
+	if l.Availabilities == nil {
+		l.Availabilities = []projections.Availability{}
+	}
+	return l
+}
+
+func (r *reader) queue() projections.Queue {
+	q := mine(r, r.projector.Queues().Queues, func(q projections.Queue) string { return q.Host })
+	q.Host = r.host.String()
+	return q
+}
+
+// Ledger implements Backend.
+func (r *reader) Ledger(context.Context) (Ledger, error) {
+	return Ledger{r.asOf(), r.ledger()}, nil
+}
+
+// Queue implements Backend.
+func (r *reader) Queue(context.Context) (Queue, error) {
+	return Queue{r.asOf(), r.queue()}, nil
+}
+
+// availability finds one by an id that may be cut short.
+func (r *reader) availability(id string) (events.AvailabilityID, error) {
+	var ids []string
+	for _, a := range r.ledger().Availabilities {
+		ids = append(ids, a.ID)
+	}
+	whole, err := resolve("availability", id, capacity.ErrUnknownAvailability, ids)
+	if err != nil {
+		return events.AvailabilityID{}, err
+	}
+	return events.ParseAvailabilityID(whole)
+}
+
+// catchUp waits until the views show what was just made durable.
+func (r *reader) catchUp(ctx context.Context) error {
+	head, err := r.store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if !r.running {
+		return r.projector.CatchUp(ctx)
+	}
+	return r.projector.WaitFor(ctx, head)
+}
+
+// shown is an availability as it is after a change.
+func (r *reader) shown(ctx context.Context, id events.AvailabilityID) (projections.Availability, error) {
+	if err := r.catchUp(ctx); err != nil {
+		return projections.Availability{}, err
+	}
+	for _, a := range r.ledger().Availabilities {
+		if a.ID == id.String() {
+			return a, nil
+		}
+	}
+	return projections.Availability{}, fmt.Errorf("%w: %s was removed meanwhile", capacity.ErrUnknownAvailability, id)
+}
+
+func (r *reader) own() []projections.Sale {
+	all := r.projector.Sales().Sales
+	return slices.DeleteFunc(slices.Clone(all), func(s projections.Sale) bool { return s.Host != r.host.String() })
+}
+
+// Sales implements Backend.
+func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
+	if settled < 0 || settled > MaxSettled {
+		return Sales{}, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", ErrBadRequest, settled, MaxSettled)
+	}
+	all, over := r.own(), 0
+	for _, s := range all {
+		if s.Over {
+			over++
+		}
+	}
+	hide := max(0, over-settled)
+	answer := Sales{AsOf: r.asOf(), Sales: []projections.Sale{}, Hidden: hide}
+	for _, s := range all { // Settled ones come first, the oldest first.
+		if s.Over && hide > 0 {
+			hide--
+			continue
+		}
+		answer.Sales = append(answer.Sales, s)
+	}
+	return answer, nil
+}
+
+// Sale implements Backend.
+func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
+	all := r.own()
+	var ids []string
+	for _, s := range all {
+		ids = append(ids, s.Slot)
+	}
+	whole, err := resolve("slot", slot, ErrUnknownSale, ids)
+	if err != nil {
+		return Story{}, err
+	}
+	id, err := events.ParseSlotID(whole)
+	if err != nil {
+		return Story{}, err
+	}
+	line, err := projections.ReadTimeline(ctx, r.store, r.host, id)
+	if err != nil {
+		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
+	}
+	story := Story{AsOf: r.asOf(), Moments: line.Moments}
+	for _, s := range all {
+		if s.Slot == whole {
+			story.Attempts = append(story.Attempts, s)
+		}
+	}
+	slices.SortStableFunc(story.Attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
+	return story, nil
+}
+
+// verifier is a store that can check its own files.
+type verifier interface {
+	Verify(ctx context.Context) (embedded.Verification, error)
+}
+
+// Audit implements Backend.
+func (r *reader) Audit(ctx context.Context) (Audit, error) {
+	views, err := r.projector.Snapshot()
+	if err != nil {
+		return Audit{}, fmt.Errorf("print the views: %w", err)
+	}
+	report, err := audit.Run(ctx, r.store, audit.Options{Views: &views})
+	if err != nil {
+		return Audit{}, err
+	}
+	answer := Audit{AsOf: r.asOf(), Report: report, Clean: report.Clean()}
+	answer.AsOf.Position = report.AsOf
+	if answer.Findings == nil {
+		answer.Findings = []audit.Finding{}
+	}
+	if v, ok := r.store.(verifier); ok {
+		check, err := v.Verify(ctx)
+		if err != nil {
+			return Audit{}, fmt.Errorf("verify the event store: %w", err)
+		}
+		answer.Store = &StoreCheck{check.Events, check.Streams, check.Findings, check.More}
+		answer.Clean = answer.Clean && check.OK()
+	}
+	return answer, nil
+}
+
+// status fills what the record alone tells.
+func (r *reader) status() Status {
+	s := Status{
+		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ledger(), Queue: r.queue(),
+		Phases: map[string]int{}, Views: r.projector.Status(),
+	}
+	if !r.host.Zero() {
+		s.Account = r.host.String()
+	}
+	s.Earnings = mine(r, r.projector.Earnings().Earnings, func(e projections.Earnings) string { return e.Host })
+	s.Earnings.Host = r.host.String()
+	for _, sale := range r.own() {
+		if !sale.Over {
+			s.Phases[sale.Phase]++
+		}
+	}
+	h := mine(r, r.projector.Hosts().Hosts, func(h projections.Host) string { return h.Host })
+	s.Epoch = h.Epoch
+	if n := len(h.Runs); n > 0 {
+		last := h.Runs[n-1]
+		s.Since, s.Version = last.StartedAt, last.Version
+		s.Chain.ID, s.Chain.Contract = last.ChainID, last.Contract
+	}
+	return s
+}
+
+// offered says in words what an enabled ledger has to sell; false when nothing.
+func offered(l projections.Ledger) (reason, hint string, ok bool) {
+	if len(l.Availabilities) == 0 {
+		return "nothing is on offer", "put space on offer: hostnode availability add --size 1GiB " +
+			"--duration 720h --min-price 1 --collateral 1000000000000", false
+	}
+	var free, widest events.Bytes
+	enabled, collateral := 0, false
+	for _, a := range l.Availabilities {
+		if !a.Enabled {
+			continue
+		}
+		enabled++
+		collateral = collateral || a.Remaining != "0" && a.FreeSize > 0
+		free = saturating(free, a.FreeSize)
+		widest = max(widest, a.FreeSize)
+	}
+	switch {
+	case enabled == 0:
+		return fmt.Sprintf("all of %d availabilities are disabled", len(l.Availabilities)),
+			"enable one: hostnode availability enable ID", false
+	case widest == 0:
+		return "everything on offer is sold", "offer more: hostnode availability add, or set --size", false
+	case !collateral:
+		return "the collateral of the availabilities is committed or lost",
+			"raise it: hostnode availability set ID --collateral AMOUNT", false
+	}
+	return fmt.Sprintf("%d of %d availabilities on offer with %d bytes free",
+		enabled, len(l.Availabilities), free), "", true
+}
+
+func saturating(a, b events.Bytes) events.Bytes {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// hostOf is the account whose record a store holds: the one that started last.
+func hostOf(p *projections.Projector) (events.Address, error) {
+	var found string
+	var latest time.Time
+	for _, h := range p.Hosts().Hosts {
+		if n := len(h.Runs); n > 0 && (found == "" || h.Runs[n-1].StartedAt.After(latest)) {
+			found, latest = h.Host, h.Runs[n-1].StartedAt
+		}
+	}
+	if found == "" {
+		return events.Address{}, errors.New("no host has started here yet")
+	}
+	return events.ParseAddress(found)
+}

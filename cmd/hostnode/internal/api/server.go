@@ -1,0 +1,261 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Limits of the server.
+const (
+	// MaxBody is the most bytes of a request's body; the largest sensible one has 500.
+	MaxBody = 64 << 10
+	// maxHeader is the most bytes of a request's head.
+	maxHeader = 16 << 10
+	// maxReason is the most bytes of an operator's reason; it is stored.
+	maxReason = 500
+	// DefaultSettled is how many settled sales are listed when nothing is said.
+	DefaultSettled = 20
+	// answerTime bounds an answer, auditTime an audit, which reads everything.
+	answerTime = 30 * time.Second
+	auditTime  = 30 * time.Minute
+	// readTime bounds the reading of a request, idleTime a connection without one.
+	readTime = 10 * time.Second
+	idleTime = 2 * time.Minute
+	// stopTime is how long requests may still run when the server stops.
+	stopTime = 5 * time.Second
+)
+
+// Server answers on a unix socket.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	done     chan error
+}
+
+// Listen starts to answer on a path where nothing is (datadir.Dir.Listen). Only the
+// user who runs the host can connect.
+func Listen(path string, backend Backend, log *logrus.Entry) (*Server, error) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("protect the socket: %w", err), l.Close())
+	}
+	s := &Server{listener: l, done: make(chan error, 1), http: &http.Server{
+		Handler: Handler(backend, log), ReadTimeout: readTime, ReadHeaderTimeout: readTime,
+		WriteTimeout: auditTime + answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+	}}
+	go func() { s.done <- s.http.Serve(l) }()
+	return s, nil
+}
+
+// Close answers what is being asked, for a few seconds, and removes the socket.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close()
+	}
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// route is a resource: what it answers to each method.
+type route struct {
+	path    string
+	methods map[string]answer
+	time    time.Duration
+}
+
+// answer is a handler without HTTP: it returns what to encode.
+type answer func(*http.Request) (any, error)
+
+// Handler is the API over a backend.
+func Handler(b Backend, log *logrus.Entry) http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes(b) {
+		mux.Handle(r.path, r.handler(log))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, fmt.Errorf("%w: %.200s", ErrNoRoute, r.URL.Path))
+	})
+	return mux
+}
+
+func routes(b Backend) []route {
+	get := func(ask func(context.Context) (any, error)) map[string]answer {
+		return map[string]answer{http.MethodGet: func(r *http.Request) (any, error) { return ask(r.Context()) }}
+	}
+	return []route{
+		{"/v1/status", get(func(ctx context.Context) (any, error) { return b.Status(ctx) }), answerTime},
+		{"/v1/ledger", get(func(ctx context.Context) (any, error) { return b.Ledger(ctx) }), answerTime},
+		{"/v1/queue", get(func(ctx context.Context) (any, error) { return b.Queue(ctx) }), answerTime},
+		{"/v1/audit", get(func(ctx context.Context) (any, error) { return b.Audit(ctx) }), auditTime},
+		{"/v1/queue/pause", map[string]answer{http.MethodPost: reasoned(b.PauseQueue)}, answerTime},
+		{"/v1/queue/resume", map[string]answer{http.MethodPost: reasoned(b.ResumeQueue)}, answerTime},
+		{"/v1/availabilities", map[string]answer{
+			http.MethodGet:  func(r *http.Request) (any, error) { return b.Ledger(r.Context()) },
+			http.MethodPost: bodied(b.AddAvailability),
+		}, answerTime},
+		{"/v1/availabilities/{id}", map[string]answer{
+			http.MethodPatch: func(r *http.Request) (any, error) {
+				return bodied(func(ctx context.Context, c Changes) (any, error) {
+					return b.SetAvailability(ctx, r.PathValue("id"), c)
+				})(r)
+			},
+			http.MethodDelete: func(r *http.Request) (any, error) {
+				id, err := b.RemoveAvailability(r.Context(), r.PathValue("id"))
+				return removed{id}, err
+			},
+		}, answerTime},
+		{"/v1/sales", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+			n, err := settled(r)
+			if err != nil {
+				return nil, err
+			}
+			return b.Sales(r.Context(), n)
+		}}, answerTime},
+		{"/v1/sales/{slot}", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+			return b.Sale(r.Context(), r.PathValue("slot"))
+		}}, answerTime},
+	}
+}
+
+// removed answers that an availability is gone.
+type removed struct {
+	ID string `json:"id"`
+}
+
+// reason is why an operator does something.
+type reason struct {
+	Reason string `json:"reason"`
+}
+
+func reasoned(do func(context.Context, string) (Queue, error)) answer {
+	return bodied(func(ctx context.Context, r reason) (Queue, error) {
+		text := strings.TrimSpace(r.Reason)
+		if len(text) > maxReason {
+			return Queue{}, fmt.Errorf("%w: a reason has at most %d bytes", ErrBadRequest, maxReason)
+		}
+		if text == "" {
+			text = "by the operator"
+		}
+		return do(ctx, text)
+	})
+}
+
+func settled(r *http.Request) (int, error) {
+	text := r.URL.Query().Get("settled")
+	if text == "" {
+		return DefaultSettled, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: settled = %.40q is no number", ErrBadRequest, text)
+	}
+	return n, nil
+}
+
+// bodied decodes the body for a function.
+func bodied[Q, A any](do func(context.Context, Q) (A, error)) answer {
+	return func(r *http.Request) (any, error) {
+		var question Q
+		if err := decode(r.Body, &question); err != nil {
+			return nil, err
+		}
+		return do(r.Context(), question)
+	}
+}
+
+// decode reads one JSON value and nothing else; unknown names are refused, because a
+// typo must not be taken for the default.
+func decode(body io.Reader, into any) error {
+	d := json.NewDecoder(body)
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, tooLarge.Limit)
+	case err != nil:
+		return fmt.Errorf("%w: body is not the JSON that is expected: %w", ErrBadRequest, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: something follows the JSON value", ErrBadRequest)
+	}
+	return nil
+}
+
+func (rt route) handler(log *logrus.Entry) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if bug := recover(); bug != nil {
+				log.Errorf("answering %s %s: %v\n%s", r.Method, rt.path, bug, debug.Stack())
+				writeProblem(w, fmt.Errorf("a bug in hostnode: %v", bug))
+			}
+		}()
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		do, ok := rt.methods[method]
+		if !ok {
+			var allow []string
+			for m := range rt.methods {
+				allow = append(allow, m)
+			}
+			w.Header().Set("Allow", strings.Join(allow, ", "))
+			writeProblem(w, fmt.Errorf("%w: %.20s %s", ErrMethod, r.Method, rt.path))
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), rt.time)
+		defer cancel()
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		value, err := do(r)
+		if err != nil {
+			writeProblem(w, err)
+			return
+		}
+		write(w, http.StatusOK, "application/json", value)
+	})
+}
+
+func writeProblem(w http.ResponseWriter, err error) {
+	p := Explain(err)
+	write(w, p.Status, "application/problem+json", p)
+}
+
+// write encodes first, so that a value that cannot be encoded is an error and not
+// half an answer.
+func write(w http.ResponseWriter, status int, kind string, value any) {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// The other side may have gone; there is nobody to tell.
+	_, _ = w.Write(body.Bytes())
+}
