@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -164,9 +163,21 @@ type Audit struct {
 type StoreCheck struct {
 	Events   uint64             `json:"events"`
 	Streams  uint64             `json:"streams"`
-	Findings []embedded.Finding `json:"findings"`
+	Findings []StoreFinding `json:"findings"`
 	// More counts findings that are not listed.
 	More uint64 `json:"more"`
+}
+
+// StoreFinding is something in the store's files that is not as it should be. What is
+// not known is zero.
+type StoreFinding struct {
+	Position events.Position `json:"position,omitempty"`
+	Through  events.Position `json:"through,omitempty"`
+	Stream   string          `json:"stream,omitempty"`
+	Revision uint64          `json:"revision,omitempty"`
+	Problem  string          `json:"problem"`
+	// Sentence says all of it.
+	Sentence string `json:"sentence"`
 }
 
 // Offer is what is put up for sale.

@@ -30,7 +30,12 @@ type Process struct {
 	Store     *embedded.Store
 	Projector *projections.Projector
 	// Local is the embedded chain; nil when the configuration names an endpoint.
-	Local  *localchain.Chain
+	Local *localchain.Chain
+	// Endpoint is how the chain is reached; Development that it is a development
+	// chain.
+	Endpoint    string
+	Development bool
+
 	log    *logrus.Entry
 	cancel context.CancelFunc
 	sealed chan error
@@ -76,6 +81,7 @@ func (p *Process) open(ctx context.Context, c config.Config, version string) err
 	if err != nil {
 		return err
 	}
+	p.Endpoint, p.Development = parts.Endpoint, parts.Development
 	options, err := FromConfig(c, parts)
 	if err != nil {
 		return err

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
+	"github.com/hostnode/hostnode/events"
+)
+
+func newDemoCommand(load loader) *cobra.Command {
+	var slots, periods int
+	var crash, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo [FILE]",
+		Short: "Sell storage for a file, from an empty directory to the payout",
+		Long: `Sell storage for a file, real in every part: a client codes the file and asks for
+storage on a development chain, a host in a second process sells all slots, proves
+them, is killed midway and goes on from its events, and is paid. Without FILE, 4 MiB
+of seeded data are made. Without --data-dir a directory is made and kept.
+
+Exit code 0 means that the payout arrived and the audit is clean.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := load(cmd)
+			if err != nil {
+				return err
+			}
+			o := demo.Options{
+				Config: c.Config, Slots: slots, Periods: periods, Crash: crash, Dial: dialHost,
+				Out: cmd.OutOrStdout(),
+			}
+			if len(args) == 1 {
+				o.File = args[0]
+				if o.File == "" {
+					return errors.New("the name of FILE is empty; leave it out to use data that is made")
+				}
+			}
+			return runDemo(cmd, o, asJSON)
+		},
+	}
+	config.AddFlags(cmd.Flags())
+	cmd.Flags().IntVar(&slots, "slots", 3, "slots of the dataset, a third of them parity")
+	cmd.Flags().IntVar(&periods, "periods", 3, "periods with proofs, at least")
+	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")
+	if cmd.Flags().Lookup("json") == nil {
+		cmd.Flags().BoolVar(&asJSON, "json", false, "end with the summary as one JSON object")
+	}
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, o demo.Options, asJSON bool) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if !cmd.Flags().Changed("data-dir") && os.Getenv("HOSTNODE_DATA_DIR") == "" {
+		dir, err := os.MkdirTemp("", "hostnode-demo-")
+		if err != nil {
+			return fmt.Errorf("make a data directory: %w", err)
+		}
+		o.Config.DataDir = dir
+	}
+	var err error
+	if o.Binary, err = os.Executable(); err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	if f, ok := o.Out.(*os.File); ok {
+		o.Terminal = term.IsTerminal(int(f.Fd()))
+	}
+	sum, err := demo.Run(ctx, o)
+	if flag := cmd.Flags().Lookup("json"); asJSON || flag != nil && flag.Value.String() == "true" {
+		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))
+	}
+	return err
+}
+
+// dialHost is the demonstration's way to the host: the same socket that every
+// command uses.
+func dialHost(dir datadir.Layout) demo.HostAPI { return hostAPI{api.NewClient(dir.Socket())} }
+
+type hostAPI struct{ client *api.Client }
+
+// answerTime is how long the host may take to answer the demonstration.
+const answerTime = 5 * time.Second
+
+// Working implements demo.HostAPI.
+func (h hostAPI) Working(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	s, err := h.client.Status(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range s.Pools {
+		if (p.Name == "proofs" || p.Name == "downloads") && p.Running+p.Waiting > 0 {
+			return true, nil
+		}
+	}
+	return s.Chain.Head == 0, nil // It has not begun to follow the chain.
+}
+
+// OpenSales implements demo.HostAPI.
+func (h hostAPI) OpenSales(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	s, err := h.client.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if s.Chain.Head == 0 {
+		return 0, errors.New("the host is starting")
+	}
+	open := 0
+	for _, n := range s.Phases {
+		open += n
+	}
+	return open, nil
+}
+
+// Offer implements demo.HostAPI. An availability of an earlier demonstration
+// that is large enough is used again.
+func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	ledger, err := h.client.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	if ledger.Quota == 0 {
+		return errors.New("the host is starting")
+	}
+	for _, a := range ledger.Availabilities {
+		remaining, err := events.ParseAmount(a.Remaining)
+		if err == nil && a.Enabled && a.FreeSize >= size && !remaining.Less(collateral) &&
+			a.DurationSeconds >= uint64(duration/time.Second) {
+			return nil
+		}
+	}
+	_, err = h.client.AddAvailability(ctx, api.Offer{
+		Size: size, DurationSeconds: uint64(duration / time.Second), MinPrice: "1", Collateral: collateral.String(),
+	})
+	var problem *api.Problem
+	if errors.As(err, &problem) && problem.Status/100 == 4 {
+		return fmt.Errorf("%w: %s", demo.ErrRefused, problem.Detail)
+	}
+	return err
+}
+

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+)
+
+func newDevchainCommand(load loader) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "devchain",
+		Short: "Run the development chain with the marketplace in a process of its own",
+		Long: `Run the development chain with the marketplace in a process of its own.
+
+It lies in the directory chain of the data directory and survives being killed.
+A host uses it with --chain-endpoint and --chain-contract as printed. Its tokens
+are worth nothing. Everything listens on loopback only.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := load(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return runDevchain(ctx, cmd, c.Config)
+		},
+	}
+	config.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config) (err error) {
+	out := cmd.OutOrStdout()
+	keys, err := node.DevelopmentKeys(ctx, c.Prover, func(step string) { fmt.Fprintln(out, "proving keys:", step) })
+	if err != nil {
+		return err
+	}
+	dir := datadir.At(c.DataDir)
+	if err := os.MkdirAll(dir.Root, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	local, err := node.LocalChain(ctx, c, dir, keys)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, local.Close()) }()
+	fmt.Fprintf(out, "chain id     %d\nhead         block %d, chain time %s\nmarketplace  %s\ntoken        %s\nipc          %s\n",
+		devchain.ChainID, local.Head().Number, local.Head().Time.Format(time.RFC3339),
+		local.Marketplace, local.Token, local.IPCPath())
+	if url := local.HTTPEndpoint(); url != "" {
+		fmt.Fprintf(out, "http         %s\n", url)
+	}
+	if url := local.WSEndpoint(); url != "" {
+		fmt.Fprintf(out, "websocket    %s\n", url)
+	}
+	fmt.Fprintf(out, "host         hostnode run --chain-endpoint %s --chain-contract %s\n", local.IPCPath(), local.Marketplace)
+	return local.Run(ctx, devchain.FixedPace(c.Devchain.BlockInterval))
+}
