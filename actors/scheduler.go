@@ -19,6 +19,8 @@ import (
 type proofScheduler struct {
 	*env
 	sales map[events.SlotID]*scheduled
+	// fetching: block hashes are being read; everything is looked at again then.
+	fetching bool
 }
 
 // scheduled is a living sale as the scheduler knows it.
@@ -31,12 +33,20 @@ type scheduled struct {
 // headMoved says that the chain has a new newest block.
 type headMoved struct{ head events.Head }
 
+// hashesFetched says that missing block hashes were read, or that it failed.
+type hashesFetched struct{ more bool }
+
 func (p *proofScheduler) receive(a *turn, msg any) {
 	switch m := msg.(type) {
 	case saleChanged:
 		p.onSale(a, m)
 	case headMoved:
 		p.onHead(a, m.head)
+	case hashesFetched:
+		p.fetching = false
+		if m.more {
+			p.onHead(a, p.view.now())
+		}
 	}
 }
 
@@ -80,18 +90,19 @@ func (p *proofScheduler) look(a *turn, slots []events.SlotID, head events.Head) 
 			unknown = !p.duties(slot, s, head) || unknown
 		}
 	}
-	if unknown {
-		self := a.self
-		a.rt.do(func(ctx context.Context) {
-			more, err := p.view.fetch(ctx)
-			switch {
-			case err != nil: // The next head asks again.
-				p.log.Warnf("read block hashes for proof duties: %v", err)
-			case more:
-				self.tell(headMoved{p.view.now()})
-			}
-		})
+	if !unknown || p.fetching {
+		return
 	}
+	p.fetching = true
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		p.Turn(ctx, "block hashes")
+		more, err := p.view.fetch(ctx)
+		if err != nil { // The next head asks again.
+			p.log.Warnf("read block hashes for proof duties: %v", err)
+		}
+		self.tell(hashesFetched{more})
+	})
 }
 
 func compareSlots(a, b events.SlotID) int { return slices.Compare(a[:], b[:]) }
