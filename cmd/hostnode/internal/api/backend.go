@@ -161,8 +161,8 @@ type Audit struct {
 
 // StoreCheck is what the store found in its files.
 type StoreCheck struct {
-	Events   uint64             `json:"events"`
-	Streams  uint64             `json:"streams"`
+	Events   uint64         `json:"events"`
+	Streams  uint64         `json:"streams"`
 	Findings []StoreFinding `json:"findings"`
 	// More counts findings that are not listed.
 	More uint64 `json:"more"`

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // it did not work, or what was checked is not in order
+	exitUsage  = 2 // the command line or the configuration makes no sense
+)
+
+// app is the program with what it touches of the world.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	environ        []string
+	now            func() time.Time
+	// terminal says that stdout may be coloured.
+	terminal bool
+
+	json bool // --json
+	// began is set when a command begins: whatever fails before is wrong usage.
+	began bool
+}
+
+// errQuiet is a failure about which everything was said.
+var errQuiet = errors.New("failed")
+
+// errUsage: the command line makes no sense.
+var errUsage = errors.New("wrong usage")
+
+// run executes a command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	if !a.began || errors.Is(err, errUsage) || errors.Is(err, config.ErrInvalid) {
+		code = exitUsage
+	}
+	if !errors.Is(err, errQuiet) {
+		a.complain(err, code)
+	}
+	return code
+}
+
+// complain says what went wrong and what to do. With --json stderr gets the problem.
+func (a *app) complain(err error, code int) {
+	p := api.Explain(err)
+	if code == exitUsage && p.Code == "internal" {
+		p.Code, p.Title, p.Status = "usage", "The command line makes no sense.", 400
+		p.Type, p.Hint = "docs/errors.md", "See hostnode help, or add --help to the command."
+	}
+	if a.json {
+		_ = json.NewEncoder(a.stderr).Encode(p) // There is nowhere else to say it.
+		return
+	}
+	fmt.Fprintf(a.stderr, "hostnode: %s\n", p.Detail)
+	if !strings.Contains(p.Detail, strings.TrimSuffix(p.Hint, ".")) {
+		fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hostnode",
+		Short: "Sell free storage on the Codex marketplace",
+		Long: "hostnode sells a machine's free storage on the Codex (Logos Storage) marketplace: it takes\n" +
+			"slots that are on offer, downloads and keeps them, proves that it has them, and is paid.",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.began = true
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	config.AddFlags(root.PersistentFlags(), "dataDir")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
+	root.AddCommand(
+		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.queueCommand(), a.drainCommand(),
+		a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(),
+	)
+	root.AddCommand(extraCommands(a.settings)...)
+	return root
+}
+
+// settings reads the configuration for a command.
+func (a *app) settings(cmd *cobra.Command) (config.Loaded, error) {
+	return config.Load(config.Sources{Environ: a.environ, Flags: cmd.Flags()})
+}
+
+// access says what a command wants of the data directory when no host runs.
+type access int
+
+const (
+	look   access = iota // the directory must have been used before
+	change               // as look, and the account's key is needed
+	create               // as change, and the directory is made if needed
+)
+
+// backend connects to the host, or opens its record when it does not run. The caller
+// calls the second result at the end.
+func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() error, error) {
+	c, err := a.settings(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	client := api.NewClient(datadir.At(c.DataDir).Socket())
+	if client.Running(cmd.Context()) {
+		return client, client.Close, nil
+	}
+	account, err := a.account(c, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	node, err := os.Hostname()
+	if err != nil {
+		node = "hostnode"
+	}
+	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
+		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
+		CacheBytes: int64(c.EventStore.CacheBytes), Create: want == create, Node: node, Now: a.now,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return offline, offline.Close, nil
+}
+
+// account is the address of the key file. Who only looks needs none.
+func (a *app) account(c config.Loaded, want access) (events.Address, error) {
+	key, err := keys.Load(c.Account.KeyFile)
+	if err != nil {
+		if want == look {
+			return events.Address{}, nil
+		}
+		return events.Address{}, err
+	}
+	return keys.AddressOf(key), nil
+}
+
+// asking runs a function with a backend and prints its answer: as JSON, or for people.
+func asking[A any](
+	a *app, want access, ask func(ctx context.Context, b api.Backend, args []string) (A, error),
+	print func(*paper, A) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		b, done, err := a.backend(cmd, want)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		answer, err := ask(cmd.Context(), b, args)
+		if err != nil {
+			return err
+		}
+		return show(a, answer, print)
+	}
+}
+
+// show prints an answer: as JSON, or for people. What print returns is the outcome of
+// the command either way.
+func show[A any](a *app, answer A, print func(*paper, A) error) error {
+	page := &paper{terminal: a.terminal, now: a.now()}
+	outcome := print(page, answer)
+	if a.json {
+		return errors.Join(outcome, a.printJSON(answer))
+	}
+	if _, err := io.WriteString(a.stdout, page.text()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return outcome
+}
+
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

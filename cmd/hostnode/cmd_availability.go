@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func (a *app) availabilityCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "availability", Short: "Put space on offer, change it, take it away", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		a.availabilityList(), a.availabilityAdd(), a.availabilitySet(),
+		a.availabilitySwitch("enable", "Sell from an availability again", true),
+		a.availabilitySwitch("disable", "Sell nothing new from an availability; its sales go on", false),
+		&cobra.Command{
+			Use: "remove ID", Short: "Remove an availability of which nothing is sold", Args: cobra.ExactArgs(1),
+			RunE: asking(a, change, func(ctx context.Context, b api.Backend, args []string) (gone, error) {
+				id, err := b.RemoveAvailability(ctx, args[0])
+				return gone{id}, err
+			}, func(p *paper, g gone) error {
+				p.line("removed availability %s", g.ID)
+				return nil
+			}),
+		},
+	)
+	return cmd
+}
+
+// gone answers that an availability was removed.
+type gone struct {
+	ID string `json:"removed"`
+}
+
+func (a *app) availabilityList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List what is on offer, and what of it is sold", Args: cobra.NoArgs,
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Ledger, error) {
+			return b.Ledger(ctx)
+		}, func(p *paper, l api.Ledger) error {
+			if len(l.Availabilities) == 0 {
+				p.line("nothing is on offer; put space on offer with hostnode availability add")
+			} else {
+				p.rows(availabilityRows(l.Availabilities...))
+			}
+			p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead",
+				size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead))
+			p.line("prices in base units per byte and second, collateral in base units")
+			p.asOf(l.AsOf)
+			return nil
+		}),
+	}
+}
+
+func availabilityRows(all ...projections.Availability) [][]string {
+	rows := [][]string{{"ID", "STATE", "SIZE", "FREE", "LONGEST", "MIN PRICE", "COLLATERAL LEFT", "UNTIL", "SALES"}}
+	for _, v := range all {
+		state := "enabled"
+		if !v.Enabled {
+			state = "disabled"
+		}
+		rows = append(rows, []string{
+			short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds), grouped(v.MinPrice),
+			grouped(v.Remaining) + " of " + grouped(v.Collateral), clock(v.Until), fmt.Sprint(v.Reservations),
+		})
+	}
+	return rows
+}
+
+// offerFlags are the flags that add and set share.
+type offerFlags struct {
+	size       config.Bytes
+	duration   durationFlag
+	minPrice   amountFlag
+	collateral amountFlag
+	until      timeFlag
+}
+
+func (f *offerFlags) add(flags *pflag.FlagSet) {
+	flags.Var(&f.size, "size", "space on offer, such as 10GiB")
+	flags.Var(&f.duration, "duration", "longest sale, such as 720h or 30d")
+	flags.Var(&f.minPrice, "min-price", "least price, token base units per byte and second")
+	flags.Var(&f.collateral, "collateral", "most collateral at stake at once, token base units")
+	flags.Var(&f.until, "until", "when the last sale must have ended, such as 2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
+}
+
+func (a *app) availabilityAdd() *cobra.Command {
+	var f offerFlags
+	var disabled bool
+	cmd := &cobra.Command{
+		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
+		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000",
+	}
+	cmd.RunE = asking(a, create, func(ctx context.Context, b api.Backend, _ []string) (projections.Availability, error) {
+		return b.AddAvailability(ctx, api.Offer{
+			ID: api.DrawID().String(), Size: events.Bytes(f.size), DurationSeconds: uint64(f.duration) / uint64(time.Second),
+			MinPrice: f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until.Time,
+		})
+	}, printAvailability("on offer"))
+	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&disabled, "disabled", false, "do not sell from it yet")
+	for _, name := range []string{"size", "duration", "min-price", "collateral"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic("availability add: " + err.Error())
+		}
+	}
+	return cmd
+}
+
+func printAvailability(what string) func(*paper, projections.Availability) error {
+	return func(p *paper, v projections.Availability) error {
+		p.line("%s: availability %s", what, v.ID)
+		p.rows(availabilityRows(v))
+		return nil
+	}
+}
+
+func (a *app) availabilitySet() *cobra.Command {
+	var f offerFlags
+	var changed func(name string) bool
+	cmd := &cobra.Command{
+		Use: "set ID", Short: "Change what is on offer; sales that are open keep their terms",
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			changed = func(name string) bool { return cmd.Flags().Changed(name) }
+			for _, name := range []string{"size", "duration", "min-price", "collateral", "until"} {
+				if changed(name) {
+					return nil
+				}
+			}
+			return fmt.Errorf("%w: nothing to change; give at least one of --size, --duration, --min-price, "+
+				"--collateral, --until", errUsage)
+		},
+	}
+	cmd.RunE = asking(a, change, func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error) {
+		return b.SetAvailability(ctx, args[0], f.changes(changed))
+	}, printAvailability("changed"))
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// changes are the flags that were given.
+func (f *offerFlags) changes(given func(string) bool) api.Changes {
+	var c api.Changes
+	if given("size") {
+		c.Size = new(events.Bytes(f.size))
+	}
+	if given("duration") {
+		c.DurationSeconds = new(uint64(f.duration) / uint64(time.Second))
+	}
+	if given("min-price") {
+		c.MinPrice = new(f.minPrice.String())
+	}
+	if given("collateral") {
+		c.Collateral = new(f.collateral.String())
+	}
+	if given("until") {
+		if f.until.IsZero() {
+			c.NoEnd = true
+		} else {
+			c.Until = &f.until.Time
+		}
+	}
+	return c
+}
+
+func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
+		RunE: asking(a, change, func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error) {
+			return b.SetAvailability(ctx, args[0], api.Changes{Enabled: &enabled})
+		}, printAvailability(name+"d")),
+	}
+}
+
+// durationFlag is a duration in whole seconds, more than zero; days may be written as d.
+type durationFlag time.Duration
+
+// Set implements pflag.Value.
+func (d *durationFlag) Set(text string) error {
+	value := strings.TrimSpace(text)
+	unit := time.Duration(1)
+	if days, ok := strings.CutSuffix(value, "d"); ok {
+		value, unit = days+"h", 24
+	}
+	n, err := time.ParseDuration(value)
+	const longest = 292 * 365 * 24 * time.Hour
+	switch {
+	case err != nil:
+		return errors.New("not a duration, write for example 12h or 30d")
+	case n <= 0:
+		return errors.New("it must be more than zero")
+	case n > longest/unit:
+		return errors.New("it must be less than 292 years")
+	}
+	if n *= unit; n%time.Second != 0 {
+		return errors.New("the market counts whole seconds")
+	}
+	*d = durationFlag(n)
+	return nil
+}
+
+func (d *durationFlag) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+// Type implements pflag.Value.
+func (*durationFlag) Type() string { return "duration" }
+
+// amountFlag is an amount of base units, more than zero.
+type amountFlag struct{ events.Amount }
+
+// Set implements pflag.Value.
+func (f *amountFlag) Set(text string) error {
+	// Digits may be grouped, as output shows them.
+	n, err := events.ParseAmount(strings.ReplaceAll(strings.TrimSpace(text), ",", ""))
+	if err != nil {
+		return errors.New("not a whole number of base units, such as 1000000, of at most 256 bits")
+	}
+	if n.IsZero() {
+		return errors.New("it must be more than zero")
+	}
+	f.Amount = n
+	return nil
+}
+
+func (f *amountFlag) String() string {
+	if f.IsZero() {
+		return ""
+	}
+	return f.Amount.String()
+}
+
+// Type implements pflag.Value.
+func (*amountFlag) Type() string { return "amount" }
+
+// timeFlag is a moment; zero stands for never.
+type timeFlag struct{ time.Time }
+
+// Set implements pflag.Value.
+func (f *timeFlag) Set(text string) error {
+	text = strings.TrimSpace(text)
+	if text == "never" {
+		f.Time = time.Time{}
+		return nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			f.Time = t.UTC()
+			return nil
+		}
+	}
+	return errors.New("not a moment, write for example 2031-12-31, 2031-12-31T18:00:00Z, or never")
+}
+
+func (f *timeFlag) String() string {
+	if f.IsZero() {
+		return ""
+	}
+	return f.Format(time.RFC3339)
+}
+
+// Type implements pflag.Value.
+func (*timeFlag) Type() string { return "moment" }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "config", Short: "Show the settings in use, or an example with all of them", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	shown := &cobra.Command{
+		Use: "show", Short: "Print each setting with its value and where that comes from", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.settings(cmd)
+			if err != nil {
+				return err
+			}
+			return show(a, settingsAnswer{c.File, c.Settings()}, printSettings)
+		},
+	}
+	config.AddFlags(shown.Flags())
+	cmd.AddCommand(shown, &cobra.Command{
+		Use: "example", Short: "Print a configuration file with every setting explained", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				c := config.Loaded{Config: config.Default()}
+				return a.printJSON(c.Settings())
+			}
+			_, err := fmt.Fprint(a.stdout, config.Example())
+			return err
+		},
+	})
+	return cmd
+}
+
+type settingsAnswer struct {
+	// File is the file that was read, empty for none.
+	File     string           `json:"file"`
+	Settings []config.Setting `json:"settings"`
+}
+
+func printSettings(p *paper, s settingsAnswer) error {
+	rows := [][]string{{"SETTING", "VALUE", "SOURCE"}}
+	for _, v := range s.Settings {
+		value := v.Value
+		if value == "" {
+			value = `""`
+		}
+		rows = append(rows, []string{v.Key, value, v.Source})
+	}
+	p.rows(rows)
+	return nil
+}
+
+type versionAnswer struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// Format is the version of the data directory.
+	Format int `json:"dataDirFormat"`
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of the program and of the data directory", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return show(a, buildVersion(), func(p *paper, v versionAnswer) error {
+				revision := ""
+				if v.Revision != "" {
+					revision = ", revision " + v.Revision
+				}
+				p.line("hostnode %s%s, data directory format %d, %s %s", v.Version, revision, v.Format, v.Go, v.Platform)
+				return nil
+			})
+		},
+	}
+}
+
+// versionText is the version in a word, for the record of a host.
+func versionText() string {
+	v := buildVersion()
+	if v.Revision == "" {
+		return v.Version
+	}
+	return v.Version + " " + v.Revision
+}
+
+// buildVersion reads what the build knows of itself.
+func buildVersion() versionAnswer {
+	v := versionAnswer{
+		Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Format: datadir.Format,
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if v.Version == "" {
+		v.Version = info.Main.Version
+	}
+	if v.Version == "" {
+		v.Version = "(devel)"
+	}
+	dirty := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value[:min(len(s.Value), 12)]
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	if dirty && v.Revision != "" {
+		v.Revision += "+changes"
+	}
+	return v
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/events"
+)
+
+// account is what may be shown of a key.
+type account struct {
+	Address string `json:"address"`
+	KeyFile string `json:"keyFile"`
+}
+
+func (a *app) keyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "key", Short: "Make, bring or show the account's key", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		a.withKeyFile(&cobra.Command{
+			Use: "new", Short: "Make a new key; one that is there is never overwritten", Args: cobra.NoArgs,
+		}, func(path string, _ []string) (events.Address, string, error) {
+			address, err := keys.Create(path)
+			return address, "made", err
+		}),
+		a.withKeyFile(&cobra.Command{
+			Use: "import [FILE]", Short: "Bring a key: 64 hex digits in a file, or on standard input",
+			Long: "Bring a key: 64 hex digits in a file, or on standard input without FILE or with \"-\".\n" +
+				"A key itself is never an argument: every user of the machine could read it.",
+			Args: cobra.MaximumNArgs(1),
+		}, a.importKey),
+		a.withKeyFile(&cobra.Command{
+			Use: "show", Short: "Show the address of the key, never the key", Args: cobra.NoArgs,
+		}, func(path string, _ []string) (events.Address, string, error) {
+			key, err := keys.Load(path)
+			if err != nil {
+				return events.Address{}, "", err
+			}
+			return keys.AddressOf(key), "", nil
+		}),
+	)
+	return cmd
+}
+
+func (a *app) importKey(path string, args []string) (events.Address, string, error) {
+	from := a.stdin
+	if len(args) == 1 && args[0] != "-" {
+		f, err := os.Open(args[0])
+		if err != nil {
+			// The name is not repeated: it may be a key, given by mistake.
+			return events.Address{}, "", fmt.Errorf("%w: the FILE to import cannot be opened: %w",
+				errUsage, cause(err))
+		}
+		defer f.Close()
+		from = f
+	}
+	address, err := keys.Import(path, io.Reader(from))
+	return address, "imported", err
+}
+
+// cause is what the system says, without the path.
+func cause(err error) error {
+	if e, ok := err.(*os.PathError); ok { //nolint:errorlint // os.Open returns it bare.
+		return e.Err
+	}
+	return err
+}
+
+// withKeyFile gives a command the key file of the configuration.
+func (a *app) withKeyFile(
+	cmd *cobra.Command, do func(path string, args []string) (events.Address, string, error),
+) *cobra.Command {
+	config.AddFlags(cmd.Flags(), "account.keyFile")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := a.settings(cmd)
+		if err != nil {
+			return err
+		}
+		address, done, err := do(c.Account.KeyFile, args)
+		if err != nil {
+			return err
+		}
+		return show(a, account{address.String(), c.Account.KeyFile}, func(p *paper, acc account) error {
+			p.line("%s", acc.Address)
+			if done != "" {
+				p.line("%s; the key is in %s, which only you can read. Keep a copy in a safe place.", done, acc.KeyFile)
+			}
+			return nil
+		})
+	}
+	return cmd
+}

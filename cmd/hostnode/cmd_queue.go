@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+)
+
+func (a *app) queueCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "queue", Short: "Show how many slots wait, which are in work, and what was refused", Args: cobra.NoArgs,
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Queue, error) {
+			return b.Queue(ctx)
+		}, printQueue),
+	}
+}
+
+func printQueue(p *paper, q api.Queue) error {
+	p.line("%s", queueLine(q))
+	for _, t := range q.Taken {
+		repair := ""
+		if t.Repair {
+			repair = " (repair)"
+		}
+		p.line("  in work: slot %d of request %s%s, queued at %s", t.SlotIndex, short(t.Request), repair, clock(t.QueuedAt))
+	}
+	if len(q.Refusals) > 0 {
+		p.line("")
+		rows := [][]string{{"REFUSED FOR", "REQUESTS", "SLOTS", "LAST", "LAST REASON"}}
+		for _, r := range q.Refusals {
+			rows = append(rows, []string{
+				r.Criterion, fmt.Sprint(r.Requests), fmt.Sprint(r.Slots), clock(r.LastAt), r.LastReason,
+			})
+		}
+		p.rows(rows)
+	}
+	p.asOf(q.AsOf)
+	return nil
+}
+
+func queueLine(q api.Queue) string {
+	text := fmt.Sprintf("%s waiting, %d in work", count(q.Length, "slot"), len(q.Taken))
+	switch {
+	case q.Paused && q.ByOperator:
+		text += "; paused by the operator: " + q.PausedFor
+	case q.Paused:
+		text += "; paused until something changes: " + q.PausedFor
+	}
+	return text
+}
+
+func (a *app) drainCommand() *cobra.Command {
+	var resume bool
+	var reason string
+	cmd := &cobra.Command{
+		Use: "drain", Short: "Take no new slots; the sales there are go on", Args: cobra.NoArgs,
+		Long: "Take no new slots; the sales there are go on to their end. It stays so, also over a restart\n" +
+			"of the host, until `hostnode drain --resume`.",
+		RunE: asking(a, change, func(ctx context.Context, b api.Backend, _ []string) (api.Queue, error) {
+			if resume {
+				return b.ResumeQueue(ctx, reason)
+			}
+			return b.PauseQueue(ctx, reason)
+		}, func(p *paper, q api.Queue) error {
+			if q.Paused && q.ByOperator {
+				p.line("draining: no new slots are taken; sales go on. Sell again: hostnode drain --resume")
+			} else {
+				p.line("selling again: new slots are taken")
+			}
+			p.line("%s", queueLine(q))
+			p.asOf(q.AsOf)
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&resume, "resume", false, "take slots again")
+	cmd.Flags().StringVar(&reason, "reason", "drained by the operator", "why, for the record")
+	return cmd
+}

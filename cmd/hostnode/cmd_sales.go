@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func (a *app) salesCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "sales", Short: "List the sales: all that are open and the newest settled ones", Args: cobra.NoArgs,
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
+			settled := api.DefaultSettled
+			if all {
+				settled = api.MaxSettled
+			}
+			return b.Sales(ctx, settled)
+		}, printSales),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also settled ones that are older")
+	return cmd
+}
+
+func printSales(p *paper, s api.Sales) error {
+	if len(s.Sales) == 0 {
+		p.line("no sales yet")
+		p.asOf(s.AsOf)
+		return nil
+	}
+	rows := [][]string{{"SLOT", "REQUEST", "INDEX", "STATE", "SINCE (CHAIN)", "SIZE", "PROOFS", "REWARD", "WAITS FOR"}}
+	for _, sale := range s.Sales {
+		waits := sale.WaitsFor
+		if sale.Over {
+			waits = "nothing"
+		}
+		if sale.Reason != "" {
+			waits += " (" + sale.Reason + ")"
+		}
+		rows = append(rows, []string{
+			short(sale.Slot), short(sale.Request), fmt.Sprint(sale.SlotIndex), state(p, sale), clock(sale.Since),
+			size(sale.SlotSize), proofs(sale.Proofs), grouped(sale.Reward), waits,
+		})
+	}
+	p.rows(rows)
+	if s.Hidden > 0 {
+		p.line("%s not shown; hostnode sales --all", count(s.Hidden, "older settled sale"))
+	}
+	p.line("rewards in base units; `hostnode sale SLOT` tells the story of one")
+	p.asOf(s.AsOf)
+	return nil
+}
+
+func state(_ *paper, s projections.Sale) string {
+	if s.Attempt > 1 {
+		return fmt.Sprintf("%s (attempt %d)", s.Phase, s.Attempt)
+	}
+	return s.Phase
+}
+
+func proofs(n projections.Proofs) string {
+	text := fmt.Sprintf("%d/%d", n.Submitted, n.Due-n.Excused)
+	if n.Missed > 0 {
+		text += fmt.Sprintf(", %d missed", n.Missed)
+	}
+	return text
+}
+
+func (a *app) saleCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "sale SLOT", Short: "Tell the story of a slot, and what it waits for",
+		Long: "Tell the story of a slot, and what it waits for.\n\n" +
+			"SLOT is a slot id as `hostnode sales` shows it; its first digits suffice.",
+		Args: cobra.ExactArgs(1),
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Story, error) {
+			return b.Sale(ctx, args[0])
+		}, printStory),
+	}
+}
+
+func printStory(p *paper, s api.Story) error {
+	now := s.Attempts[len(s.Attempts)-1]
+	p.line("Slot %d of request %s", now.SlotIndex, now.Request)
+	p.line("%s", now.Slot)
+	switch {
+	case now.Over && now.Reason != "":
+		p.line("%s since %s: %s. Nothing is left to do.", now.Phase, clock(now.Since), now.Reason)
+	case now.Over:
+		p.line("%s since %s. Nothing is left to do.", now.Phase, clock(now.Since))
+	default:
+		p.line("%s since %s; waits for %s.", now.Phase, clock(now.Since), now.WaitsFor)
+	}
+	if s.Trouble != nil {
+		p.line("%s %s", p.colour(red, "trouble"), trouble(*s.Trouble))
+	}
+	p.line("")
+	attempt := uint32(0)
+	for _, m := range s.Moments {
+		if m.Attempt != attempt && len(s.Attempts) > 1 {
+			p.line("Attempt %d", m.Attempt)
+		}
+		attempt = m.Attempt
+		p.line("%s  %-16s  %s", clock(m.At), m.Phase, m.Sentence)
+	}
+	p.line("")
+	p.rows(storyRows(now))
+	p.line("points in time are the chain's, amounts base units of the token")
+	p.asOf(s.AsOf)
+	return nil
+}
+
+func storyRows(s projections.Sale) [][]string {
+	rows := [][]string{
+		{"size", fmt.Sprintf("%s, of which %s are stored", size(s.SlotSize), size(s.Stored))},
+		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed",
+			s.Proofs.Submitted, s.Proofs.Missed, s.Proofs.Open, s.Proofs.Excused, s.Proofs.Lapsed)},
+		{"collateral", fmt.Sprintf("%s committed, %s on chain, %s slashed, %s returned, %s lost",
+			grouped(s.Collateral.Committed), grouped(s.Collateral.OnChain), grouped(s.Collateral.Slashed),
+			grouped(s.Collateral.Returned), grouped(s.Collateral.Lost))},
+		{"reward", fmt.Sprintf("%s, net %s", grouped(s.Reward), grouped(s.NetEarning))},
+		{"gas", fmt.Sprintf("%s in %s, %s of the chain's own coin",
+			grouped(fmt.Sprint(s.GasUsed)), count(s.Transactions, "transaction"), coins(s.FeesWei))},
+	}
+	if !s.EndsAt.IsZero() {
+		rows = append(rows, []string{"ends", clock(s.EndsAt)})
+	}
+	if s.Availability != "" {
+		rows = append(rows, []string{"availability", s.Availability})
+	}
+	return rows
+}

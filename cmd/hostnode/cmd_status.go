@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Say whether the host sells, and how everything stands", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Status, error) {
+				return b.Status(ctx)
+			}, printStatus)(cmd, args)
+			if errors.Is(err, datadir.ErrEmpty) {
+				return a.statusOfNothing(cmd)
+			}
+			return err
+		},
+	}
+}
+
+// statusOfNothing answers for a directory that no host has used: that is a status too.
+func (a *app) statusOfNothing(cmd *cobra.Command) error {
+	c, err := a.settings(cmd)
+	if err != nil {
+		return err
+	}
+	s := api.Status{
+		AsOf: api.AsOf{Time: a.now().UTC()}, DataDir: c.DataDir, Phases: map[string]int{},
+		Reason: "no host has ever run in " + c.DataDir, Hint: "start one: hostnode run",
+	}
+	return show(a, s, printStatus)
+}
+
+func printStatus(p *paper, s api.Status) error {
+	word := p.colour(yellow, "NOT SELLING")
+	if s.Selling {
+		word = p.colour(green, "SELLING")
+	}
+	p.line("%s: %s", word, s.Reason)
+	if s.Hint != "" {
+		p.line("  %s", s.Hint)
+	}
+	p.asOf(s.AsOf)
+	p.line("")
+	rows := [][]string{{"data directory", s.DataDir}}
+	if s.Account != "" {
+		rows = append(rows, []string{"account", s.Account})
+	}
+	rows = append(rows, balanceRows(s.Balance)...)
+	if s.Epoch > 0 {
+		started := fmt.Sprintf("start %d at %s", s.Epoch, clock(s.Since))
+		if s.Version != "" {
+			started += ", version " + s.Version
+		}
+		rows = append(rows, []string{"host", started})
+	}
+	rows = append(rows, chainRows(s, p.now)...)
+	rows = append(rows, ledgerRows(p, s.Ledger)...)
+	rows = append(rows, workRows(s)...)
+	p.rows(rows)
+	for _, t := range s.Trouble {
+		p.line("%s %s", p.colour(red, "trouble"), trouble(t))
+	}
+	if s.Views.Error != "" {
+		p.line("%s the views stopped following the record: %s", p.colour(red, "trouble"), s.Views.Error)
+	}
+	if s.Views.Skipped > 0 {
+		p.line("%s %s could not be read; see hostnode audit", p.colour(red, "trouble"),
+			count(s.Views.Skipped, "event"))
+	}
+	return nil
+}
+
+func balanceRows(b *api.Balance) [][]string {
+	switch {
+	case b == nil:
+		return nil
+	case b.Error != "":
+		return [][]string{{"balance", "unknown: " + b.Error}}
+	}
+	return [][]string{
+		{"tokens", grouped(b.Tokens) + " base units"},
+		{"gas money", coins(b.Wei) + " of the chain's own coin"},
+	}
+}
+
+func chainRows(s api.Status, now time.Time) [][]string {
+	c := s.Chain
+	if c.ID == 0 {
+		return nil
+	}
+	where := fmt.Sprintf("%d", c.ID)
+	if c.Development {
+		where += " (development chain, its tokens are worth nothing)"
+	}
+	if c.Endpoint != "" {
+		where += " at " + c.Endpoint
+	}
+	rows := [][]string{{"chain", where}, {"contract", c.Contract}}
+	if c.HeadTime.IsZero() {
+		return rows
+	}
+	head := fmt.Sprintf("block %s, chain time %s", grouped(fmt.Sprint(c.Head)), clock(c.HeadTime))
+	// The clock of a development chain runs as it likes; its age means nothing.
+	if age := now.Sub(c.HeadTime); !c.Development && age >= 0 {
+		head += ", " + span(uint64(age/time.Second)) + " ago"
+	}
+	switch {
+	case c.Stalled:
+		head += ", SILENT for too long"
+	case !c.Live:
+		head += ", catching up"
+	}
+	return append(rows, []string{"head", head})
+}
+
+func ledgerRows(p *paper, l projections.Ledger) [][]string {
+	rows := [][]string{{"quota", size(l.Quota)}}
+	for _, part := range []struct {
+		name  string
+		bytes events.Bytes
+	}{
+		{"unallocated", l.Unallocated}, {"free on offer", l.Free}, {"reserved", l.Reserved},
+		{"stored", l.Stored}, {"overhead", l.Overhead},
+	} {
+		rows = append(rows, []string{"  " + part.name, strings.TrimSpace(size(part.bytes) + "  " + p.bar(part.bytes, l.Quota))})
+	}
+	return append(rows, []string{"availabilities", fmt.Sprint(len(l.Availabilities))})
+}
+
+func workRows(s api.Status) [][]string {
+	queue := fmt.Sprintf("%s waiting, %d in work", count(s.Queue.Length, "slot"), len(s.Queue.Taken))
+	if s.Queue.Paused {
+		queue += ", paused: " + s.Queue.PausedFor
+	}
+	open := "none open"
+	if len(s.Phases) > 0 {
+		var parts []string
+		for _, phase := range slices.Sorted(maps.Keys(s.Phases)) {
+			parts = append(parts, fmt.Sprintf("%d %s", s.Phases[phase], phase))
+		}
+		open = strings.Join(parts, ", ")
+	}
+	e := s.Earnings
+	c, pr := e.Sales, e.Proofs
+	rows := [][]string{
+		{"queue", queue}, {"sales", open},
+		{"  settled", fmt.Sprintf("%d finished, %d cancelled, %d failed, %d errored, %d let go",
+			c.Finished, c.Cancelled, c.Failed, c.Errored, c.Ignored)},
+		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused", pr.Submitted, pr.Missed, pr.Open, pr.Excused)},
+	}
+	if e.Rewards != "" {
+		rows = append(rows, []string{"earned", fmt.Sprintf("%s base units net, %s paid for gas",
+			grouped(e.Net), coins(e.FeesWei))})
+	}
+	return rows
+}
+
+func trouble(t api.Trouble) string {
+	if t.Quarantined != "" {
+		return fmt.Sprintf("slot %s was set aside: %s", short(t.Slot), t.Quarantined)
+	}
+	return fmt.Sprintf("slot %s waits for %s: %s (%s, since %s)",
+		short(t.Slot), t.Waiting, t.Error, count(t.Tries, "try"), clock(t.Since))
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
+)
+
+// paper is what a command says to people.
+type paper struct {
+	out      strings.Builder
+	terminal bool
+	now      time.Time
+}
+
+func (p *paper) text() string { return p.out.String() }
+
+// line writes a line.
+func (p *paper) line(format string, args ...any) {
+	fmt.Fprintf(&p.out, format, args...)
+	p.out.WriteByte('\n')
+}
+
+// rows writes aligned columns; a cell must not contain a tab.
+func (p *paper) rows(rows [][]string) {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	_ = w.Flush() // A strings.Builder takes everything.
+	for line := range strings.Lines(text.String()) {
+		p.out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+}
+
+// Colours of a terminal.
+const (
+	green  = "32"
+	yellow = "33"
+	red    = "31"
+)
+
+// colour marks a text, on a terminal only.
+func (p *paper) colour(code, text string) string {
+	if !p.terminal {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// bar draws a part of a whole, on a terminal only.
+func (p *paper) bar(part, whole events.Bytes) string {
+	const width = 20
+	if !p.terminal || whole == 0 {
+		return ""
+	}
+	full := int(float64(part) / float64(whole) * width)
+	full = min(max(full, 0), width)
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+}
+
+// asOf says what an answer rests on.
+func (p *paper) asOf(a api.AsOf) {
+	how := "from the record; no host is running"
+	if a.Running {
+		how = "from the running host"
+	}
+	p.line("as of %s, event %d, %s", clock(a.Time), a.Position, how)
+}
+
+// clock prints a moment to the second, in UTC.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// size prints bytes for people.
+func size(b events.Bytes) string { return config.Bytes(b).Human() }
+
+// short is the beginning of an id, which commands take.
+func short(id string) string {
+	const digits = 10
+	return id[:min(len(id), digits)]
+}
+
+// span prints seconds as days, hours, minutes: the two largest that count.
+func span(seconds uint64) string {
+	units := []struct {
+		name string
+		size uint64
+	}{{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}}
+	var parts []string
+	for _, u := range units {
+		if n := seconds / u.size; n > 0 && len(parts) < 2 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, u.name))
+			seconds %= u.size
+		} else if len(parts) == 1 {
+			break
+		}
+	}
+	if len(parts) == 0 {
+		return "0 s"
+	}
+	return strings.Join(parts, " ")
+}
+
+// grouped puts commas into a decimal number, which may be negative.
+func grouped(number string) string {
+	digits, sign := number, ""
+	if strings.HasPrefix(number, "-") {
+		digits, sign = number[1:], "-"
+	}
+	var out strings.Builder
+	for i, r := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			out.WriteByte(',')
+		}
+		out.WriteRune(r)
+	}
+	return sign + out.String()
+}
+
+// coins prints wei in units of 10^18, to six places, rounded down.
+func coins(wei string) string {
+	n, ok := new(big.Int).SetString(wei, 10)
+	if !ok {
+		return wei
+	}
+	micro := n.Div(n, big.NewInt(1_000_000_000_000))
+	whole, rest := new(big.Int).DivMod(micro, big.NewInt(1_000_000), new(big.Int))
+	return fmt.Sprintf("%s.%06d", grouped(whole.String()), rest.Int64())
+}
+
+// count writes a number with its noun.
+func count[N int | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if rest, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, rest)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
