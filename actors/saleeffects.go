@@ -184,7 +184,9 @@ func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.H
 	return period, duty.Challenge(hash), nil
 }
 
-func (s *salesAgent) prove(ctx context.Context, st sale.State, c events.Challenge, deadline time.Time) (events.ProofResult, error) {
+func (s *salesAgent) prove(
+	ctx context.Context, st sale.State, c events.Challenge, deadline time.Time,
+) (events.ProofResult, error) {
 	return in(ctx, s.proofs, deadline, func() (events.ProofResult, error) {
 		return s.Prover.Prove(ctx, events.ProofJob{
 			Slot: s.slot, SlotIndex: s.index, DataSetRoot: st.Request.Content.MerkleRoot, Challenge: c,
@@ -245,7 +247,9 @@ func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
 	return sale.ReportProofOutdated{At: s.chainTime(), Challenge: e.Challenge, Reason: reason}
 }
 
-func (s *salesAgent) fillSlot(ctx context.Context, st sale.State, e sale.Fill, deadline time.Time) (sale.Command, error) {
+func (s *salesAgent) fillSlot(
+	ctx context.Context, st sale.State, e sale.Fill, deadline time.Time,
+) (sale.Command, error) {
 	fill, err := in(ctx, s.transactions, deadline, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, s.call(st, deadline), e.Proof)
 	})

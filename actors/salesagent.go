@@ -141,7 +141,7 @@ func (s *salesAgent) onCommand(a *turn, m saleCommand) {
 	if reply == nil {
 		reply = func(result[sale.State, sale.Event]) {}
 	}
-	switch cmd := m.cmd.(type) {
+	switch cmd := m.cmd.(type) { //nolint:gochecksumtype // These two are looked at on the way; the core decides all.
 	case sale.Start:
 		s.looked = true // Whoever starts a sale has just read what the chain says.
 	case sale.ReportPeriodClosed:

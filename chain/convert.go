@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -112,7 +111,7 @@ func RequestIDOf(r events.Request) (events.RequestID, error) {
 
 func requestID(a abis, r bindings.Request) (events.RequestID, error) {
 	method := a.market.GetABI()
-	inputs := abi.Arguments(method.Methods["requestStorage"].Inputs)
+	inputs := method.Methods["requestStorage"].Inputs
 	packed, err := inputs.Pack(r)
 	if err != nil {
 		return events.RequestID{}, fmt.Errorf("encode request: %w", err)

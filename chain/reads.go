@@ -87,9 +87,13 @@ func readRequest(
 	if v.err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, v.err)
 	}
-	if found, err := requestID(a, raw); err != nil || found != id {
-		return events.Request{}, fmt.Errorf("%w: asked for request %s, got one with id %s (%v)",
-			ErrUnavailable, id, found, err)
+	found, err := requestID(a, raw)
+	if err != nil {
+		return events.Request{}, fmt.Errorf("read request %s: %w: %w", id, ErrUnavailable, err)
+	}
+	if found != id {
+		return events.Request{}, fmt.Errorf("%w: asked for request %s, got one with id %s",
+			ErrUnavailable, id, found)
 	}
 	return requestFrom(id, raw)
 }

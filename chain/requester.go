@@ -77,7 +77,7 @@ func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.A
 	if err != nil {
 		return fmt.Errorf("mint: %w", err)
 	}
-	if _, err := r.send(ctx, r.token, data); err != nil {
+	if err := r.send(ctx, r.token, data); err != nil {
 		return fmt.Errorf("mint %s tokens for %s: %w", amount, to, err)
 	}
 	return nil
@@ -89,7 +89,7 @@ func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
 	if err != nil {
 		return fmt.Errorf("approve: %w", err)
 	}
-	if _, err := r.send(ctx, r.token, data); err != nil {
+	if err := r.send(ctx, r.token, data); err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)
 	}
 	return nil
@@ -108,7 +108,7 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 	if err != nil {
 		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
 	}
-	if _, err := r.send(ctx, r.contract, data); err != nil {
+	if err := r.send(ctx, r.contract, data); err != nil {
 		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
 	}
 	return id, nil
@@ -138,32 +138,32 @@ func (r *Requester) WithdrawFunds(ctx context.Context, id events.RequestID) erro
 	if err != nil {
 		return fmt.Errorf("withdraw: %w", err)
 	}
-	if _, err := r.send(ctx, r.contract, data); err != nil {
+	if err := r.send(ctx, r.contract, data); err != nil {
 		return fmt.Errorf("withdraw funds of request %s: %w", id.Short(), err)
 	}
 	return nil
 }
 
 // send signs, sends and waits for the confirmations.
-func (r *Requester) send(ctx context.Context, to common.Address, data []byte) (*types.Receipt, error) {
+func (r *Requester) send(ctx context.Context, to common.Address, data []byte) error {
 	select {
 	case r.sending <- struct{}{}:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	defer func() { <-r.sending }()
 	head, err := r.conn.latest(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	gas := hexutil.Uint64(requesterGas)
 	args := callArgs{From: r.account, To: to, Data: data, Gas: &gas}
 	if refusal, reverted := revertData(r.conn.call(ctx, nil, "eth_call", args, "latest")); reverted {
-		return nil, revertError(refusal)
+		return revertError(refusal)
 	}
 	var nonce hexutil.Uint64
 	if err := r.conn.call(ctx, &nonce, "eth_getTransactionCount", r.account, "latest"); err != nil {
-		return nil, err
+		return err
 	}
 	base := new(big.Int)
 	if head.BaseFee != nil {
@@ -176,37 +176,37 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) (*
 		Gas:       requesterGas, To: &to, Data: data,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sign: %w", err)
+		return fmt.Errorf("sign: %w", err)
 	}
 	raw, err := tx.MarshalBinary()
 	if err != nil {
-		return nil, fmt.Errorf("encode: %w", err)
+		return fmt.Errorf("encode: %w", err)
 	}
 	if err := r.conn.call(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
-		return nil, err
+		return err
 	}
 	return r.wait(ctx, tx.Hash())
 }
 
-func (r *Requester) wait(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
+func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 	for {
 		receipt, err := r.conn.receipt(ctx, tx)
 		if err != nil && !errors.Is(err, ErrUnavailable) {
-			return nil, err
+			return err
 		}
 		if receipt != nil {
 			if receipt.Status != types.ReceiptStatusSuccessful {
-				return nil, fmt.Errorf("%w: transaction %s", events.ErrReverted, tx)
+				return fmt.Errorf("%w: transaction %s", events.ErrReverted, tx)
 			}
 			head, err := r.conn.latest(ctx)
 			deep := receipt.BlockNumber.Uint64() + r.cfg.Confirmations - 1
 			if err == nil && uint64(head.Number) >= deep {
-				return receipt, nil
+				return nil
 			}
 		}
 		sleep(ctx, min(r.cfg.PollInterval, time.Second))
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }

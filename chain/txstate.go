@@ -51,13 +51,12 @@ type intent struct {
 
 // attempt is one signed form of an intent.
 type attempt struct {
-	nonce    uint64
-	hash     common.Hash
-	gas      uint64
-	feeCap   *big.Int // wei
-	tipCap   *big.Int // wei
-	isNoop   bool
-	replaced bool // its nonce was used by somebody else
+	nonce  uint64
+	hash   common.Hash
+	gas    uint64
+	feeCap *big.Int // wei
+	tipCap *big.Int // wei
+	isNoop bool
 }
 
 func (in *intent) sent() bool { return len(in.attempts) > 0 }

@@ -126,7 +126,7 @@ func saveCheckpoint(dir string, file []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // Nothing is there any more when all went well.
+	defer func() { _ = os.Remove(f.Name()) }() // Nothing is there any more when all went well.
 	_, err = f.Write(file)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

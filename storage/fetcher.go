@@ -129,8 +129,10 @@ func (f *Fetcher) agree(
 			return record{}, nil, m, fmt.Errorf("manifest: %w", err)
 		}
 		if m, err = dataset.DecodeManifest(block); err != nil {
-			return record{}, nil, m, &MismatchError{What: "manifest",
-				Expected: "a manifest of this network", Got: err.Error()}
+			return record{}, nil, m, &MismatchError{
+				What:     "manifest",
+				Expected: "a manifest of this network", Got: err.Error(),
+			}
 		}
 	}
 	rec, err = checkManifest(job, name, m)
@@ -237,8 +239,10 @@ func (f *filling) fetch(ctx context.Context, index uint64) fetched {
 		data, err = f.others.block(ctx, index, err)
 	}
 	if err == nil && len(data) != int(events.BlockSize) {
-		err = &MismatchError{What: fmt.Sprintf("length of block %d of the slot", index),
-			Expected: fmt.Sprint(events.BlockSize), Got: fmt.Sprint(len(data))}
+		err = &MismatchError{
+			What:     fmt.Sprintf("length of block %d of the slot", index),
+			Expected: fmt.Sprint(events.BlockSize), Got: fmt.Sprint(len(data)),
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("block %d of the slot: %w", index, err)

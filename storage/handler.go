@@ -73,7 +73,7 @@ func serve(w http.ResponseWriter, r *http.Request, stores []Objects) {
 
 // find asks the stores in turn; one that fails does not hide the others.
 func find(c dataset.CID, stores []Objects) ([]byte, error) {
-	failed := error(dataset.ErrNotFound)
+	failed := dataset.ErrNotFound
 	for _, s := range stores {
 		data, err := s.Object(c)
 		if err == nil {

@@ -80,7 +80,8 @@ func (r *Repo) serving(c dataset.CID) []*entry {
 			if e.known && e.record.Complete {
 				list = append(list, e)
 			}
-		default: // Trees and roots are not served.
+		case dataset.CodecTree, dataset.CodecSlotRoot, dataset.CodecProvingRoot, dataset.CodecSlotCell:
+			// Trees and roots are not served.
 		}
 	}
 	return list

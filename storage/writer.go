@@ -148,8 +148,10 @@ func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
 	defer e.files.Unlock()
 	have, err := r.recordOf(e)
 	if err == nil && !have.sameSlot(want) {
-		return &MismatchError{What: "content of the slot on disk",
-			Expected: want.Manifest.String(), Got: have.Manifest.String()}
+		return &MismatchError{
+			What:     "content of the slot on disk",
+			Expected: want.Manifest.String(), Got: have.Manifest.String(),
+		}
 	}
 	if err == nil && !want.Until.After(have.Until) {
 		return nil

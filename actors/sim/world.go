@@ -58,7 +58,7 @@ func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens uint64)
 	}
 	w.blocks = []block{{head: events.Head{Hash: w.hashOf(0, events.Hash{}), Time: events.Unix(1_000_000)}, state: c}}
 	for range 300 {
-		w.seal(nil)
+		w.mine()
 	}
 	return w
 }

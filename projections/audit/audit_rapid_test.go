@@ -105,7 +105,9 @@ func anyQueueStep(t *rapid.T, w *history.Writer, r events.Request) {
 		slotqueue.Release{At: w.Now, RequestID: r.ID, SlotIndex: 0},
 		slotqueue.Remove{At: w.Now, RequestID: r.ID},
 		slotqueue.Remove{At: w.Now, RequestID: r.ID, SlotIndices: []uint64{1}},
-		slotqueue.Wake{At: w.Now}, slotqueue.Pause{At: w.Now}, slotqueue.Resume{At: w.Now},
+		slotqueue.Wake{At: w.Now},
+		slotqueue.Pause{At: w.Now},
+		slotqueue.Resume{At: w.Now},
 	}
 	w.AskQueue(rapid.SampledFrom(all).Draw(t, "queue"))
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -55,12 +56,7 @@ type duty struct {
 
 // ended reports whether the sale is in one of its exits or Finished.
 func (l *life) ended() bool {
-	switch l.phase {
-	case finished, ignored, cancelled, failed, errored:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]phase{finished, ignored, cancelled, failed, errored}, l.phase)
 }
 
 // judgeSale holds an event to the table, then follows it.

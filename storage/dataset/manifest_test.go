@@ -48,7 +48,7 @@ func encode(t testing.TB, m dataset.Manifest) []byte {
 	return block
 }
 
-var comparable = cmp.AllowUnexported(dataset.CID{})
+var unexported = cmp.AllowUnexported(dataset.CID{})
 
 func TestManifestsSurviveTheirBytes(t *testing.T) {
 	plain := dataset.Manifest{Tree: dataset.TreeCID([32]byte{3}), Size: 7}
@@ -59,7 +59,7 @@ func TestManifestsSurviveTheirBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got, comparable); diff != "" {
+		if diff := cmp.Diff(want, got, unexported); diff != "" {
 			t.Fatalf("manifest differs (-want +got):\n%s", diff)
 		}
 	}
@@ -164,7 +164,7 @@ func FuzzDecodeManifest(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written is not read: %v", err)
 		}
-		if diff := cmp.Diff(m, again, comparable); diff != "" {
+		if diff := cmp.Diff(m, again, unexported); diff != "" {
 			t.Fatalf("manifest differs (-first +second):\n%s", diff)
 		}
 	})

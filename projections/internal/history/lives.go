@@ -130,7 +130,9 @@ func (w *Writer) Miss(slot events.SlotID, n, holds uint64) {
 }
 
 // Facts is what the chain says of a slot.
-func (w *Writer) Facts(slot events.SlotID, ours bool, state events.SlotState, req events.RequestState) sale.ReportChain {
+func (w *Writer) Facts(
+	slot events.SlotID, ours bool, state events.SlotState, req events.RequestState,
+) sale.ReportChain {
 	f := events.SlotFacts{
 		At:           events.Head{Number: w.block + FinalBlocks, Time: w.Now},
 		RequestKnown: true, RequestState: req, SlotState: state,
