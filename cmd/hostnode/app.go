@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,9 +78,7 @@ func (a *app) complain(err error, code int) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "hostnode: %s\n", p.Detail)
-	if !strings.Contains(p.Detail, strings.TrimSuffix(p.Hint, ".")) {
-		fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
-	}
+	fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
 }
 
 func (a *app) root() *cobra.Command {
@@ -92,9 +89,6 @@ func (a *app) root() *cobra.Command {
 			"slots that are on offer, downloads and keeps them, proves that it has them, and is paid.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.NoArgs,
-		PersistentPreRun: func(*cobra.Command, []string) {
-			a.began = true
-		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -105,7 +99,21 @@ func (a *app) root() *cobra.Command {
 		a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(),
 	)
 	root.AddCommand(extraCommands(a.settings)...)
+	a.watch(root)
 	return root
+}
+
+// watch makes every command say when it begins.
+func (a *app) watch(cmd *cobra.Command) {
+	if do := cmd.RunE; do != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.began = true
+			return do(cmd, args)
+		}
+	}
+	for _, child := range cmd.Commands() {
+		a.watch(child)
+	}
 }
 
 // settings reads the configuration for a command.

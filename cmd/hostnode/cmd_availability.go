@@ -81,7 +81,7 @@ func availabilityRows(all ...projections.Availability) [][]string {
 
 // offerFlags are the flags that add and set share.
 type offerFlags struct {
-	size       config.Bytes
+	size       sizeFlag
 	duration   durationFlag
 	minPrice   amountFlag
 	collateral amountFlag
@@ -105,7 +105,7 @@ func (a *app) availabilityAdd() *cobra.Command {
 	}
 	cmd.RunE = asking(a, create, func(ctx context.Context, b api.Backend, _ []string) (projections.Availability, error) {
 		return b.AddAvailability(ctx, api.Offer{
-			ID: api.DrawID().String(), Size: events.Bytes(f.size), DurationSeconds: uint64(f.duration) / uint64(time.Second),
+			ID: api.DrawID().String(), Size: events.Bytes(f.size.Bytes), DurationSeconds: uint64(f.duration) / uint64(time.Second),
 			MinPrice: f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until.Time,
 		})
 	}, printAvailability("on offer"))
@@ -155,7 +155,7 @@ func (a *app) availabilitySet() *cobra.Command {
 func (f *offerFlags) changes(given func(string) bool) api.Changes {
 	var c api.Changes
 	if given("size") {
-		c.Size = new(events.Bytes(f.size))
+		c.Size = new(events.Bytes(f.size.Bytes))
 	}
 	if given("duration") {
 		c.DurationSeconds = new(uint64(f.duration) / uint64(time.Second))
@@ -183,6 +183,28 @@ func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Comman
 			return b.SetAvailability(ctx, args[0], api.Changes{Enabled: &enabled})
 		}, printAvailability(name+"d")),
 	}
+}
+
+// sizeFlag is a number of bytes, more than zero.
+type sizeFlag struct{ config.Bytes }
+
+// Set implements pflag.Value.
+func (f *sizeFlag) Set(text string) error {
+	n, err := config.ParseBytes(text)
+	if err == nil && n == 0 {
+		err = errors.New("it must be more than zero")
+	}
+	if err == nil {
+		f.Bytes = n
+	}
+	return err
+}
+
+func (f *sizeFlag) String() string {
+	if f.Bytes == 0 {
+		return ""
+	}
+	return f.Bytes.String()
 }
 
 // durationFlag is a duration in whole seconds, more than zero; days may be written as d.

@@ -56,6 +56,10 @@ func printStatus(p *paper, s api.Status) error {
 	}
 	p.asOf(s.AsOf)
 	p.line("")
+	if s.Epoch == 0 && s.Ledger.Quota == 0 { // Nothing is recorded.
+		p.line("data directory  %s", s.DataDir)
+		return nil
+	}
 	rows := [][]string{{"data directory", s.DataDir}}
 	if s.Account != "" {
 		rows = append(rows, []string{"account", s.Account})

@@ -156,4 +156,3 @@ func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Dur
 	}
 	return err
 }
-

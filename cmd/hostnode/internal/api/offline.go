@@ -158,14 +158,14 @@ func (o *Offline) ResumeQueue(ctx context.Context, reason string) (Queue, error)
 
 func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
 	if o.cfg.Account.Zero() {
-		return fmt.Errorf("%w: whose availability? make an account with `hostnode key new`", keys.ErrMissing)
+		return fmt.Errorf("%w: whose availability?", keys.ErrMissing)
 	}
 	return submit(ctx, o.writer(), events.CapacityStream(o.host), ledger, cmd)
 }
 
 func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) (Queue, error) {
 	if o.cfg.Account.Zero() {
-		return Queue{}, fmt.Errorf("%w: whose queue? make an account with `hostnode key new`", keys.ErrMissing)
+		return Queue{}, fmt.Errorf("%w: whose queue?", keys.ErrMissing)
 	}
 	if err := submit(ctx, o.writer(), events.SlotQueueStream(o.host), queue, cmd); err != nil {
 		return Queue{}, err

@@ -150,8 +150,8 @@ func kinds() []kind {
 		},
 		{
 			"data-dir-in-use", http.StatusConflict, datadir.ErrInUse, "Another process uses the data directory.",
-			"If that is a host which is just starting or stopping, try again in a moment; otherwise stop it, or " +
-				"choose another directory with --data-dir.",
+			"If that is a host which is just starting or stopping, try again in a moment; otherwise stop that " +
+				"process, or choose another directory with --data-dir.",
 		},
 		{
 			"data-dir-newer", http.StatusConflict, datadir.ErrNewerFormat,
@@ -180,7 +180,7 @@ func kinds() []kind {
 		},
 		{
 			"key-unprotected", http.StatusConflict, keys.ErrPermissions, "Others may read the account key.",
-			"Run chmod 600 on the file that the message names; if others may have read it, move to a new key.",
+			"Make the file readable by its owner alone (mode 0600); if others may have read it, move to a new key.",
 		},
 		{
 			"key-malformed", http.StatusBadRequest, keys.ErrMalformed, "That is no private key.",

@@ -36,7 +36,7 @@ type InUseError struct {
 	Since time.Time
 }
 
-// Error names the process and what to do.
+// Error names the process.
 func (e *InUseError) Error() string {
 	who := "another process"
 	if e.PID != 0 {
@@ -45,8 +45,7 @@ func (e *InUseError) Error() string {
 			who += " since " + e.Since.UTC().Format(time.RFC3339)
 		}
 	}
-	return fmt.Sprintf("%v: %s is used by %s; stop that process, or choose another one with --data-dir",
-		ErrInUse, e.Root, who)
+	return fmt.Sprintf("%v: %s is used by %s", ErrInUse, e.Root, who)
 }
 
 // Is makes errors.Is(err, ErrInUse) true.
@@ -73,8 +72,7 @@ func Open(root string, now time.Time) (*Dir, error) {
 func OpenExisting(root string, now time.Time) (*Dir, error) {
 	if _, err := os.Stat(At(root).formatFile()); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %s; start one with `hostnode run`, or name another directory "+
-				"with --data-dir", ErrEmpty, root)
+			return nil, fmt.Errorf("%w: %s", ErrEmpty, root)
 		}
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
@@ -131,12 +129,11 @@ func (l Layout) checkFormat(create bool) error {
 	version, err := strconv.ParseUint(number, 10, 32)
 	if !ok || err != nil || version == 0 {
 		const most = 40
-		return fmt.Errorf("%w: %s holds %q, want \"hostnode %d\"; is this a data directory of hostnode?",
+		return fmt.Errorf("%w: %s holds %q, want \"hostnode %d\"",
 			ErrFormat, l.formatFile(), text[:min(len(text), most)], Format)
 	}
 	if version > Format {
-		return fmt.Errorf("%w: %s has format %d, this version reads %d; use the newer version that "+
-			"made it, or another directory with --data-dir", ErrNewerFormat, l.Root, version, Format)
+		return fmt.Errorf("%w: %s has format %d, this version reads %d", ErrNewerFormat, l.Root, version, Format)
 	}
 	return nil
 }

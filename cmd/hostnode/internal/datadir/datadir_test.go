@@ -48,7 +48,7 @@ func TestTheSecondUserIsToldWhoTheFirstIs(t *testing.T) {
 	if !errors.Is(err, ErrInUse) || !errors.As(err, &inUse) {
 		t.Fatalf("got %v", err)
 	}
-	if inUse.PID != os.Getpid() || !inUse.Since.Equal(someTime) || !strings.Contains(err.Error(), "--data-dir") {
+	if inUse.PID != os.Getpid() || !inUse.Since.Equal(someTime) || !strings.Contains(err.Error(), root) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := OpenExisting(root, someTime); !errors.Is(err, ErrInUse) {

@@ -18,7 +18,6 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/chain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -90,8 +89,14 @@ func (c *client) serve() error {
 	return nil
 }
 
+// market is a development chain, in this process or another.
+type market interface {
+	Client(ctx context.Context, key *ecdsa.PrivateKey) (*chain.Requester, error)
+	Provide(ctx context.Context, account events.Address, wei, tokens events.Amount) error
+}
+
 // enter dials the market as a new account with enough tokens.
-func (c *client) enter(ctx context.Context, local *localchain.Chain, tokens events.Amount) error {
+func (c *client) enter(ctx context.Context, local market, tokens events.Amount) error {
 	key, err := ecdsa.GenerateKey(crypto.S256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make the client's account: %w", err)
@@ -130,17 +135,16 @@ func price(r events.Request) events.Amount {
 	return perSecond.MulSaturating(uint64(r.Ask.Duration / time.Second)).MulSaturating(r.Ask.Slots)
 }
 
-// post puts the request on the market.
-func (c *client) post(ctx context.Context, local *localchain.Chain, r events.Request) (events.RequestID, error) {
-	var id events.RequestID
-	err := local.WhileSealing(ctx, func(ctx context.Context) (err error) {
-		if err = c.account.Approve(ctx, price(r)); err != nil {
-			return err
-		}
-		id, err = c.account.RequestStorage(ctx, r)
-		return err
-	})
-	return id, err
+// post puts the request on the market; somebody must seal blocks meanwhile.
+func (c *client) post(ctx context.Context, r events.Request) (events.RequestID, error) {
+	if err := c.account.Approve(ctx, price(r)); err != nil {
+		return events.RequestID{}, fmt.Errorf("post the request: %w", err)
+	}
+	id, err := c.account.RequestStorage(ctx, r)
+	if err != nil {
+		return id, fmt.Errorf("post the request: %w", err)
+	}
+	return id, nil
 }
 
 func (c *client) close() {

@@ -29,6 +29,9 @@ type Options struct {
 	Slots, Periods int
 	// Crash kills the host once in the middle.
 	Crash bool
+	// Kill, for tests, is asked after each line of the host's log whether to kill
+	// it now; it replaces Crash.
+	Kill func(lines int) bool
 	// Binary is the program that the host is a second process of.
 	Binary string
 	// Out takes the story; Terminal says that it can be drawn on.
@@ -91,7 +94,8 @@ type show struct {
 	before  events.Amount // the host's tokens before the sale
 	began   time.Time
 	proofs  int // that the contract took, as far as the log told
-	killed  bool
+	lines   int // of the host's log
+	kills   int
 }
 
 // Run makes the demonstration and returns what came of it. The error is nil
@@ -247,10 +251,11 @@ func (s *show) sell(ctx context.Context) error {
 	if err := s.offer(ctx, api); err != nil {
 		return err
 	}
-	id, err := s.post(ctx)
+	id, err := s.client.post(ctx, s.request)
 	if err != nil {
 		return err
 	}
+	s.request.ID = id
 	s.display.say("Client: posted request %s for %s of %s tokens", id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
 	if err := s.watch(ctx, api, pacing); err != nil {
 		return err
@@ -315,18 +320,6 @@ func (s *show) lastWords() string {
 	}
 }
 
-func (s *show) post(ctx context.Context) (events.RequestID, error) {
-	if err := s.client.account.Approve(ctx, price(s.request)); err != nil {
-		return events.RequestID{}, fmt.Errorf("post the request: %w", err)
-	}
-	id, err := s.client.account.RequestStorage(ctx, s.request)
-	if err != nil {
-		return id, fmt.Errorf("post the request: %w", err)
-	}
-	s.request.ID = id
-	return id, nil
-}
-
 // watch shows the host's story until the request is over and every sale is
 // settled, and kills the host once on the way.
 func (s *show) watch(ctx context.Context, api HostAPI, pacing <-chan error) error {
@@ -335,8 +328,9 @@ func (s *show) watch(ctx context.Context, api HostAPI, pacing <-chan error) erro
 	for {
 		select {
 		case l := <-s.host.lines:
+			s.lines++
 			s.show(l)
-			if s.Crash && !s.killed && s.proofs >= s.Slots {
+			if s.timeToKill() {
 				if err := s.crash(); err != nil {
 					return err
 				}
@@ -351,6 +345,14 @@ func (s *show) watch(ctx context.Context, api HostAPI, pacing <-chan error) erro
 			return ctx.Err()
 		}
 	}
+}
+
+// timeToKill is once, when each slot has proven a period or so.
+func (s *show) timeToKill() bool {
+	if s.Kill != nil {
+		return s.Kill(s.lines)
+	}
+	return s.Crash && s.kills == 0 && s.proofs >= s.Slots
 }
 
 // over reports whether nothing is left to happen.
@@ -371,7 +373,7 @@ func (s *show) over(ctx context.Context, api HostAPI) (bool, error) {
 
 // crash kills the host as a power cut would, and starts it again.
 func (s *show) crash() error {
-	s.killed = true
+	s.kills++
 	pid := s.host.pid()
 	if err := s.host.kill(); err != nil {
 		return fmt.Errorf("kill the host: %w", err)

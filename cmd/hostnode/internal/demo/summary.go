@@ -28,7 +28,7 @@ type Summary struct {
 	AuditFindings     int           `json:"auditFindings"`
 	Events            uint64        `json:"events"`
 	Seconds           float64       `json:"seconds"`
-	Killed            bool          `json:"killed"`
+	Kills             int           `json:"kills"`
 	RequestID         string        `json:"requestId"`
 	DataDir           string        `json:"dataDir"`
 	ProofTimes        []ProofTiming `json:"proofTimes"`
@@ -72,7 +72,7 @@ func (s *show) summarize(ctx context.Context) (Summary, error) {
 	}
 	sum := Summary{
 		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.Tokens.String(),
-		AuditFindings: len(report.Findings), Events: uint64(views.AsOf()), Killed: s.killed,
+		AuditFindings: len(report.Findings), Events: uint64(views.AsOf()), Kills: s.kills,
 		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
 	}
 	rows := s.rows(views)

@@ -49,8 +49,7 @@ const (
 func Load(path string) (*ecdsa.PrivateKey, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s does not exist; make one with `hostnode key new`, or bring "+
-			"yours with `hostnode key import`", ErrMissing, path)
+		return nil, fmt.Errorf("%w: %s does not exist", ErrMissing, path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read account key: %w", err)
@@ -130,8 +129,7 @@ func write(path string, key *ecdsa.PrivateKey) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: %s is kept as it is; move it away first if you mean to replace it",
-			ErrExists, path)
+		return fmt.Errorf("%w: %s is kept as it is", ErrExists, path)
 	}
 	if err != nil {
 		return fmt.Errorf("write account key: %w", err)

@@ -80,9 +80,9 @@ func TestAKeyThatOthersMayUseIsRefusedWithTheRemedy(t *testing.T) {
 	}
 }
 
-func TestAMissingKeySaysHowToMakeOne(t *testing.T) {
+func TestAMissingKeyIsNamed(t *testing.T) {
 	_, err := Load(filepath.Join(t.TempDir(), "account.key"))
-	if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "hostnode key new") {
+	if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "account.key does not exist") {
 		t.Fatalf("got %v", err)
 	}
 }
