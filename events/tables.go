@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	exampleID      = "0xababababababababababababababababababababababababababababababababab"
+	exampleID      = "0xabababababababababababababababababababababababababababababababab"
 	exampleAddress = "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd"
 )
 
