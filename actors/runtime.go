@@ -67,6 +67,10 @@ type runtime struct {
 	cancel context.CancelFunc
 	dead   atomic.Bool
 	tasks  sync.WaitGroup
+	// ending guards tasks: once it is set no task begins, so that waiting for
+	// those that run is waiting for all.
+	mu     sync.Mutex
+	ending bool
 }
 
 func newRuntime(ctx context.Context, log *logrus.Entry) *runtime {
@@ -125,27 +129,35 @@ func (rt *runtime) props(name string, b behavior, parent ref) *actor.Props {
 }
 
 // do runs a blocking task outside of every mailbox; its context ends with the
-// runtime.
+// runtime. While the runtime ends nothing begins any more.
 func (rt *runtime) do(task func(ctx context.Context)) {
-	if rt.dead.Load() {
-		return
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if !rt.ending {
+		rt.tasks.Go(func() { task(rt.ctx) })
 	}
-	rt.tasks.Go(func() { task(rt.ctx) })
+}
+
+// endTasks ends the contexts of all tasks and returns when none runs.
+func (rt *runtime) endTasks() {
+	rt.mu.Lock()
+	rt.ending = true
+	rt.mu.Unlock()
+	rt.cancel()
+	rt.tasks.Wait()
 }
 
 // kill ends everything at once, as a crash does: nothing is delivered any
 // more, and the contexts of all calls end. It returns when no task runs.
 func (rt *runtime) kill() {
 	rt.dead.Store(true)
-	rt.cancel()
-	rt.tasks.Wait()
+	rt.endTasks()
 	rt.system.Shutdown()
 }
 
 // halt stops the tree from the top and then kills what is left.
 func (rt *runtime) halt(root ref) {
-	rt.cancel()
-	rt.tasks.Wait()
+	rt.endTasks()
 	if root.pid != nil {
 		_ = rt.system.Root.StopFuture(root.pid).Wait()
 	}
