@@ -48,12 +48,18 @@ func (f fakeMarket) Head(ctx context.Context) (events.Head, error) {
 }
 
 func (f fakeMarket) HeadAt(ctx context.Context, n uint64) (events.Head, error) {
-	return do(ctx, f.bus, fmt.Sprintf("market.headAt %d", n), locked(f.world, func() (events.Head, error) {
+	h, err := do(ctx, f.bus, fmt.Sprintf("market.headAt %d", n), locked(f.world, func() (events.Head, error) {
 		if n >= uint64(len(f.blocks)) {
 			return events.Head{}, errWorld
 		}
 		return f.blocks[n].head, nil
 	}))
+	if err == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.hashes[n] = true
+	}
+	return h, err
 }
 
 func (f fakeMarket) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
@@ -267,7 +273,11 @@ func (w *world) repeats() bool {
 func (w *world) took(head events.Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen = head
+	w.seen, w.fresh = head, true
+	w.hashes[head.Number] = true
+	if head.Number > 0 {
+		w.hashes[head.Number-1] = true
+	}
 }
 
 // after is the next update behind a block: the reorganisation that removed it,

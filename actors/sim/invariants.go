@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -153,24 +154,26 @@ func (s *simulator) heard(stream string) bool {
 }
 
 // noteDuties notes which periods demand a proof, by the contract's own rule, at
-// a block that the host has seen while its record said that it proves.
+// a block that the host has just taken from the feed, when it had the hash that
+// makes the challenge and its record said that it proves.
 func (s *simulator) noteDuties() {
 	up := s.running() != nil
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	head := s.world.seen
-	if !up || s.world.reorgs > 0 || head.Number == 0 ||
-		head.Number != s.world.tip().head.Number {
+	tip, fresh := s.world.tip(), s.world.fresh
+	s.world.fresh = false
+	if !up || !fresh || s.world.reorgs > 0 || s.world.seen.Hash != tip.head.Hash {
 		return // After a reorganisation a proof that counted may no longer count.
 	}
-	m := s.world.next()
-	for slot, st := range s.audit.sales {
-		if st.Phase != sale.Proving || s.world.unheard[events.SaleStream(me, slot)] {
+	m, c := s.world.next(), tip.state
+	number := m.period(c)
+	for id, st := range s.audit.sales {
+		known, _ := duty.ChallengeBlock(m.number, duty.Pointer(c.cfg.Proofs, id, m.number, number))
+		if st.Phase != sale.Proving || s.world.unheard[events.SaleStream(me, id)] || !s.world.hashes[known] {
 			continue
 		}
-		number, c := m.period(s.world.tip().state), s.world.tip().state
-		if c.required(m, c.slots[slot], number) && !c.slots[slot].received[number] {
-			s.owed[period{slot, number}] = true
+		if c.required(m, c.slots[id], number) && !c.slots[id].received[number] {
+			s.owed[period{id, number}] = true
 		}
 	}
 }

@@ -224,6 +224,7 @@ func (s *simulator) crash() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	s.world.unheard = map[string]bool{} // The next host reads everything.
+	s.world.hashes = map[uint64]bool{}
 }
 
 // settle returns when every goroutine waits for the simulator or for time.

@@ -114,6 +114,7 @@ func (s *simulator) stop(ctx context.Context) {
 		s.world.mu.Lock()
 		defer s.world.mu.Unlock()
 		s.world.unheard = map[string]bool{}
+		s.world.hashes = map[uint64]bool{}
 	}()
 }
 

@@ -30,6 +30,8 @@ type world struct {
 	deeds   []deed          // what the host did since the simulator looked
 	unheard map[string]bool // streams with events that the host was not told are stored
 	seen    events.Head     // the last block that the host has taken from the feed
+	fresh   bool            // the simulator has not looked at it yet
+	hashes  map[uint64]bool // of blocks that the host knows
 	reorgs  int
 	again   bool // the feed delivers its next update twice
 }
@@ -50,7 +52,7 @@ func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens uint64)
 	w := &world{
 		bus: b, me: me, moved: make(chan struct{}),
 		repo: map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
-		unheard: map[string]bool{},
+		unheard: map[string]bool{}, hashes: map[uint64]bool{},
 	}
 	c := &contract{
 		cfg: cfg, requests: map[events.RequestID]*request{}, slots: map[events.SlotID]*slot{},
