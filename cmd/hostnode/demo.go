@@ -22,7 +22,7 @@ import (
 
 func newDemoCommand(load loader) *cobra.Command {
 	var slots, periods int
-	var crash, asJSON bool
+	var crash bool
 	cmd := &cobra.Command{
 		Use:   "demo [FILE]",
 		Short: "Sell storage for a file, from an empty directory to the payout",
@@ -34,6 +34,9 @@ of seeded data are made. Without --data-dir a directory is made and kept.
 Exit code 0 means that the payout arrived and the audit is clean.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := ownDirectory(cmd); err != nil {
+				return err
+			}
 			c, err := load(cmd)
 			if err != nil {
 				return err
@@ -45,32 +48,35 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 			if len(args) == 1 {
 				o.File = args[0]
 				if o.File == "" {
-					return errors.New("the name of FILE is empty; leave it out to use data that is made")
+					return fmt.Errorf("%w: its name is empty", api.ErrFile)
 				}
 			}
-			return runDemo(cmd, o, asJSON)
+			return runDemo(cmd, o)
 		},
 	}
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().IntVar(&slots, "slots", 3, "slots of the dataset, a third of them parity")
 	cmd.Flags().IntVar(&periods, "periods", 3, "periods with proofs, at least")
 	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")
-	if cmd.Flags().Lookup("json") == nil {
-		cmd.Flags().BoolVar(&asJSON, "json", false, "end with the summary as one JSON object")
-	}
 	return cmd
 }
 
-func runDemo(cmd *cobra.Command, o demo.Options, asJSON bool) error {
+// ownDirectory gives a demonstration for which none was named a new directory,
+// so that it never touches the data of a host that is in earnest.
+func ownDirectory(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("data-dir") || os.Getenv("HOSTNODE_DATA_DIR") != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "hostnode-demo-")
+	if err != nil {
+		return fmt.Errorf("make a data directory: %w", err)
+	}
+	return cmd.Flags().Set("data-dir", dir)
+}
+
+func runDemo(cmd *cobra.Command, o demo.Options) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if !cmd.Flags().Changed("data-dir") && os.Getenv("HOSTNODE_DATA_DIR") == "" {
-		dir, err := os.MkdirTemp("", "hostnode-demo-")
-		if err != nil {
-			return fmt.Errorf("make a data directory: %w", err)
-		}
-		o.Config.DataDir = dir
-	}
 	var err error
 	if o.Binary, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -79,7 +85,7 @@ func runDemo(cmd *cobra.Command, o demo.Options, asJSON bool) error {
 		o.Terminal = term.IsTerminal(int(f.Fd()))
 	}
 	sum, err := demo.Run(ctx, o)
-	if flag := cmd.Flags().Lookup("json"); asJSON || flag != nil && flag.Value.String() == "true" {
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // The flag is the program's own.
 		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))
 	}
 	return err
@@ -152,7 +158,7 @@ func (h hostAPI) Offer(ctx context.Context, size events.Bytes, duration time.Dur
 	})
 	var problem *api.Problem
 	if errors.As(err, &problem) && problem.Status/100 == 4 {
-		return fmt.Errorf("%w: %s", demo.ErrRefused, problem.Detail)
+		return fmt.Errorf("%w: %s", api.ErrDemoRefused, problem.Detail)
 	}
 	return err
 }

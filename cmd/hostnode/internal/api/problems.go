@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
+	"github.com/hostnode/hostnode/storage/dataset"
 )
 
 // Errors of the API itself.
@@ -39,6 +40,20 @@ var (
 	// errNoSpace stands for *capacity.SpaceError in the table.
 	errNoSpace = errors.New("not enough unallocated quota")
 	errOther   = errors.New("something went wrong")
+)
+
+// Errors of the demonstration; they stand here because their hints do.
+var (
+	// ErrFile: the file to store cannot be read.
+	ErrFile = errors.New("the file cannot be read")
+	// ErrDemoOptions: the demonstration cannot be made so.
+	ErrDemoOptions = errors.New("cannot demonstrate that")
+	// ErrDemoRefused: the host does not take the offer.
+	ErrDemoRefused = errors.New("the host refuses the availability")
+	// ErrDemoNotPaid: not all slots were sold and paid.
+	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
+	// ErrUnclean: the audit found something.
+	ErrUnclean = errors.New("the audit is not clean")
 )
 
 // Problem is an error as the API answers it (RFC 9457) and as commands print it.
@@ -274,6 +289,44 @@ func kinds() []kind {
 			"The event store failed; nothing more is accepted.",
 			"Check that the disk is neither full nor failing, then start the host again. " +
 				"What was acknowledged is safe.",
+		},
+		{
+			"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
+			"The contract takes proofs of another proving key.",
+			"Set the sizes below `prover` and `prover.keysDir` to those of the contract's verifier.",
+		},
+		{
+			"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",
+			"Name a plain file that you may read, or none to use data that is made.",
+		},
+		{
+			"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",
+			"Name a file with something in it, or none to use data that is made.",
+		},
+		{
+			"file-too-small", http.StatusBadRequest, dataset.ErrTooSmall,
+			"The file is too small for this number of slots.",
+			"Each data slot holds at least one block of 65,536 bytes: fewer --slots, or a larger file.",
+		},
+		{
+			"file-too-large", http.StatusBadRequest, dataset.ErrTooLarge,
+			"The file is too large for this number of slots.", "Use more --slots.",
+		},
+		{
+			"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be made so.",
+			"Correct the option that the message names.",
+		},
+		{
+			"demo-refused", http.StatusConflict, ErrDemoRefused, "The host did not take the offer of the demonstration.",
+			"Raise --quota, or use another --data-dir.",
+		},
+		{
+			"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
+			"The summary says how each sale ended; host.log in the data directory has the whole story.",
+		},
+		{
+			"audit-unclean", http.StatusConflict, ErrUnclean, "The audit found something.",
+			"The findings name stream and revision; keep the data directory as it is.",
 		},
 		{
 			"not-found", http.StatusNotFound, ErrNoRoute, "There is no such resource.",

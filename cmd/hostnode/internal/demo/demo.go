@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -48,15 +49,12 @@ type HostAPI interface {
 	Working(ctx context.Context) (bool, error)
 	// Offer sees to it that an enabled availability has room for the bytes and
 	// the collateral.
-	// It returns ErrRefused when the host says no; other errors mean that it
+	// It returns api.ErrDemoRefused when the host says no; other errors mean that it
 	// does not answer yet.
 	Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error
 	// OpenSales is how many sales are in work or hosted.
 	OpenSales(ctx context.Context) (int, error)
 }
-
-// ErrRefused: the host does not take the offer.
-var ErrRefused = errors.New("the host refuses the availability")
 
 // Limits of a demonstration.
 const (
@@ -66,17 +64,14 @@ const (
 	stopPatience = 30 * time.Second
 )
 
-// ErrOptions: the demonstration cannot be made so.
-var ErrOptions = errors.New("cannot demonstrate that")
-
 func (o Options) check() error {
 	switch {
 	case o.Slots < minSlots || o.Slots > maxSlots:
-		return fmt.Errorf("%w: --slots %d, want %d to %d", ErrOptions, o.Slots, minSlots, maxSlots)
+		return fmt.Errorf("%w: --slots %d, want %d to %d", api.ErrDemoOptions, o.Slots, minSlots, maxSlots)
 	case o.Periods < minPeriods || o.Periods > maxPeriods:
-		return fmt.Errorf("%w: --periods %d, want %d to %d", ErrOptions, o.Periods, minPeriods, maxPeriods)
+		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
 	case !o.Config.Embedded():
-		return fmt.Errorf("%w: the demonstration brings its own chain; leave chain.endpoint empty", ErrOptions)
+		return fmt.Errorf("%w: the demonstration brings its own chain; leave chain.endpoint empty", api.ErrDemoOptions)
 	}
 	return nil
 }
@@ -174,9 +169,9 @@ func (s *show) data() (string, error) {
 		info, err := os.Stat(s.File)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("read the data to store: %w", err)
+			return "", fmt.Errorf("%w: %w", api.ErrFile, err)
 		case !info.Mode().IsRegular():
-			return "", fmt.Errorf("read the data to store: %s is not a plain file", s.File)
+			return "", fmt.Errorf("%w: %s is not a plain file", api.ErrFile, s.File)
 		}
 		return s.File, nil
 	}
@@ -238,17 +233,17 @@ func (s *show) sell(ctx context.Context) error {
 		return err
 	}
 	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
-	api := s.Dial(s.dir)
+	operator := s.Dial(s.dir)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pacing := make(chan error, 1)
 	go func() {
 		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) bool {
-			working, err := api.Working(ctx)
+			working, err := operator.Working(ctx)
 			return working || err != nil
 		}))
 	}()
-	if err := s.offer(ctx, api); err != nil {
+	if err := s.offer(ctx, operator); err != nil {
 		return err
 	}
 	id, err := s.client.post(ctx, s.request)
@@ -257,7 +252,7 @@ func (s *show) sell(ctx context.Context) error {
 	}
 	s.request.ID = id
 	s.display.say("Client: posted request %s for %s of %s tokens", id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
-	if err := s.watch(ctx, api, pacing); err != nil {
+	if err := s.watch(ctx, operator, pacing); err != nil {
 		return err
 	}
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
@@ -279,11 +274,11 @@ func (s *show) hostArgs() []string {
 }
 
 // offer waits until the host answers, and puts capacity up for sale.
-func (s *show) offer(ctx context.Context, api HostAPI) error {
+func (s *show) offer(ctx context.Context, operator HostAPI) error {
 	size := s.request.Ask.SlotSize * events.Bytes(s.Slots)
 	perSlot, _ := s.request.Ask.CollateralPerSlot()
 	for {
-		err := api.Offer(ctx, size, 2*s.request.Ask.Duration, perSlot.MulSaturating(uint64(s.Slots)))
+		err := operator.Offer(ctx, size, 2*s.request.Ask.Duration, perSlot.MulSaturating(uint64(s.Slots)))
 		if err == nil {
 			s.display.say("Operator: one availability with room for %d bytes and %s tokens of collateral",
 				size, tokens(perSlot.MulSaturating(uint64(s.Slots))))
@@ -292,7 +287,7 @@ func (s *show) offer(ctx context.Context, api HostAPI) error {
 		if alive, died := s.host.alive(); !alive {
 			return fmt.Errorf("the host ended: %w; its last words: %s", died, s.lastWords())
 		}
-		if errors.Is(err, ErrRefused) {
+		if errors.Is(err, api.ErrDemoRefused) {
 			return err
 		}
 		select {
@@ -322,7 +317,7 @@ func (s *show) lastWords() string {
 
 // watch shows the host's story until the request is over and every sale is
 // settled, and kills the host once on the way.
-func (s *show) watch(ctx context.Context, api HostAPI, pacing <-chan error) error {
+func (s *show) watch(ctx context.Context, operator HostAPI, pacing <-chan error) error {
 	tick := time.NewTicker(20 * pollEvery)
 	defer tick.Stop()
 	for {
@@ -338,7 +333,7 @@ func (s *show) watch(ctx context.Context, api HostAPI, pacing <-chan error) erro
 		case err := <-pacing:
 			return fmt.Errorf("the chain stopped: %w", err)
 		case <-tick.C:
-			if done, err := s.over(ctx, api); done || err != nil {
+			if done, err := s.over(ctx, operator); done || err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -356,7 +351,7 @@ func (s *show) timeToKill() bool {
 }
 
 // over reports whether nothing is left to happen.
-func (s *show) over(ctx context.Context, api HostAPI) (bool, error) {
+func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 	if alive, died := s.host.alive(); !alive {
 		return false, fmt.Errorf("the host ended: %w; see %s", died, filepath.Join(s.dir.Root, "host.log"))
 	}
@@ -367,7 +362,7 @@ func (s *show) over(ctx context.Context, api HostAPI) (bool, error) {
 	if state <= events.RequestStarted || len(s.host.lines) > 0 {
 		return false, nil
 	}
-	open, err := api.OpenSales(ctx)
+	open, err := operator.OpenSales(ctx)
 	return err == nil && open == 0, nil // A host that does not answer is being started.
 }
 

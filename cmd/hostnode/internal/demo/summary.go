@@ -2,10 +2,10 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections"
@@ -40,14 +40,6 @@ type ProofTiming struct {
 	Period       uint64 `json:"period"`
 	Milliseconds uint64 `json:"milliseconds"`
 }
-
-// Errors with which a demonstration ends that ran to its end.
-var (
-	// ErrNotPaid: not all slots were sold and paid.
-	ErrNotPaid = errors.New("the payout did not arrive for every slot")
-	// ErrUnclean: the audit found something.
-	ErrUnclean = errors.New("the audit is not clean")
-)
 
 // summarize reads the record and tells it.
 func (s *show) summarize(ctx context.Context) (Summary, error) {
@@ -85,9 +77,9 @@ func (s *show) summarize(ctx context.Context) (Summary, error) {
 	s.tell(ctx, store, views, rows, report, sum, after.Tokens)
 	switch {
 	case !sum.Paid:
-		return sum, ErrNotPaid
+		return sum, api.ErrDemoNotPaid
 	case !report.Clean():
-		return sum, ErrUnclean
+		return sum, api.ErrUnclean
 	}
 	return sum, nil
 }
