@@ -24,23 +24,27 @@ func (a *app) statusCommand() *cobra.Command {
 			err := asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Status, error) {
 				return b.Status(ctx)
 			}, printStatus)(cmd, args)
-			if errors.Is(err, datadir.ErrEmpty) {
-				return a.statusOfNothing(cmd)
+			switch {
+			case errors.Is(err, datadir.ErrEmpty):
+				return a.statusWithout(cmd, "no host has ever run in ", "start one: hostnode run")
+			case errors.Is(err, datadir.ErrInUse): // By a process that does not answer.
+				return a.statusWithout(cmd, "a host is starting or stopping in ",
+					"try again in a moment; when it stays so, look at the host's log")
 			}
 			return err
 		},
 	}
 }
 
-// statusOfNothing answers for a directory that no host has used: that is a status too.
-func (a *app) statusOfNothing(cmd *cobra.Command) error {
+// statusWithout answers where there is no host to ask: that is a status too.
+func (a *app) statusWithout(cmd *cobra.Command, reason, hint string) error {
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err
 	}
 	s := api.Status{
 		AsOf: api.AsOf{Time: a.now().UTC()}, DataDir: c.DataDir, Phases: map[string]int{},
-		Reason: "no host has ever run in " + c.DataDir, Hint: "start one: hostnode run",
+		Reason: reason + c.DataDir, Hint: hint,
 	}
 	return show(a, s, printStatus)
 }
@@ -56,7 +60,7 @@ func printStatus(p *paper, s api.Status) error {
 	}
 	p.asOf(s.AsOf)
 	p.line("")
-	if s.Epoch == 0 && s.Ledger.Quota == 0 { // Nothing is recorded.
+	if s.AsOf.Position == 0 { // Nothing is recorded.
 		p.line("data directory  %s", s.DataDir)
 		return nil
 	}
