@@ -120,7 +120,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		case err == nil:
 			n.Market = market
 			return nil
-		case errors.As(err, &wrong), errors.Is(err, chain.ErrConfig), errors.Is(err, chain.ErrOutboxFailed):
+		case errors.As(err, &wrong), isFinal(err):
 			return fmt.Errorf("connect to the market: %w", err)
 		}
 		o.Log.Warnf("the chain at %s does not answer, trying again: %v", cfg.Endpoint, err)
@@ -130,6 +130,18 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 			return fmt.Errorf("connect to the market: %w", errors.Join(err, ctx.Err()))
 		}
 	}
+}
+
+// isFinal reports whether dialling again cannot help.
+func isFinal(err error) bool {
+	for _, final := range []error{
+		chain.ErrConfig, chain.ErrOutboxFailed, chain.ErrOutboxDamaged, chain.ErrForeignOutbox, chain.ErrTakenOver,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
 }
 
 // Stop ends the host in good order and closes what Start opened.
