@@ -19,6 +19,11 @@ func valueOf(m proto.Message) protoreflect.Value {
 	return protoreflect.ValueOfMessage(m.ProtoReflect())
 }
 
+// canonical reports whether a block is of the current chain.
+func (w *world) canonical(head events.Head) bool {
+	return head.Number <= w.tip().head.Number && w.blocks[head.Number].head.Hash == head.Hash
+}
+
 // did notes what the host did; the lock is held.
 func (w *world) did(d deed) { w.deeds = append(w.deeds, d) }
 
@@ -125,6 +130,10 @@ func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (even
 
 func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events.Proof) (events.Fill, error) {
 	return do(ctx, f.bus, "market.fill "+call.Slot.Short(), locked(f.world, func() (events.Fill, error) {
+		key := fillKey{call.Slot, call.Attempt}
+		if mined, ok := f.fills[key]; ok && f.canonical(mined.Receipt.Block) {
+			return mined, nil // Whatever became of the slot since.
+		}
 		if s := f.tip().state.slots[call.Slot]; s != nil && s.host == f.me && s.state == events.SlotFilled {
 			return events.Fill{FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral}, nil
 		}
@@ -143,9 +152,10 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 			return events.Fill{}, err
 		}
 		s := f.tip().state.slots[call.Slot]
-		return events.Fill{
+		f.fills[key] = events.Fill{
 			Receipt: f.receipt(), FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral,
-		}, nil
+		}
+		return f.fills[key], nil
 	}))
 }
 
@@ -181,7 +191,7 @@ func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.
 	}
 	for {
 		f.mu.Lock()
-		tip, gone := f.tip().head, f.blocks[min(p.Block.Number, f.tip().head.Number)].head.Hash != p.Block.Hash
+		tip, gone := f.tip().head, !f.canonical(p.Block)
 		f.mu.Unlock()
 		switch {
 		case gone:

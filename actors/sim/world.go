@@ -26,6 +26,7 @@ type world struct {
 	moved  chan struct{}
 	repo   map[events.SlotID]*stored
 	paid   map[events.SlotID]events.PayoutReceipt
+	fills  map[fillKey]events.Fill // mined fills of ours, as an outbox remembers them
 
 	deeds   []deed          // what the host did since the simulator looked
 	unheard map[string]bool // streams with events that the host was not told are stored
@@ -43,6 +44,11 @@ type block struct {
 	state *contract
 }
 
+type fillKey struct {
+	slot    events.SlotID
+	attempt uint32
+}
+
 type stored struct {
 	bytes events.Bytes
 	until time.Time
@@ -52,7 +58,7 @@ func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens uint64)
 	w := &world{
 		bus: b, me: me, moved: make(chan struct{}),
 		repo: map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
-		unheard: map[string]bool{}, hashes: map[uint64]bool{},
+		fills: map[fillKey]events.Fill{}, unheard: map[string]bool{}, hashes: map[uint64]bool{},
 	}
 	c := &contract{
 		cfg: cfg, requests: map[events.RequestID]*request{}, slots: map[events.SlotID]*slot{},
