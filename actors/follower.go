@@ -206,4 +206,4 @@ func (f *chainFollower) replay(ctx context.Context, after uint64, deliver func(m
 
 // stalledAfter is how long, by the machine's clock, the chain may be silent
 // before the host says that it does not sell.
-const stalledAfter = 2 * time.Minute
+const stalledAfter = time.Minute

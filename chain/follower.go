@@ -86,11 +86,16 @@ func (f *Follower) Follow(
 			return ctx.Err()
 		}
 		if err == nil {
+			if wait > firstFollowWait {
+				f.log.WithField("block", at.number).Info("the chain answers again")
+			}
 			wait = firstFollowWait
 			alarm.sleep(ctx)
 			continue
 		}
-		f.log.WithError(err).WithField("block", at.number).Debug("follow the chain: will try again")
+		if wait == firstFollowWait { // Said once, however long it lasts.
+			f.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
+		}
 		sleep(ctx, wait)
 		wait = min(2*wait, f.cfg.LongestRedialWait)
 	}

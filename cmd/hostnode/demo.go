@@ -113,7 +113,7 @@ func (h hostAPI) Working(ctx context.Context) (bool, error) {
 			return true, nil
 		}
 	}
-	return s.Chain.Head == 0, nil // It has not begun to follow the chain.
+	return s.Chain.Head == 0 || !s.Chain.Live, nil // It does not follow the chain yet.
 }
 
 // OpenSales implements demo.HostAPI.

@@ -15,9 +15,11 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/events"
 )
 
 func newDevchainCommand(load loader) *cobra.Command {
+	var fund []string
 	cmd := &cobra.Command{
 		Use:   "devchain",
 		Short: "Run the development chain with the marketplace in a process of its own",
@@ -34,15 +36,24 @@ are worth nothing. Everything listens on loopback only.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return runDevchain(ctx, cmd, c.Config)
+			return runDevchain(ctx, cmd, c.Config, fund)
 		},
 	}
 	config.AddFlags(cmd.Flags())
+	cmd.Flags().StringSliceVar(&fund, "fund", nil, "give these `accounts` what a host needs in tokens and gas")
 	return cmd
 }
 
-func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config) (err error) {
+func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund []string) (err error) {
 	out := cmd.OutOrStdout()
+	var accounts []events.Address
+	for _, text := range fund {
+		account, err := events.ParseAddress(text)
+		if err != nil {
+			return fmt.Errorf("%w: --fund: %w", errUsage, err)
+		}
+		accounts = append(accounts, account)
+	}
 	keys, err := node.DevelopmentKeys(ctx, c.Prover, func(step string) { fmt.Fprintln(out, "proving keys:", step) })
 	if err != nil {
 		return err
@@ -56,6 +67,12 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, local.Close()) }()
+	for _, account := range accounts {
+		if err := node.ProvideDevelopmentFunds(ctx, local, account); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "funded      ", account)
+	}
 	fmt.Fprintf(out, "chain id     %d\nhead         block %d, chain time %s\nmarketplace  %s\ntoken        %s\nipc          %s\n",
 		devchain.ChainID, local.Head().Number, local.Head().Time.Format(time.RFC3339),
 		local.Marketplace, local.Token, local.IPCPath())

@@ -179,7 +179,8 @@ func (r *reader) Audit(ctx context.Context) (Audit, error) {
 		return Audit{}, err
 	}
 	answer := Audit{AsOf: r.asOf(), Report: report, Clean: report.Clean()}
-	answer.AsOf.Position = report.AsOf
+	// Answers say once what they rest on, and all in the same way.
+	answer.AsOf.Position, answer.Report.AsOf = report.AsOf, 0
 	if answer.Findings == nil {
 		answer.Findings = []audit.Finding{}
 	}

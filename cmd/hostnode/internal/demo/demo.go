@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
@@ -60,6 +61,9 @@ type HostAPI interface {
 const (
 	minSlots, maxSlots     = 3, 32
 	minPeriods, maxPeriods = 1, 50
+	// settleTime is how long time stands still after a start of the host, so that
+	// it has replayed its record and knows what it owes.
+	settleTime = 2 * time.Second
 	// stopPatience is how long the host may take to stop in good order.
 	stopPatience = 30 * time.Second
 )
@@ -88,8 +92,9 @@ type show struct {
 	account events.Address
 	before  events.Amount // the host's tokens before the sale
 	began   time.Time
-	proofs  int // that the contract took, as far as the log told
-	lines   int // of the host's log
+	proofs  int                       // that the contract took, as far as the log told
+	lines   int                       // of the host's log
+	started atomic.Pointer[time.Time] // when the host was started last
 	kills   int
 }
 
@@ -229,7 +234,7 @@ func (s *show) sell(ctx context.Context) error {
 	}
 	defer logFile.Close()
 	s.host = &host{binary: s.Binary, args: s.hostArgs(), logTo: logFile, lines: make(chan line, 256)}
-	if err := s.host.start(); err != nil {
+	if err := s.startHost(); err != nil {
 		return err
 	}
 	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
@@ -240,7 +245,7 @@ func (s *show) sell(ctx context.Context) error {
 	go func() {
 		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) bool {
 			working, err := operator.Working(ctx)
-			return working || err != nil
+			return working || err != nil || time.Since(*s.started.Load()) < settleTime
 		}))
 	}()
 	if err := s.offer(ctx, operator); err != nil {
@@ -258,6 +263,12 @@ func (s *show) sell(ctx context.Context) error {
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer stop()
 	return s.host.stop(stopping)
+}
+
+func (s *show) startHost() error {
+	now := time.Now()
+	s.started.Store(&now)
+	return s.host.start()
 }
 
 func (s *show) hostArgs() []string {
@@ -374,7 +385,7 @@ func (s *show) crash() error {
 		return fmt.Errorf("kill the host: %w", err)
 	}
 	s.display.say("SIGKILL to the host, process %d. Chain time stands still.", pid)
-	if err := s.host.start(); err != nil {
+	if err := s.startHost(); err != nil {
 		return err
 	}
 	s.display.say("Host: started again as process %d; it goes on from its events", s.host.pid())

@@ -94,8 +94,9 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		Quota: events.Bytes(c.Quota), Key: p.Key, Keys: p.Keys, Log: p.Log,
 		Chain: chain.Config{
 			Endpoint: p.Endpoint, Marketplace: p.Contract, DeployedAt: p.DeployedAt,
-			Confirmations: c.Confirmations(p.Development),
-			PollInterval:  min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
+			Confirmations:     c.Confirmations(p.Development),
+			LongestRedialWait: redialWait(p.Development),
+			PollInterval:      min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
 		},
 		Fetch: storage.FetcherConfig{
 			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
@@ -111,6 +112,15 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			Downloads:        c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
 		},
 	}, nil
+}
+
+// redialWait is the longest pause between two tries to reach the node: a
+// development chain is on this machine, and is started again at once.
+func redialWait(development bool) time.Duration {
+	if development {
+		return 2 * time.Second
+	}
+	return 15 * time.Second
 }
 
 // blockTime is the usual chain time between two blocks.

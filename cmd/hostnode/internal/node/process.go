@@ -93,6 +93,9 @@ func (p *Process) open(ctx context.Context, c config.Config, version string) err
 		return fmt.Errorf("open the views: %w", err)
 	}
 	p.Projector.Follow(context.WithoutCancel(ctx))
+	if p.Local != nil {
+		p.pace(ctx, c.Devchain.BlockInterval)
+	}
 	return nil
 }
 
@@ -149,10 +152,15 @@ func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) 
 	parts.Endpoint, parts.Contract, parts.DeployedAt = local.IPCPath(), local.Marketplace, local.Block
 	p.log.WithFields(logrus.Fields{"contract": local.Marketplace.String(), "ipc": local.IPCPath()}).Info(
 		"running on the embedded development chain; its tokens are worth nothing")
+	return nil
+}
+
+// pace lets the embedded chain's time run. It begins when the host runs, so
+// that no time passes while nobody could prove.
+func (p *Process) pace(ctx context.Context, interval time.Duration) {
 	sealing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel, p.sealed = cancel, make(chan error, 1)
-	go func() { p.sealed <- local.Run(sealing, devchain.FixedPace(c.Devchain.BlockInterval)) }()
-	return nil
+	go func() { p.sealed <- p.Local.Run(sealing, devchain.FixedPace(interval)) }()
 }
 
 // remoteChain asks the configured endpoint which chain it is. Development
