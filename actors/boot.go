@@ -1,0 +1,163 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// How the supervisor starts: it asks record and chain what there is, spawns
+// the tree, lets the living sales go on, adopts what the chain knows and the
+// record does not, and then follows the chain.
+
+// boot asks record and chain what there is to do. It waits for the chain for
+// as long as it takes.
+func (s *supervisor) boot(a *turn) {
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		var report bootReport
+		err := s.retry(ctx, "boot",
+			func(err error) { s.log.Warnf("starting waits for the chain or the record: %v", err) },
+			func(err error) bool {
+				return errors.Is(err, events.ErrDamaged) || errors.Is(err, events.ErrNewerEvent) ||
+					errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+			},
+			func(ctx context.Context) (err error) {
+				report, err = s.survey(ctx)
+				return err
+			})
+		switch {
+		case err == nil:
+			self.tell(report)
+		case ctx.Err() == nil:
+			s.fatal(fmt.Errorf("start: %w", err))
+		}
+	})
+}
+
+func (s *supervisor) survey(ctx context.Context) (r bootReport, err error) {
+	if r.market, err = s.Market.Config(ctx); err != nil {
+		return r, fmt.Errorf("read the contract's configuration: %w", err)
+	}
+	if r.head, err = s.Market.Head(ctx); err != nil {
+		return r, fmt.Errorf("read the newest block: %w", err)
+	}
+	if r.owned, err = s.Market.MySlots(ctx); err != nil {
+		return r, fmt.Errorf("read our slots on chain: %w", err)
+	}
+	r.living, err = livingSales(ctx, s.env)
+	return r, err
+}
+
+// livingSales folds all sale streams of this host and returns those that are
+// not over, in the order of their first event.
+func livingSales(ctx context.Context, e *env) ([]livingSale, error) {
+	states := map[events.SlotID]sale.State{}
+	var order []events.SlotID
+	for r, err := range e.Store.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			return nil, fmt.Errorf("read the record: %w", err)
+		}
+		if events.Category(r.Stream) != events.CategorySale {
+			continue
+		}
+		host, slot, err := events.ParseSaleStream(r.Stream)
+		if err != nil || host != e.me {
+			continue
+		}
+		state, known := states[slot]
+		if !known {
+			order = append(order, slot)
+		}
+		ev, err := decodeAs[sale.Event](e.codec, r)
+		if err != nil {
+			// The sale's own actor meets the same error and is quarantined; the
+			// others go on.
+			e.log.WithField("slot", slot.String()).Errorf("a sale's record cannot be read: %v", err)
+			continue
+		}
+		states[slot] = sale.Evolve(state, ev)
+	}
+	var living []livingSale
+	for _, slot := range order {
+		if st := states[slot]; st.Phase != sale.Unknown && !st.Over() {
+			living = append(living, livingSale{slot, st.Request.ID, st.Index})
+		}
+	}
+	return living, nil
+}
+
+func (s *supervisor) onBoot(a *turn, m bootReport) {
+	if have, want := s.Prover.KeyHash(), m.market.Proofs.KeyHash; have != want {
+		s.fatal(fmt.Errorf("%w: the contract wants %s, at hand is %s", ErrWrongKeys, want, have))
+		return
+	}
+	s.terms = m.market
+	s.view.advance(m.head)
+	s.lastNews = s.Clock.Now()
+	self := a.self
+	s.ledger = a.spawn("Reservations", newReservations(s.env,
+		func(reason string) { s.queue.tell(wakeQueue{reason}) },
+		func(err error) { s.fatal(fmt.Errorf("the ledger's record: %w", err)) }))
+	s.queue = a.spawn("SlotQueue", newSlotQueue(s.env, s.ledger, self,
+		func(err error) { s.fatal(fmt.Errorf("the queue's record: %w", err)) }))
+	s.scheduler = a.spawn("ProofScheduler", &proofScheduler{
+		env: s.env, sales: map[events.SlotID]*scheduled{},
+	})
+	for _, l := range m.living {
+		s.agents[l.slot] = &agent{request: l.request, index: l.index}
+		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
+	}
+	for _, o := range m.owned {
+		if s.agents[o.Slot] == nil {
+			s.log.WithField("slot", o.Slot.String()).
+				Warn("the chain says this slot is ours, the record does not know it: adopting it")
+			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
+		}
+	}
+	if s.Quota > 0 {
+		s.ledger.tell(ledgerCommand{
+			capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota},
+			"start",
+			func(r result[capacity.State, capacity.Event]) {
+				if r.err != nil && !errors.Is(r.err, errReloading) {
+					s.fatal(fmt.Errorf("the quota does not fit what is allocated: %w", r.err))
+				}
+			},
+		})
+	}
+	s.booted = true
+	s.follow(a)
+}
+
+// follow hands the queue what it has not consumed, and then follows the chain.
+func (s *supervisor) follow(a *turn) {
+	self, queue := a.self, s.queue
+	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.tell(n) }}
+	a.rt.do(func(ctx context.Context) {
+		consumed := make(chan uint64, 1)
+		queue.tell(queueQuery{func(q slotqueue.State) { consumed <- q.LastMarketRevision() }})
+		select {
+		case after := <-consumed:
+			err := s.retry(ctx, "replay", func(err error) { s.log.Warnf("read the market stream: %v", err) },
+				func(err error) bool {
+					return errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+				},
+				func(ctx context.Context) error {
+					return f.replay(ctx, after, func(n marketNews) { queue.tell(n) })
+				})
+			if err != nil && ctx.Err() == nil {
+				s.fatal(fmt.Errorf("the market's record: %w", err))
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+		f.run(ctx)
+	})
+}

@@ -1,0 +1,195 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+)
+
+// sell runs the host until all sales are settled.
+func (s *show) sell(ctx context.Context) error {
+	logFile, err := os.OpenFile(filepath.Join(s.dir.Root, "host.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the host's log: %w", err)
+	}
+	defer logFile.Close()
+	s.host = &host{binary: s.Binary, args: s.hostArgs(), logTo: logFile, lines: make(chan line, 256)}
+	if err := s.startHost(); err != nil {
+		return err
+	}
+	s.display.say("Host: process %d, account %s", s.host.pid(), s.account)
+	operator := s.Dial(s.dir)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pacing := make(chan error, 1)
+	go func() {
+		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) bool {
+			working, err := operator.Working(ctx)
+			return working || err != nil || time.Since(*s.started.Load()) < settleTime
+		}))
+	}()
+	if err := s.offer(ctx, operator); err != nil {
+		return err
+	}
+	id, err := s.client.post(ctx, s.request)
+	if err != nil {
+		return err
+	}
+	s.request.ID = id
+	s.display.say("Client: posted request %s for %s of %s tokens", id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
+	if err := s.watch(ctx, operator, pacing); err != nil {
+		return err
+	}
+	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+	defer stop()
+	return s.host.stop(stopping)
+}
+
+func (s *show) startHost() error {
+	now := time.Now()
+	s.started.Store(&now)
+	return s.host.start()
+}
+
+func (s *show) hostArgs() []string {
+	return []string{
+		"run", "--data-dir", s.dir.Root, "--log-format", "json", "--log-level", "info",
+		"--chain-endpoint", s.local.IPCPath(), "--chain-contract", s.local.Marketplace.String(),
+		"--content-sources", s.client.url, "--quota", s.Config.Quota.String(),
+		"--sales-max-slots-per-request", fmt.Sprint(s.Slots),
+		"--sales-max-workers", fmt.Sprint(max(s.Config.Sales.MaxWorkers, 1)),
+		"--devchain-block-interval", idlePace.String(),
+		"--prover-samples", fmt.Sprint(s.Config.Prover.Samples), "--prover-max-depth", fmt.Sprint(s.Config.Prover.MaxDepth),
+		"--prover-max-log2-slots", fmt.Sprint(s.Config.Prover.MaxLog2Slots), "--prover-keys-dir", s.Config.Prover.KeysDir,
+	}
+}
+
+// offer waits until the host answers, and puts capacity up for sale.
+func (s *show) offer(ctx context.Context, operator HostAPI) error {
+	size := s.request.Ask.SlotSize * events.Bytes(s.Slots)
+	perSlot, _ := s.request.Ask.CollateralPerSlot()
+	for {
+		err := operator.Offer(ctx, size, 2*s.request.Ask.Duration, perSlot.MulSaturating(uint64(s.Slots)))
+		if err == nil {
+			s.display.say("Operator: one availability with room for %d bytes and %s tokens of collateral",
+				size, tokens(perSlot.MulSaturating(uint64(s.Slots))))
+			return nil
+		}
+		if alive, died := s.host.alive(); !alive {
+			return fmt.Errorf("the host ended: %w; its last words: %s", died, s.lastWords())
+		}
+		if errors.Is(err, api.ErrDemoRefused) {
+			return err
+		}
+		select {
+		case <-time.After(10 * pollEvery):
+		case l := <-s.host.lines:
+			s.show(l)
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// lastWords are what the host said at last.
+func (s *show) lastWords() string {
+	var words []string
+	for {
+		select {
+		case l := <-s.host.lines:
+			if l.Level != "info" {
+				words = append(words, l.Msg)
+			}
+		default:
+			return strings.Join(words, "; ")
+		}
+	}
+}
+
+// watch shows the host's story until the request is over and every sale is
+// settled, and kills the host once on the way.
+func (s *show) watch(ctx context.Context, operator HostAPI, pacing <-chan error) error {
+	tick := time.NewTicker(20 * pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case l := <-s.host.lines:
+			s.lines++
+			s.show(l)
+			if s.timeToKill() {
+				if err := s.crash(); err != nil {
+					return err
+				}
+			}
+		case err := <-pacing:
+			return fmt.Errorf("the chain stopped: %w", err)
+		case <-tick.C:
+			if done, err := s.over(ctx, operator); done || err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// timeToKill is once, when each slot has proven a period or so.
+func (s *show) timeToKill() bool {
+	if s.Kill != nil {
+		return s.Kill(s.lines)
+	}
+	return s.Crash && s.kills == 0 && s.proofs >= s.Slots
+}
+
+// over reports whether nothing is left to happen.
+func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
+	if alive, died := s.host.alive(); !alive {
+		return false, fmt.Errorf("the host ended: %w; see %s", died, filepath.Join(s.dir.Root, "host.log"))
+	}
+	state, err := s.client.account.RequestState(ctx, s.request.ID)
+	if err != nil {
+		return false, fmt.Errorf("ask the chain about the request: %w", err)
+	}
+	if state <= events.RequestStarted || len(s.host.lines) > 0 {
+		return false, nil
+	}
+	open, err := operator.OpenSales(ctx)
+	return err == nil && open == 0, nil // A host that does not answer is being started.
+}
+
+// crash kills the host as a power cut would, and starts it again.
+func (s *show) crash() error {
+	s.kills++
+	pid := s.host.pid()
+	if err := s.host.kill(); err != nil {
+		return fmt.Errorf("kill the host: %w", err)
+	}
+	s.display.say("SIGKILL to the host, process %d. Chain time stands still.", pid)
+	if err := s.startHost(); err != nil {
+		return err
+	}
+	s.display.say("Host: started again as process %d; it goes on from its events", s.host.pid())
+	return nil
+}
+
+// show tells a line of the host's log. Lines of sales begin with the slot.
+func (s *show) show(l line) {
+	switch {
+	case l.Index != nil:
+		s.display.slot(*l.Index, l.State)
+		if strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof") {
+			s.proofs++
+			s.display.proof(*l.Index)
+		}
+		s.display.say("slot %d  %-15s %s", *l.Index, l.State, l.Msg)
+	case l.Level == "error" || l.Level == "warning":
+		s.display.say("Host: %s", l.Msg)
+	}
+}
