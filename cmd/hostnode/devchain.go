@@ -73,15 +73,16 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 		}
 		fmt.Fprintln(out, "funded      ", account)
 	}
-	fmt.Fprintf(out, "chain id     %d\nhead         block %d, chain time %s\nmarketplace  %s\ntoken        %s\nipc          %s\n",
-		devchain.ChainID, local.Head().Number, local.Head().Time.Format(time.RFC3339),
-		local.Marketplace, local.Token, local.IPCPath())
+	fmt.Fprintf(out, "chain id     %d\nhead         block %d, chain time %s\n",
+		devchain.ChainID, local.Head().Number, local.Head().Time.Format(time.RFC3339))
+	fmt.Fprintf(out, "marketplace  %s\ntoken        %s\nipc          %s\n", local.Marketplace, local.Token, local.IPCPath())
 	if url := local.HTTPEndpoint(); url != "" {
 		fmt.Fprintf(out, "http         %s\n", url)
 	}
 	if url := local.WSEndpoint(); url != "" {
 		fmt.Fprintf(out, "websocket    %s\n", url)
 	}
-	fmt.Fprintf(out, "host         hostnode run --chain-endpoint %s --chain-contract %s\n", local.IPCPath(), local.Marketplace)
+	fmt.Fprintf(out, "host         hostnode run --chain-endpoint %s --chain-contract %s\n",
+		local.IPCPath(), local.Marketplace)
 	return local.Run(ctx, devchain.FixedPace(c.Devchain.BlockInterval))
 }

@@ -63,7 +63,9 @@ type client struct {
 }
 
 // prepare makes the dataset of a file below dir, new for each demonstration.
-func prepare(ctx context.Context, file, dir string, slots int, say func(done, total events.Bytes)) (*dataset.Dataset, error) {
+func prepare(ctx context.Context, file, dir string, slots int,
+	say func(done, total events.Bytes),
+) (*dataset.Dataset, error) {
 	m := slots / 3 // The most loss that leaves two data slots for each parity slot.
 	if m == 0 {
 		m = 1

@@ -116,7 +116,9 @@ func TestHostAndChainKilledTogetherAtManyMomentsArePaid(t *testing.T) { killToge
 func killTogether(t *testing.T, sales, kills int) {
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("HOSTNODE_TEST_SEED"); text != "" {
-		fmt.Sscan(text, &seed)
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatalf("HOSTNODE_TEST_SEED: %v", err)
+		}
 	}
 	t.Logf("repeat with HOSTNODE_TEST_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 8))
@@ -152,7 +154,7 @@ func killTogether(t *testing.T, sales, kills int) {
 		if req.ID, err = c.post(t.Context(), req); err != nil {
 			t.Fatal(err)
 		}
-		whole := req.Ask.Duration / time.Second * blockInterval
+		whole := time.Duration(int64(req.Ask.Duration/time.Second) * int64(blockInterval))
 		for range kills {
 			pause := time.Duration(r.Int64N(int64(whole) / int64(kills)))
 			<-time.After(pause)

@@ -106,7 +106,11 @@ func TestAHostSellsAllSlotsAndIsPaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer n.Stop(context.WithoutCancel(ctx))
+	defer func() {
+		if err := n.Stop(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	}()
 
 	working := func(ctx context.Context) bool {
 		st, err := n.Host.Status(ctx)
@@ -121,7 +125,7 @@ func TestAHostSellsAllSlotsAndIsPaid(t *testing.T) {
 		return false
 	}
 	go func() { _ = local.Run(ctx, pacer(local, working)) }()
-	for err := error(actors.ErrStarting); err != nil; {
+	for err = actors.ErrStarting; err != nil; {
 		err = n.Host.Ledger(ctx, capacity.Create{At: time.Now(), ID: events.AvailabilityID{1}, Now: capacity.Offer{
 			Size: 100 << 20, Duration: 24 * time.Hour, MinPrice: events.NewAmount(1),
 			Collateral: events.NewAmount(math.MaxInt64), Enabled: true,

@@ -43,7 +43,8 @@ func (s *show) sell(ctx context.Context) error {
 		return err
 	}
 	s.request.ID = id
-	s.display.say("Client: posted request %s for %s of %s tokens", id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
+	s.display.say("Client: posted request %s for %s of %s tokens",
+		id.Short(), s.request.Ask.Duration, tokens(price(s.request)))
 	if err := s.watch(ctx, operator, pacing); err != nil {
 		return err
 	}
@@ -66,8 +67,10 @@ func (s *show) hostArgs() []string {
 		"--sales-max-slots-per-request", fmt.Sprint(s.Slots),
 		"--sales-max-workers", fmt.Sprint(max(s.Config.Sales.MaxWorkers, 1)),
 		"--devchain-block-interval", idlePace.String(),
-		"--prover-samples", fmt.Sprint(s.Config.Prover.Samples), "--prover-max-depth", fmt.Sprint(s.Config.Prover.MaxDepth),
-		"--prover-max-log2-slots", fmt.Sprint(s.Config.Prover.MaxLog2Slots), "--prover-keys-dir", s.Config.Prover.KeysDir,
+		"--prover-samples", fmt.Sprint(s.Config.Prover.Samples),
+		"--prover-max-depth", fmt.Sprint(s.Config.Prover.MaxDepth),
+		"--prover-max-log2-slots", fmt.Sprint(s.Config.Prover.MaxLog2Slots),
+		"--prover-keys-dir", s.Config.Prover.KeysDir,
 	}
 }
 
@@ -184,7 +187,8 @@ func (s *show) show(l line) {
 	switch {
 	case l.Index != nil:
 		s.display.slot(*l.Index, l.State)
-		if strings.HasPrefix(l.Msg, "The contract took the proof") || strings.HasPrefix(l.Msg, "The contract had the proof") {
+		if strings.HasPrefix(l.Msg, "The contract took the proof") ||
+			strings.HasPrefix(l.Msg, "The contract had the proof") {
 			s.proofs++
 			s.display.proof(*l.Index)
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 // submitted yields the ProofSubmitted events of a sale.
-func submitted(ctx context.Context, store events.Store, host events.Address, slot events.SlotID) iter.Seq2[*messages.ProofSubmitted, error] {
+func submitted(ctx context.Context, store events.Store, host events.Address, slot events.SlotID,
+) iter.Seq2[*messages.ProofSubmitted, error] {
 	return func(yield func(*messages.ProofSubmitted, error) bool) {
 		codec := catalog.Codec()
 		for r, err := range store.ReadStream(ctx, events.SaleStream(host, slot), events.ReadStream{}) {
@@ -120,7 +121,7 @@ func (s *show) tellMoney(rows []projections.Sale, after events.Amount) {
 	for _, row := range rows {
 		fmt.Fprintf(w, "slot %d\treward %s tokens\tcollateral back %s\tgas %d in %d transactions\tfees %s coins\n",
 			row.SlotIndex, amount(row.Reward), amount(row.Collateral.Returned), row.GasUsed, row.Transactions,
-			decimal(events.Must(events.ParseAmount(row.FeesWei)).Big(), 18, 9))
+			decimal(events.Must(events.ParseAmount(row.FeesWei)).Big(), 9))
 	}
 	_ = w.Flush()
 	fmt.Fprintf(s.Out, "The host held %s tokens before and %s after: %s.\n",

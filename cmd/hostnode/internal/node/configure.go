@@ -37,7 +37,8 @@ func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) 
 }
 
 // LocalChain opens the development chain of a data directory.
-func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *prover.Keys) (*localchain.Chain, error) {
+func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *prover.Keys,
+) (*localchain.Chain, error) {
 	ipc, err := dir.SocketPath("chain/devchain.ipc")
 	if err != nil {
 		return nil, fmt.Errorf("open the development chain: %w", err)
