@@ -24,6 +24,11 @@ func (w *world) canonical(head events.Head) bool {
 	return head.Number <= w.tip().head.Number && w.blocks[head.Number].head.Hash == head.Hash
 }
 
+// late reports whether a transaction could only be mined after its deadline.
+func (w *world) late(c events.SlotCall) bool {
+	return !c.Deadline.IsZero() && w.next().time.After(c.Deadline)
+}
+
 // did notes what the host did; the lock is held.
 func (w *world) did(d deed) { w.deeds = append(w.deeds, d) }
 
@@ -137,7 +142,7 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 		if s := f.tip().state.slots[call.Slot]; s != nil && s.host == f.me && s.state == events.SlotFilled {
 			return events.Fill{FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral}, nil
 		}
-		if f.next().time.After(call.Deadline) {
+		if f.late(call) {
 			return events.Fill{}, events.ErrDeadlinePassed
 		}
 		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
@@ -167,7 +172,7 @@ func (f fakeMarket) SubmitProof(ctx context.Context, call events.SlotCall, perio
 		} else if s.received[period] {
 			return events.Receipt{}, events.ErrProofAlreadySubmitted
 		}
-		if f.next().time.After(call.Deadline) {
+		if f.late(call) {
 			return events.Receipt{}, events.ErrDeadlinePassed
 		}
 		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {

@@ -24,6 +24,7 @@ type world struct {
 	blocks []block
 	salt   uint64 // makes the hashes of a new branch differ
 	moved  chan struct{}
+	waits  chan struct{} // told, if anybody listens, when a call waits for a block
 	repo   map[events.SlotID]*stored
 	paid   map[events.SlotID]events.PayoutReceipt
 	fills  map[fillKey]events.Fill // mined fills of ours, as an outbox remembers them
@@ -56,7 +57,7 @@ type stored struct {
 
 func newWorld(b *bus, me events.Address, cfg events.MarketConfig, tokens uint64) *world {
 	w := &world{
-		bus: b, me: me, moved: make(chan struct{}),
+		bus: b, me: me, moved: make(chan struct{}), waits: make(chan struct{}),
 		repo: map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
 		fills: map[fillKey]events.Fill{}, unheard: map[string]bool{}, hashes: map[uint64]bool{},
 	}
@@ -211,6 +212,7 @@ func (w *world) wait(ctx context.Context, past events.Head) error {
 			return nil
 		}
 		select {
+		case w.waits <- struct{}{}:
 		case <-moved:
 		case <-ctx.Done():
 			return ctx.Err()

@@ -1,0 +1,262 @@
+package porttest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+)
+
+// MarketWorld is a chain with a marketplace in which a test can let things
+// happen. Each belongs to one test. A hook that cannot do what it is asked for
+// fails the test by itself.
+type MarketWorld struct {
+	// Market is the port, of a host with gas and with tokens for two slots.
+	Market actors.Market
+	// Post puts a request of at least two slots on the market.
+	Post func() events.Request
+	// Drive runs a call and seals the blocks that it waits for.
+	Drive func(call func(context.Context) error) error
+	// Proof is a proof that the contract takes for a slot in the next block.
+	Proof func(events.SlotID) events.Proof
+	// WrongProof is one that it never takes.
+	WrongProof events.Proof
+	// Warp seals blocks until the newest is not before a point of chain time.
+	Warp func(to time.Time)
+	// Rival lets another host reserve and fill a slot.
+	Rival func(events.SlotCall)
+}
+
+// same compares values of the ports.
+var same = cmp.Comparer(func(a, b events.Amount) bool { return a == b })
+
+// Market runs the suite of the market's port.
+func Market(t *testing.T, newWorld func(t *testing.T) MarketWorld) {
+	for name, test := range map[string]func(*testing.T, MarketWorld){
+		"blocks are told consistently":            blocksAreConsistent,
+		"an unknown request is named so":          unknownRequest,
+		"a request reads back as it was posted":   requestReadsBack,
+		"a slot is reserved once":                 reserveTwice,
+		"a fill is reported again, not repeated":  fillTwice,
+		"a slot of a rival cannot be filled":      rivalWasFaster,
+		"a wrong proof is refused":                wrongProof,
+		"nothing is sent after its deadline":      deadlinePassed,
+		"a proof counts once":                     proveTwice,
+		"only our own slots can be proven":        notOurSlot,
+		"a slot that runs is not freed":           runningSlot,
+		"a finished slot is paid out once":        payout,
+		"a cancelled slot is paid until expiry":   cancelled,
+		"a call ends with its context":            endedContext,
+		"what is ours is listed while it is ours": mySlots,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
+	}
+}
+
+func call(r events.Request, index uint64) events.SlotCall {
+	return events.SlotCall{Request: r.ID, Slot: events.SlotIDOf(r.ID, index), Index: index, Attempt: 1}
+}
+
+// try runs a call that may fail in a driven world.
+func try[T any](w MarketWorld, f func(context.Context) (T, error)) (v T, err error) {
+	err = w.Drive(func(ctx context.Context) (err error) {
+		v, err = f(ctx)
+		return err
+	})
+	return v, err
+}
+
+// must runs a call that has to succeed.
+func must[T any](t *testing.T, w MarketWorld, f func(context.Context) (T, error)) T {
+	t.Helper()
+	v, err := try(w, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func reserve(w MarketWorld, c events.SlotCall) func(context.Context) (events.Receipt, error) {
+	return func(ctx context.Context) (events.Receipt, error) { return w.Market.ReserveSlot(ctx, c) }
+}
+
+func fill(w MarketWorld, c events.SlotCall) func(context.Context) (events.Fill, error) {
+	return func(ctx context.Context) (events.Fill, error) {
+		return w.Market.FillSlot(ctx, c, w.Proof(c.Slot))
+	}
+}
+
+func prove(w MarketWorld, c events.SlotCall, period uint64) func(context.Context) (events.Receipt, error) {
+	return func(ctx context.Context) (events.Receipt, error) {
+		return w.Market.SubmitProof(ctx, c, period, w.Proof(c.Slot))
+	}
+}
+
+func free(w MarketWorld, c events.SlotCall) func(context.Context) (events.PayoutReceipt, error) {
+	return func(ctx context.Context) (events.PayoutReceipt, error) { return w.Market.FreeSlot(ctx, c) }
+}
+
+// host reserves and fills a slot.
+func host(t *testing.T, w MarketWorld, c events.SlotCall) events.Fill {
+	t.Helper()
+	must(t, w, reserve(w, c))
+	return must(t, w, fill(w, c))
+}
+
+func tokens(t *testing.T, w MarketWorld) events.Amount {
+	t.Helper()
+	b, err := w.Market.Balance(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Tokens
+}
+
+func facts(t *testing.T, w MarketWorld, c events.SlotCall) events.SlotFacts {
+	t.Helper()
+	f, err := w.Market.Slot(t.Context(), c.Request, c.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func head(t *testing.T, w MarketWorld) events.Head {
+	t.Helper()
+	h, err := w.Market.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// nextPeriod warps to the beginning of the next period and gives its number.
+func nextPeriod(t *testing.T, w MarketWorld) (events.ProofConfig, uint64) {
+	t.Helper()
+	cfg, err := w.Market.Config(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds := uint64(cfg.Proofs.Period / time.Second)
+	number := uint64(head(t, w).Time.Unix())/seconds + 1
+	w.Warp(events.Unix(number * seconds))
+	return cfg.Proofs, number
+}
+
+func blocksAreConsistent(t *testing.T, w MarketWorld) {
+	if w.Market.Account().Zero() {
+		t.Fatal("the account is zero")
+	}
+	w.Post()
+	h := head(t, w)
+	again, err := w.Market.HeadAt(t.Context(), h.Number)
+	if err != nil || !cmp.Equal(h, again) {
+		t.Fatalf("block %d is %+v as the newest and %+v by its number (%v)", h.Number, h, again, err)
+	}
+	before, err := w.Market.HeadAt(t.Context(), h.Number-1)
+	if err != nil || before.Hash != h.Parent || !before.Time.Before(h.Time) {
+		t.Fatalf("block %d is %+v, the one before it %+v (%v)", h.Number, h, before, err)
+	}
+	if _, err := w.Market.HeadAt(t.Context(), h.Number+1000); err == nil {
+		t.Fatal("a block of the future has a hash")
+	}
+}
+
+func unknownRequest(t *testing.T, w MarketWorld) {
+	unknown := events.RequestID{0xee}
+	if _, err := w.Market.Request(t.Context(), unknown); !errors.Is(err, events.ErrUnknownRequest) {
+		t.Fatalf("an unknown request: %v", err)
+	}
+	f, err := w.Market.Slot(t.Context(), unknown, 0)
+	if err != nil || f.RequestKnown || !f.Host.Zero() || f.At.Number == 0 {
+		t.Fatalf("a slot of an unknown request: %+v, %v", f, err)
+	}
+	_, err = try(w, reserve(w, call(events.Request{ID: unknown}, 0)))
+	if !errors.Is(err, events.ErrReservationNotAllowed) && !errors.Is(err, events.ErrUnknownRequest) {
+		t.Fatalf("reserving a slot of an unknown request: %v", err)
+	}
+}
+
+func requestReadsBack(t *testing.T, w MarketWorld) {
+	r := w.Post()
+	got, err := w.Market.Request(t.Context(), r.ID)
+	if err != nil || !cmp.Equal(got, r, same) {
+		t.Fatalf("posted (-), read back (+), %v:\n%s", err, cmp.Diff(r, got, same))
+	}
+	f := facts(t, w, call(r, 0))
+	if !f.RequestKnown || f.RequestState != events.RequestNew || f.SlotState != events.SlotFree || !f.CanReserve ||
+		f.RequestEnd.Sub(f.RequestExpiry) != r.Ask.Duration-r.Expiry {
+		t.Fatalf("the slot of a new request is %+v", f)
+	}
+}
+
+func reserveTwice(t *testing.T, w MarketWorld) {
+	c := call(w.Post(), 0)
+	first := must(t, w, reserve(w, c))
+	if first.TxHash.Zero() {
+		t.Fatalf("the receipt of the reservation is %+v", first)
+	}
+	before := head(t, w)
+	again := must(t, w, reserve(w, c))
+	if !again.TxHash.Zero() && again.TxHash != first.TxHash {
+		t.Fatalf("reserved twice: %+v and %+v", first, again)
+	}
+	if h := head(t, w); h.Number != before.Number {
+		t.Fatalf("the second call led to %d blocks", h.Number-before.Number)
+	}
+	if facts(t, w, c).CanReserve {
+		t.Fatal("the contract would take another reservation of ours")
+	}
+}
+
+func fillTwice(t *testing.T, w MarketWorld) {
+	c := call(w.Post(), 0)
+	must(t, w, reserve(w, c))
+	before := tokens(t, w)
+	first := must(t, w, fill(w, c))
+	after := tokens(t, w)
+	if before.Sub(after) != first.Collateral || first.FilledAt.IsZero() || first.Block == 0 {
+		t.Fatalf("the balance went from %s to %s by the fill %+v", before, after, first)
+	}
+	again := must(t, w, fill(w, c))
+	if !again.FilledAt.Equal(first.FilledAt) || again.Collateral != first.Collateral || tokens(t, w) != after {
+		t.Fatalf("filled again: %+v after %+v; the balance is %s, was %s", again, first, tokens(t, w), after)
+	}
+	f := facts(t, w, c)
+	if f.Host != w.Market.Account() || f.SlotState != events.SlotFilled || f.Collateral != first.Collateral {
+		t.Fatalf("the slot after the fill is %+v", f)
+	}
+}
+
+func rivalWasFaster(t *testing.T, w MarketWorld) {
+	c := call(w.Post(), 0)
+	must(t, w, reserve(w, c))
+	before := tokens(t, w)
+	w.Rival(c)
+	if _, err := try(w, fill(w, c)); !errors.Is(err, events.ErrSlotNotFree) {
+		t.Fatalf("filling a slot of a rival: %v", err)
+	}
+	if after := tokens(t, w); after != before {
+		t.Fatalf("it cost %s", before.Sub(after))
+	}
+}
+
+func wrongProof(t *testing.T, w MarketWorld) {
+	c := call(w.Post(), 0)
+	must(t, w, reserve(w, c))
+	_, err := try(w, func(ctx context.Context) (events.Fill, error) {
+		return w.Market.FillSlot(ctx, c, w.WrongProof)
+	})
+	if !errors.Is(err, events.ErrInvalidProof) {
+		t.Fatalf("filling with a wrong proof: %v", err)
+	}
+	if f := facts(t, w, c); !f.Host.Zero() {
+		t.Fatalf("the slot is filled: %+v", f)
+	}
+	must(t, w, fill(w, c)) // A right one is taken all the same.
+}
