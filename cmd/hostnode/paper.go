@@ -68,6 +68,10 @@ func (p *paper) bar(part, whole events.Bytes) string {
 
 // asOf says what an answer rests on.
 func (p *paper) asOf(a api.AsOf) {
+	if a.Position == 0 {
+		p.line("as of %s", clock(a.Time))
+		return
+	}
 	how := "from the record; no host is running"
 	if a.Running {
 		how = "from the running host"

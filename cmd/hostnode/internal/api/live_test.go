@@ -1,0 +1,257 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// quietMarket is a market on which nothing ever happens: it has a head, a balance, and
+// no requests. Nothing is sold, so the calls that send something are never made and
+// are left to the embedded nil interface.
+type quietMarket struct {
+	actors.Market
+	mu      sync.Mutex
+	balance events.Balance
+	fails   error
+}
+
+var (
+	me   = events.Address{0xc0, 1}
+	head = events.Head{Number: 300, Hash: events.Hash{3}, Parent: events.Hash{2}, Time: events.Unix(1_750_000_000)}
+)
+
+func (m *quietMarket) Account() events.Address { return me }
+
+func (m *quietMarket) Config(context.Context) (events.MarketConfig, error) {
+	return events.MarketConfig{
+		MaxNumberOfSlashes: 2, SlashPercentage: 20, MaxReservations: 3, RequestDurationLimit: 24 * time.Hour,
+		Proofs: events.ProofConfig{
+			Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67, KeyHash: "k",
+		},
+	}, nil
+}
+
+func (m *quietMarket) Head(context.Context) (events.Head, error)           { return head, nil }
+func (m *quietMarket) HeadAt(context.Context, uint64) (events.Head, error) { return head, nil }
+func (m *quietMarket) MySlots(context.Context) ([]events.OwnedSlot, error) { return nil, nil }
+
+func (m *quietMarket) Balance(context.Context) (events.Balance, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.balance, m.fails
+}
+
+func (m *quietMarket) holds(tokens, wei uint64, fails error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.balance, m.fails = events.Balance{Tokens: events.NewAmount(tokens), Wei: events.NewAmount(wei)}, fails
+}
+
+// quietFeed says once that the head was seen.
+type quietFeed struct{}
+
+func (quietFeed) Follow(
+	ctx context.Context, _ events.Cursor, deliver func(context.Context, events.ChainUpdate) error,
+) error {
+	if err := deliver(ctx, events.ChainUpdate{Head: head, Live: true}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// idle stands for the ports that nobody calls on a quiet market.
+type idle struct {
+	actors.Content
+}
+
+func (idle) Prove(context.Context, events.ProofJob) (events.ProofResult, error) {
+	return events.ProofResult{}, events.ErrNoSuchSlot
+}
+func (idle) KeyHash() string                                        { return "k" }
+func (idle) Stored(context.Context) ([]events.StoredSlot, error)    { return nil, nil }
+func (idle) Delete(context.Context, events.SlotID) error            { return nil }
+func (idle) Extend(context.Context, events.SlotID, time.Time) error { return nil }
+func (idle) Now() time.Time                                         { return time.Now() }
+func (idle) After(d time.Duration, f func()) func() {
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}
+
+// running starts a host on a quiet market, in a bubble of fake time.
+func running(t *testing.T) (live *api.Live, m *quietMarket, kill func()) {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	m = &quietMarket{}
+	m.holds(5, 7, nil)
+	store := events.NewMemory()
+	host, err := actors.Start(t.Context(), actors.Config{
+		Node: "test", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{0xcc},
+		Quota: 10 << 20,
+	}, actors.Ports{
+		Market: m, Feed: quietFeed{}, Prover: idle{}, Repo: idle{}, Content: idle{}, Clock: idle{}, Store: store,
+	}, logrus.NewEntry(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := projections.Open(t.Context(), store, projections.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Follow(t.Context())
+	kill = sync.OnceFunc(host.Kill) // A host is killed once.
+	t.Cleanup(func() {
+		kill()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Wait()
+	return api.NewLive(api.LiveConfig{
+		Host: host, Store: store, Projector: p, Account: me, Balance: m.Balance, DataDir: "/data",
+		Endpoint: "ws://node", Development: true,
+	}), m, kill
+}
+
+func ask[A any](t *testing.T, call func(context.Context) (A, error)) A {
+	t.Helper()
+	answer, err := call(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// offer is small enough for the quota.
+func offer() api.Offer {
+	return api.Offer{Size: 1 << 20, DurationSeconds: 3600, MinPrice: "1", Collateral: "100"}
+}
+
+func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, market, _ := running(t)
+		expect := func(selling bool, reason string) {
+			t.Helper()
+			s := ask(t, live.Status)
+			if s.Selling != selling || !strings.Contains(s.Reason, reason) {
+				t.Fatalf("selling %v: %s; want %v: %s", s.Selling, s.Reason, selling, reason)
+			}
+			if !s.Selling && s.Hint == "" {
+				t.Fatalf("%s: no hint", s.Reason)
+			}
+		}
+		expect(false, "nothing is on offer")
+		disabled := offer()
+		disabled.Disabled = true
+		a := ask(t, func(ctx context.Context) (projections.Availability, error) {
+			return live.AddAvailability(ctx, disabled)
+		})
+		expect(false, "all of 1 availabilities are disabled")
+		enabled := true
+		ask(t, func(ctx context.Context) (projections.Availability, error) {
+			return live.SetAvailability(ctx, a.ID[:10], api.Changes{Enabled: &enabled})
+		})
+		expect(true, "1 of 1 availabilities on offer with 1048576 bytes free")
+		market.holds(5, 0, nil)
+		expect(false, "gas")
+		market.holds(0, 7, nil)
+		expect(false, "tokens")
+		market.holds(0, 0, errors.New("the node is away"))
+		expect(true, "on offer")
+		if s := ask(t, live.Status); s.Balance.Error != "the node is away" {
+			t.Fatalf("balance %+v", s.Balance)
+		}
+		market.holds(5, 7, nil)
+		ask(t, func(ctx context.Context) (api.Queue, error) { return live.PauseQueue(ctx, "a walk") })
+		expect(false, "paused by the operator: a walk")
+		ask(t, func(ctx context.Context) (api.Queue, error) { return live.ResumeQueue(ctx, "back") })
+		expect(true, "on offer")
+	})
+}
+
+func TestTheStatusOfARunningHostSaysAllThatIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _, _ := running(t)
+		s := ask(t, live.Status)
+		if !s.AsOf.Running || s.Account != me.String() || s.Epoch != 1 || s.Version != "v1" || s.DataDir != "/data" {
+			t.Fatalf("%+v", s)
+		}
+		want := api.Chain{
+			ID: 31337, Contract: events.Address{0xcc}.String(), Endpoint: "ws://node", Development: true,
+			Head: 300, HeadHash: head.Hash.String(), HeadTime: head.Time, Live: true,
+		}
+		if diff := cmp.Diff(want, s.Chain); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff(&api.Balance{Tokens: "5", Wei: "7"}, s.Balance); diff != "" {
+			t.Fatal(diff)
+		}
+		if s.Ledger.Quota != 10<<20 || len(s.Pools) != 5 {
+			t.Fatalf("quota %d, pools %v", s.Ledger.Quota, s.Pools)
+		}
+	})
+}
+
+func TestWhatARunningHostWasToldIsSeenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _, _ := running(t)
+		for range 5 {
+			a := ask(t, func(ctx context.Context) (projections.Availability, error) {
+				return live.AddAvailability(ctx, offer())
+			})
+			if l := ask(t, live.Ledger); !slices.ContainsFunc(l.Availabilities,
+				func(v projections.Availability) bool { return v.ID == a.ID }) {
+				t.Fatalf("%s is not listed", a.ID)
+			}
+			gone := ask(t, func(ctx context.Context) (string, error) { return live.RemoveAvailability(ctx, a.ID) })
+			if l := ask(t, live.Ledger); gone != a.ID || len(l.Availabilities) != 0 {
+				t.Fatalf("removed %s, left %v", gone, l.Availabilities)
+			}
+		}
+		if a := ask(t, live.Audit); !a.Clean || a.Store != nil {
+			t.Fatalf("%+v", a)
+		}
+	})
+}
+
+func TestARunningHostRefusesWhatTheLedgerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _, kill := running(t)
+		large := offer()
+		large.Size = 1 << 30
+		_, err := live.AddAvailability(t.Context(), large)
+		if p := api.Explain(err); p.Code != "quota-exceeded" {
+			t.Fatalf("%v is %s", err, p.Code)
+		}
+		if _, err := live.RemoveAvailability(t.Context(), "0xbeef"); !errors.Is(err, capacity.ErrUnknownAvailability) {
+			t.Fatal(err)
+		}
+		if _, err := live.Sale(t.Context(), "0xbeef"); !errors.Is(err, api.ErrUnknownSale) {
+			t.Fatal(err)
+		}
+		kill()
+		if _, err := live.Status(t.Context()); !errors.Is(err, actors.ErrStopped) {
+			t.Fatal(err)
+		}
+		if _, err := live.AddAvailability(t.Context(), offer()); !errors.Is(err, actors.ErrStopped) {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func TestNumbersArePrintedForPeople(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{grouped("0"), "0"}, {grouped("999"), "999"}, {grouped("1000"), "1,000"}, {grouped("-1234567"), "-1,234,567"},
+		{grouped(""), ""},
+		{coins("0"), "0.000000"}, {coins("1"), "0.000000"}, {coins("1500000000000000000"), "1.500000"},
+		{coins("1234567000000000000000"), "1,234.567000"}, {coins("unknown"), "unknown"},
+		{span(0), "0 s"}, {span(59), "59 s"}, {span(90), "1 min 30 s"}, {span(3600), "1 h"}, {span(3601), "1 h"},
+		{span(90_000), "1 d 1 h"}, {span(30 * 86400), "30 d"},
+		{count(1, "slot"), "1 slot"}, {count(0, "slot"), "0 slots"}, {count(2, "try"), "2 tries"},
+		{short("0x123456789abc"), "0x12345678"}, {short("0x1"), "0x1"},
+		{clock(time.Time{}), "-"}, {clock(time.Unix(0, 0)), "1970-01-01 00:00:00Z"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestColourAndBarsAreForTerminalsOnly(t *testing.T) {
+	plain, terminal := &paper{}, &paper{terminal: true}
+	if plain.colour(green, "x") != "x" || plain.bar(1, 2) != "" {
+		t.Fatal("a plain page is coloured")
+	}
+	if got := terminal.colour(green, "x"); got != "\x1b[32mx\x1b[0m" {
+		t.Fatalf("%q", got)
+	}
+	for _, c := range []struct {
+		part, whole events.Bytes
+		full        int
+	}{{0, 5, 0}, {5, 5, 20}, {1, 2, 10}, {9, 5, 20}} {
+		bar := terminal.bar(c.part, c.whole)
+		if n := strings.Count(bar, "█"); n != c.full || len([]rune(bar)) != 20 {
+			t.Errorf("%d of %d: %s", c.part, c.whole, bar)
+		}
+	}
+	if terminal.bar(1, 0) != "" {
+		t.Error("a part of nothing has a bar")
+	}
+}
+
+// TestTheStatusOfABusyHost shows what no script can: a host with a chain and troubles.
+func TestTheStatusOfABusyHost(t *testing.T) {
+	now := time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC)
+	p := &paper{now: now}
+	err := printStatus(p, api.Status{
+		AsOf:    api.AsOf{Position: 9, Time: now, Running: true},
+		Selling: true, Reason: "1 of 1 availabilities on offer with 5 bytes free", Account: "0xabc", DataDir: "/d",
+		Epoch: 2, Since: now, Version: "v1",
+		Chain: api.Chain{
+			ID: 1, Contract: "0xcc", Endpoint: "ws://n", Head: 1234, HeadTime: now.Add(-90 * time.Second), Live: true,
+		},
+		Balance: &api.Balance{Tokens: "1000000", Wei: "2500000000000000000"},
+		Phases:  map[string]int{"Proving": 2, "Downloading": 1},
+		Queue:   projections.Queue{Length: 1, Paused: true, PausedFor: "all seen"},
+		Trouble: []api.Trouble{
+			{Slot: "0x5107000000", Waiting: "the payout", Error: "the node is away", Tries: 3, Since: now},
+			{Slot: "0x5108000000", Quarantined: "its record makes no sense"},
+		},
+		Views: projections.Status{Error: "the disk", Skipped: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"SELLING: 1 of 1", "as of 2031-04-05 06:07:08Z, event 9, from the running host",
+		"block 1,234, chain time 2031-04-05 06:05:38Z, 1 min 30 s ago\n", "1,000,000 base units", "2.500000 of the chain's own coin",
+		"start 2 at 2031-04-05 06:07:08Z, version v1", "1 Downloading, 2 Proving", "1 slot waiting, 0 in work, paused: all seen",
+		"trouble slot 0x51070000 waits for the payout: the node is away (3 tries, since 2031-04-05 06:07:08Z)",
+		"trouble slot 0x51080000 was set aside: its record makes no sense", "stopped following the record: the disk",
+		"1 event could not be read",
+	} {
+		if !strings.Contains(p.text(), want) {
+			t.Errorf("no %q in\n%s", want, p.text())
+		}
+	}
+	if !strings.HasPrefix(p.text(), "SELLING") {
+		t.Error("the first word is another")
+	}
+}
+
+func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
+	for _, c := range []struct {
+		flag interface{ Set(string) error }
+		good map[string]string
+		bad  []string
+	}{
+		{new(durationFlag), map[string]string{"1h": "1h0m0s", "30d": "720h0m0s", "1.5d": "36h0m0s", " 2s ": "2s"},
+			[]string{"", "0", "0s", "-1h", "1500ms", "1", "d", "300000d", "99999999999h", "1dd", "1y"}},
+		{new(amountFlag), map[string]string{"1": "1", "1,000": "1000", " 5 ": "5"},
+			[]string{"", "0", "-1", "1.5", "0x5", "1e9", strings.Repeat("9", 79)}},
+		{new(timeFlag), map[string]string{"never": "", "2031-12-31": "2031-12-31T00:00:00Z", "2031-12-31T18:00:00+02:00": "2031-12-31T16:00:00Z"},
+			[]string{"", "soon", "31.12.2031", "2031-13-01"}},
+		{new(sizeFlag), map[string]string{"1GiB": "1GiB", "1024": "1KiB"}, []string{"", "0", "0GiB", "-1", "1G"}},
+	} {
+		for text, want := range c.good {
+			err := c.flag.Set(text)
+			if got := c.flag.(interface{ String() string }).String(); err != nil || got != want {
+				t.Errorf("%T %q is %q, %v; want %q", c.flag, text, got, err, want)
+			}
+		}
+		for _, text := range c.bad {
+			if err := c.flag.Set(text); err == nil {
+				t.Errorf("%T takes %q", c.flag, text)
+			}
+		}
+	}
+}
+
+func FuzzFlags(f *testing.F) {
+	for _, text := range []string{"30d", "1.5d", "-1h", "1,000", "2031-12-31", "1GiB", "0"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var d durationFlag
+		if d.Set(text) == nil && (d <= 0 || time.Duration(d)%time.Second != 0) {
+			t.Fatalf("duration %q is %d", text, d)
+		}
+		var a amountFlag
+		if a.Set(text) == nil && a.IsZero() {
+			t.Fatalf("amount %q is zero", text)
+		}
+		var s sizeFlag
+		if s.Set(text) == nil && s.Bytes == 0 {
+			t.Fatalf("size %q is zero", text)
+		}
+		var m timeFlag
+		if m.Set(text) == nil && m.IsZero() && strings.TrimSpace(text) != "never" && !strings.HasPrefix(text, "0001") {
+			t.Fatalf("moment %q is never", text)
+		}
+	})
+}
