@@ -71,6 +71,8 @@ type runtime struct {
 	// those that run is waiting for all.
 	mu     sync.Mutex
 	ending bool
+	// shutdown is called once; the library closes a channel in it.
+	shutdown func()
 }
 
 func newRuntime(ctx context.Context, log *logrus.Entry) *runtime {
@@ -78,7 +80,9 @@ func newRuntime(ctx context.Context, log *logrus.Entry) *runtime {
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quietHandler{log})
 	}))
-	return &runtime{system: system, log: log, ctx: ctx, cancel: cancel}
+	return &runtime{
+		system: system, log: log, ctx: ctx, cancel: cancel, shutdown: sync.OnceFunc(system.Shutdown),
+	}
 }
 
 // root spawns an actor without a parent.
@@ -152,7 +156,7 @@ func (rt *runtime) endTasks() {
 func (rt *runtime) kill() {
 	rt.dead.Store(true)
 	rt.endTasks()
-	rt.system.Shutdown()
+	rt.shutdown()
 }
 
 // halt stops the tree from the top and then kills what is left.
