@@ -1,0 +1,212 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+func TestAPanicOfAChildReachesItsParentAndStopsTheChild(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		var failed []childFailed
+		var child ref
+		heard := 0
+		rt.root("parent", behaviorFunc(func(a *turn, msg any) {
+			switch m := msg.(type) {
+			case started:
+				child = a.spawn("child", behaviorFunc(func(_ *turn, msg any) {
+					switch msg {
+					case "panic":
+						panic("on purpose")
+					case "more":
+						heard++
+					}
+				}))
+			case childFailed:
+				failed = append(failed, m)
+			}
+		}))
+		synctest.Wait()
+		child.tell("more")
+		child.tell("panic")
+		synctest.Wait()
+		child.tell("more")
+		synctest.Wait()
+		if len(failed) != 1 || !failed[0].child.is(child) || !strings.Contains(failed[0].err.Error(), "on purpose") {
+			t.Fatalf("the parent heard %v", failed)
+		}
+		if heard != 1 {
+			t.Fatalf("the child handled %d messages, want the one before its panic", heard)
+		}
+	})
+}
+
+func TestAfterAKillNothingIsDelivered(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		heard := 0
+		r := rt.root("any", behaviorFunc(func(_ *turn, msg any) {
+			if msg == "hello" {
+				heard++
+			}
+		}))
+		var ended error
+		rt.do(func(ctx context.Context) {
+			<-ctx.Done()
+			ended = ctx.Err()
+			r.tell("hello") // The last word of a task.
+		})
+		r.tell("hello")
+		synctest.Wait()
+		rt.kill()
+		if !errors.Is(ended, context.Canceled) {
+			t.Fatalf("kill returned while a task ran: %v", ended)
+		}
+		r.tell("hello")
+		began := false
+		rt.do(func(context.Context) { began = true })
+		synctest.Wait()
+		if heard != 1 || began {
+			t.Fatalf("%d messages were delivered, a task began: %t", heard, began)
+		}
+	})
+}
+
+// An actor that answers the end of its tasks with another task must not keep
+// the host from stopping.
+func TestStoppingBeginsNoNewTask(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		tasks := 0
+		r := rt.root("restless", behaviorFunc(func(a *turn, msg any) {
+			if msg != "again" {
+				return
+			}
+			tasks++
+			self := a.self
+			a.rt.do(func(ctx context.Context) {
+				<-ctx.Done()
+				self.tell("again")
+			})
+		}))
+		r.tell("again")
+		synctest.Wait()
+		rt.halt(r)
+		if tasks > 2 {
+			t.Fatalf("%d tasks were asked for after the stop", tasks-1)
+		}
+	})
+}
+
+func TestTheZeroRefSwallowsWhatItIsTold(t *testing.T) {
+	ref{}.tell("anything")
+	ref{}.stop()
+	if (ref{}).is(ref{}) {
+		t.Fatal("nobody is nobody")
+	}
+}
+
+// chainOf answers HeadAt with a hash that says its number and branch.
+type chainOf struct {
+	Market
+	branch byte
+	during func()
+	asked  []uint64
+}
+
+func (c *chainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
+	c.asked = append(c.asked, n)
+	h := events.Head{Number: n, Hash: blockHash(n, c.branch)}
+	if c.during != nil {
+		c.during()
+	}
+	return h, nil
+}
+
+func blockHash(n uint64, branch byte) events.Hash {
+	return events.Hash{byte(n >> 8), byte(n), branch}
+}
+
+func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
+	c := &chainOf{}
+	v := newChainView(c)
+	for n := uint64(10); n <= 12; n++ {
+		v.advance(events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0)})
+	}
+	if h, ok := v.hash(9); !ok || h != blockHash(9, 0) {
+		t.Fatalf("the parent of the first block is %v, %t", h, ok)
+	}
+	v.rewind(10)
+	if _, ok := v.hash(12); ok {
+		t.Fatal("a dropped block is known still")
+	}
+	if _, ok := v.hash(13); ok {
+		t.Fatal("a block of the future is known")
+	}
+	if more, err := v.fetch(t.Context()); err != nil || !more || len(c.asked) != 1 || c.asked[0] != 12 {
+		t.Fatalf("fetched %v: %t, %v", c.asked, more, err)
+	}
+	if h, ok := v.hash(12); !ok || h != blockHash(12, 0) {
+		t.Fatalf("after the fetch block 12 is %v, %t", h, ok)
+	}
+	if more, err := v.fetch(t.Context()); err != nil || more {
+		t.Fatalf("nothing is missing, and it fetched: %t, %v", more, err)
+	}
+}
+
+func TestAHashThatAReorganisationOvertookIsNotKept(t *testing.T) {
+	c := &chainOf{branch: 1}
+	v := newChainView(c)
+	v.advance(events.Head{Number: 20, Hash: blockHash(20, 1)})
+	c.during = func() { v.rewind(5) } // The answer of the old branch is on its way.
+	if _, err := v.lookUp(t.Context(), 8); !errors.Is(err, errOvertaken) {
+		t.Fatalf("looked up: %v", err)
+	}
+	c.during, c.branch = nil, 2
+	if h, err := v.lookUp(t.Context(), 8); err != nil || h != blockHash(8, 2) {
+		t.Fatalf("the new branch's block is %v, %v", h, err)
+	}
+}
+
+func TestChainViewBoundsWhatItKeeps(t *testing.T) {
+	v := newChainView(&chainOf{})
+	for n := uint64(1); n < 5*hashesKept; n++ {
+		v.advance(events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0)})
+	}
+	if len(v.hashes) > 2*hashesKept+1 {
+		t.Fatalf("%d hashes are kept", len(v.hashes))
+	}
+	if _, ok := v.hash(5*hashesKept - hashesKept); !ok {
+		t.Fatal("a hash that a challenge may need is gone")
+	}
+}
+
+func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newChainView(&chainOf{})
+		got := make(chan uint64, 1)
+		go func() {
+			h, err := v.wait(t.Context(), func(h events.Head) bool { return h.Number >= 3 })
+			if err == nil {
+				got <- h.Number
+			}
+		}()
+		for n := uint64(1); n <= 3; n++ {
+			synctest.Wait()
+			if len(got) != 0 {
+				t.Fatalf("it woke before block %d", n)
+			}
+			v.advance(events.Head{Number: n})
+		}
+		if n := <-got; n != 3 {
+			t.Fatalf("it woke at block %d", n)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := v.wait(ctx, func(events.Head) bool { return false }); !errors.Is(err, context.Canceled) {
+			t.Fatalf("a wait without hope ended with %v", err)
+		}
+	})
+}

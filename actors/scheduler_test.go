@@ -1,0 +1,173 @@
+package actors
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// schedule is a scheduler with one hosted slot, and what it told its sale.
+type schedule struct {
+	t         *testing.T
+	scheduler ref
+	agent     ref
+	view      *chainView
+	state     sale.State
+	told      []sale.Command
+	cfg       events.ProofConfig
+}
+
+func newSchedule(t *testing.T, rt *runtime) *schedule {
+	s := &schedule{t: t, cfg: events.ProofConfig{
+		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
+	}}
+	e := &env{
+		Config: Config{}.withDefaults(), rt: rt, log: quietLog(),
+		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
+	}
+	s.view = e.view
+	s.agent = rt.root("sale", behaviorFunc(func(_ *turn, msg any) {
+		if m, ok := msg.(saleCommand); ok {
+			s.told = append(s.told, m.cmd)
+		}
+	}))
+	s.scheduler = rt.root("scheduler", &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}})
+	s.state = sale.State{
+		Phase: sale.Proving, Slot: events.SlotID{31: 7}, Started: true,
+		FilledAt: events.Unix(1), EndsAt: events.Unix(1 << 30),
+		Request: events.Request{Ask: events.Ask{ProofProbability: events.NewAmount(1)}},
+	}
+	return s
+}
+
+// pointerAt is the slot's pointer in the block after this one.
+func (s *schedule) pointerAt(block, period uint64) uint8 {
+	return duty.Pointer(s.cfg, s.state.Slot, block+1, period)
+}
+
+// head tells the scheduler of a block and returns what it told the sale.
+func (s *schedule) head(number uint64, at time.Time) []sale.Command {
+	s.t.Helper()
+	s.told = nil
+	h := events.Head{Number: number, Hash: blockHash(number, 0), Parent: blockHash(number-1, 0), Time: at}
+	s.view.advance(h)
+	s.scheduler.tell(headMoved{h})
+	synctest.Wait()
+	return s.told
+}
+
+// record folds a command into the state of the sale and tells the scheduler.
+func (s *schedule) record(cmd sale.Command) {
+	s.t.Helper()
+	decided, err := sale.Decide(s.state, cmd)
+	if err != nil || len(decided) != 1 {
+		s.t.Fatalf("%T brought %d events, %v", cmd, len(decided), err)
+	}
+	s.state = sale.Evolve(s.state, decided[0])
+	s.publish()
+}
+
+func (s *schedule) publish() {
+	s.scheduler.tell(saleChanged{agent: s.agent, slot: s.state.Slot, state: s.state})
+	synctest.Wait()
+}
+
+// blockWithPointer is a block of the period at which the next one's pointer is wanted.
+func (s *schedule) blockWithPointer(period uint64, wanted uint8) uint64 {
+	for n := uint64(1000); ; n++ {
+		if s.pointerAt(n, period) == wanted {
+			return n
+		}
+	}
+}
+
+func TestADutyIsToldUntilItIsRecorded(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		s := newSchedule(t, rt)
+		const period = 1000
+		block, at := s.blockWithPointer(period, 100), duty.Start(s.cfg, period)
+		s.publish()
+		var due sale.ReportProofDue
+		for i := range uint64(3) {
+			told := s.head(block+i, at.Add(time.Duration(i)*time.Second))
+			var ok bool
+			if len(told) == 0 {
+				t.Fatalf("block %d: nothing was told", i)
+			}
+			if due, ok = told[0].(sale.ReportProofDue); !ok || due.Period != period {
+				t.Fatalf("block %d: told %+v", i, told)
+			}
+			if want := duty.End(s.cfg, period).Add(-time.Second); !due.Deadline.Equal(want) {
+				t.Fatalf("the deadline is %s, want %s", due.Deadline, want)
+			}
+		}
+		s.record(due)
+		if told := s.head(block+3, at.Add(3*time.Second)); len(told) != 0 {
+			t.Fatalf("told again after it was recorded: %+v", told)
+		}
+		s.record(sale.ReportProofSubmitted{At: at, Period: period})
+		if told := s.head(block+4, at.Add(4*time.Second)); len(told) != 0 {
+			t.Fatalf("told again after the proof: %+v", told)
+		}
+	})
+}
+
+func TestAnOpenDutyIsClosedAfterItsDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		s := newSchedule(t, rt)
+		const period = 1000
+		block, at := s.blockWithPointer(period, 100), duty.Start(s.cfg, period)
+		s.publish()
+		s.record(s.head(block, at)[0])
+		last := duty.End(s.cfg, period).Add(-time.Second)
+		for _, c := range s.head(block+1, last) {
+			if c, ok := c.(sale.ReportPeriodClosed); ok {
+				t.Fatalf("closed in the last second of the period: %+v", c)
+			}
+		}
+		told := s.head(block+2, last.Add(time.Second))
+		closed, ok := told[0].(sale.ReportPeriodClosed)
+		if !ok || closed.Period != period {
+			t.Fatalf("after the deadline told %+v", told)
+		}
+	})
+}
+
+func TestADutyIsExcusedWhenThePointerWrapsToWhereNoneIsDemanded(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		s := newSchedule(t, rt)
+		const period = 1000
+		block, at := s.blockWithPointer(period, 255), duty.Start(s.cfg, period)
+		s.publish()
+		s.record(s.head(block, at)[0])
+		told := s.head(block+1, at.Add(time.Second))
+		if len(told) != 1 {
+			t.Fatalf("after the wrap told %+v", told)
+		}
+		if excused, ok := told[0].(sale.ReportProofExcused); !ok || excused.Period != period {
+			t.Fatalf("after the wrap told %+v", told)
+		}
+	})
+}
+
+func TestASlotThatBeginsToProveIsToldWithoutWaitingForABlock(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		s := newSchedule(t, rt)
+		const period = 1000
+		s.state.Phase = sale.Filled
+		s.publish()
+		if told := s.head(s.blockWithPointer(period, 100), duty.Start(s.cfg, period)); len(told) != 0 {
+			t.Fatalf("a slot that does not prove yet was told %+v", told)
+		}
+		s.state.Phase = sale.Proving
+		s.publish()
+		if len(s.told) != 1 || fmt.Sprintf("%T", s.told[0]) != "sale.ReportProofDue" {
+			t.Fatalf("told %+v", s.told)
+		}
+	})
+}
