@@ -174,7 +174,7 @@ func (a *app) account(c config.Loaded, want access) (events.Address, error) {
 // asking runs a function with a backend and prints its answer: as JSON, or for people.
 func asking[A any](
 	a *app, want access, ask func(ctx context.Context, b api.Backend, args []string) (A, error),
-	print func(*paper, A) error,
+	write func(*paper, A) error,
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		b, done, err := a.backend(cmd, want)
@@ -186,15 +186,15 @@ func asking[A any](
 		if err != nil {
 			return err
 		}
-		return show(a, answer, print)
+		return show(a, answer, write)
 	}
 }
 
-// show prints an answer: as JSON, or for people. What print returns is the outcome of
+// show prints an answer: as JSON, or for people. What write returns is the outcome of
 // the command either way.
-func show[A any](a *app, answer A, print func(*paper, A) error) error {
+func show[A any](a *app, answer A, write func(*paper, A) error) error {
 	page := &paper{terminal: a.terminal, now: a.now()}
-	outcome := print(page, answer)
+	outcome := write(page, answer)
 	if a.json {
 		return errors.Join(outcome, a.printJSON(answer))
 	}

@@ -93,7 +93,8 @@ func (f *offerFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.duration, "duration", "longest sale, such as 720h or 30d")
 	flags.Var(&f.minPrice, "min-price", "least price, token base units per byte and second")
 	flags.Var(&f.collateral, "collateral", "most collateral at stake at once, token base units")
-	flags.Var(&f.until, "until", "when the last sale must have ended, such as 2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
+	flags.Var(&f.until, "until", "when the last sale must have ended, such as 2031-12-31 or "+
+		"2031-12-31T18:00:00Z; never for no end")
 }
 
 func (a *app) availabilityAdd() *cobra.Command {
@@ -103,12 +104,14 @@ func (a *app) availabilityAdd() *cobra.Command {
 		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
 		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000",
 	}
-	cmd.RunE = asking(a, create, func(ctx context.Context, b api.Backend, _ []string) (projections.Availability, error) {
+	cmd.RunE = a.offering(create, "on offer", func(
+		ctx context.Context, b api.Backend, _ []string,
+	) (projections.Availability, error) {
 		return b.AddAvailability(ctx, api.Offer{
-			ID: api.DrawID().String(), Size: events.Bytes(f.size.Bytes), DurationSeconds: uint64(f.duration) / uint64(time.Second),
+			ID: api.DrawID().String(), Size: events.Bytes(f.size.Bytes), DurationSeconds: f.duration.seconds(),
 			MinPrice: f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until.Time,
 		})
-	}, printAvailability("on offer"))
+	})
 	f.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "do not sell from it yet")
 	for _, name := range []string{"size", "duration", "min-price", "collateral"} {
@@ -119,12 +122,16 @@ func (a *app) availabilityAdd() *cobra.Command {
 	return cmd
 }
 
-func printAvailability(what string) func(*paper, projections.Availability) error {
-	return func(p *paper, v projections.Availability) error {
-		p.line("%s: availability %s", what, v.ID)
+// offering runs a function that answers with an availability, and prints that.
+func (a *app) offering(
+	want access, done string,
+	do func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error),
+) func(*cobra.Command, []string) error {
+	return asking(a, want, do, func(p *paper, v projections.Availability) error {
+		p.line("%s: availability %s", done, v.ID)
 		p.rows(availabilityRows(v))
 		return nil
-	}
+	})
 }
 
 func (a *app) availabilitySet() *cobra.Command {
@@ -144,9 +151,11 @@ func (a *app) availabilitySet() *cobra.Command {
 				"--collateral, --until", errUsage)
 		},
 	}
-	cmd.RunE = asking(a, change, func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error) {
+	cmd.RunE = a.offering(change, "changed", func(
+		ctx context.Context, b api.Backend, args []string,
+	) (projections.Availability, error) {
 		return b.SetAvailability(ctx, args[0], f.changes(changed))
-	}, printAvailability("changed"))
+	})
 	f.add(cmd.Flags())
 	return cmd
 }
@@ -158,7 +167,7 @@ func (f *offerFlags) changes(given func(string) bool) api.Changes {
 		c.Size = new(events.Bytes(f.size.Bytes))
 	}
 	if given("duration") {
-		c.DurationSeconds = new(uint64(f.duration) / uint64(time.Second))
+		c.DurationSeconds = new(f.duration.seconds())
 	}
 	if given("min-price") {
 		c.MinPrice = new(f.minPrice.String())
@@ -179,9 +188,11 @@ func (f *offerFlags) changes(given func(string) bool) api.Changes {
 func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
-		RunE: asking(a, change, func(ctx context.Context, b api.Backend, args []string) (projections.Availability, error) {
+		RunE: a.offering(change, name+"d", func(
+			ctx context.Context, b api.Backend, args []string,
+		) (projections.Availability, error) {
 			return b.SetAvailability(ctx, args[0], api.Changes{Enabled: &enabled})
-		}, printAvailability(name+"d")),
+		}),
 	}
 }
 
@@ -210,12 +221,14 @@ func (f *sizeFlag) String() string {
 // durationFlag is a duration in whole seconds, more than zero; days may be written as d.
 type durationFlag time.Duration
 
+// seconds is what the ledger counts.
+func (d *durationFlag) seconds() uint64 { return uint64(time.Duration(*d) / time.Second) }
+
 // Set implements pflag.Value.
 func (d *durationFlag) Set(text string) error {
-	value := strings.TrimSpace(text)
-	unit := time.Duration(1)
+	value, times := strings.TrimSpace(text), int64(1)
 	if days, ok := strings.CutSuffix(value, "d"); ok {
-		value, unit = days+"h", 24
+		value, times = days+"h", 24
 	}
 	n, err := time.ParseDuration(value)
 	const longest = 292 * 365 * 24 * time.Hour
@@ -224,10 +237,10 @@ func (d *durationFlag) Set(text string) error {
 		return errors.New("not a duration, write for example 12h or 30d")
 	case n <= 0:
 		return errors.New("it must be more than zero")
-	case n > longest/unit:
+	case int64(n) > int64(longest)/times:
 		return errors.New("it must be less than 292 years")
 	}
-	if n *= unit; n%time.Second != 0 {
+	if n = time.Duration(int64(n) * times); n%time.Second != 0 {
 		return errors.New("the market counts whole seconds")
 	}
 	*d = durationFlag(n)

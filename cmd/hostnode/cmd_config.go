@@ -78,7 +78,8 @@ func (a *app) versionCommand() *cobra.Command {
 				if v.Revision != "" {
 					revision = ", revision " + v.Revision
 				}
-				p.line("hostnode %s%s, data directory format %d, %s %s", v.Version, revision, v.Format, v.Go, v.Platform)
+				p.line("hostnode %s%s, data directory format %d, %s %s",
+					v.Version, revision, v.Format, v.Go, v.Platform)
 				return nil
 			})
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -61,7 +60,7 @@ func (a *app) importKey(path string, args []string) (events.Address, string, err
 		defer f.Close()
 		from = f
 	}
-	address, err := keys.Import(path, io.Reader(from))
+	address, err := keys.Import(path, from)
 	return address, "imported", err
 }
 

@@ -25,7 +25,8 @@ func printQueue(p *paper, q api.Queue) error {
 		if t.Repair {
 			repair = " (repair)"
 		}
-		p.line("  in work: slot %d of request %s%s, queued at %s", t.SlotIndex, short(t.Request), repair, clock(t.QueuedAt))
+		p.line("  in work: slot %d of request %s%s, queued at %s",
+			t.SlotIndex, short(t.Request), repair, clock(t.QueuedAt))
 	}
 	if len(q.Refusals) > 0 {
 		p.line("")

@@ -142,10 +142,14 @@ func ledgerRows(p *paper, l projections.Ledger) [][]string {
 		name  string
 		bytes events.Bytes
 	}{
-		{"unallocated", l.Unallocated}, {"free on offer", l.Free}, {"reserved", l.Reserved},
-		{"stored", l.Stored}, {"overhead", l.Overhead},
+		{"unallocated", l.Unallocated},
+		{"free on offer", l.Free},
+		{"reserved", l.Reserved},
+		{"stored", l.Stored},
+		{"overhead", l.Overhead},
 	} {
-		rows = append(rows, []string{"  " + part.name, strings.TrimSpace(size(part.bytes) + "  " + p.bar(part.bytes, l.Quota))})
+		amount := strings.TrimSpace(size(part.bytes) + "  " + p.bar(part.bytes, l.Quota))
+		rows = append(rows, []string{"  " + part.name, amount})
 	}
 	return append(rows, []string{"availabilities", fmt.Sprint(len(l.Availabilities))})
 }
@@ -166,10 +170,12 @@ func workRows(s api.Status) [][]string {
 	e := s.Earnings
 	c, pr := e.Sales, e.Proofs
 	rows := [][]string{
-		{"queue", queue}, {"sales", open},
+		{"queue", queue},
+		{"sales", open},
 		{"  settled", fmt.Sprintf("%d finished, %d cancelled, %d failed, %d errored, %d let go",
 			c.Finished, c.Cancelled, c.Failed, c.Errored, c.Ignored)},
-		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused", pr.Submitted, pr.Missed, pr.Open, pr.Excused)},
+		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused",
+			pr.Submitted, pr.Missed, pr.Open, pr.Excused)},
 	}
 	if e.Rewards != "" {
 		rows = append(rows, []string{"earned", fmt.Sprintf("%s base units net, %s paid for gas",

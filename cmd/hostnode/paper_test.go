@@ -12,15 +12,30 @@ import (
 
 func TestNumbersArePrintedForPeople(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{grouped("0"), "0"}, {grouped("999"), "999"}, {grouped("1000"), "1,000"}, {grouped("-1234567"), "-1,234,567"},
+		{grouped("0"), "0"},
+		{grouped("999"), "999"},
+		{grouped("1000"), "1,000"},
+		{grouped("-1234567"), "-1,234,567"},
 		{grouped(""), ""},
-		{coins("0"), "0.000000"}, {coins("1"), "0.000000"}, {coins("1500000000000000000"), "1.500000"},
-		{coins("1234567000000000000000"), "1,234.567000"}, {coins("unknown"), "unknown"},
-		{span(0), "0 s"}, {span(59), "59 s"}, {span(90), "1 min 30 s"}, {span(3600), "1 h"}, {span(3601), "1 h"},
-		{span(90_000), "1 d 1 h"}, {span(30 * 86400), "30 d"},
-		{count(1, "slot"), "1 slot"}, {count(0, "slot"), "0 slots"}, {count(2, "try"), "2 tries"},
-		{short("0x123456789abc"), "0x12345678"}, {short("0x1"), "0x1"},
-		{clock(time.Time{}), "-"}, {clock(time.Unix(0, 0)), "1970-01-01 00:00:00Z"},
+		{coins("0"), "0.000000"},
+		{coins("1"), "0.000000"},
+		{coins("1500000000000000000"), "1.500000"},
+		{coins("1234567000000000000000"), "1,234.567000"},
+		{coins("unknown"), "unknown"},
+		{span(0), "0 s"},
+		{span(59), "59 s"},
+		{span(90), "1 min 30 s"},
+		{span(3600), "1 h"},
+		{span(3601), "1 h"},
+		{span(90_000), "1 d 1 h"},
+		{span(30 * 86400), "30 d"},
+		{count(1, "slot"), "1 slot"},
+		{count(0, "slot"), "0 slots"},
+		{count(2, "try"), "2 tries"},
+		{short("0x123456789abc"), "0x12345678"},
+		{short("0x1"), "0x1"},
+		{clock(time.Time{}), "-"},
+		{clock(time.Unix(0, 0)), "1970-01-01 00:00:00Z"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
@@ -96,12 +111,21 @@ func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 		good map[string]string
 		bad  []string
 	}{
-		{new(durationFlag), map[string]string{"1h": "1h0m0s", "30d": "720h0m0s", "1.5d": "36h0m0s", " 2s ": "2s"},
-			[]string{"", "0", "0s", "-1h", "1500ms", "1", "d", "300000d", "99999999999h", "1dd", "1y"}},
-		{new(amountFlag), map[string]string{"1": "1", "1,000": "1000", " 5 ": "5"},
-			[]string{"", "0", "-1", "1.5", "0x5", "1e9", strings.Repeat("9", 79)}},
-		{new(timeFlag), map[string]string{"never": "", "2031-12-31": "2031-12-31T00:00:00Z", "2031-12-31T18:00:00+02:00": "2031-12-31T16:00:00Z"},
-			[]string{"", "soon", "31.12.2031", "2031-13-01"}},
+		{
+			new(durationFlag),
+			map[string]string{"1h": "1h0m0s", "30d": "720h0m0s", "1.5d": "36h0m0s", " 2s ": "2s"},
+			[]string{"", "0", "0s", "-1h", "1500ms", "1", "d", "300000d", "99999999999h", "1dd", "1y"},
+		},
+		{
+			new(amountFlag),
+			map[string]string{"1": "1", "1,000": "1000", " 5 ": "5"},
+			[]string{"", "0", "-1", "1.5", "0x5", "1e9", strings.Repeat("9", 79)},
+		},
+		{
+			new(timeFlag),
+			map[string]string{"never": "", "2031-12-31": "2031-12-31T00:00:00Z", "2031-12-31T18:00:00+02:00": "2031-12-31T16:00:00Z"},
+			[]string{"", "soon", "31.12.2031", "2031-13-01"},
+		},
 		{new(sizeFlag), map[string]string{"1GiB": "1GiB", "1024": "1KiB"}, []string{"", "0", "0GiB", "-1", "1G"}},
 	} {
 		for text, want := range c.good {

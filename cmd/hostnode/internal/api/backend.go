@@ -10,7 +10,7 @@ import (
 )
 
 // Backend answers for a host. All methods are safe for concurrent use. Errors are those
-// of the table in problems.go; what a method changed is durable when it returns.
+// of the table in problemtable.go; what a method changed is durable when it returns.
 type Backend interface {
 	// Status says whether the host sells, why not, and how everything stands.
 	Status(ctx context.Context) (Status, error)

@@ -8,7 +8,7 @@
 // So a command does not care whether the host runs.
 //
 // Errors are answered as problem+json with a stable code, a sentence and a hint; the one
-// table of them is in problems.go, and docs/errors.md is generated from it.
+// table of them is in problemtable.go, and docs/errors.md is generated from it.
 //
 //	GET    /v1/status
 //	GET    /v1/ledger

@@ -119,7 +119,8 @@ func resolve(what, text string, unknown error, ids []string) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", fmt.Errorf("%w: %s 0x%s may be %.14s... or %.14s...", ErrAmbiguous, what, digits, found, id)
+			return "", fmt.Errorf("%w: %s 0x%s is the beginning of %.14s and %.14s, at least",
+				ErrAmbiguous, what, digits, found, id)
 		}
 		found = id
 	}

@@ -4,22 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
-	"github.com/hostnode/hostnode/actors"
-	"github.com/hostnode/hostnode/chain"
-	"github.com/hostnode/hostnode/chain/devchain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/embedded"
-	"github.com/hostnode/hostnode/prover"
-	"github.com/hostnode/hostnode/storage"
-	"github.com/hostnode/hostnode/storage/dataset"
 )
 
 // Errors of the API itself.
@@ -76,7 +63,7 @@ func (p *Problem) Error() string { return p.Detail }
 // Is makes errors.Is find the sentinel behind the code, as if the error had not
 // travelled.
 func (p *Problem) Is(target error) bool {
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		if k.code == p.Code {
 			return k.is == target
 		}
@@ -93,264 +80,6 @@ type kind struct {
 	hint   string
 }
 
-// kinds is the table: everything that an operator can see. The first row that matches
-// an error counts, so what wraps another thing stands before it.
-func kinds() []kind {
-	return []kind{
-		{
-			"bad-request", http.StatusBadRequest, ErrBadRequest, "The question makes no sense.",
-			"Correct what the message names.",
-		},
-		{
-			"config-invalid", http.StatusBadRequest, config.ErrInvalid,
-			"A setting is unknown or has a value that it cannot have.",
-			"Correct it where the message says; `hostnode config example` explains every setting.",
-		},
-		{
-			"size-invalid", http.StatusBadRequest, config.ErrBytes, "A size cannot be read.",
-			"Write a number of bytes, or a number with a unit: 500MB, 20GiB.",
-		},
-		{
-			"availability-invalid", http.StatusBadRequest, capacity.ErrInvalid, "An availability cannot be so.",
-			"Size, duration, minimum price and collateral must all be more than zero.",
-		},
-		{
-			"quota-exceeded", http.StatusConflict, errNoSpace, "The quota has no room for it.",
-			"Make the availability smaller, raise `quota` in the configuration and start the host again, or " +
-				"remove another availability; `hostnode status` shows where every byte is.",
-		},
-		{
-			"availability-exists", http.StatusConflict, capacity.ErrExists, "Another availability has this id.",
-			"Leave the id out; one is drawn.",
-		},
-		{
-			"availability-unknown", http.StatusNotFound, capacity.ErrUnknownAvailability,
-			"There is no such availability.", "`hostnode availability list` shows all with their ids.",
-		},
-		{
-			"availability-in-use", http.StatusConflict, capacity.ErrInUse,
-			"Sales depend on what the change would take away.",
-			"Disable it with `hostnode availability disable ID`, wait until its sales have ended, then try again.",
-		},
-		{
-			"ledger-full", http.StatusConflict, capacity.ErrLimit, "The ledger holds as many entries as it may.",
-			"Remove availabilities that are not needed; make one large one out of many small ones.",
-		},
-		{
-			"sale-unknown", http.StatusNotFound, ErrUnknownSale, "This host has never had a sale of that slot.",
-			"`hostnode sales --all` shows all with their slots.",
-		},
-		{"id-ambiguous", http.StatusConflict, ErrAmbiguous, "Several ids begin so.", "Give more digits of the id."},
-		{
-			"host-starting", http.StatusServiceUnavailable, actors.ErrStarting,
-			"The host waits for the chain before it can do anything.",
-			"Try again in a moment; when it stays so, check `chain.endpoint` and the host's log.",
-		},
-		{
-			"host-stopped", http.StatusServiceUnavailable, actors.ErrStopped, "The host is stopping.",
-			"Start it again: `hostnode run`.",
-		},
-		{
-			"host-busy", http.StatusServiceUnavailable, actors.ErrOverloaded, "Too many commands wait for the host.",
-			"Try again in a moment.",
-		},
-		{
-			"host-not-running", http.StatusServiceUnavailable, ErrNotRunning, "No host answers on the socket.",
-			"Start one: `hostnode run`; or name another directory with --data-dir.",
-		},
-		{
-			"other-market", http.StatusConflict, actors.ErrOtherMarket,
-			"The data directory belongs to another chain or contract.",
-			"Use the chain and contract that the message names, or another directory with --data-dir.",
-		},
-		{
-			"data-dir-in-use", http.StatusConflict, datadir.ErrInUse, "Another process uses the data directory.",
-			"If that is a host which is just starting or stopping, try again in a moment; otherwise stop that " +
-				"process, or choose another directory with --data-dir.",
-		},
-		{
-			"data-dir-newer", http.StatusConflict, datadir.ErrNewerFormat,
-			"A newer version of hostnode made the data directory.",
-			"Use that version, or another directory with --data-dir. Nothing was changed.",
-		},
-		{
-			"data-dir-empty", http.StatusNotFound, datadir.ErrEmpty, "No host has ever used this data directory.",
-			"Check --data-dir, or start a host there: `hostnode run`.",
-		},
-		{
-			"data-dir-format", http.StatusConflict, datadir.ErrFormat, "The data directory has no legible format.",
-			"Check that --data-dir is the one you mean; if it is, restore its file `format` (\"hostnode 1\").",
-		},
-		{
-			"socket-path", http.StatusConflict, datadir.ErrSocketPath, "There is no place for the host's socket.",
-			"Use a data directory with a shorter path, or a shorter TMPDIR.",
-		},
-		{
-			"key-missing", http.StatusNotFound, keys.ErrMissing, "There is no account key.",
-			"`hostnode key new` makes one, `hostnode key import FILE` brings yours.",
-		},
-		{
-			"key-exists", http.StatusConflict, keys.ErrExists, "There is an account key already.",
-			"Keep it, or move the file away first. Tokens of a key that is lost are lost.",
-		},
-		{
-			"key-unprotected", http.StatusConflict, keys.ErrPermissions, "Others may read the account key.",
-			"Make the file readable by its owner alone (mode 0600); if others may have read it, move to a new key.",
-		},
-		{
-			"key-malformed", http.StatusBadRequest, keys.ErrMalformed, "That is no private key.",
-			"A key file holds 64 hex digits, with or without 0x, and nothing else.",
-		},
-		{
-			"proving-keys-other", http.StatusConflict, localchain.ErrOtherKeys,
-			"The contract was deployed with other proving keys.",
-			"Use the `prover.keysDir` and prover sizes of the first start, or a new data directory.",
-		},
-		{
-			"proving-keys-damaged", http.StatusConflict, prover.ErrKeysDamaged, "Proving key files are damaged.",
-			"Remove the directory that the message names; development keys are made again.",
-		},
-		{
-			"proving-keys-missing", http.StatusNotFound, prover.ErrKeysMissing, "There are no keys for this circuit.",
-			"Check `prover.keysDir` and the sizes of the prover.",
-		},
-		{
-			"prover-sizes", http.StatusBadRequest, prover.ErrParams, "The sizes of the circuit are out of range.",
-			"Correct the settings below `prover`.",
-		},
-		{
-			"port-in-use", http.StatusConflict, devchain.ErrPortInUse, "Something else listens on the port.",
-			"Stop it, or set `devchain.httpPort` and `devchain.wsPort` to free ports or 0.",
-		},
-		{
-			"devchain-in-use", http.StatusConflict, devchain.ErrInUse, "Another process runs this development chain.",
-			"Stop that process, or choose another directory with --data-dir.",
-		},
-		{
-			"chain-other", http.StatusConflict, chain.ErrWrongChain, "The Ethereum node follows another chain.",
-			"Check `chain.endpoint`.",
-		},
-		{
-			"contract-missing", http.StatusConflict, chain.ErrNoContract,
-			"There is no marketplace contract at the address.",
-			"Check `chain.contract` and that `chain.endpoint` is a node of the right chain.",
-		},
-		{
-			"chain-unavailable", http.StatusServiceUnavailable, chain.ErrUnavailable,
-			"The Ethereum node does not answer.",
-			"Check that the node at `chain.endpoint` runs; the host goes on by itself when it is back.",
-		},
-		{
-			"outbox-other", http.StatusConflict, chain.ErrForeignOutbox,
-			"The outbox of transactions belongs to another account or chain.",
-			"Use the account key and chain that this data directory was made with.",
-		},
-		{
-			"outbox-damaged", http.StatusInternalServerError, chain.ErrOutboxDamaged,
-			"The outbox of transactions is damaged.",
-			"Check the disk; keep the directory, it may hold transactions that were sent.",
-		},
-		{
-			"account-taken-over", http.StatusConflict, chain.ErrTakenOver,
-			"Another process sends transactions for this account.",
-			"Find and stop the other host that uses this key.",
-		},
-		{
-			"slots-in-use", http.StatusConflict, storage.ErrInUse, "Another process has the slots open.",
-			"Stop that process.",
-		},
-		{
-			"slots-newer", http.StatusConflict, storage.ErrNewerFormat,
-			"A newer version of hostnode wrote the slots.", "Use that version.",
-		},
-		{
-			"store-in-use", http.StatusConflict, embedded.ErrInUse, "Another process has the event store open.",
-			"Stop that process.",
-		},
-		{
-			"store-newer", http.StatusConflict, embedded.ErrNewerFormat,
-			"A newer version of hostnode wrote the event store.", "Use that version.",
-		},
-		{
-			"store-foreign", http.StatusConflict, embedded.ErrNotAStore, "The directory holds no event store.",
-			"Check --data-dir; move foreign files out of its directory `events`.",
-		},
-		{
-			"event-newer", http.StatusConflict, events.ErrNewerEvent,
-			"An event was written by a newer version of hostnode.", "Use that version.",
-		},
-		{
-			"store-damaged", http.StatusInternalServerError, events.ErrDamaged,
-			"Stored events are not what was written.",
-			"Check the disk, restore the directory `events` from a backup; `hostnode audit` names every place.",
-		},
-		{
-			"store-failed", http.StatusInternalServerError, events.ErrStoreFailed,
-			"The event store failed; nothing more is accepted.",
-			"Check that the disk is neither full nor failing, then start the host again. " +
-				"What was acknowledged is safe.",
-		},
-		{
-			"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
-			"The contract takes proofs of another proving key.",
-			"Set the sizes below `prover` and `prover.keysDir` to those of the contract's verifier.",
-		},
-		{
-			"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",
-			"Name a plain file that you may read, or none to use data that is made.",
-		},
-		{
-			"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",
-			"Name a file with something in it, or none to use data that is made.",
-		},
-		{
-			"file-too-small", http.StatusBadRequest, dataset.ErrTooSmall,
-			"The file is too small for this number of slots.",
-			"Each data slot holds at least one block of 65,536 bytes: fewer --slots, or a larger file.",
-		},
-		{
-			"file-too-large", http.StatusBadRequest, dataset.ErrTooLarge,
-			"The file is too large for this number of slots.", "Use more --slots.",
-		},
-		{
-			"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be made so.",
-			"Correct the option that the message names.",
-		},
-		{
-			"demo-refused", http.StatusConflict, ErrDemoRefused, "The host did not take the offer of the demonstration.",
-			"Raise --quota, or use another --data-dir.",
-		},
-		{
-			"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
-			"The summary says how each sale ended; host.log in the data directory has the whole story.",
-		},
-		{
-			"audit-unclean", http.StatusConflict, ErrUnclean, "The audit found something.",
-			"The findings name stream and revision; keep the data directory as it is.",
-		},
-		{
-			"not-found", http.StatusNotFound, ErrNoRoute, "There is no such resource.",
-			"The commands and the program that runs may have different versions: `hostnode version`.",
-		},
-		{
-			"method-not-allowed", http.StatusMethodNotAllowed, ErrMethod, "The resource does not take this method.",
-			"The header Allow names those that it takes.",
-		},
-		{
-			"too-large", http.StatusRequestEntityTooLarge, ErrTooLarge, "The request is too large.",
-			fmt.Sprintf("A request has at most %d bytes.", MaxBody),
-		},
-		{
-			"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",
-			"Try again; when it stays so, look at the host's log.",
-		},
-		{
-			"internal", http.StatusInternalServerError, errOther, "Something went wrong.",
-			"The message says what; the host's log may say more.",
-		},
-	}
-}
-
 // Explain finds the row of the table for an error; it never answers nil.
 func Explain(err error) *Problem {
 	var p *Problem
@@ -359,9 +88,8 @@ func Explain(err error) *Problem {
 		explained.Detail = err.Error()
 		return &explained
 	}
-	all := kinds()
-	found := all[len(all)-1]
-	for _, k := range all {
+	found := kinds[len(kinds)-1]
+	for _, k := range kinds {
 		if matches(err, k.is) {
 			found = k
 			break
@@ -374,12 +102,12 @@ func Explain(err error) *Problem {
 }
 
 func matches(err, is error) bool {
-	switch is {
-	case errNoSpace:
-		var space *capacity.SpaceError
+	var space *capacity.SpaceError
+	switch {
+	case errors.Is(is, errNoSpace):
 		return errors.As(err, &space)
-	case ErrTimeout:
-		return errors.Is(err, ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
+	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
+		return true
 	}
 	return errors.Is(err, is)
 }
@@ -389,8 +117,8 @@ func ErrorsPage() string {
 	var out strings.Builder
 	out.WriteString("# Errors\n\nWhat `hostnode` may answer. The code is stable; the API answers with the status " +
 		"and the\ncode as `application/problem+json`, commands print the message and the hint. This page is\n" +
-		"generated from the table in `cmd/hostnode/internal/api/problems.go`.\n")
-	for _, k := range kinds() {
+		"generated from the table in `cmd/hostnode/internal/api/problemtable.go`.\n")
+	for _, k := range kinds {
 		fmt.Fprintf(&out, "\n## %s\n\n%s Status %d.\n\nWhat to do: %s\n", k.code, k.title, k.status, k.hint)
 	}
 	return out.String()

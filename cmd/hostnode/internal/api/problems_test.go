@@ -11,7 +11,7 @@ import (
 
 func TestEveryErrorOfTheTableHasACodeOfItsOwnAndAHint(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		if seen[k.code] || k.code != strings.ToLower(k.code) || strings.Contains(k.code, " ") {
 			t.Errorf("code %q is taken or has another form", k.code)
 		}
@@ -24,9 +24,9 @@ func TestEveryErrorOfTheTableHasACodeOfItsOwnAndAHint(t *testing.T) {
 }
 
 func TestEveryErrorIsFoundInTheTableAndSurvivesTheJourney(t *testing.T) {
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		err := k.is
-		if k.is == errNoSpace {
+		if errors.Is(k.is, errNoSpace) {
 			err = &capacity.SpaceError{Doing: "x"}
 		}
 		p := Explain(fmt.Errorf("doing something: %w", err))

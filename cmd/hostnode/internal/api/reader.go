@@ -189,7 +189,9 @@ func (r *reader) Audit(ctx context.Context) (Audit, error) {
 		if err != nil {
 			return Audit{}, fmt.Errorf("verify the event store: %w", err)
 		}
-		answer.Store = &StoreCheck{Events: check.Events, Streams: check.Streams, Findings: []StoreFinding{}, More: check.More}
+		answer.Store = &StoreCheck{
+			Events: check.Events, Streams: check.Streams, Findings: []StoreFinding{}, More: check.More,
+		}
 		for _, f := range check.Findings {
 			answer.Store.Findings = append(answer.Store.Findings,
 				StoreFinding{f.Position, f.Through, f.Stream, f.Revision, f.Problem, f.String()})

@@ -321,7 +321,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 type broken struct{ api.Backend }
 
 func (broken) Status(context.Context) (api.Status, error) { panic("a bug") }
-func (broken) Queue(ctx context.Context) (api.Queue, error) {
+func (broken) Queue(context.Context) (api.Queue, error) {
 	return api.Queue{}, fmt.Errorf("wait: %w", context.DeadlineExceeded)
 }
 
@@ -355,8 +355,12 @@ func FuzzRequests(f *testing.F) {
 	for _, seed := range []struct{ method, path, body string }{
 		{"POST", "availabilities", `{"size":1024,"durationSeconds":60,"minPricePerBytePerSecond":"1","totalCollateral":"5"}`},
 		{"PATCH", "availabilities/beef", `{"size":5,"noEnd":true}`},
-		{"DELETE", "availabilities/0xbeef", ""}, {"GET", "sales?settled=9", ""}, {"GET", "sales/0x5107", ""},
-		{"POST", "queue/pause", `{"reason":"x"}`}, {"GET", "audit", ""}, {"GET", "status", ""},
+		{"DELETE", "availabilities/0xbeef", ""},
+		{"GET", "sales?settled=9", ""},
+		{"GET", "sales/0x5107", ""},
+		{"POST", "queue/pause", `{"reason":"x"}`},
+		{"GET", "audit", ""},
+		{"GET", "status", ""},
 	} {
 		f.Add(seed.method, seed.path, seed.body)
 	}
