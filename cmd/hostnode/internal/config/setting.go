@@ -51,7 +51,7 @@ func words(key string) []string {
 	for i, r := range key {
 		switch {
 		case r == '.':
-			all, start = append(all, key[start:i]), i+1
+			all, start = append(all, strings.ToLower(key[start:i])), i+1
 		case unicode.IsUpper(r):
 			all, start = append(all, strings.ToLower(key[start:i])), i
 		}
