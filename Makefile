@@ -20,7 +20,7 @@ CORES   := ./events/sale ./events/capacity ./events/slotqueue ./events/duty
 # What `make generate` writes.
 GENERATED := messages chain/contracts/artifacts chain/contracts/bindings \
   chain/contracts/contractstest prover/poseidon2/constants.go \
-  docs/hostnode.example.yaml
+  docs/hostnode.example.yaml docs/errors.md
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -61,7 +61,7 @@ vet:
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
 lint: $(LINT)
-	$(LINT) run ./...
+	$(LINT) run --allow-serial-runners ./...
 
 ## fmt: format the code
 .PHONY: fmt
@@ -73,6 +73,7 @@ fmt: $(LINT)
 generate: generate-messages generate-contracts
 	go generate ./...
 	go test -count 1 -run TestTheExampleIsCurrentAndLoads ./cmd/hostnode/internal/config -rewrite
+	go test -count 1 -run TestThePageOfErrorsIsCurrent ./cmd/hostnode/internal/api -rewrite
 
 # Libraries register plain messages.proto too; ours gets a path of its own.
 .PHONY: generate-messages
