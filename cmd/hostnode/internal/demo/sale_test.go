@@ -7,6 +7,8 @@ import (
 	"crypto/ecdsa"
 	"crypto/rand"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,153 +24,209 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
 )
 
-// smallCircuit samples one cell, so that its keys are made in seconds.
-func smallCircuit() prover.Params {
-	p := prover.NetworkParams()
-	p.Samples, p.MaxDepth = 1, 12
-	return p
+// stage is one host in this process, the chain beside it, and a client that
+// serves its blocks over HTTP: everything real, with proofs of one sample.
+type stage struct {
+	local      *localchain.Chain
+	client     *client
+	request    events.Request
+	collateral events.Amount // of all slots; what the host has at first
+	store      *embedded.Store
+	node       *node.Node
 }
 
-func newKey(t *testing.T) *ecdsa.PrivateKey {
+// set builds a stage. The host fetches from the given source, or from the
+// client when it is empty.
+func set(t *testing.T, source func(c *client) string) *stage {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(crypto.S256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-// One host in this process, the chain beside it, a client over HTTP: a sale
-// from the request to the payout, with real proofs.
-func TestAHostSellsAllSlotsAndIsPaid(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	dir := t.TempDir()
-	keys, err := prover.DevelopmentKeys(ctx, smallCircuit(), filepath.Join(dir, "keys"), func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sock, err := os.MkdirTemp("", "hn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(sock)
-	local, err := localchain.Open(ctx, localchain.Config{
-		Dir: filepath.Join(dir, "chain"), IPCPath: filepath.Join(sock, "ipc"), Keys: keys,
+	ctx, dir := t.Context(), t.TempDir()
+	params := prover.NetworkParams()
+	params.Samples, params.MaxDepth = 1, 12
+	keys, err := prover.DevelopmentKeys(ctx, params, filepath.Join(dir, "keys"), func(string) {})
+	check(t, err)
+	sockets, err := os.MkdirTemp("", "hn") // Short: a socket's path is limited.
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
+	s := &stage{client: &client{}}
+	s.local, err = localchain.Open(ctx, localchain.Config{
+		Dir: filepath.Join(dir, "chain"), IPCPath: filepath.Join(sockets, "ipc"), Keys: keys,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer local.Close()
+	check(t, err)
+	t.Cleanup(func() { check(t, s.local.Close()) })
 
 	file := filepath.Join(dir, "data")
-	if err := os.WriteFile(file, make([]byte, 300_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := &client{}
-	if c.dataset, err = prepare(ctx, file, filepath.Join(dir, "datasets"), 3, nil); err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	if err := c.serve(); err != nil {
-		t.Fatal(err)
-	}
-	req := c.request(20*time.Second, 3)
-	if err := c.enter(ctx, local, price(req)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, makeData(file))
+	s.client.dataset, err = prepare(ctx, file, filepath.Join(dir, "datasets"), 3, nil)
+	check(t, err)
+	t.Cleanup(s.client.close)
+	check(t, s.client.serve())
+	s.request = s.client.request(20*time.Second, 1)
+	check(t, s.client.enter(ctx, s.local, price(s.request)))
 
-	store, _, err := embedded.Open(filepath.Join(dir, "events"), embedded.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	key := newKey(t)
+	s.store, _, err = embedded.Open(filepath.Join(dir, "events"), embedded.Config{})
+	check(t, err)
+	t.Cleanup(func() { check(t, s.store.Close()) })
+	s.startHost(t, dir, keys, source(s.client))
+	return s
+}
+
+func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(crypto.S256(), rand.Reader)
+	check(t, err)
+	perSlot, _ := s.request.Ask.CollateralPerSlot()
+	s.collateral = perSlot.MulSaturating(s.request.Ask.Slots)
 	account := events.Address(crypto.PubkeyToAddress(key.PublicKey))
-	collateral, _ := req.Ask.CollateralPerSlot()
-	if err := local.Provide(ctx, account, events.NewAmount(math.MaxInt64/8), collateral.MulSaturating(req.Ask.Slots)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.local.Provide(t.Context(), account, events.NewAmount(math.MaxInt64/8), s.collateral))
 	log := logrus.New()
 	log.SetOutput(testWriter{t})
-	n, err := node.Start(ctx, node.Options{
-		Store: store, SlotsDir: filepath.Join(dir, "slots"), OutboxDir: filepath.Join(dir, "outbox"),
-		Quota: 1 << 30, Key: key,
-		Chain: chain.Config{Endpoint: local.IPCPath(), Marketplace: local.Marketplace, DeployedAt: local.Block, Confirmations: 3},
-		Keys:  keys, Fetch: storage.FetcherConfig{Sources: []string{c.url}},
+	s.node, err = node.Start(t.Context(), node.Options{
+		Store: s.store, SlotsDir: filepath.Join(dir, "slots"), OutboxDir: filepath.Join(dir, "outbox"),
+		Quota: 1 << 30, Key: key, Keys: keys, Fetch: storage.FetcherConfig{Sources: []string{source}},
+		Chain: chain.Config{
+			Endpoint: s.local.IPCPath(), Marketplace: s.local.Marketplace, DeployedAt: s.local.Block,
+			Confirmations: 3,
+		},
 		Host: actors.Config{Node: "test", MaxSlotsPerRequest: 256},
 		Log:  logrus.NewEntry(log),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := n.Stop(context.WithoutCancel(ctx)); err != nil {
-			t.Error(err)
-		}
-	}()
+	check(t, err)
+	t.Cleanup(func() { check(t, s.node.Stop(context.WithoutCancel(t.Context()))) })
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(cancel)
+	go func() { _ = s.local.Run(ctx, pacer(s.local, s.working)) }()
+}
 
-	working := func(ctx context.Context) bool {
-		st, err := n.Host.Status(ctx)
-		if err != nil || !st.Booted {
+func (s *stage) working(ctx context.Context) bool {
+	st, err := s.node.Host.Status(ctx)
+	if err != nil || !st.Booted || !st.Live {
+		return true
+	}
+	for _, p := range st.Pools {
+		if (p.Name == "proofs" || p.Name == "downloads") && p.Running+p.Waiting > 0 {
 			return true
 		}
-		for _, p := range st.Pools {
-			if (p.Name == "proofs" || p.Name == "downloads") && p.Running+p.Waiting > 0 {
-				return true
+	}
+	return false
+}
+
+// sell offers capacity, posts the request, and waits until it is over and no
+// sale is left.
+func (s *stage) sell(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	poll := func(done func() bool) {
+		for !done() {
+			select {
+			case <-time.After(idlePace):
+			case <-ctx.Done():
+				t.Fatal(ctx.Err())
 			}
 		}
-		return false
 	}
-	go func() { _ = local.Run(ctx, pacer(local, working)) }()
-	for err = actors.ErrStarting; err != nil; {
-		err = n.Host.Ledger(ctx, capacity.Create{At: time.Now(), ID: events.AvailabilityID{1}, Now: capacity.Offer{
+	poll(func() bool {
+		return s.node.Host.Ledger(ctx, capacity.Create{At: time.Now(), ID: events.AvailabilityID{1}, Now: capacity.Offer{
 			Size: 100 << 20, Duration: 24 * time.Hour, MinPrice: events.NewAmount(1),
 			Collateral: events.NewAmount(math.MaxInt64), Enabled: true,
-		}})
-		if ctx.Err() != nil {
-			t.Fatal(err)
+		}}) == nil
+	})
+	id, err := s.client.post(ctx, s.request)
+	check(t, err)
+	poll(func() bool {
+		state, err := s.client.account.RequestState(ctx, id)
+		check(t, err)
+		st, err := s.node.Host.Status(ctx)
+		check(t, err)
+		return state > events.RequestStarted && len(st.Sales) == 0
+	})
+}
+
+// phases counts the sales by how they ended; the record must be clean.
+func (s *stage) phases(t *testing.T) map[string]int {
+	t.Helper()
+	report, err := audit.Run(t.Context(), s.store, audit.Options{})
+	check(t, err)
+	if !report.Clean() {
+		t.Errorf("the audit found %+v", report.Findings)
+	}
+	views, err := projections.Open(t.Context(), s.store, projections.Config{})
+	check(t, err)
+	defer views.Close()
+	phases := map[string]int{}
+	for _, row := range views.Sales().Sales {
+		phases[row.Phase]++
+	}
+	for _, l := range views.Ledgers().Ledgers {
+		if l.Reserved+l.Stored+l.Overhead != 0 {
+			t.Errorf("the ledger still holds bytes for sales: %+v", l)
 		}
 	}
-	id, err := c.account.RequestStorage(ctx, req)
-	if err == nil {
-		t.Fatal("a request without an approval was taken")
+	return phases
+}
+
+func (s *stage) balance(t *testing.T) events.Amount {
+	t.Helper()
+	b, err := s.node.Market.Balance(t.Context())
+	check(t, err)
+	return b.Tokens
+}
+
+func TestAHostSellsAllSlotsAndIsPaid(t *testing.T) {
+	s := set(t, func(c *client) string { return c.url })
+	s.sell(t)
+	if got := s.phases(t); got["Finished"] != 3 {
+		t.Fatalf("sales ended as %v, want 3 finished", got)
 	}
-	if err = c.account.Approve(ctx, price(req)); err == nil {
-		id, err = c.account.RequestStorage(ctx, req)
+	if got := s.balance(t); !s.collateral.Less(got) {
+		t.Fatalf("the host earned nothing: it holds %s, and began with %s", got, s.collateral)
 	}
+}
+
+// A client whose blocks are not what their names say: every slot is let go,
+// and everything comes back.
+func TestContentThatDoesNotMatchIsLetGo(t *testing.T) {
+	s := set(t, func(c *client) string {
+		honest := storage.NewHandler(c.dataset)
+		manifest := "/ipfs/" + c.dataset.CID().String()
+		liar := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer := httptest.NewRecorder()
+			honest.ServeHTTP(answer, r)
+			body := answer.Body.Bytes()
+			if r.URL.Path != manifest && len(body) > 100 {
+				body[50] ^= 1
+			}
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(body)
+		}))
+		t.Cleanup(liar.Close)
+		return liar.URL
+	})
+	s.sell(t)
+	phases := s.phases(t)
+	if phases["Finished"] != 0 || phases["Errored"]+phases["Cancelled"]+phases["Ignored"] == 0 {
+		t.Fatalf("sales ended as %v, want all let go", phases)
+	}
+	if got := s.balance(t); got != s.collateral {
+		t.Fatalf("the host holds %s, and began with %s", got, s.collateral)
+	}
+	stored, err := s.node.Repo.Stored(t.Context())
+	check(t, err)
+	if len(stored) != 0 {
+		t.Fatalf("%d slots are still on disk", len(stored))
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-	t.Logf("request %s", id)
-	started, deadline := false, time.Now().Add(5*time.Minute)
-	for {
-		st, err := n.Host.Status(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(st.Sales) > 0 {
-			started = true
-		}
-		if started && len(st.Sales) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the sales did not end: %+v", st)
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-	bal, err := n.Market.Balance(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("balance %s", bal.Tokens)
-	if !collateral.MulSaturating(req.Ask.Slots).Less(bal.Tokens) {
-		t.Fatalf("the host earned nothing: %s", bal.Tokens)
 	}
 }
 
