@@ -75,7 +75,8 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 	}
 	fmt.Fprintf(out, "chain id     %d\nhead         block %d, chain time %s\n",
 		devchain.ChainID, local.Head().Number, local.Head().Time.Format(time.RFC3339))
-	fmt.Fprintf(out, "marketplace  %s\ntoken        %s\nipc          %s\n", local.Marketplace, local.Token, local.IPCPath())
+	fmt.Fprintf(out, "marketplace  %s\ntoken        %s\nipc          %s\n",
+		local.Marketplace, local.Token, local.IPCPath())
 	if url := local.HTTPEndpoint(); url != "" {
 		fmt.Fprintf(out, "http         %s\n", url)
 	}
