@@ -38,7 +38,7 @@ func TestFakeMarket(t *testing.T) {
 }
 
 func TestFakeRepo(t *testing.T) {
-	porttest.Repo(t, func(t *testing.T) porttest.RepoWorld {
+	porttest.Repo(t, func(*testing.T) porttest.RepoWorld {
 		w := sim.NewWorld(events.Amount{})
 		put := byte(0)
 		return porttest.RepoWorld{
@@ -53,7 +53,7 @@ func TestFakeRepo(t *testing.T) {
 }
 
 func TestFakeProver(t *testing.T) {
-	porttest.Prover(t, func(t *testing.T) porttest.ProverWorld {
+	porttest.Prover(t, func(*testing.T) porttest.ProverWorld {
 		w := sim.NewWorld(events.Amount{})
 		w.Put(events.SlotID{1}, events.BlockSize, events.Unix(1))
 		return porttest.ProverWorld{

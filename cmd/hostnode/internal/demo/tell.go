@@ -112,7 +112,8 @@ func (s *show) tellProofs(rows []projections.Sale, sum Summary) {
 			total += ms
 		}
 		fmt.Fprintf(s.Out, "slot %d: %d proofs taken, %d missed; %d ms each on average, %d to %d ms\n",
-			row.SlotIndex, len(times), row.Proofs.Missed, total/uint64(len(times)), slices.Min(times), slices.Max(times))
+			row.SlotIndex, len(times), row.Proofs.Missed, total/uint64(len(times)),
+			slices.Min(times), slices.Max(times))
 	}
 }
 
