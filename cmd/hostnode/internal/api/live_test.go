@@ -168,7 +168,7 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		ask(t, func(ctx context.Context) (projections.Availability, error) {
 			return live.SetAvailability(ctx, a.ID[:10], api.Changes{Enabled: &enabled})
 		})
-		expect(true, "1 of 1 availabilities on offer with 1048576 bytes free")
+		expect(true, "1 of 1 availabilities on offer, 1 MiB free")
 		market.holds(5, 0, nil)
 		expect(false, "gas")
 		market.holds(0, 7, nil)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
@@ -254,8 +255,8 @@ func offered(l projections.Ledger) (reason, hint string, ok bool) {
 		return "the collateral of the availabilities is committed or lost",
 			"raise it: hostnode availability set ID --collateral AMOUNT", false
 	}
-	return fmt.Sprintf("%d of %d availabilities on offer with %d bytes free",
-		enabled, len(l.Availabilities), free), "", true
+	return fmt.Sprintf("%d of %d availabilities on offer, %s free",
+		enabled, len(l.Availabilities), config.Bytes(free).Human()), "", true
 }
 
 func saturating(a, b events.Bytes) events.Bytes {
