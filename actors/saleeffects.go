@@ -238,7 +238,9 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 		return nil, err
 	}
 	if challenge != e.Challenge {
-		return s.outdated(e, "the challenge moved on while it was made"), nil
+		// Nothing is sent after this deadline; but a fill of before a crash, whose
+		// slot may be lost again by now, is reported.
+		return s.fillSlot(ctx, st, e, head.Time)
 	}
 	return s.fillSlot(ctx, st, e, earliest(fillDeadline(st), s.lastBlockOf(period, head)))
 }
