@@ -97,7 +97,9 @@ type heldStore struct {
 	open chan struct{}
 }
 
-func (s heldStore) ReadStream(ctx context.Context, stream string, q events.ReadStream) iter.Seq2[events.Recorded, error] {
+func (s heldStore) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		select {
 		case <-s.open:

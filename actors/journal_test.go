@@ -161,7 +161,8 @@ func TestAFailureForGoodRefusesAllThatWasDecided(t *testing.T) {
 		synctest.Wait()
 		store.gate <- func(func() error) error { return events.ErrTooLarge }
 		synctest.Wait()
-		if _, errs := got.sums(); len(errs) != 2 || !errors.Is(errs[0], events.ErrTooLarge) || !errors.Is(errs[1], events.ErrTooLarge) {
+		_, errs := got.sums()
+		if len(errs) != 2 || !errors.Is(errs[0], events.ErrTooLarge) || !errors.Is(errs[1], events.ErrTooLarge) {
 			t.Fatalf("answered %v", errs)
 		}
 		tellNumbers(r, got, 6)

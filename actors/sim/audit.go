@@ -102,7 +102,8 @@ func (a *audit) onReleased(m *messages.ReservationDeleted) error {
 		return fmt.Errorf("reservation %s was released %d times, is open: %t", id, a.released[id], open)
 	}
 	st := a.sales[r.Slot]
-	returned, lost := events.Must(events.ParseAmount(m.GetCollateralReturned())), events.Must(events.ParseAmount(m.GetCollateralLost()))
+	returned := events.Must(events.ParseAmount(m.GetCollateralReturned()))
+	lost := events.Must(events.ParseAmount(m.GetCollateralLost()))
 	a.lost = a.lost.Add(lost)
 	_, want := st.Settlement()
 	switch {
@@ -127,7 +128,8 @@ func (a *audit) onSale(stream string, m sale.Event) error {
 	switch m := m.(type) {
 	case *messages.SaleStarted:
 		if before.Phase != sale.Unknown && !before.Over() {
-			return fmt.Errorf("attempt %d at slot %s began before attempt %d was settled", after.Attempt, slot.Short(), before.Attempt)
+			return fmt.Errorf("attempt %d at slot %s began before attempt %d was settled",
+				after.Attempt, slot.Short(), before.Attempt)
 		}
 	case *messages.ProofSubmitted:
 		return a.close(before, m.GetPeriod(), "submitted")

@@ -8,6 +8,11 @@
 // it again on the same record. After every step and at the end the invariants
 // of the project must hold. The same seed gives the same run.
 //
+// Start reading at step.go (what can happen), invariants.go and audit.go (what
+// must hold) and sim_test.go (the scenarios). A failing seed prints the command
+// that repeats it; with -tell FILE it leaves its trace and the host's log there.
+// open.go gives the same world to other tests, without a simulator.
+//
 // The world in this package is a fake, made for tests: a marketplace in memory
 // with the contract's rules (marketplace.md), a repo of numbers instead of
 // bytes, a prover whose proofs name the challenge they are for.

@@ -60,7 +60,10 @@ func TestTheSimulationFindsAPlantedError(t *testing.T) {
 func settlesBeforeDeleting(s sale.State) []sale.Effect {
 	if s.Ended() && !s.OnChain && !s.Deleted && !s.Over() {
 		returned, lost := s.Settlement()
-		return []sale.Effect{sale.Settle{Attempt: s.Attempt, Returned: returned, Lost: lost}, sale.DeleteData{Attempt: s.Attempt}}
+		return []sale.Effect{
+			sale.Settle{Attempt: s.Attempt, Returned: returned, Lost: lost},
+			sale.DeleteData{Attempt: s.Attempt},
+		}
 	}
 	return sale.Next(s)
 }

@@ -66,7 +66,7 @@ func TestEverythingIsAccountedForWhateverHappens(t *testing.T) {
 				sc.Log = traceFile(t)
 				out := Run(t, seed, sc)
 				if out.Problem != nil {
-					t.Fatalf("seed %d: %v\nrepeat: go test ./actors/sim -run '%s' -seed %d -seeds 1",
+					t.Fatalf("seed %d: %v\nrepeat: go test ./actors/sim -run '^%s$' -seed %d -seeds 1",
 						seed, out.Problem, t.Name(), seed)
 				}
 			}

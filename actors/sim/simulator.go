@@ -125,7 +125,10 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 			world: newWorld(b, me, market, sc.Tokens), trace: sum,
 		}
 		s.newRecord(events.NewAmount(sc.Tokens))
-		problem := s.run(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		problem := s.run(ctx)
+		cancel()
+		s.settle()
 		s.crash()
 		time.Sleep(time.Minute) // Fake time: the actor library's last timers run out.
 		out = Outcome{
