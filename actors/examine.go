@@ -55,7 +55,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		Repair: facts.SlotState == events.SlotRepair, ExpiresAt: facts.RequestExpiry,
 		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
 	}}
-	if facts.Host == s.me && facts.SlotState == events.SlotFilled {
+	if facts.Host == s.me && facts.SlotState != events.SlotPaid { // Also one that ended: it must be freed.
 		ready.start.Adopted = true
 		return ready, nil
 	}

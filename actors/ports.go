@@ -41,7 +41,9 @@ type Market interface {
 	// FillSlot hands in the initial proof and the collateral; it approves the
 	// tokens when that is needed. ErrSlotNotFree when another host was faster,
 	// ErrInvalidProof when the challenge has moved, ErrInsufficientFunds,
-	// ErrDeadlinePassed. When the slot is ours already it reports that fill.
+	// ErrDeadlinePassed, ErrReservationNotAllowed when we hold none any more. When
+	// the slot is ours already, or a fill of this attempt was mined and the
+	// contract has taken the slot back since, it reports that fill.
 	FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error)
 	// SubmitProof hands in the proof of a period. ErrProofAlreadySubmitted,
 	// ErrInvalidProof, ErrNotOurSlot, ErrDeadlinePassed (nothing is sent or

@@ -41,6 +41,9 @@ type behavior interface {
 	receive(a *turn, msg any)
 }
 
+// A behavior that has a method failed is told when it panicked, to end what it
+// has begun; another one goes on from the record.
+
 // turn is what an actor may do while it handles a message.
 type turn struct {
 	rt     *runtime
@@ -124,6 +127,9 @@ func (rt *runtime) props(name string, b behavior, parent ref) *actor.Props {
 		defer func() {
 			if p := recover(); p != nil {
 				rt.log.WithField("actor", name).Errorf("panic: %v\n%s", p, debug.Stack())
+				if f, ok := b.(interface{ failed() }); ok {
+					f.failed()
+				}
 				parent.tell(childFailed{self, fmt.Errorf("actor %s panicked: %v", name, p)})
 				c.Stop(c.Self())
 			}

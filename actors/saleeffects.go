@@ -258,6 +258,8 @@ func (s *salesAgent) fillSlot(
 	switch {
 	case errors.Is(err, events.ErrSlotNotFree):
 		return sale.ReportNotFree{At: s.chainTime(), Reason: "another host filled the slot first"}, nil
+	case errors.Is(err, events.ErrReservationNotAllowed): // The slot was freed, and with it the reservations.
+		return sale.ReportNotFree{At: s.chainTime(), Reason: "our reservation of the slot is gone"}, nil
 	case errors.Is(err, events.ErrInvalidProof), errors.Is(err, events.ErrDeadlinePassed),
 		errors.Is(err, events.ErrProofAlreadySubmitted):
 		return s.outdated(e, "it could not be mined in time: "+err.Error()), nil
@@ -265,6 +267,27 @@ func (s *salesAgent) fillSlot(
 		return nil, fmt.Errorf("fill the slot: %w", err)
 	}
 	return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
+}
+
+// unheardFill is asked before the chain's word ends a sale whose fill may be
+// mined: the answer to it may have been lost, and the slot with its collateral
+// may be gone since. Nothing is sent, because the deadline is over.
+func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
+	fill, err := in(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
+		return s.Market.FillSlot(ctx, s.call(st, report.Facts.At.Time), st.Proof)
+	})
+	if err == nil {
+		return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
+	}
+	for _, none := range []error{
+		events.ErrDeadlinePassed, events.ErrSlotNotFree, events.ErrInvalidProof, events.ErrProofAlreadySubmitted,
+		events.ErrReservationNotAllowed, events.ErrInsufficientFunds, events.ErrUnknownRequest,
+	} {
+		if errors.Is(err, none) {
+			return report, nil
+		}
+	}
+	return nil, fmt.Errorf("look for a fill of ours: %w", err)
 }
 
 // lastBlockOf is the last moment in which the challenge of now still holds: the

@@ -104,6 +104,13 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 	return s
 }
 
+// failed ends the calls of an agent that panicked: the next one begins its own.
+func (s *salesAgent) failed() {
+	for _, w := range s.running {
+		w.cancel()
+	}
+}
+
 func (s *salesAgent) fields() *logrus.Entry {
 	st := s.journal.durable
 	return s.log.WithFields(logrus.Fields{
@@ -312,10 +319,14 @@ func (s *salesAgent) look(a *turn) {
 		return
 	}
 	s.looking = true
-	self := a.self
+	self, st := a.self, s.journal.durable
 	a.rt.do(func(ctx context.Context) {
 		cmd, err := s.askChain(ctx)
+		if err == nil && st.Phase == sale.Filling && cmd.(sale.ReportChain).Facts.Host != s.me {
+			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
+		}
 		if err != nil {
+			cmd = nil
 			self.tell(effectTrouble{"look", err})
 			err = sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", 1))
 		}
@@ -349,13 +360,16 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 	if m.cmd == nil {
 		return
 	}
-	facts := m.cmd.(sale.ReportChain).Facts
-	if s.journal.durable.Phase == sale.Filling && facts.Host == s.me && facts.SlotState == events.SlotFilled {
-		s.looked = true // The fill itself reports this, with its receipt.
-		s.act(a)
-		return
+	cause := "look"
+	if report, ok := m.cmd.(sale.ReportChain); ok {
+		f := report.Facts
+		if s.journal.durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
+			s.looked = true // The fill itself reports this, with its receipt.
+			s.act(a)
+			return
+		}
+		cause = fmt.Sprintf("block:%d", f.At.Number)
 	}
-	cause := fmt.Sprintf("block:%d", facts.At.Number)
 	s.journal.submit(a, m.cmd, cause, func(r result[sale.State, sale.Event]) {
 		if errors.Is(r.err, errReloading) {
 			return // The reload looks again.

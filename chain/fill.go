@@ -14,7 +14,8 @@ import (
 )
 
 // FillSlot hands in the initial proof and the collateral; it approves the tokens when
-// that is needed. When the slot is ours already it reports that fill. The collateral it
+// that is needed. When the slot is ours already, or a fill of this attempt was mined and
+// the slot was taken back since, it reports that fill. The collateral it
 // reports is what the contract holds for the slot, also after a repair, for which we
 // pay less. ErrUnknownRequest, ErrReservationNotAllowed (we hold none), ErrSlotNotFree,
 // ErrInvalidProof, ErrProofAlreadySubmitted (a repair in a period that has its proof),
@@ -46,6 +47,9 @@ func (m *Market) fill(
 	}
 	if facts.Host == m.Account() {
 		return m.ownFill(ctx, call, request)
+	}
+	if fill, found, err := m.unheardFill(ctx, call, request); found || err != nil {
+		return fill, err
 	}
 	if facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair {
 		return events.Fill{}, fmt.Errorf("%w: it is %s, host %s",
@@ -84,6 +88,24 @@ func (m *Market) fill(
 		return events.Fill{}, err
 	}
 	return m.fillFrom(ctx, receipt, request)
+}
+
+// unheardFill reports a fill of this attempt that was mined although the slot is
+// no longer ours: the answer was lost, and the contract took the slot back
+// since. A fill that a reorganisation took away has no receipt.
+func (m *Market) unheardFill(
+	ctx context.Context, call events.SlotCall, request events.Request,
+) (fill events.Fill, found bool, err error) {
+	hash, ok, err := m.tx.earlier(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
+	if err != nil || !ok {
+		return events.Fill{}, false, err
+	}
+	receipt, err := m.conn.receipt(ctx, hash)
+	if err != nil || receipt == nil || receipt.Status != types.ReceiptStatusSuccessful {
+		return events.Fill{}, false, err
+	}
+	fill, err = m.fillFrom(ctx, receipt, request)
+	return fill, err == nil, err
 }
 
 func (m *Market) look(ctx context.Context, call events.SlotCall) (*header, events.SlotFacts, error) {

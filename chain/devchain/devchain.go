@@ -270,7 +270,16 @@ func (c *Chain) Seal(ctx context.Context, n uint64) (events.Head, error) {
 			return c.Head(), fmt.Errorf("seal block %d: %w", c.Head().Number+1, err)
 		}
 	}
-	return c.Head(), nil
+	return c.Head(), c.settle()
+}
+
+// settle waits until the pool has seen the newest block, so that what the block
+// gave to an account can be spent at once. It needs the lock.
+func (c *Chain) settle() error {
+	if err := c.eth.TxPool().Sync(); err != nil {
+		return fmt.Errorf("wait for the pool: %w", err)
+	}
+	return nil
 }
 
 // sealOne needs the lock. It does what a consensus client makes a node do, except that
@@ -282,8 +291,8 @@ func (c *Chain) sealOne() error {
 	}
 	// The pool follows the chain in the background; until it has, mined transactions
 	// are still in it.
-	if err := c.eth.TxPool().Sync(); err != nil {
-		return fmt.Errorf("wait for the pool: %w", err)
+	if err := c.settle(); err != nil {
+		return err
 	}
 	parent := c.eth.BlockChain().CurrentBlock()
 	args := &miner.BuildPayloadArgs{
@@ -325,8 +334,8 @@ func (c *Chain) Fork(_ context.Context, to events.Hash, drop bool) (events.Head,
 	if _, err := c.eth.BlockChain().SetCanonical(block); err != nil {
 		return events.Head{}, fmt.Errorf("fork to %s: %w", to, err)
 	}
-	if err := c.eth.TxPool().Sync(); err != nil {
-		return events.Head{}, fmt.Errorf("wait for the pool: %w", err)
+	if err := c.settle(); err != nil {
+		return events.Head{}, err
 	}
 	if drop {
 		c.eth.TxPool().Clear()

@@ -32,8 +32,8 @@ func (c *Chain) Fund(ctx context.Context, to events.Address, wei events.Amount) 
 		return ErrClosed
 	}
 	// The pool knows the faucet's next nonce only when it has seen the newest block.
-	if err := c.eth.TxPool().Sync(); err != nil {
-		return fmt.Errorf("wait for the pool: %w", err)
+	if err := c.settle(); err != nil {
+		return err
 	}
 	key := faucetKey()
 	nonce, err := c.eth.APIBackend.GetPoolNonce(ctx, crypto.PubkeyToAddress(key.PublicKey))
@@ -57,7 +57,10 @@ func (c *Chain) Fund(ctx context.Context, to events.Address, wei events.Amount) 
 	if err := c.eth.APIBackend.SendTx(ctx, tx); err != nil {
 		return fmt.Errorf("fund %s: %w", to, err)
 	}
-	return c.sealOne()
+	if err := c.sealOne(); err != nil {
+		return err
+	}
+	return c.settle()
 }
 
 // api is the namespace devchain.
