@@ -27,8 +27,10 @@ func TestPlacesGoToTheEarliestDeadlineFirst(t *testing.T) {
 			name     string
 			deadline time.Time
 		}{
-			{"none", time.Time{}}, {"late", now.Add(time.Hour)},
-			{"soon", now.Add(time.Minute)}, {"soon too", now.Add(time.Minute)},
+			{"none", time.Time{}},
+			{"late", now.Add(time.Hour)},
+			{"soon", now.Add(time.Minute)},
+			{"soon too", now.Add(time.Minute)},
 		} {
 			go func() {
 				leave, err := p.enter(t.Context(), w.deadline)
