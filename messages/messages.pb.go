@@ -832,7 +832,8 @@ func (x *SlotFilled) GetReceipt() *Receipt {
 	return nil
 }
 
-// FillReverted: the chain took the fill back. State: Filling.
+// FillReverted: the chain took the fill back. State: Filling, or InitialProving
+// when the fill was found on chain and there is no proof of ours.
 type FillReverted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -2635,7 +2636,7 @@ type SlotReleased struct {
 	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	SlotIndex     uint64                 `protobuf:"varint,3,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
 	Outcome       string                 `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	Requeue       bool                   `protobuf:"varint,5,opt,name=requeue,proto3" json:"requeue,omitempty"` // the slot is back in the queue, as seen
+	Requeue       bool                   `protobuf:"varint,5,opt,name=requeue,proto3" json:"requeue,omitempty"` // the slot is back in the queue, as seen unless the queue woke meanwhile
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
