@@ -225,7 +225,9 @@ func TestStuckTransactionIsOfferedForMore(t *testing.T) {
 	}()
 	w.await("a second attempt", func() bool {
 		w.seal(1)
-		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxSent"})
+		// A third one may follow before anybody looks.
+		got := eventsOf(t, store, m.Account())
+		return len(got) >= 3 && cmp.Equal(got[:3], []string{"TxIntended", "TxSent", "TxSent"})
 	})
 	w.gate.set(false, false)
 	w.await("a receipt", func() bool {
