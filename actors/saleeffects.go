@@ -136,16 +136,6 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 	return sale.ReportSlotReserved{At: s.chainTime(), Receipt: receipt}, nil
 }
 
-// fillDeadline is the last second in which a fill may be mined: strictly
-// before the request expires or ends, because a fill in that very block locks
-// the collateral for ever (marketplace.md §12).
-func fillDeadline(st sale.State) time.Time {
-	if st.Repair || st.Started {
-		return st.EndsAt.Add(-time.Second)
-	}
-	return st.ExpiresAt.Add(-time.Second)
-}
-
 func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Download) (sale.Command, error) {
 	content, err := in(ctx, s.downloads, e.Until, func() (events.SlotContent, error) {
 		return s.Content.Download(ctx, events.DownloadJob{
@@ -222,87 +212,6 @@ func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Comm
 		return nil, fmt.Errorf("make the initial proof: %w", err)
 	}
 	return sale.ReportInitialProof{At: s.chainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
-}
-
-func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
-	report, err := s.askChain(ctx) // The fill of before a crash may have been mined.
-	if err != nil {
-		return nil, err
-	}
-	if facts := report.(sale.ReportChain).Facts; facts.Host == s.me && facts.SlotState == events.SlotFilled {
-		return s.fillSlot(ctx, st, e, fillDeadline(st)) // Nothing is sent; it reports that fill.
-	}
-	head := s.view.now()
-	period, challenge, err := s.challengeAt(ctx, s.slot, head)
-	if err != nil {
-		return nil, err
-	}
-	if challenge != e.Challenge {
-		// Nothing is sent after this deadline; but a fill of before a crash, whose
-		// slot may be lost again by now, is reported.
-		return s.fillSlot(ctx, st, e, head.Time)
-	}
-	return s.fillSlot(ctx, st, e, earliest(fillDeadline(st), s.lastBlockOf(period, head)))
-}
-
-func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
-	return sale.ReportProofOutdated{At: s.chainTime(), Challenge: e.Challenge, Reason: reason}
-}
-
-func (s *salesAgent) fillSlot(
-	ctx context.Context, st sale.State, e sale.Fill, deadline time.Time,
-) (sale.Command, error) {
-	fill, err := in(ctx, s.transactions, deadline, func() (events.Fill, error) {
-		return s.Market.FillSlot(ctx, s.call(st, deadline), e.Proof)
-	})
-	switch {
-	case errors.Is(err, events.ErrSlotNotFree):
-		return sale.ReportNotFree{At: s.chainTime(), Reason: "another host filled the slot first"}, nil
-	case errors.Is(err, events.ErrReservationNotAllowed): // The slot was freed, and with it the reservations.
-		return sale.ReportNotFree{At: s.chainTime(), Reason: "our reservation of the slot is gone"}, nil
-	case errors.Is(err, events.ErrInvalidProof), errors.Is(err, events.ErrDeadlinePassed),
-		errors.Is(err, events.ErrProofAlreadySubmitted):
-		return s.outdated(e, "it could not be mined in time: "+err.Error()), nil
-	case err != nil:
-		return nil, fmt.Errorf("fill the slot: %w", err)
-	}
-	return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
-}
-
-// unheardFill is asked before the chain's word ends a sale whose fill may be
-// mined: the answer to it may have been lost, and the slot with its collateral
-// may be gone since. Nothing is sent, because the deadline is over.
-func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
-	fill, err := in(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
-		return s.Market.FillSlot(ctx, s.call(st, report.Facts.At.Time), st.Proof)
-	})
-	if err == nil {
-		return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
-	}
-	for _, none := range []error{
-		events.ErrDeadlinePassed, events.ErrSlotNotFree, events.ErrInvalidProof, events.ErrProofAlreadySubmitted,
-		events.ErrReservationNotAllowed, events.ErrInsufficientFunds, events.ErrUnknownRequest,
-	} {
-		if errors.Is(err, none) {
-			return report, nil
-		}
-	}
-	return nil, fmt.Errorf("look for a fill of ours: %w", err)
-}
-
-// lastBlockOf is the last moment in which the challenge of now still holds: the
-// end of the period, or the wrap of the pointer if that comes first.
-func (s *salesAgent) lastBlockOf(period uint64, head events.Head) time.Time {
-	pointer := duty.Pointer(s.terms.Proofs, s.slot, head.Number+1, period)
-	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.Margin.BlockTime)
-	return earliest(wrap, duty.End(s.terms.Proofs, period).Add(-time.Second))
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, error) {
