@@ -104,4 +104,3 @@ func earliest(a, b time.Time) time.Time {
 	}
 	return b
 }
-
