@@ -156,6 +156,10 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	if err != nil {
 		return nil, nil, err
 	}
+	if n := offline.DroppedBytes(); n > 0 {
+		fmt.Fprintf(a.stderr, "the last run did not stop in good order; %d bytes of a write that was never "+
+			"acknowledged were dropped from the end of the log\n", n)
+	}
 	return offline, offline.Close, nil
 }
 

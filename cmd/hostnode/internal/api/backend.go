@@ -166,6 +166,9 @@ type StoreCheck struct {
 	Findings []StoreFinding `json:"findings"`
 	// More counts findings that are not listed.
 	More uint64 `json:"more"`
+	// DroppedBytes is how much of an unfinished write was dropped from the end of
+	// the log when the store was opened for this answer; none of it was acknowledged.
+	DroppedBytes int64 `json:"droppedBytes,omitempty"`
 }
 
 // StoreFinding is something in the store's files that is not as it should be. What is

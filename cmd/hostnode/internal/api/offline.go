@@ -64,7 +64,7 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 }
 
 func (o *Offline) open(ctx context.Context) error {
-	store, _, err := embedded.Open(o.dir.Events(), embedded.Config{CacheBytes: o.cfg.CacheBytes, Now: o.cfg.Now})
+	store, report, err := embedded.Open(o.dir.Events(), embedded.Config{CacheBytes: o.cfg.CacheBytes, Now: o.cfg.Now})
 	if err != nil {
 		return fmt.Errorf("open the event store: %w", err)
 	}
@@ -75,6 +75,9 @@ func (o *Offline) open(ctx context.Context) error {
 	}
 	o.reader = reader{
 		projector: p, store: store, host: o.cfg.Account, dataDir: o.cfg.DataDir, now: o.cfg.Now,
+	}
+	if !report.Clean { // Closed in order, the end of a log is no unfinished write.
+		o.dropped = report.Tail.Dropped
 	}
 	if o.host.Zero() {
 		// Without a key and without a start there is nothing to tell; that is an
@@ -180,3 +183,7 @@ func (o *Offline) writer() writer {
 	h := mine(&o.reader, o.projector.Hosts().Hosts, func(h projections.Host) string { return h.Host })
 	return writer{store: o.store, meta: events.Metadata{Epoch: h.Epoch, Node: o.cfg.Node, Causation: "operator"}}
 }
+
+// DroppedBytes is how much of an unfinished write was dropped from the end of
+// the log when the record was opened. None of it was acknowledged.
+func (o *Offline) DroppedBytes() int64 { return o.dropped }

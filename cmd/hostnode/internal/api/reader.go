@@ -27,6 +27,7 @@ type reader struct {
 	dataDir   string
 	now       func() time.Time
 	running   bool
+	dropped   int64 // bytes of an unfinished write, dropped when the store was opened
 }
 
 func (r *reader) asOf() AsOf {
@@ -192,6 +193,7 @@ func (r *reader) Audit(ctx context.Context) (Audit, error) {
 		}
 		answer.Store = &StoreCheck{
 			Events: check.Events, Streams: check.Streams, Findings: []StoreFinding{}, More: check.More,
+			DroppedBytes: r.dropped,
 		}
 		for _, f := range check.Findings {
 			answer.Store.Findings = append(answer.Store.Findings,

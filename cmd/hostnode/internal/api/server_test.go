@@ -368,7 +368,7 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, body string) {
 		r, err := http.NewRequest(method, "http://h/v1/"+path, bytes.NewReader([]byte(body)))
 		if err != nil {
-			t.Skip("no request")
+			return // No client could send it.
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
