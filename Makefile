@@ -7,7 +7,8 @@ PROTOC_GEN_GO_VERSION  := v1.36.12
 PROTOC_VERSION         := 3.21.12
 
 FUZZTIME ?= 2s
-SEEDS    ?= 500
+SEEDS    ?= 2000
+DAYS     ?= 30
 COVERAGE ?= 90
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -15,7 +16,7 @@ TOOLS   := $(CURDIR)/bin/tools
 LINT    := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GEN_GO  := $(TOOLS)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 VULN    := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
-CORES   := ./events/sale ./events/capacity ./events/slotqueue ./events/duty
+CORES   := ./events/sale ./events/capacity ./events/slotqueue ./events/duty ./events/validation ./events/dispersal
 
 # What `make generate` writes.
 GENERATED := messages chain/contracts/artifacts chain/contracts/bindings \
@@ -30,7 +31,7 @@ MAKEFLAGS += --no-print-directory
 help:
 	@echo 'hostnode $(VERSION)'
 	@awk -F ': *## ' '/^## /{sub(/^## /,""); split($$0,p,": "); \
-	  printf "  make %-11s %s\n", p[1], substr($$0,length(p[1])+3)}' $(MAKEFILE_LIST)
+	  printf "  make %-14s %s\n", p[1], substr($$0,length(p[1])+3)}' $(MAKEFILE_LIST)
 
 ## demo: sell storage on this machine: prepare, fill, prove, crash, recover, be paid
 .PHONY: demo
@@ -56,7 +57,7 @@ build:
 .PHONY: vet
 vet:
 	go build ./...
-	go vet -tags e2e ./...
+	go vet -tags e2e,soak ./...
 
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
@@ -87,6 +88,11 @@ generate-messages: need-protoc $(GEN_GO)
 generate-contracts: need-node
 	sh chain/contracts/generate.sh
 
+## golden-projections: record the answers of EventStoreDB's own engine; needs node, npm, glibc 2.38 (or LIBC=)
+.PHONY: golden-projections
+golden-projections: need-node
+	@LIBC='$(LIBC)' sh projections/js/testdata/recorder/record.sh
+
 ## drift: fail when a generated file is not what its source says
 .PHONY: drift
 drift: generate
@@ -95,35 +101,79 @@ drift: generate
 	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); \
 	  test -z "$$new" || { echo "drift: generated and not committed: $$new"; exit 1; }
 
+## record-history: write what testdata/history does not have yet (FROM=, NAME=)
+.PHONY: record-history
+record-history:
+	go test -count 1 -timeout 20m ./events/catalog -run TestRecordHistory -v \
+	  -record-history -from "$(abspath $(FROM))" -as "$(NAME)"
+
 ## fuzz-smoke: every fuzz target for FUZZTIME (2s)
 .PHONY: fuzz-smoke
 fuzz-smoke:
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-## sim: the real actors in a simulated world, SEEDS (500) seeds of each scenario
+## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios
 .PHONY: sim
-sim: need-cc
-	go test -race -timeout 0 ./actors/sim -seeds $(SEEDS)
+sim:
+	go test -v -timeout 0 ./actors/sim -run '^TestSeeds$$' -total $(SEEDS)
+
+## sim-race: the same with the race detector, some ten times slower
+.PHONY: sim-race
+sim-race: need-cc
+	go test -v -race -timeout 0 ./actors/sim -run '^TestSeeds$$' -total $(SEEDS)
+
+## sim-month: twenty hosts on one simulated chain, DAYS (30) of its time
+.PHONY: sim-month
+sim-month:
+	go test -timeout 0 -v ./actors/sim -run '^TestManyHosts$$' -days $(DAYS)
+
+## sim-week: one host that proves 200 slots for a simulated week; a minute
+.PHONY: sim-week
+sim-week:
+	go test -timeout 0 -v ./actors/sim -run '^TestManySlotsOfOneHost$$' -week-days 7
+
+## soak: 10, 100 and 200 slots on the real contract, and what is asked of the chain; half an hour
+.PHONY: soak
+soak:
+	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'AskedAsOften'
+	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'ProvenForLong' -days 0.25
 
 ## bench: the figures of docs/performance.md
 .PHONY: bench
 bench:
 	go test -run '^$$' -bench 'Append|Replay100k' ./events/embedded
+	go test -run '^$$' -bench 'Wire' ./events/esdb
 	go test -run '^$$' -bench 'Fold100k' ./events/catalog
-	go test -run '^$$' -bench 'Queue|Memory' ./events/slotqueue
+	go test -run '^$$' -bench 'Start1M' -benchtime 5x ./actors
+	go test -run '^$$' -bench 'Events|Memory|Checkpoint' -benchtime 3x ./projections/audit
+	go test -run '^$$' -bench 'Queue|Memory|Pieces1M' ./events/slotqueue
 	go test -run '^$$' -bench 'SlotHashing' ./prover/merkle
 	go test -run '^$$' -bench 'Prove5Samples|LoadKeys' -benchtime 5x ./prover
 	go test -run '^$$' -bench 'Verify' ./prover
 
+# One package at a time: their hosts prove while chain time runs on.
 ## e2e: sales from end to end with the host killed at random moments; takes long
 .PHONY: e2e
 e2e:
-	go test -tags e2e -count 1 -timeout 60m -v ./cmd/hostnode/...
+	go test -tags e2e -count 1 -p 1 -timeout 60m -v ./cmd/hostnode/...
 
 ## e2e-ci: the same with one kill for each way of running the chain
 .PHONY: e2e-ci
 e2e-ci:
-	go test -tags e2e -count 1 -timeout 15m -run CI ./cmd/hostnode/...
+	go test -tags e2e -count 1 -p 1 -timeout 15m -run CI ./cmd/hostnode/...
+
+## official-suite: the tests of EventStoreDB's official client against hostnode eventstore
+.PHONY: official-suite
+official-suite: build
+	cd events/wire/officialsuite && go vet . && go test . && go run . ../../../bin/hostnode
+
+## node-client: EventStoreDB's client from npm against the event server; needs node and npm
+.PHONY: node-client
+node-client: need-node
+	@mkdir -p build/node-client
+	cp events/wire/nodeclient/package.json events/wire/nodeclient/package-lock.json build/node-client/
+	cd build/node-client && npm ci --no-audit --no-fund --ignore-scripts
+	HOSTNODE_NODE_CLIENT=$(CURDIR)/build/node-client go test -count 1 -run TestNodeClient -v ./events/wire
 
 ## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
 .PHONY: cover
@@ -160,7 +210,7 @@ need-protoc:
 	  echo 'on Debian: apt-get install protobuf-compiler libprotobuf-dev'; exit 1; }
 need-node:
 	@command -v node >/dev/null && command -v npm >/dev/null || { \
-	  echo 'needs node and npm to compile the contracts'; \
+	  echo 'needs node and npm'; \
 	  echo 'on Debian: apt-get install nodejs npm'; exit 1; }
 need-cc:
 	@command -v $${CC:-cc} >/dev/null || { \

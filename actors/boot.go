@@ -7,7 +7,6 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -28,7 +27,7 @@ func (s *supervisor) boot(a *turn) {
 					errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
 			},
 			func(ctx context.Context) (err error) {
-				report, err = s.survey(ctx)
+				report, err = s.look(ctx)
 				return err
 			})
 		switch {
@@ -40,7 +39,7 @@ func (s *supervisor) boot(a *turn) {
 	})
 }
 
-func (s *supervisor) survey(ctx context.Context) (r bootReport, err error) {
+func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.market, err = s.Market.Config(ctx); err != nil {
 		return r, fmt.Errorf("read the contract's configuration: %w", err)
 	}
@@ -50,46 +49,8 @@ func (s *supervisor) survey(ctx context.Context) (r bootReport, err error) {
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
-	r.living, err = livingSales(ctx, s.env)
+	r.survey, err = readSurvey(ctx, s.env)
 	return r, err
-}
-
-// livingSales folds all sale streams of this host and returns those that are
-// not over, in the order of their first event.
-func livingSales(ctx context.Context, e *env) ([]livingSale, error) {
-	states := map[events.SlotID]sale.State{}
-	var order []events.SlotID
-	for r, err := range e.Store.ReadAll(ctx, 0, 0) {
-		if err != nil {
-			return nil, fmt.Errorf("read the record: %w", err)
-		}
-		if events.Category(r.Stream) != events.CategorySale {
-			continue
-		}
-		host, slot, err := events.ParseSaleStream(r.Stream)
-		if err != nil || host != e.me {
-			continue
-		}
-		state, known := states[slot]
-		if !known {
-			order = append(order, slot)
-		}
-		ev, err := decodeAs[sale.Event](e.codec, r)
-		if err != nil {
-			// The sale's own actor meets the same error and is quarantined; the
-			// others go on.
-			e.log.WithField("slot", slot.String()).Errorf("a sale's record cannot be read: %v", err)
-			continue
-		}
-		states[slot] = sale.Evolve(state, ev)
-	}
-	var living []livingSale
-	for _, slot := range order {
-		if st := states[slot]; st.Phase != sale.Unknown && !st.Over() {
-			living = append(living, livingSale{slot, st.Request.ID, st.Index})
-		}
-	}
-	return living, nil
 }
 
 func (s *supervisor) onBoot(a *turn, m bootReport) {
@@ -102,24 +63,18 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.lastNews = s.Clock.Now()
 	self := a.self
 	s.ledger = a.spawn("Reservations", newReservations(s.env,
-		func(reason string) { s.queue.tell(wakeQueue{reason}) },
+		func(reason string, criteria []string) { s.queue.tell(wakeQueue{reason, criteria}) },
 		func(err error) { s.fatal(fmt.Errorf("the ledger's record: %w", err)) }))
 	s.queue = a.spawn("SlotQueue", newSlotQueue(s.env, s.ledger, self,
 		func(err error) { s.fatal(fmt.Errorf("the queue's record: %w", err)) }))
 	s.scheduler = a.spawn("ProofScheduler", &proofScheduler{
 		env: s.env, sales: map[events.SlotID]*scheduled{},
 	})
-	for _, l := range m.living {
+	for _, l := range m.survey.living() {
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
 	}
-	for _, o := range m.owned {
-		if s.agents[o.Slot] == nil {
-			s.log.WithField("slot", o.Slot.String()).
-				Warn("the chain says this slot is ours, the record does not know it: adopting it")
-			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
-		}
-	}
+	s.adopt(a, m.owned)
 	if s.Quota > 0 {
 		s.ledger.tell(ledgerCommand{
 			capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota},
@@ -131,7 +86,10 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 			},
 		})
 	}
+	s.releaseOrphans(a, m)
 	s.booted = true
+	s.survey(a, m.survey)
+	s.startValidator(a)
 	s.follow(a)
 }
 

@@ -22,32 +22,50 @@ type chainView struct {
 	mu      sync.Mutex
 	head    events.Head
 	hashes  map[uint64]events.Hash
-	moved   chan struct{} // closed and replaced at each new head
+	blocks  map[uint64]events.Head // those that were the newest once
+	moved   chan struct{}          // closed and replaced at each new head
 	missing map[uint64]bool
 	rewinds uint64 // counts reorganisations
+	// least is the lowest block that can be the newest: the chain was seen to go
+	// so far, and nothing said since that it was taken back.
+	least uint64
 }
 
 func newChainView(market Market) *chainView {
 	return &chainView{
-		market: market, hashes: map[uint64]events.Hash{},
+		market: market, hashes: map[uint64]events.Hash{}, blocks: map[uint64]events.Head{},
 		moved: make(chan struct{}), missing: map[uint64]bool{},
 	}
 }
 
-// advance takes a new head and wakes all that wait.
-func (v *chainView) advance(head events.Head) {
+// advance takes a new head and wakes all that wait. One that was passed before,
+// because the chain is read again from where the record ends, brings its hash
+// only; then it reports false.
+func (v *chainView) advance(head events.Head) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.head = head
-	v.hashes[head.Number] = head.Hash
+	newest := head.Number >= v.least
+	if newest {
+		v.head, v.least = head, head.Number
+		close(v.moved)
+		v.moved = make(chan struct{})
+	}
+	v.hashes[head.Number], v.blocks[head.Number] = head.Hash, head
 	if head.Number > 0 {
 		v.hashes[head.Number-1] = head.Parent
 	}
 	if len(v.hashes) > 2*hashesKept {
-		maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n+hashesKept < head.Number })
+		maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n+hashesKept < v.head.Number })
+		maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n+hashesKept < v.head.Number })
 	}
-	close(v.moved)
-	v.moved = make(chan struct{})
+	return newest
+}
+
+// cursor is where the view stands, for who follows the chain without a record.
+func (v *chainView) cursor() events.Cursor {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Recent: maps.Clone(v.hashes)}
 }
 
 // rewind forgets what is above the ancestor.
@@ -55,7 +73,52 @@ func (v *chainView) rewind(ancestor uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rewinds++
+	v.least = min(v.least, ancestor)
 	maps.DeleteFunc(v.hashes, func(n uint64, _ events.Hash) bool { return n > ancestor })
+	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor })
+}
+
+// between are blocks without a gap, if all of them were the newest once.
+func (v *chainView) between(first, last uint64) ([]events.Head, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	heads := make([]events.Head, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		h, ok := v.blocks[n]
+		if !ok {
+			return nil, false
+		}
+		heads = append(heads, h)
+	}
+	return heads, true
+}
+
+// keep takes blocks that were read, unless the chain was reorganised since the count
+// of rewinds was taken. Those far behind are dropped with the next new block.
+func (v *chainView) keep(heads []events.Head, rewinds uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.rewinds != rewinds {
+		return
+	}
+	for _, h := range heads {
+		v.hashes[h.Number], v.blocks[h.Number] = h.Hash, h
+	}
+}
+
+// rewound counts the reorganisations.
+func (v *chainView) rewound() uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rewinds
+}
+
+// at is a block's hash if it is at hand; nothing is noted.
+func (v *chainView) at(number uint64) (events.Hash, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	h, ok := v.hashes[number]
+	return h, ok
 }
 
 // now is the newest block; its number is zero before the first.

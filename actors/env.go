@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -14,6 +15,8 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/validation"
 )
 
 // Ports are what a host needs of the world.
@@ -25,6 +28,8 @@ type Ports struct {
 	Content Content
 	Clock   Clock
 	Store   events.Store
+	// Validation marks missing proofs of other hosts; nil: this host does not.
+	Validation Validation
 }
 
 // Config are the settings of the shell. Zero values stand for the defaults
@@ -71,13 +76,38 @@ type Config struct {
 	WorkerPatience time.Duration
 	// MinWei is the least that must be left for gas when a slot is taken.
 	MinWei events.Amount
+	// WalletDays is for how many days the account's coins must pay for the proofs of all
+	// hosted slots at today's price when a slot is taken; 0: it does not matter.
+	WalletDays uint64
+	// MaxCollateralAtRisk bounds the collateral of all sales together; nil: no bound.
+	MaxCollateralAtRisk *events.Amount
+	// ProofLoad is the largest part of the time, in percent, that proofs may keep the
+	// prover busy when a slot is taken; default 60.
+	ProofLoad uint64
+	// GiveUpDownload is after how long without a new byte a download is given up, by the
+	// machine's clock; default 10 minutes.
+	GiveUpDownload time.Duration
+	// AvoidClient is how long requests of a client are refused whose data could not be
+	// had or was wrong; chain time. 0: not at all.
+	AvoidClient time.Duration
+	// Alert is told what a person should know at once. It must not block. Nil: nobody.
+	Alert func(Alert)
+	// Heartbeat is how often the host's stream hears that this process lives; default
+	// 5 minutes; negative: never.
+	Heartbeat time.Duration
+	// Validator says which slots of other hosts are watched, if Ports.Validation is set.
+	Validator validation.Settings
+	// SnapshotEvery is how many events are stored between two snapshots of a
+	// state: what a start reads behind the newest one. Default 10,000; negative:
+	// none are written.
+	SnapshotEvery int
 	// FailEveryNProofs spoils every nth proof; development chains only.
 	FailEveryNProofs uint32
 	// Overhead is the most bytes that trees and manifest of a slot take on disk.
 	Overhead func(slotSize events.Bytes) events.Bytes
-	// MayReserve is the dispersal policy: whether this host may reserve the slot
-	// now. Nil: always. (Seed 000's sliding window has its place here.)
-	MayReserve func(events.Request, uint64, events.Head) (ok bool, reason string)
+	// MayReserve is the dispersal policy: from when on this host may reserve a slot.
+	// ReserveAlways, the default, or ReserveInWindow.
+	MayReserve func(MayReserve) Permission
 	// Turn is called by every task when it begins, and when it goes on after a
 	// pause or a new block. A simulation lets the tasks go on one after the
 	// other there, so that a seed repeats its run; nil otherwise.
@@ -91,7 +121,9 @@ type Config struct {
 type Cores struct {
 	DecideSale     func(sale.State, sale.Command) ([]sale.Event, error)
 	NextSale       func(sale.State) []sale.Effect
+	IsDuty         func(sale.Effect) bool
 	DecideCapacity func(capacity.State, capacity.Command) ([]capacity.Event, error)
+	DecideQueue    func(slotqueue.State, slotqueue.Command) ([]slotqueue.Event, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -102,6 +134,7 @@ func (c Config) withDefaults() Config {
 	}
 	def(&c.MaxWorkers, 3)
 	def(&c.MaxQueued, 100_000)
+	def(&c.SnapshotEvery, defaultSnapshotEvery)
 	def(&c.Downloads, 2)
 	def(&c.Proofs, 1)
 	def(&c.Transactions, 16)
@@ -115,6 +148,11 @@ func (c Config) withDefaults() Config {
 	wait(&c.RetryAfter, 500*time.Millisecond)
 	wait(&c.RetryMost, 30*time.Second)
 	wait(&c.WorkerPatience, 10*time.Minute)
+	wait(&c.GiveUpDownload, 10*time.Minute)
+	wait(&c.Heartbeat, DefaultHeartbeat)
+	if c.ProofLoad == 0 {
+		c.ProofLoad = 60
+	}
 	if c.FinalBlocks == 0 {
 		c.FinalBlocks = 12
 	}
@@ -130,17 +168,27 @@ func (c Config) withDefaults() Config {
 	if c.Cores.NextSale == nil {
 		c.Cores.NextSale = sale.Next
 	}
+	if c.Cores.IsDuty == nil {
+		c.Cores.IsDuty = sale.IsDuty
+	}
 	if c.Cores.DecideCapacity == nil {
 		c.Cores.DecideCapacity = capacity.Decide
+	}
+	if c.Cores.DecideQueue == nil {
+		c.Cores.DecideQueue = slotqueue.Decide
 	}
 	if c.Turn == nil {
 		c.Turn = func(context.Context, string) {}
 	}
 	if c.MayReserve == nil {
-		c.MayReserve = func(events.Request, uint64, events.Head) (bool, string) { return true, "" }
+		c.MayReserve = ReserveAlways
 	}
 	return c
 }
+
+// maxProofTxs is how many proofs may be on their way to the chain or wait for their
+// confirmations: as many as the market keeps transactions waiting for one account.
+const maxProofTxs = 1024
 
 // env is what all actors of a host share.
 type env struct {
@@ -151,22 +199,42 @@ type env struct {
 	codec *events.Codec
 	me    events.Address
 	epoch uint64
+	owner owner
+	// told is the block up to which what the contract said is in the record.
+	told  atomic.Uint64
 	terms events.MarketConfig // the contract's configuration; set before the actors that read it exist
 	view  *chainView
+	// record says whether the event store answers.
+	record *record
+	// savers save what is not saved at a stop. They are added by the supervisor's
+	// actor, and read when it has stopped.
+	savers []saver
 
-	downloads, proofs, transactions, reads, disk *pool
+	downloads, transactions, reads, disk *pool
+	// proofTxs are the proofs on their way: each waits for its confirmations, which may
+	// take longer than a period, and none may wait for another's.
+	proofTxs *pool
+	provers  *provers
+	// load is what proofs cost and how many are to be expected.
+	load *provingLoad
+	// validating is what the validator does; nil: there is none.
+	validating atomic.Pointer[ValidatorStatus]
 }
 
 func newEnv(cfg Config, ports Ports, rt *runtime) *env {
+	load := newProvingLoad()
 	return &env{
 		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
 		view:         newChainView(ports.Market),
+		record:       newRecord(ports.Clock, rt.log, cfg.Turn),
 		downloads:    newPool("downloads", cfg.Downloads),
-		proofs:       newPool("proofs", cfg.Proofs),
 		transactions: newPool("transactions", cfg.Transactions),
+		proofTxs:     newPool("proofs on their way", maxProofTxs),
 		reads:        newPool("reads", cfg.Reads),
 		disk:         newPool("disk", cfg.Disk),
+		load:         load,
+		provers:      newProvers(cfg.Proofs, cfg.Margin.BlockTime, load),
 	}
 }
 

@@ -8,43 +8,47 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // examine asks the chain whether a sale of the slot can begin, before anything
-// is recorded: the request must be known and sound, the slot free or in
-// repair, time enough, and tokens and gas at hand (design §6, Preparing). It
-// waits until the chain answers; only the end of the host makes it fail.
-func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request events.RequestID,
-	index uint64, others int,
+// is recorded: the request must be known and sound, of a client that is not
+// avoided, the slot free or in repair, time enough, the dispersal window open
+// (design §6, Preparing). What depends on the other sales is for admit. It waits
+// until the chain answers; only the end of the host makes it fail.
+func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
 ) (saleReady, error) {
 	var ready saleReady
 	err := s.retry(ctx, "begin/"+slot.String(),
 		func(err error) { s.log.WithField("slot", slot.String()).Warnf("beginning a sale waits: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
+			// Nothing begins while the record is away.
+			if err := s.record.wait(ctx, "begin/"+slot.String()); err != nil {
+				return err
+			}
 			ready, err = in(ctx, s.reads, time.Time{}, func() (saleReady, error) {
-				return s.examineOnce(ctx, slot, request, index, others)
+				return s.examineOnce(ctx, slot, request, index)
 			})
 			return err
 		})
 	return ready, err
 }
 
-func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, request events.RequestID,
-	index uint64, others int,
+func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
 ) (saleReady, error) {
-	refuse := func(requeue bool, format string, args ...any) (saleReady, error) {
-		return saleReady{slot: slot, refused: &saleRefused{fmt.Sprintf(format, args...), requeue}}, nil
-	}
+	refused := func(r saleRefused) (saleReady, error) { return saleReady{slot: slot, refused: &r}, nil }
 	r, err := s.Market.Request(ctx, request)
 	if errors.Is(err, events.ErrUnknownRequest) {
-		return refuse(false, "the chain does not know the request")
+		return refused(saleRefused{
+			criterion: slotqueue.CriterionUnknown, reason: "the chain does not know the request",
+		})
 	}
 	if err != nil {
 		return saleReady{}, fmt.Errorf("read the request: %w", err)
 	}
 	if err := events.CheckRequest(r); err != nil {
-		return refuse(false, "%v", err)
+		return refused(saleRefused{criterion: slotqueue.CriterionUnsound, reason: err.Error()})
 	}
 	facts, err := s.Market.Slot(ctx, request, index)
 	if err != nil {
@@ -59,53 +63,88 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		ready.start.Adopted = true
 		return ready, nil
 	}
-	switch {
-	case facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair:
-		return refuse(false, "the slot is %s", facts.SlotState)
-	case facts.RequestState > events.RequestStarted:
-		return refuse(false, "the request is %s", facts.RequestState)
+	if refusal := s.judgeFacts(facts, ready.start); refusal != nil {
+		return refused(*refusal)
 	}
-	last := facts.RequestExpiry
-	if ready.start.Repair {
-		last = facts.RequestEnd
-	}
-	if left := last.Sub(facts.At.Time); left < s.minFill() {
-		return refuse(false, "%s are left to fill the slot, at least %s are needed", left, s.minFill())
-	}
-	if most := s.slotsPerRequest(r); others >= most {
-		return refuse(true, "%d slots of the request are in work here, the limit is %d", others, most)
-	}
-	return s.examineFunds(ctx, ready, refuse)
-}
-
-func (s *supervisor) examineFunds(ctx context.Context, ready saleReady,
-	refuse func(bool, string, ...any) (saleReady, error),
-) (saleReady, error) {
-	balance, err := s.Market.Balance(ctx)
+	avoided, err := avoidedClient(ctx, s.queue, r.Client, facts.At.Time)
 	if err != nil {
-		return saleReady{}, fmt.Errorf("read the balance: %w", err)
+		return saleReady{}, err
 	}
-	collateral, _ := ready.start.Request.Ask.CollateralPerSlot()
-	switch {
-	case balance.Tokens.Less(collateral):
-		return refuse(true, "the account %s holds %s tokens, the collateral is %s", s.me, balance.Tokens, collateral)
-	case balance.Wei.Less(s.MinWei):
-		return refuse(true, "the account %s holds %s wei for gas, at least %s are needed", s.me, balance.Wei, s.MinWei)
+	if avoided != nil {
+		return refused(saleRefused{
+			criterion: slotqueue.CriterionClient, reason: whyAvoided(*avoided), requeue: true, retryAt: avoided.Until,
+		})
+	}
+	if ready.balance, err = s.Market.Balance(ctx); err != nil {
+		return saleReady{}, fmt.Errorf("read the balance: %w", err)
 	}
 	return ready, nil
 }
 
-func (s *supervisor) minFill() time.Duration {
-	if s.MinFill > 0 {
-		return s.MinFill
+// judgeFacts is what the chain's answer about the slot alone decides.
+func (e *env) judgeFacts(facts events.SlotFacts, start sale.Start) *saleRefused {
+	switch {
+	case facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair:
+		return &saleRefused{criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the slot is %s", facts.SlotState)}
+	case facts.RequestState > events.RequestStarted:
+		return &saleRefused{
+			criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the request is %s", facts.RequestState),
+		}
 	}
-	return 2 * s.terms.Proofs.Period
+	last := facts.RequestExpiry
+	if start.Repair {
+		last = facts.RequestEnd
+	}
+	if left := last.Sub(facts.At.Time); left < e.minFill() {
+		return &saleRefused{
+			criterion: slotqueue.CriterionTime,
+			reason:    fmt.Sprintf("%s are left to fill the slot, at least %s are needed", left, e.minFill()),
+		}
+	}
+	may := e.mayReserve(start.Request, start.Index, start.Repair, start.ExpiresAt, start.EndsAt, facts.At.Time)
+	if !may.Open(facts.At.Time) {
+		return &saleRefused{
+			criterion: slotqueue.CriterionDispersal, reason: may.Reason, requeue: true, retryAt: may.Opens,
+		}
+	}
+	return nil
 }
 
-// slotsPerRequest caps how many slots of one request this host fills.
-func (s *supervisor) slotsPerRequest(r events.Request) int {
-	if s.MaxSlotsPerRequest > 0 {
-		return s.MaxSlotsPerRequest
+func (e *env) mayReserve(r events.Request, index uint64, repair bool, expires, ends, now time.Time) Permission {
+	return e.MayReserve(MayReserve{
+		Host: e.me, Slot: events.SlotIDOf(r.ID, index), Request: r, Repair: repair,
+		ExpiresAt: expires, EndsAt: ends, MinFill: e.minFill(), Now: now,
+	})
+}
+
+// avoidedClient asks the queue about a client; nil when it is not avoided at
+// that chain time.
+func avoidedClient(ctx context.Context, queue ref, client events.Address, at time.Time,
+) (*slotqueue.AvoidedClient, error) {
+	done := make(chan *slotqueue.AvoidedClient, 1)
+	queue.tell(queueQuery{func(q slotqueue.State) {
+		if a, avoided := q.Avoided(client, at); avoided {
+			done <- &a
+			return
+		}
+		done <- nil
+	}})
+	select {
+	case a := <-done:
+		return a, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return int(min(max(r.Ask.MaxSlotLoss, 1), events.MaxSlots))
+}
+
+func whyAvoided(a slotqueue.AvoidedClient) string {
+	return fmt.Sprintf("requests of %s are refused until %s: %s",
+		a.Client, a.Until.UTC().Format(time.RFC3339), a.Reason)
+}
+
+func (e *env) minFill() time.Duration {
+	if e.MinFill > 0 {
+		return e.MinFill
+	}
+	return 2 * e.terms.Proofs.Period
 }

@@ -19,38 +19,155 @@ const scanEvery = 1_000
 // host was away.
 const recentScans = 64
 
-// chainFollower writes what the contract says into the market stream, and only
-// then passes it on. It is the stream's single writer.
+// chainFollower says what the newest block is, at once, and writes what the
+// contract said into the market stream before it passes it on. It is the
+// stream's single writer.
+//
+// While the event store is away it follows the chain for its blocks alone, so
+// that proofs are sent: what the contract says is dropped, and is delivered
+// again from where the record ends, when the store is back.
 type chainFollower struct {
 	*env
 	stream   string
 	revision uint64 // number of events in the stream
 	scanned  uint64 // the last block of a stored BlocksScanned
 	deliver  func(chainNews)
+
+	// late is the work on the store that has not ended; what comes meanwhile is
+	// for its block alone.
+	late *storeWork
 }
 
-// chainNews is a piece of the chain that is in the record.
+// chainNews is either the newest block, or that blocks are gone, told at once,
+// or what the contract said, once it is in the record.
 type chainNews struct {
 	head        events.Head
 	live        bool
 	reorganized *messages.ChainReorganized
-	news        []marketNews
+	proofs      []*messages.ChainProofSubmitted // of all hosts, in the blocks up to head
+	recorded    []marketNews
+}
+
+// storeWork is a task that waits for the event store.
+type storeWork struct {
+	trouble <-chan struct{} // closed when the store does not answer
+	done    chan struct{}   // closed when the work has ended
+	err     error           // set before
+}
+
+// work does what needs the store in a task of its own.
+func (f *chainFollower) work(ctx context.Context, task func(context.Context, *recordCall) error) *storeWork {
+	call := f.record.call(ctx, f.stream)
+	w := &storeWork{trouble: call.trouble, done: make(chan struct{})}
+	f.rt.do(func(context.Context) { // A task that never begins ends with ctx, too.
+		w.err = task(ctx, call)
+		close(w.done)
+		call.end()
+	})
+	return w
+}
+
+// ended waits until the work has ended, or is known to wait for the store.
+func (w *storeWork) ended(ctx context.Context) bool {
+	select {
+	case <-w.done:
+		return true
+	case <-w.trouble:
+	case <-ctx.Done():
+	}
+	select { // Both may be so.
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // run follows the chain until ctx ends. Whatever fails is tried again.
 func (f *chainFollower) run(ctx context.Context) {
 	f.stream = events.MarketStream(f.ChainID, f.Contract)
-	for n := 1; ctx.Err() == nil; n++ {
-		cursor, err := f.cursor(ctx)
-		if err == nil {
-			err = f.Feed.Follow(ctx, cursor, f.take)
-		}
-		if ctx.Err() != nil {
+	for n := 0; ctx.Err() == nil; {
+		err := f.followOnce(ctx)
+		switch {
+		case ctx.Err() != nil:
 			return
+		case errors.Is(err, errCaughtUp):
+			n = 0
+			continue
 		}
+		n++
 		f.log.Warnf("following the chain stopped, and begins again: %v", err)
 		_ = sleep(ctx, f.Clock, f.backoff("follow", n))
 	}
+}
+
+// errCaughtUp: the store is back; the chain is followed from where the record
+// ends.
+var errCaughtUp = errors.New("the event store is back")
+
+// followOnce follows from where the record ends. If that cannot be read, or
+// something cannot be written, it follows for the blocks alone until it can.
+func (f *chainFollower) followOnce(ctx context.Context) error {
+	var cursor events.Cursor
+	read := f.work(ctx, func(ctx context.Context, call *recordCall) error {
+		return call.repeat(func() (err error) {
+			cursor, err = f.cursor(ctx)
+			return err
+		})
+	})
+	if !read.ended(ctx) {
+		return f.feed(ctx, f.view.cursor(), read)
+	}
+	if read.err != nil {
+		return read.err
+	}
+	return f.feed(ctx, cursor, nil)
+}
+
+// feed follows from a cursor until the work on the store that it was late with
+// has ended.
+func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *storeWork) error {
+	f.late = nil
+	feeding, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if late != nil {
+		f.isLate(late, stop)
+	}
+	for n := 1; ; n++ {
+		err := f.Feed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
+			return f.take(ctx, u, stop)
+		})
+		if f.late == nil {
+			return err
+		}
+		if feeding.Err() != nil {
+			break
+		}
+		f.log.Warnf("following the chain without the event store stopped, and begins again: %v", err)
+		_ = sleep(feeding, f.Clock, f.backoff("follow", n))
+		from = f.view.cursor()
+	}
+	select { // Two works on the stream must never run at once.
+	case <-f.late.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if f.late.err != nil {
+		return f.late.err
+	}
+	return errCaughtUp
+}
+
+// isLate ends the feed when the work has ended.
+func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
+	f.late = w
+	f.rt.do(func(ctx context.Context) {
+		select {
+		case <-w.done:
+			stop(errCaughtUp)
+		case <-ctx.Done():
+		}
+	})
 }
 
 // cursor reads where the record ends.
@@ -101,14 +218,28 @@ func (f *chainFollower) rewindCursor(c *events.Cursor, e messages.MarketEvent) b
 	return false
 }
 
-// take stores an update and passes it on.
-func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate) error {
+// take says which block is the newest, stores the update, and passes it on.
+func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop context.CancelCauseFunc) error {
+	f.deliver(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized, proofs: proofsOf(u.Logs)})
+	if f.late != nil {
+		return nil
+	}
+	w := f.work(f.rt.ctx, func(_ context.Context, call *recordCall) error { return f.keep(call, u) })
+	if w.ended(ctx) {
+		return w.err
+	}
+	f.isLate(w, stop)
+	return ctx.Err()
+}
+
+// keep stores an update and passes on what is new.
+func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
 	if u.Reorganized != nil {
-		if err := f.store(ctx, []messages.MarketEvent{u.Reorganized}); err != nil {
+		if err := f.store(call, []messages.MarketEvent{u.Reorganized}); err != nil {
 			return err
 		}
 		f.scanned = min(f.scanned, u.Reorganized.GetAncestor())
-		f.deliver(chainNews{reorganized: u.Reorganized})
+		f.told.Store(u.Reorganized.GetAncestor())
 		return nil
 	}
 	batch := make([]messages.MarketEvent, 0, len(u.Logs)+1)
@@ -119,54 +250,66 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate) error {
 	}
 	first := f.revision
 	logs := len(batch)
-	if logs > 0 || u.Head.Number >= f.scanned+scanEvery {
-		batch = append(batch, &messages.BlocksScanned{
-			Number: u.Head.Number, Hash: u.Head.Hash.String(), Time: events.TimeToMessage(u.Head.Time),
-		})
-		if err := f.store(ctx, batch); err != nil {
-			return err
-		}
-		f.scanned = u.Head.Number
+	if logs == 0 && u.Head.Number < f.scanned+scanEvery {
+		f.told.Store(u.Head.Number)
+		return nil
 	}
-	news := chainNews{head: u.Head, live: u.Live}
+	batch = append(batch, &messages.BlocksScanned{
+		Number: u.Head.Number, Hash: u.Head.Hash.String(), Time: events.TimeToMessage(u.Head.Time),
+	})
+	if err := f.store(call, batch); err != nil {
+		return err
+	}
+	f.scanned = u.Head.Number
+	f.told.Store(u.Head.Number)
+	var news []marketNews
 	for i, e := range batch[:logs] {
-		news.news = append(news.news, marketNews{revision: first + uint64(i) + 1, event: e})
+		news = append(news, marketNews{revision: first + uint64(i) + 1, event: e})
 	}
-	f.deliver(news)
+	if len(news) > 0 {
+		f.deliver(chainNews{recorded: news})
+	}
 	return nil
 }
 
-// store appends in pieces that the store takes, and repeats until it does.
-func (f *chainFollower) store(ctx context.Context, batch []messages.MarketEvent) error {
-	const piece = 500 // A request is at most a few KiB, so a piece stays below the append limit.
+// store appends in pieces that every store takes, and repeats each until it is
+// taken.
+func (f *chainFollower) store(call *recordCall, batch []messages.MarketEvent) error {
 	for len(batch) > 0 {
-		n := min(piece, len(batch))
-		encoded := make([]events.NewEvent, 0, n)
-		for i, e := range batch[:n] {
-			name, version, data, err := f.codec.Encode(e)
-			if err != nil {
-				return fmt.Errorf("store what the chain said: %w", err)
-			}
-			cause := fmt.Sprintf("%s@%d", logID(e), f.revision)
-			meta := f.metadata(correlation(e))
-			meta.Version, meta.Causation = version, logID(e)
-			encoded = append(encoded, events.NewEvent{
-				ID: events.NewEventID(f.stream, cause, i), Type: name, Data: data, Meta: meta,
-			})
-		}
-		err := f.retry(ctx, "market", func(err error) { f.log.Warnf("store what the chain said: %v", err) },
-			func(err error) bool { return errors.Is(err, events.ErrWrongRevision) },
-			func(ctx context.Context) error {
-				_, err := f.Store.Append(ctx, f.stream, events.ExpectNext(f.revision), encoded)
-				return err
-			})
+		encoded, err := f.encode(batch)
 		if err != nil {
-			return err
+			return fmt.Errorf("store what the chain said: %w", err)
 		}
-		f.revision += uint64(n)
-		batch = batch[n:]
+		if err := call.append(f.Store, events.ExpectNext(f.revision), encoded); err != nil {
+			return fmt.Errorf("store what the chain said: %w", err)
+		}
+		f.revision += uint64(len(encoded))
+		batch = batch[len(encoded):]
 	}
 	return nil
+}
+
+// encode makes the stored form of as many events as one append takes.
+func (f *chainFollower) encode(batch []messages.MarketEvent) ([]events.NewEvent, error) {
+	var encoded []events.NewEvent
+	bytes := 0
+	for i, e := range batch[:min(len(batch), events.PreferredAppendEvents)] {
+		name, version, data, err := f.codec.Encode(e)
+		if err != nil {
+			return nil, err
+		}
+		cause := fmt.Sprintf("%s@%d/%d", logID(e), f.revision, f.epoch)
+		meta := f.metadata(correlation(e))
+		meta.Version, meta.Causation = version, logID(e)
+		stored := events.NewEvent{
+			ID: events.NewEventID(f.stream, cause, i), Type: name, Data: data, Meta: meta,
+		}
+		if bytes += stored.Size(); i > 0 && bytes > events.PreferredAppendBytes {
+			break
+		}
+		encoded = append(encoded, stored)
+	}
+	return encoded, nil
 }
 
 // logID names the chain log behind an event: block hash and index.

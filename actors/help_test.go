@@ -48,6 +48,9 @@ func (fakeTime) After(d time.Duration, f func()) func() {
 	return func() { timer.Stop() }
 }
 
+// noTurn lets a task go on at once.
+func noTurn(context.Context, string) {}
+
 // behaviorFunc is an actor of one function.
 type behaviorFunc func(a *turn, msg any)
 
@@ -142,7 +145,7 @@ func newCounter(store events.Store) counter {
 			},
 			evolve: func(_ uint64, e messages.CapacityEvent) uint64 { return e.(*messages.QuotaSet).GetBytes() },
 		},
-		stream: counted, store: store, codec: catalog.Codec(), clock: fakeTime{},
+		stream: counted, store: store, codec: catalog.Codec(), record: newRecord(fakeTime{}, quietLog(), noTurn),
 		meta:      func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: "test"} },
 		onDurable: func(*turn, []messages.CapacityEvent) {},
 		onBroken:  func(*turn, error) {},

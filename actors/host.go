@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -38,8 +39,10 @@ type Host struct {
 }
 
 // Start takes over the host's identity and runs it. It fails only when the
-// record forbids it (*ErrOtherMarket*, a record that cannot be read); a chain
-// that does not answer is waited for.
+// record forbids it (ErrOtherMarket, a record that cannot be read), or another
+// process began at the same moment (ErrTakenOver); an event store or a chain that
+// does not answer is waited for, until ctx ends. A process that ran the host until
+// now ends with ErrTakenOver as soon as it looks at the record.
 func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Host, error) {
 	rt := newRuntime(context.WithoutCancel(ctx), log)
 	e := newEnv(cfg.withDefaults(), ports, rt)
@@ -48,73 +51,25 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		return nil, err
 	}
 	h := &Host{env: e, rt: rt, ended: make(chan struct{})}
+	e.owner.lost, e.record.conflict = h.takenOver, e.suspect
 	h.supervisor = rt.root("Supervisor", &supervisor{
 		env: e, fatal: h.fail, agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 	})
+	e.record.notify(func() { h.supervisor.tell(recordMoved{}) })
+	rt.do(e.beat)
+	rt.do(func(ctx context.Context) { e.record.probe(ctx, e.Store) })
 	return h, nil
 }
 
-// takeOver appends HostStarted with the next epoch. Another chain's record is
-// refused.
-func (e *env) takeOver(ctx context.Context) error {
-	stream := events.HostStream(e.me)
-	var last *messages.HostStarted
-	count := uint64(0)
-	for r, err := range e.Store.ReadStream(ctx, stream, events.ReadStream{}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read the host's record: %w", err)
-		}
-		m, err := e.codec.Decode(r)
-		if err != nil {
-			return fmt.Errorf("read the host's record: %w", err)
-		}
-		if m, ok := m.(*messages.HostStarted); ok {
-			last = m
-		}
-		count = r.Revision + 1
-	}
-	if err := e.sameMarket(last); err != nil {
-		return err
-	}
-	e.epoch = last.GetEpoch() + 1
-	return e.appendHost(ctx, count, &messages.HostStarted{
-		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch, ChainId: e.ChainID,
-		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
-	})
-}
-
-func (e *env) sameMarket(last *messages.HostStarted) error {
-	if last == nil {
-		return nil
-	}
-	if last.GetChainId() != e.ChainID || last.GetGenesis() != e.Genesis.String() ||
-		last.GetContract() != e.Contract.String() {
-		return fmt.Errorf("%w: it is of chain %d, genesis %s, contract %s; this is chain %d, genesis %s, contract %s",
-			ErrOtherMarket, last.GetChainId(), last.GetGenesis(), last.GetContract(),
-			e.ChainID, e.Genesis, e.Contract)
-	}
-	return nil
-}
-
-func (e *env) appendHost(ctx context.Context, count uint64, m messages.HostEvent) error {
-	name, version, data, err := e.codec.Encode(m)
-	if err != nil {
-		return err
-	}
-	meta := e.metadata("")
-	meta.Version = version
-	stream := events.HostStream(e.me)
-	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
-		ID:   events.NewEventID(stream, fmt.Sprintf("epoch:%d@%d", e.epoch, count), 0),
-		Type: name, Data: data, Meta: meta,
-	}})
-	if err != nil {
-		return fmt.Errorf("write the host's record: %w", err)
-	}
-	return nil
+// takenOver ends the host at once: whatever it did from now on would be beside
+// the process that runs it now. Stop frees what is left.
+func (h *Host) takenOver(err error) {
+	h.env.log.Errorf("%v; nothing more is done here", err)
+	h.env.alert(AlertTakenOver, events.SlotID{}, 0, err.Error(),
+		"Find the other process and keep only one; to go on here, stop it and start this one again.")
+	h.fail(err)
+	h.rt.dead.Store(true)
+	h.rt.cancel()
 }
 
 func (h *Host) fail(err error) {
@@ -137,19 +92,41 @@ func (h *Host) Err() error {
 }
 
 // Stop ends the host in good order: calls in flight are abandoned, which is
-// safe at any moment, and the record says that it stopped.
+// safe at any moment, and the record says that it stopped; not that of a host that
+// was taken over. A record that is away
+// is not waited for: the error, ErrRecordAway, names what is not in it. That is
+// lost, and safe to lose: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
+	away, unwritten := h.env.record.now(), h.env.record.unwritten()
 	h.fail(ErrStopped)
+	h.env.record.stopping.Store(true)
 	h.rt.halt(h.supervisor)
-	count := uint64(0)
-	for r, err := range h.env.Store.ReadStream(ctx, events.HostStream(h.env.me),
-		events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
-		if err != nil {
-			return fmt.Errorf("read the host's record: %w", err)
-		}
-		count = r.Revision + 1
+	if errors.Is(h.Err(), ErrTakenOver) { // Whatever it wrote would be beside the other process.
+		return nil
 	}
-	return h.env.appendHost(ctx, count, &messages.HostStopped{
+	if !away.Away {
+		h.env.saveAll(ctx)
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, stopPatience)
+		defer cancel()
+	}
+	err := h.recordStop(ctx)
+	if err == nil || neverPasses(err) {
+		return err
+	}
+	lost := "that the host stopped"
+	if n := len(unwritten); n > 0 {
+		lost += ", and what was decided last in " + strings.Join(unwritten[:min(n, maxNamedStreams)], ", ")
+		if n > maxNamedStreams {
+			lost += fmt.Sprintf(" and %d more", n-maxNamedStreams)
+		}
+	}
+	return fmt.Errorf("%w: not in the record: %s: %w", ErrRecordAway, lost, err)
+}
+
+func (h *Host) recordStop(ctx context.Context) error {
+	return h.env.appendHost(ctx, &messages.HostStopped{
 		At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.epoch,
 	})
 }
@@ -179,32 +156,56 @@ func ask[T any](ctx context.Context, h *Host, send func(done chan<- T)) (T, erro
 type outcome struct{ err error }
 
 // Ledger submits a command to the ledger and returns when what follows from
-// it is durable.
+// it is durable. While the record is away: ErrRecordAway, at once; or within
+// operatorPatience if it went away meanwhile, and then the command may still
+// take effect. Repeating it is harmless, as for every command.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	ledger, _, err := h.tree(ctx)
-	if err != nil {
-		return err
-	}
-	o, err := ask(ctx, h, func(done chan<- outcome) {
+	return h.command(ctx, func(ledger, _ ref, done chan<- outcome) {
 		ledger.tell(ledgerCommand{cmd, "operator", func(r result[capacity.State, capacity.Event]) {
 			done <- outcome{r.err}
 		}})
 	})
-	return errors.Join(err, o.err)
 }
 
-// Queue submits a command to the slot queue.
+// Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
-	_, queue, err := h.tree(ctx)
-	if err != nil {
-		return err
-	}
-	o, err := ask(ctx, h, func(done chan<- outcome) {
+	return h.command(ctx, func(_, queue ref, done chan<- outcome) {
 		queue.tell(queueCommand{cmd, "operator", func(r result[slotqueue.State, slotqueue.Event]) {
 			done <- outcome{r.err}
 		}})
 	})
-	return errors.Join(err, o.err)
+}
+
+func (h *Host) command(ctx context.Context, send func(ledger, queue ref, done chan<- outcome)) error {
+	if r := h.env.record.now(); r.Away {
+		return fmt.Errorf("%w since %s; nothing was changed: %s",
+			ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
+	}
+	ledger, queue, err := h.tree(ctx)
+	if err != nil {
+		return err
+	}
+	done := make(chan outcome, 1)
+	send(ledger, queue, done)
+	for {
+		impatient := make(chan struct{})
+		stop := h.env.Clock.After(operatorPatience, func() { close(impatient) })
+		select {
+		case o := <-done:
+			stop()
+			return o.err
+		case <-h.ended:
+			stop()
+			return h.Err()
+		case <-ctx.Done():
+			stop()
+			return ctx.Err()
+		case <-impatient:
+		}
+		if r := h.env.record.now(); r.Away {
+			return fmt.Errorf("%w; the command may still take effect when it is back: %s", ErrRecordAway, r.Reason)
+		}
+	}
 }
 
 // ErrStarting: the host waits for the chain before it can do anything.
@@ -253,53 +254,4 @@ func (h *Host) ViewQueue(ctx context.Context, look func(slotqueue.State)) error 
 		}})
 	})
 	return err
-}
-
-// Status is what the host does at a moment.
-type Status struct {
-	Booted bool
-	Epoch  uint64
-	Head   events.Head
-	// Live says that the host has seen the newest block; Stalled that the chain
-	// has been silent for longer than it should.
-	Live, Stalled bool
-	Sales         []SaleStatus
-	Pools         []PoolStatus
-}
-
-// SaleStatus is a sale that is in work or hosted.
-type SaleStatus struct {
-	State       sale.State
-	Waiting     string
-	Trouble     Trouble
-	Quarantined string
-}
-
-// PoolStatus is how busy a kind of call is.
-type PoolStatus struct {
-	Name                   string
-	Running, Waiting, Size int
-}
-
-// Status reads what the host does now.
-func (h *Host) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, h, func(done chan<- Status) {
-		h.supervisor.tell(lookAround{func(s *supervisor) { done <- s.status() }})
-	})
-}
-
-func (s *supervisor) status() Status {
-	st := Status{
-		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
-		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter,
-	}
-	for _, slot := range s.slots() {
-		ag := s.agents[slot]
-		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
-	}
-	for _, p := range []*pool{s.downloads, s.proofs, s.transactions, s.reads, s.disk} {
-		running, waiting := p.busy()
-		st.Pools = append(st.Pools, PoolStatus{p.name, running, waiting, p.size})
-	}
-	return st
 }

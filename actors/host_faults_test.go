@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,18 +122,17 @@ func (r *rig) quarantined() (reasons []string) {
 func TestASecondAttemptBeginsAfterTheFirstIsSettled(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.disturb()
-		var downloads atomic.Int32
-		s.download = func(ctx context.Context, _ events.DownloadJob) error {
-			if downloads.Add(1) > 1 {
+		begins := time.Now()
+		s.download = func(context.Context, events.DownloadJob) error {
+			if time.Since(begins) > time.Minute {
 				return nil
 			}
-			<-ctx.Done() // The first one hangs.
-			return ctx.Err()
+			return errors.Join(events.ErrContentUnavailable, events.ErrNoSource)
 		}
-		r.cfg.WorkerPatience = 20 * time.Second
+		r.cfg.GiveUpDownload = 20 * time.Second
 		r.start()
 		r.offer(64 * events.BlockSize)
-		r.world.Post(sim.Offer(1, 1))
+		r.world.Post(long(1, 1))
 		r.mineUntil("the worker lets go", r.has("SaleIgnored"))
 		r.mineUntil("the second attempt is filled", r.has("SlotFilled"))
 		var order []string

@@ -109,10 +109,10 @@ func (r *rig) mineUntil(what string, holds func() bool) {
 	r.Fatalf("never: %s; the record holds %v", what, r.names())
 }
 
-// names are the stored names of all events in their order.
+// names are the stored names of all events of the record in their order.
 func (r *rig) names() (names []string) {
 	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
-		if err == nil {
+		if err == nil && !events.IsSystem(e.Stream) && !events.IsSnapshot(e.Stream) {
 			names = append(names, e.Type)
 		}
 	}

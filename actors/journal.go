@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // machine is a pure core as the journal needs it.
@@ -18,6 +19,20 @@ type machine[S, C any, E proto.Message] struct {
 	decide func(S, C) ([]E, error)
 	// evolve may change the given state; only its result is used afterwards.
 	evolve func(S, E) S
+	// keeps names the commands that must not be lost when somebody else wrote to
+	// the stream: they are decided again on what it holds then. Nil: none.
+	keeps func(C) bool
+	// restore gives the newest state that was saved, as one from which replaying
+	// goes on. Nil: replaying begins at the beginning.
+	restore func(context.Context) (saved[S], error)
+}
+
+// saved is a state that was folded before: twice, because the two share no
+// memory, with how many events of the stream are in it and the last one's id.
+type saved[S any] struct {
+	durable, ahead S
+	events         uint64
+	last           events.EventID
 }
 
 // Limits of a journal.
@@ -26,8 +41,11 @@ const (
 	// for an append in flight; more are refused. It bounds memory, and nobody
 	// who asks so much at once is better served by a longer queue.
 	maxWaiting = 100_000
-	// appendRetry and appendRetryMost are the pauses between two tries of an
-	// append that failed for a reason that may pass.
+	// maxWaitingAway is the same while the record is away, for all commands but
+	// those that a machine keeps. Nothing begins then, so few are on their way.
+	maxWaitingAway = 1_000
+	// appendRetry and appendRetryMost are the pauses between two tries of a call
+	// on the store that failed for a reason that may pass.
 	appendRetry     = 100 * time.Millisecond
 	appendRetryMost = 5 * time.Second
 )
@@ -53,21 +71,22 @@ type journal[S, C any, E proto.Message] struct {
 	stream string
 	store  events.Store
 	codec  *events.Codec
-	clock  Clock
+	record *record
 	meta   func(S, E) events.Metadata
 	self   ref
 
 	incarnation uint64 // counts loads; answers to an older one are dropped
 	loaded      bool
-	durable     S      // the fold of what is stored
-	ahead       S      // the same, with what is in flight and waiting
-	stored      uint64 // number of stored events
-	decided     uint64 // number of events with those in flight and waiting
+	durable     S              // the fold of what is stored
+	ahead       S              // the same, with what is in flight and waiting
+	stored      uint64         // number of stored events
+	last        events.EventID // of the last of them
+	decided     uint64         // number of events with those in flight and waiting
 
 	backlog  []command[S, C, E] // commands that came before the stream was loaded
 	queries  []func(S)          // the same for those who only look
-	inflight []entry[S, E]
-	waiting  []entry[S, E]
+	inflight []entry[S, C, E]
+	waiting  []entry[S, C, E]
 
 	// onDurable is called after events became durable, oldest first, and once
 	// without events when the stream is loaded.
@@ -92,16 +111,18 @@ type command[S, C any, E proto.Message] struct {
 }
 
 // entry is a decided command on its way to the store.
-type entry[S any, E proto.Message] struct {
+type entry[S, C any, E proto.Message] struct {
+	command[S, C, E]
 	events []E
 	err    error
-	reply  func(result[S, E])
 	stored []events.NewEvent
 }
 
-type journalLoaded[E proto.Message] struct {
+type journalLoaded[S any, E proto.Message] struct {
 	incarnation uint64
-	events      []E
+	from        saved[S]
+	events      []E            // behind it
+	last        events.EventID // of all
 	err         error
 }
 
@@ -110,29 +131,50 @@ type journalAppended struct {
 	err         error
 }
 
-// load reads the stream; commands that come meanwhile wait.
+// load reads the stream; commands that come meanwhile wait. A store that does
+// not answer is asked again.
 func (j *journal[S, C, E]) load(a *turn) {
 	j.incarnation++
 	j.self, j.loaded = a.self, false
 	incarnation := j.incarnation
 	a.rt.do(func(ctx context.Context) {
-		var folded []E
-		for r, err := range j.store.ReadStream(ctx, j.stream, events.ReadStream{}) {
-			if errors.Is(err, events.ErrStreamNotFound) {
-				break
-			}
-			if err == nil {
-				var e E
-				if e, err = decodeAs[E](j.codec, r); err == nil {
-					folded = append(folded, e)
-					continue
-				}
-			}
-			j.self.tell(journalLoaded[E]{incarnation: incarnation, err: fmt.Errorf("read %s: %w", j.stream, err)})
-			return
+		call := j.record.call(ctx, j.stream)
+		defer call.end()
+		var m journalLoaded[S, E]
+		err := call.repeat(func() (err error) {
+			m, err = j.read(ctx)
+			return err
+		})
+		m.incarnation = incarnation
+		if err != nil {
+			m.err = fmt.Errorf("read %s: %w", j.stream, err)
 		}
-		j.self.tell(journalLoaded[E]{incarnation: incarnation, events: folded})
+		if ctx.Err() == nil { // Nobody is told of a record that could not be read because the host stops.
+			j.self.tell(m)
+		}
 	})
+}
+
+// read reads the stream, behind the newest saved state if there is one.
+func (j *journal[S, C, E]) read(ctx context.Context) (m journalLoaded[S, E], err error) {
+	m.from = saved[S]{durable: j.empty(), ahead: j.empty()}
+	if j.restore != nil {
+		if m.from, err = j.restore(ctx); err != nil {
+			return m, err
+		}
+	}
+	m.last = m.from.last
+	for r, err := range snapshot.Tail(ctx, j.store, j.stream, m.from.events) {
+		if err != nil {
+			return m, err
+		}
+		e, err := decodeAs[E](j.codec, r)
+		if err != nil {
+			return m, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		m.events, m.last = append(m.events, e), r.ID
+	}
+	return m, nil
 }
 
 func decodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error) {
@@ -152,7 +194,7 @@ func decodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error
 // handle takes the journal's own messages; false for all others.
 func (j *journal[S, C, E]) handle(a *turn, msg any) bool {
 	switch m := msg.(type) {
-	case journalLoaded[E]:
+	case journalLoaded[S, E]:
 		if m.incarnation == j.incarnation {
 			j.onLoaded(a, m)
 		}
@@ -166,16 +208,16 @@ func (j *journal[S, C, E]) handle(a *turn, msg any) bool {
 	return false
 }
 
-func (j *journal[S, C, E]) onLoaded(a *turn, m journalLoaded[E]) {
+func (j *journal[S, C, E]) onLoaded(a *turn, m journalLoaded[S, E]) {
 	if m.err != nil {
 		j.onBroken(a, m.err)
 		return
 	}
-	j.durable, j.ahead = j.empty(), j.empty()
+	j.durable, j.ahead = m.from.durable, m.from.ahead
 	for _, e := range m.events {
 		j.durable, j.ahead = j.evolve(j.durable, e), j.evolve(j.ahead, e)
 	}
-	j.stored = uint64(len(m.events))
+	j.stored, j.last = m.from.events+uint64(len(m.events)), m.last
 	j.decided, j.loaded = j.stored, true
 	j.onDurable(a, nil)
 	for _, look := range j.queries {
@@ -202,16 +244,17 @@ func (j *journal[S, C, E]) query(look func(S)) {
 // submit decides a command. The reply is called exactly once, inside a turn of
 // this actor, when everything that the answer rests on is durable.
 func (j *journal[S, C, E]) submit(a *turn, cmd C, cause string, reply func(result[S, E])) {
-	if len(j.backlog)+len(j.waiting) >= maxWaiting {
-		reply(result[S, E]{err: ErrOverloaded})
+	asked := command[S, C, E]{cmd, cause, reply}
+	if err := j.room(cmd); err != nil {
+		reply(result[S, E]{err: err})
 		return
 	}
 	if !j.loaded {
-		j.backlog = append(j.backlog, command[S, C, E]{cmd, cause, reply})
+		j.backlog = append(j.backlog, asked)
 		return
 	}
 	decided, err := j.decide(j.ahead, cmd)
-	en := entry[S, E]{events: decided, err: err, reply: reply}
+	en := entry[S, C, E]{command: asked, events: decided, err: err}
 	if err == nil {
 		en.stored, en.err = j.encode(decided, cause)
 	}
@@ -230,6 +273,20 @@ func (j *journal[S, C, E]) submit(a *turn, cmd C, cause string, reply func(resul
 	j.flush(a)
 }
 
+// room is an error when too many commands wait for another one.
+func (j *journal[S, C, E]) room(cmd C) error {
+	waiting := len(j.backlog) + len(j.waiting)
+	if waiting >= maxWaiting {
+		return ErrOverloaded
+	}
+	if waiting >= maxWaitingAway && !j.kept(cmd) && j.record.away() {
+		return fmt.Errorf("%w, and %d commands wait for it", ErrRecordAway, waiting)
+	}
+	return nil
+}
+
+func (j *journal[S, C, E]) kept(cmd C) bool { return j.keeps != nil && j.keeps(cmd) }
+
 // encode makes the stored form. The id of an event follows from the stream,
 // its revision and what caused it, so that a repeated append is recognised.
 func (j *journal[S, C, E]) encode(decided []E, cause string) ([]events.NewEvent, error) {
@@ -241,7 +298,9 @@ func (j *journal[S, C, E]) encode(decided []E, cause string) ([]events.NewEvent,
 		}
 		meta := j.meta(j.ahead, e)
 		meta.Causation, meta.Version = cause, version
-		unique := fmt.Sprintf("%s@%d", cause, j.decided)
+		// The epoch is part of it: what two processes decide alike at the same
+		// revision must not pass for one append that was repeated.
+		unique := fmt.Sprintf("%s@%d/%d", cause, j.decided, meta.Epoch)
 		stored = append(stored, events.NewEvent{
 			ID: events.NewEventID(j.stream, unique, i), Type: name, Data: data, Meta: meta,
 		})
@@ -255,9 +314,17 @@ func (j *journal[S, C, E]) flush(a *turn) {
 		return
 	}
 	var batch []events.NewEvent
-	n := 0
-	for n < len(j.waiting) && (n == 0 || len(batch)+len(j.waiting[n].stored) <= events.MaxAppendEvents) {
-		batch = append(batch, j.waiting[n].stored...)
+	n, bytes := 0, 0
+	for n < len(j.waiting) {
+		next := j.waiting[n].stored
+		for _, e := range next {
+			bytes += e.Size()
+		}
+		// One command's events are never parted, however many they are.
+		if n > 0 && (len(batch)+len(next) > events.PreferredAppendEvents || bytes > events.PreferredAppendBytes) {
+			break
+		}
+		batch = append(batch, next...)
 		n++
 	}
 	j.inflight, j.waiting = j.waiting[:n:n], j.waiting[n:]
@@ -267,26 +334,10 @@ func (j *journal[S, C, E]) flush(a *turn) {
 	}
 	incarnation, expected := j.incarnation, events.ExpectNext(j.stored)
 	a.rt.do(func(ctx context.Context) {
-		j.self.tell(journalAppended{incarnation, j.append(ctx, expected, batch)})
+		call := j.record.call(ctx, j.stream)
+		defer call.end()
+		j.self.tell(journalAppended{incarnation, call.append(j.store, expected, batch)})
 	})
-}
-
-// append repeats an append until the store says yes or no. The ids and the
-// expectation stay the same, so that an answer that was lost is recognised.
-func (j *journal[S, C, E]) append(ctx context.Context, expected events.Expected, batch []events.NewEvent) error {
-	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
-		_, err := j.store.Append(ctx, j.stream, expected, batch)
-		switch {
-		case err == nil, errors.Is(err, events.ErrWrongRevision), errors.Is(err, events.ErrTooLarge),
-			errors.Is(err, events.ErrMalformed), errors.Is(err, events.ErrClosed):
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		if err := sleep(ctx, j.clock, pause); err != nil {
-			return err
-		}
-	}
 }
 
 func (j *journal[S, C, E]) onAppended(a *turn, err error) {
@@ -302,6 +353,9 @@ func (j *journal[S, C, E]) onAppended(a *turn, err error) {
 			j.durable = j.evolve(j.durable, e)
 			fresh = append(fresh, e)
 		}
+		if n := len(en.stored); n > 0 {
+			j.last = en.stored[n-1].ID
+		}
 	}
 	j.stored += uint64(len(fresh))
 	for _, en := range batch {
@@ -314,15 +368,21 @@ func (j *journal[S, C, E]) onAppended(a *turn, err error) {
 }
 
 // rejectAll refuses everything that is not durable and starts from the record.
-func (j *journal[S, C, E]) rejectAll(a *turn, batch []entry[S, E], err error) {
+// Commands that the machine keeps are decided again when it is read.
+func (j *journal[S, C, E]) rejectAll(a *turn, batch []entry[S, C, E], err error) {
+	moved := errors.Is(err, events.ErrWrongRevision)
 	reason := fmt.Errorf("append to %s: %w", j.stream, err)
-	if errors.Is(err, events.ErrWrongRevision) {
+	if moved {
 		reason = fmt.Errorf("%w: %w", errReloading, err)
 	}
 	rejected := append(batch, j.waiting...)
 	j.waiting = nil
 	j.load(a)
 	for _, en := range rejected {
+		if moved && j.kept(en.cmd) {
+			j.backlog = append(j.backlog, en.command)
+			continue
+		}
 		en.reply(result[S, E]{err: reason})
 	}
 }

@@ -121,16 +121,7 @@ func TestWhenSomebodyElseWroteAllIsRefusedAndReadAnew(t *testing.T) {
 		synctest.Wait()
 		tellNumbers(r, got, 4, 6)
 		synctest.Wait()
-		other := newCounter(store)
-		name, version, data, err := other.codec.Encode(&messages.QuotaSet{Bytes: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Store.Append(t.Context(), counted, events.NoStream(), []events.NewEvent{{
-			ID: events.NewEventID(counted, "other", 0), Type: name, Data: data, Meta: events.Metadata{Version: version},
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		writeElse(t, store, 100)
 		store.gate <- commits
 		synctest.Wait()
 		_, errs := got.sums()

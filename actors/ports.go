@@ -49,12 +49,35 @@ type Market interface {
 	// ErrInvalidProof, ErrNotOurSlot, ErrDeadlinePassed (nothing is sent or
 	// mined after call.Deadline).
 	SubmitProof(ctx context.Context, call events.SlotCall, period uint64, proof events.Proof) (events.Receipt, error)
+	// TakenProofs are the proofs of ours that the contract took for a slot in a
+	// period and all later ones, the oldest first. It knows what was sent before
+	// a crash, also what no event tells of, and waits for what is on its way.
+	TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error)
 	// FreeSlot collects what a finished or cancelled slot is owed, or drops a
 	// failed one. It refuses with ErrReverted a slot that still runs: freeing
 	// that one would burn the collateral. ErrTooEarly until the end of the
 	// request is as certain as the payout must be. It reports when the
 	// transaction has the configured number of confirmations.
 	FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error)
+}
+
+// Validation is the marketplace contract as one that watches other hosts sees it.
+// Whoever marks is the market's account.
+type Validation interface {
+	// Missing says which of these slots the contract would let us mark as missing
+	// the proof of a period, if it were marked in the next block, in the order of
+	// the question. Slots that this account hosts are never among them.
+	Missing(ctx context.Context, slots []events.SlotRef, period uint64) ([]events.SlotRef, error)
+	// MarkMissing marks a missing proof. ErrNotMissing when there is nothing to mark
+	// (any more), or the slot is our own; ErrTooEarly until a block behind the
+	// period's end is next; ErrDeadlinePassed (nothing is sent or mined after the
+	// deadline, nor after the contract's window); ErrInsufficientFunds for gas.
+	// Marking twice reports the first. A marking never delays the host's own proofs.
+	MarkMissing(ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time) (events.Marking, error)
+	// Sent are the proofs that this account began to mark, the oldest first, as far
+	// as its record of transactions goes back: also those of before a crash that no
+	// event tells of. MarkMissing says what became of each.
+	Sent(ctx context.Context) ([]events.MissingProof, error)
 }
 
 // ChainFeed delivers what the contract says, block after block.
@@ -90,11 +113,15 @@ type Repo interface {
 
 // Content fetches slots.
 type Content interface {
+	// Inspect fetches what describes a slot, without its data, and compares it with
+	// the request. ErrContentMismatch; ErrContentUnavailable is temporary.
+	Inspect(ctx context.Context, job events.DownloadJob) error
 	// Download fetches what is missing of a slot, verifies it, stores it, and
 	// returns when the slot is complete and has the root that its manifest
 	// names. Before each batch is written, grant is asked; it debits the sale's
 	// reservation. A restart continues with what is missing.
-	// ErrContentMismatch, ErrQuotaExceeded; ErrContentUnavailable is temporary.
+	// ErrContentMismatch, ErrQuotaExceeded; ErrContentUnavailable is temporary, and
+	// ErrNoSource comes with it when nobody could be asked.
 	Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error)
 }
 

@@ -2,14 +2,9 @@ package actors
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -21,12 +16,17 @@ type slotQueue struct {
 	*env
 	ledger     ref
 	supervisor ref
+	self       ref
 	journal    *journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
+	keeper     *keeper[slotqueue.State]
 	workers    map[string]ref // by the key of their Work
 	taking     bool
 
 	news    []marketNews // not consumed yet, in order
 	judging bool         // the first of news is with the ledger or the chain
+
+	lookBack lookBack
+	funds    fundsWatch
 }
 
 // marketNews is an event of the market stream.
@@ -43,8 +43,17 @@ type (
 		reply func(result[slotqueue.State, slotqueue.Event])
 	}
 	queueQuery struct{ look func(slotqueue.State) }
-	// wakeQueue says that slots may fit now that did not before.
-	wakeQueue struct{ reason string }
+	// wakeQueue says that slots may fit now that failed one of the criteria.
+	wakeQueue struct {
+		reason   string
+		criteria []string
+	}
+	// avoidClient says that a client's data could not be had, or was wrong.
+	avoidClient struct {
+		work   slotqueue.Work
+		client events.Address
+		reason string
+	}
 	// judged is the verdict on the first of news: what to do with it.
 	judged struct {
 		revision uint64
@@ -55,12 +64,16 @@ type (
 func newSlotQueue(e *env, ledger, supervisor ref, broken func(error)) *slotQueue {
 	q := &slotQueue{env: e, ledger: ledger, supervisor: supervisor, workers: map[string]ref{}}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
+	empty := func() slotqueue.State { return slotqueue.New(limits) }
+	q.keeper = newSlotQueueKeeper(e, limits)
+	q.keeper.now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.standing() }
+	e.savers = append(e.savers, q.keeper)
 	q.journal = &journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		machine: machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-			empty:  func() slotqueue.State { return slotqueue.New(limits) },
-			decide: slotqueue.Decide, evolve: slotqueue.Evolve,
+			empty: empty, decide: e.Cores.DecideQueue, evolve: slotqueue.Evolve,
+			restore: func(ctx context.Context) (saved[slotqueue.State], error) { return q.keeper.load(ctx, empty) },
 		},
-		stream: events.SlotQueueStream(e.me), store: e.Store, codec: e.codec, clock: e.Clock,
+		stream: events.SlotQueueStream(e.me), store: e.Store, codec: e.codec, record: e.record,
 		meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			m, _ := ev.(interface{ GetRequestId() string })
 			if m == nil {
@@ -74,12 +87,21 @@ func newSlotQueue(e *env, ledger, supervisor ref, broken func(error)) *slotQueue
 	return q
 }
 
+func newSlotQueueKeeper(e *env, limits slotqueue.Limits) *keeper[slotqueue.State] {
+	return &keeper[slotqueue.State]{
+		env: e, stream: events.SlotQueueStream(e.me), schema: slotqueue.StateSchema,
+		size: slotqueue.State.Size, pieces: slotqueue.State.Pieces,
+		parse: func(pieces [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(limits, pieces) },
+	}
+}
+
 func (q *slotQueue) receive(a *turn, msg any) {
-	if q.journal.handle(a, msg) {
+	if q.journal.handle(a, msg) || q.keeper.handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
 	case started:
+		q.self = a.self
 		q.journal.load(a)
 	case marketNews:
 		q.news = append(q.news, m)
@@ -92,6 +114,14 @@ func (q *slotQueue) receive(a *turn, msg any) {
 		q.journal.query(m.look)
 	case wakeQueue:
 		q.onWake(a, m)
+	case lookedBack:
+		q.onLookedBack(a)
+	case headMoved:
+		q.onHead(a, m.head)
+	case fundsSeen:
+		q.onFunds(a, m)
+	case avoidClient:
+		q.onAvoid(a, m)
 	case workerDone:
 		q.onWorkerDone(a, m)
 	case childFailed:
@@ -106,6 +136,7 @@ func (q *slotQueue) receive(a *turn, msg any) {
 }
 
 func (q *slotQueue) onDurable(a *turn, _ []slotqueue.Event) {
+	q.keeper.consider(a)
 	q.employ(a)
 	q.judgeNext(a)
 }
@@ -135,7 +166,7 @@ func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
 	key := m.work.Key()
 	q.journal.submit(a, slotqueue.Release{
 		At: q.chainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
-		Outcome: m.outcome, Requeue: m.requeue,
+		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
 	}, key, func(result[slotqueue.State, slotqueue.Event]) {
 		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
@@ -155,11 +186,13 @@ func (q *slotQueue) judgeNext(a *turn) {
 			continue
 		}
 		q.judging = true
-		self := a.self
 		a.rt.do(func(ctx context.Context) {
+			if q.record.wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
+				return
+			}
 			commands, err := q.judge(ctx, n)
 			if err == nil {
-				self.tell(judged{n.revision, commands})
+				q.self.tell(judged{n.revision, commands})
 			}
 		})
 		return
@@ -192,179 +225,14 @@ func (q *slotQueue) onJudged(a *turn, m judged) {
 	q.judgeNext(a)
 }
 
-// maxLookBack is how many refused requests are looked at again when something
-// improved. Each costs two calls to the chain.
-const maxLookBack = 1_000
-
-// onWake makes every slot worth another look, those of refused requests
-// included.
-func (q *slotQueue) onWake(a *turn, m wakeQueue) {
-	q.journal.query(func(s slotqueue.State) {
-		var again []slotqueue.RefusedRequest
-		for _, criterion := range []capacity.Criterion{
-			capacity.NoAvailability, capacity.Disabled, capacity.Size, capacity.Duration, capacity.Price,
-			capacity.Collateral, capacity.Until, capacity.Overhead, capacity.Full,
-		} {
-			again = append(again, s.Refused(string(criterion))...)
-		}
-		again = again[:min(len(again), maxLookBack)]
-		self := a.self
-		a.rt.do(func(ctx context.Context) {
-			for _, r := range again {
-				if cmd, ok := q.judgeAgain(ctx, r); ok {
-					self.tell(queueCommand{
-						cmd, "look back: " + m.reason, func(result[slotqueue.State, slotqueue.Event]) {},
-					})
-				}
-			}
-		})
-	})
-	q.journal.submit(a, slotqueue.Wake{At: q.chainTime(), Reason: m.reason}, "wake",
-		func(result[slotqueue.State, slotqueue.Event]) {})
-}
-
-// judgeAgain looks at a refused request; false when it is refused still, is
-// over, or the chain did not answer (the next improvement asks again).
-func (q *slotQueue) judgeAgain(ctx context.Context, refused slotqueue.RefusedRequest) (slotqueue.Command, bool) {
-	r, err := q.Market.Request(ctx, refused.RequestID)
-	if err != nil || len(refused.SlotIndices) == 0 {
-		return nil, false
+// onAvoid remembers a client whose data could not be had.
+func (q *slotQueue) onAvoid(a *turn, m avoidClient) {
+	if q.AvoidClient <= 0 {
+		return
 	}
-	facts, err := q.Market.Slot(ctx, r.ID, refused.SlotIndices[0])
-	if err != nil || facts.RequestState > events.RequestStarted {
-		return nil, false
-	}
-	repair, expiry := facts.SlotState == events.SlotRepair, facts.RequestExpiry
-	if repair {
-		expiry = facts.RequestEnd
-	}
-	commands, err := q.judgeSlots(ctx, marketNews{}, r, refused.SlotIndices, repair, expiry)
-	if err != nil || len(commands) == 0 || commands[0].(slotqueue.Queue).Refusal != nil {
-		return nil, false
-	}
-	return commands[0], true
-}
-
-// judge says what an event of the market means for the queue. It waits until
-// ledger and chain answer; only the end of the host makes it fail.
-func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Command, error) {
 	at := q.chainTime()
-	remove := func(id string, reason string, indices ...uint64) ([]slotqueue.Command, error) {
-		return []slotqueue.Command{slotqueue.Remove{
-			At: at, RequestID: events.Must(events.ParseRequestID(id)), SlotIndices: indices,
-			Reason: reason, MarketRevision: n.revision,
-		}}, nil
-	}
-	switch e := n.event.(type) {
-	case *messages.ChainStorageRequested:
-		r := events.RequestFromMessage(e.GetRequest())
-		return q.judgeSlots(ctx, n, r, shuffled(q.me, r), false, events.TimeFromMessage(e.GetExpiresAt()))
-	case *messages.ChainSlotFreed:
-		return q.judgeFreed(ctx, n, e)
-	case *messages.ChainRequestFulfilled:
-		return remove(e.GetRequestId(), "all slots are filled")
-	case *messages.ChainRequestFailed:
-		return remove(e.GetRequestId(), "the request failed")
-	case *messages.ChainRequestCancelled:
-		return remove(e.GetRequestId(), "the request was cancelled")
-	case *messages.ChainSlotFilled:
-		return remove(e.GetRequestId(), "the slot is filled", e.GetSlotIndex())
-	case *messages.ChainSlotReservationsFull:
-		return remove(e.GetRequestId(), "nobody else may reserve the slot", e.GetSlotIndex())
-	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
-		return nil, nil
-	}
-	panic(fmt.Sprintf("actors: unknown market event %T", n.event))
-}
-
-func (q *slotQueue) judgeFreed(
-	ctx context.Context, n marketNews, e *messages.ChainSlotFreed,
-) ([]slotqueue.Command, error) {
-	id := events.Must(events.ParseRequestID(e.GetRequestId()))
-	var r events.Request
-	var facts events.SlotFacts
-	err := q.retry(ctx, "freed/"+id.String(),
-		func(err error) { q.log.WithField("request", id).Warnf("look up a freed slot: %v", err) },
-		func(err error) bool { return errors.Is(err, events.ErrUnknownRequest) },
-		func(ctx context.Context) (err error) {
-			if r, err = q.Market.Request(ctx, id); err != nil {
-				return err
-			}
-			facts, err = q.Market.Slot(ctx, id, e.GetSlotIndex())
-			return err
-		})
-	if errors.Is(err, events.ErrUnknownRequest) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.judgeSlots(ctx, n, r, []uint64{e.GetSlotIndex()}, true, facts.RequestEnd)
-}
-
-// judgeSlots filters by soundness and by what is on offer (seed 000: slots
-// that match no availability do not enter the queue).
-func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Request, indices []uint64,
-	repair bool, expiry time.Time,
-) ([]slotqueue.Command, error) {
-	cmd := slotqueue.Queue{
-		At: q.chainTime(), RequestID: r.ID, SlotIndices: indices, MarketRevision: n.revision,
-		Terms: slotqueue.Terms{SlotSize: r.Ask.SlotSize, Expiry: expiry, Repair: repair},
-	}
-	if err := events.CheckRequest(r); err != nil {
-		// Nothing of such a request is kept but its id: its numbers may be anything.
-		cmd.SlotIndices, cmd.Terms = []uint64{0}, slotqueue.Terms{}
-		cmd.Refusal = &slotqueue.Refusal{Criterion: "unsound", Reason: err.Error()}
-		return []slotqueue.Command{cmd}, nil
-	}
-	price, _ := r.Ask.PricePerSecond()
-	cmd.Terms.Profitability = price.MulSaturating(uint64(r.Ask.Duration / time.Second))
-	cmd.Terms.Collateral, _ = r.Ask.CollateralPerSlot()
-	if repair { // The contract asks less for a slot in repair, and holds the full amount.
-		discount := cmd.Terms.Collateral.Div(100).MulSaturating(uint64(q.terms.RepairRewardPercentage))
-		cmd.Terms.Collateral = cmd.Terms.Collateral.Sub(discount)
-	}
-	cmd.Terms.DatasetSize = r.Ask.SlotSize * events.Bytes(r.Ask.Slots)
-	end := expiry
-	if !repair {
-		end = expiry.Add(r.Ask.Duration - r.Expiry)
-	}
-	refusal, err := q.match(ctx, askOf(r, end, q.Overhead(r.Ask.SlotSize)))
-	cmd.Refusal = refusal
-	return []slotqueue.Command{cmd}, err
-}
-
-func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	done := make(chan *slotqueue.Refusal, 1)
-	q.ledger.tell(ledgerQuery{func(l capacity.State) {
-		if _, refusal := capacity.Match(l, ask); refusal != nil {
-			done <- &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}
-			return
-		}
-		done <- nil
-	}})
-	select {
-	case r := <-done:
-		return r, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// shuffled draws the order of a request's slots for this host, so that hosts
-// do not all try the same slot first (seed 000). The draw follows from host
-// and request; what came out is recorded.
-func shuffled(me events.Address, r events.Request) []uint64 {
-	indices := make([]uint64, min(r.Ask.Slots, events.MaxSlots))
-	for i := range indices {
-		indices[i] = uint64(i)
-	}
-	var seed [32]byte
-	copy(seed[:], r.ID[:])
-	for i, b := range me {
-		seed[i%32] ^= b
-	}
-	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:16])))
-	rng.Shuffle(len(indices), func(i, j int) { indices[i], indices[j] = indices[j], indices[i] })
-	return indices
+	q.log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
+		q.AvoidClient, m.reason)
+	q.journal.submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
+		m.work.Key(), func(result[slotqueue.State, slotqueue.Event]) {})
 }

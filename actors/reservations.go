@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"context"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 )
@@ -10,8 +12,9 @@ import (
 type reservations struct {
 	*env
 	journal *journal[capacity.State, capacity.Command, capacity.Event]
-	// wake is told why slots may fit now that did not before.
-	wake func(reason string)
+	keeper  *keeper[capacity.State]
+	// wake is told which criteria slots may meet now that they did not before, and why.
+	wake func(reason string, criteria []string)
 }
 
 // ledgerCommand asks the ledger. The reply is called in the ledger's turn and
@@ -25,13 +28,19 @@ type ledgerCommand struct {
 // ledgerQuery looks at the durable ledger, in its turn.
 type ledgerQuery struct{ look func(capacity.State) }
 
-func newReservations(e *env, wake func(string), broken func(error)) *reservations {
+func newReservations(e *env, wake func(string, []string), broken func(error)) *reservations {
 	r := &reservations{env: e, wake: wake}
+	r.keeper = newLedgerKeeper(e)
+	r.keeper.now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.standing() }
+	e.savers = append(e.savers, r.keeper)
 	r.journal = &journal[capacity.State, capacity.Command, capacity.Event]{
 		machine: machine[capacity.State, capacity.Command, capacity.Event]{
 			empty: capacity.New, decide: e.Cores.DecideCapacity, evolve: capacity.Evolve,
+			restore: func(ctx context.Context) (saved[capacity.State], error) {
+				return r.keeper.load(ctx, capacity.New)
+			},
 		},
-		stream: events.CapacityStream(e.me), store: e.Store, codec: e.codec, clock: e.Clock,
+		stream: events.CapacityStream(e.me), store: e.Store, codec: e.codec, record: e.record,
 		meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
 			return e.metadata(requestOf(ev))
 		},
@@ -39,6 +48,16 @@ func newReservations(e *env, wake func(string), broken func(error)) *reservation
 		onBroken:  func(_ *turn, err error) { broken(err) },
 	}
 	return r
+}
+
+func newLedgerKeeper(e *env) *keeper[capacity.State] {
+	return &keeper[capacity.State]{
+		env: e, stream: events.CapacityStream(e.me), schema: capacity.StateSchema,
+		size: capacity.State.Size, pieces: capacity.State.Pieces,
+		parse: func(pieces [][]byte) (capacity.State, error) {
+			return capacity.RestorePieces(capacity.Limits{}, pieces)
+		},
+	}
 }
 
 // requestOf is the request that a ledger event belongs to, for correlation.
@@ -50,7 +69,7 @@ func requestOf(ev capacity.Event) string {
 }
 
 func (r *reservations) receive(a *turn, msg any) {
-	if r.journal.handle(a, msg) {
+	if r.journal.handle(a, msg) || r.keeper.handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
@@ -63,10 +82,11 @@ func (r *reservations) receive(a *turn, msg any) {
 	}
 }
 
-func (r *reservations) onDurable(_ *turn, fresh []capacity.Event) {
+func (r *reservations) onDurable(a *turn, fresh []capacity.Event) {
+	r.keeper.consider(a)
 	for _, ev := range fresh {
-		if reason, wakes := capacity.Wakes(ev); wakes {
-			r.wake(reason)
+		if reason, criteria := capacity.Wakes(r.journal.durable, ev); len(criteria) > 0 {
+			r.wake(reason, wakeFor(ev, criteria))
 		}
 	}
 }

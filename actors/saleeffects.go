@@ -32,19 +32,13 @@ func (s *salesAgent) perform(ctx context.Context, st sale.State, e sale.Effect) 
 	case sale.SubmitProof:
 		return s.submitProof(ctx, st, e.Duty)
 	case sale.ReadCollateral:
-		return s.readCollateral(ctx, e)
+		return s.readCollateral(ctx, st, e)
 	case sale.Free:
 		return s.free(ctx, st)
 	case sale.DeleteData:
-		_, err := in(ctx, s.disk, time.Time{}, func() (struct{}, error) {
-			return struct{}{}, s.Repo.Delete(ctx, s.slot)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("delete the slot's data: %w", err)
-		}
-		return sale.ReportDeleted{At: s.chainTime()}, nil
+		return s.deleteData(ctx, st, e)
 	case sale.Settle:
-		return s.settle(ctx, e)
+		return s.settle(ctx, st, e)
 	}
 	panic(fmt.Sprintf("actors: unknown effect %T", e))
 }
@@ -80,12 +74,8 @@ func (s *salesAgent) cause(st sale.State, what string) string {
 }
 
 func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.Command, error) {
-	ask := st.Request.Ask
 	var r capacity.Reservation
-	err := s.askLedger(ctx, capacity.Reserve{
-		At: s.Clock.Now(), Slot: s.slot, RequestID: s.request, SlotIndex: s.index, Attempt: st.Attempt,
-		Ask: askOf(st.Request, st.EndsAt, s.Overhead(ask.SlotSize)),
-	}, s.cause(st, "reserve"), func(l capacity.State) {
+	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"), func(l capacity.State) {
 		r, _ = l.Reservation(capacity.ReservationIDOf(s.slot, st.Attempt))
 	})
 	var refusal *capacity.Refusal
@@ -105,58 +95,30 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 	}, nil
 }
 
-func askOf(r events.Request, end time.Time, overhead events.Bytes) capacity.Ask {
+// reservation is what an attempt asks of the ledger.
+func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
+	ask := s.askOf(st.Request, st.EndsAt)
+	if st.Adopted { // Its collateral is at stake already.
+		ask.MaxAtRisk = nil
+	}
+	return capacity.Reserve{
+		At: s.Clock.Now(), Slot: s.slot, RequestID: s.request, SlotIndex: s.index, Attempt: st.Attempt, Ask: ask,
+		Adopted: st.Adopted,
+	}
+}
+
+// askOf is what a slot asks of the ledger; it may add to what all sales have at
+// stake together only within the host's bound.
+func (e *env) askOf(r events.Request, end time.Time) capacity.Ask {
 	return capacity.Ask{
 		SlotSize:              r.Ask.SlotSize,
 		Duration:              r.Ask.Duration,
 		PricePerBytePerSecond: r.Ask.PricePerBytePerSecond,
 		CollateralPerByte:     r.Ask.CollateralPerByte,
 		RequestEnd:            end,
-		Overhead:              overhead,
+		Overhead:              e.Overhead(r.Ask.SlotSize),
+		MaxAtRisk:             e.MaxCollateralAtRisk,
 	}
-}
-
-func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
-	if ok, reason := s.MayReserve(st.Request, s.index, s.view.now()); !ok {
-		return nil, fmt.Errorf("the dispersal policy says to wait: %s", reason)
-	}
-	receipt, err := in(ctx, s.transactions, st.ExpiresAt, func() (events.Receipt, error) {
-		return s.Market.ReserveSlot(ctx, s.call(st, fillDeadline(st)))
-	})
-	switch {
-	case errors.Is(err, events.ErrReservationNotAllowed):
-		return sale.ReportNotReservable{
-			At: s.chainTime(), Reason: "the contract takes no further reservation for the slot",
-		}, nil
-	case errors.Is(err, events.ErrDeadlinePassed):
-		return s.askChain(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("reserve the slot: %w", err)
-	}
-	return sale.ReportSlotReserved{At: s.chainTime(), Receipt: receipt}, nil
-}
-
-func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Download) (sale.Command, error) {
-	content, err := in(ctx, s.downloads, e.Until, func() (events.SlotContent, error) {
-		return s.Content.Download(ctx, events.DownloadJob{
-			Request: st.Request, Slot: s.slot, Index: s.index, Until: e.Until,
-			Grant: func(ctx context.Context, total events.Bytes) error {
-				return s.askLedger(ctx, capacity.Release{
-					At: s.Clock.Now(), Reservation: st.Reservation, TotalStored: total,
-				}, s.cause(st, "store"), nil)
-			},
-		})
-	})
-	switch {
-	case errors.Is(err, events.ErrContentMismatch), errors.Is(err, events.ErrQuotaExceeded):
-		if st.Adopted { // The collateral is at stake; a source may be mended.
-			return nil, fmt.Errorf("download the slot: %w", err)
-		}
-		return sale.GiveUp{At: s.chainTime(), Reason: err.Error()}, nil
-	case err != nil:
-		return nil, fmt.Errorf("download the slot: %w", err)
-	}
-	return sale.ReportStored{At: s.chainTime(), Bytes: content.Bytes, Root: content.Root}, nil
 }
 
 // challengeAt is the slot's period and challenge in the block after head.
@@ -167,51 +129,13 @@ func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.H
 	if !ok {
 		return period, events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", head.Number)
 	}
-	hash, err := e.view.lookUp(ctx, number)
+	hash, err := patiently(ctx, e, e.patience(), func(ctx context.Context) (events.Hash, error) {
+		return e.view.lookUp(ctx, number)
+	})
 	if err != nil {
 		return period, events.Challenge{}, fmt.Errorf("read block %d: %w", number, err)
 	}
 	return period, duty.Challenge(hash), nil
-}
-
-func (s *salesAgent) prove(
-	ctx context.Context, st sale.State, c events.Challenge, deadline time.Time,
-) (events.ProofResult, error) {
-	return in(ctx, s.proofs, deadline, func() (events.ProofResult, error) {
-		return s.Prover.Prove(ctx, events.ProofJob{
-			Slot: s.slot, SlotIndex: s.index, DataSetRoot: st.Request.Content.MerkleRoot, Challenge: c,
-		})
-	})
-}
-
-func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
-	if st.Adopted {
-		return s.askChain(ctx)
-	}
-	leave, err := s.proofs.enter(ctx, fillDeadline(st))
-	if err != nil {
-		return nil, err
-	}
-	leave() // Wait for the window only when the prover is free; it is asked again below.
-	head, err := s.view.wait(ctx, func(h events.Head) bool {
-		return duty.StableForFill(s.terms.Proofs, s.slot, h, s.Margin)
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.Turn(ctx, s.slot.String()+"/prove-initial")
-	_, challenge, err := s.challengeAt(ctx, s.slot, head)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.prove(ctx, st, challenge, fillDeadline(st))
-	switch {
-	case errors.Is(err, events.ErrNoSuchSlot), errors.Is(err, events.ErrBitRot):
-		return sale.GiveUp{At: s.chainTime(), Reason: "the stored slot cannot be proven: " + err.Error()}, nil
-	case err != nil:
-		return nil, fmt.Errorf("make the initial proof: %w", err)
-	}
-	return sale.ReportInitialProof{At: s.chainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
 }
 
 func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, error) {
@@ -231,7 +155,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	result := events.ProofResult{Challenge: d.Challenge}
 	if !d.Spoil {
 		var err error
-		if result, err = s.prove(ctx, st, d.Challenge, d.Deadline); err != nil {
+		if result, err = s.prove(ctx, st, d.Challenge, false, d.Deadline); err != nil {
 			return nil, fmt.Errorf("prove period %d: %w", d.Period, err)
 		}
 	}
@@ -242,8 +166,10 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	if period != d.Period || challenge != d.Challenge {
 		return nil, errWaits // The scheduler says what is due instead, if anything.
 	}
-	receipt, err := in(ctx, s.transactions, d.Deadline, func() (events.Receipt, error) {
-		return s.Market.SubmitProof(ctx, s.call(st, d.Deadline), d.Period, result.Proof)
+	call := s.call(st, d.Deadline)
+	call.Challenge = d.Challenge
+	receipt, err := in(ctx, s.proofTxs, d.Deadline, func() (events.Receipt, error) {
+		return s.Market.SubmitProof(ctx, call, d.Period, result.Proof)
 	})
 	switch {
 	case errors.Is(err, events.ErrProofAlreadySubmitted):
@@ -253,7 +179,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	case errors.Is(err, events.ErrInvalidProof) && d.Spoil:
 		return nil, errWaits
 	case errors.Is(err, events.ErrNotOurSlot):
-		return s.askChain(ctx)
+		return s.askChain(ctx, st)
 	case err != nil:
 		return nil, fmt.Errorf("submit the proof of period %d: %w", d.Period, err)
 	}
@@ -264,12 +190,12 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 
 // readCollateral waits until the miss can no longer be marked, then reads what
 // is left. A slot that is no longer ours is for ReportChain to judge.
-func (s *salesAgent) readCollateral(ctx context.Context, e sale.ReadCollateral) (sale.Command, error) {
+func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.ReadCollateral) (sale.Command, error) {
 	closes := duty.End(s.terms.Proofs, e.Period).Add(s.terms.Proofs.Timeout)
 	if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Time.After(closes) }); err != nil {
 		return nil, err
 	}
-	report, err := s.askChain(ctx)
+	report, err := s.askChain(ctx, st)
 	if err != nil {
 		return nil, err
 	}
@@ -289,6 +215,8 @@ func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, err
 		switch {
 		case err == nil:
 			return sale.ReportFreed{At: s.chainTime(), Payout: payout}, nil
+		case errors.Is(err, events.ErrSlotIsFree), errors.Is(err, events.ErrNotOurSlot):
+			return s.whyNotOurs(ctx, st, err)
 		case !errors.Is(err, events.ErrTooEarly):
 			return nil, fmt.Errorf("free the slot: %w", err)
 		}
@@ -298,7 +226,21 @@ func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, err
 	}
 }
 
-func (s *salesAgent) settle(ctx context.Context, e sale.Settle) (sale.Command, error) {
+// whyNotOurs is asked when the contract has nothing of ours to let go of, although the
+// record says so: a reorganisation took the fill back, or the slot. A node that lags
+// says the same; then it is tried again.
+func (s *salesAgent) whyNotOurs(ctx context.Context, st sale.State, refused error) (sale.Command, error) {
+	report, err := s.askChain(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := s.Cores.DecideSale(st, report); err != nil || len(found) > 0 {
+		return report, nil //nolint:nilerr // The journal decides once more, and tells.
+	}
+	return nil, fmt.Errorf("free the slot: %w", refused)
+}
+
+func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (sale.Command, error) {
 	returned, err := s.toReturn(ctx, e)
 	if err != nil {
 		return nil, err
@@ -309,6 +251,11 @@ func (s *salesAgent) settle(ctx context.Context, e sale.Settle) (sale.Command, e
 	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, e.Attempt), nil)
 	if err != nil {
 		return nil, fmt.Errorf("settle with the ledger: %w", err)
+	}
+	if st.Forfeited {
+		if err := s.settleUnused(ctx, e.Attempt+1); err != nil {
+			return nil, fmt.Errorf("settle with the ledger: %w", err)
+		}
 	}
 	return sale.ReportSettled{At: s.chainTime()}, nil
 }

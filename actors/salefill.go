@@ -25,12 +25,16 @@ func fillDeadline(st sale.State) time.Time {
 }
 
 func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
-	report, err := s.askChain(ctx) // The fill of before a crash may have been mined.
+	report, err := s.askChain(ctx, st) // The fill of before a crash may have been mined.
 	if err != nil {
 		return nil, err
 	}
-	if facts := report.(sale.ReportChain).Facts; facts.Host == s.me && facts.SlotState == events.SlotFilled {
-		return s.fillSlot(ctx, st, e, fillDeadline(st)) // Nothing is sent; it reports that fill.
+	facts, last := report.(sale.ReportChain).Facts, fillDeadline(st)
+	if facts.Host == s.me && facts.SlotState == events.SlotFilled {
+		return s.fillSlot(ctx, st, e, last) // Nothing is sent; it reports that fill.
+	}
+	if facts.RequestState == events.RequestNew { // Also of a slot in repair: the request may expire.
+		last = earliest(last, st.ExpiresAt.Add(-time.Second))
 	}
 	head := s.view.now()
 	period, challenge, err := s.challengeAt(ctx, s.slot, head)
@@ -42,7 +46,7 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 		// slot may be lost again by now, is reported.
 		return s.fillSlot(ctx, st, e, head.Time)
 	}
-	return s.fillSlot(ctx, st, e, earliest(fillDeadline(st), s.lastBlockOf(period, head)))
+	return s.fillSlot(ctx, st, e, earliest(last, s.lastBlockOf(period, head)))
 }
 
 func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
@@ -52,16 +56,24 @@ func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
 func (s *salesAgent) fillSlot(
 	ctx context.Context, st sale.State, e sale.Fill, deadline time.Time,
 ) (sale.Command, error) {
+	call := s.call(st, deadline)
+	call.Challenge = e.Challenge
 	fill, err := in(ctx, s.transactions, deadline, func() (events.Fill, error) {
-		return s.Market.FillSlot(ctx, s.call(st, deadline), e.Proof)
+		return s.Market.FillSlot(ctx, call, e.Proof)
 	})
 	switch {
 	case errors.Is(err, events.ErrSlotNotFree):
 		return sale.ReportNotFree{At: s.chainTime(), Reason: "another host filled the slot first"}, nil
 	case errors.Is(err, events.ErrReservationNotAllowed): // The slot was freed, and with it the reservations.
 		return sale.ReportNotFree{At: s.chainTime(), Reason: "our reservation of the slot is gone"}, nil
-	case errors.Is(err, events.ErrInvalidProof), errors.Is(err, events.ErrDeadlinePassed),
-		errors.Is(err, events.ErrProofAlreadySubmitted):
+	case errors.Is(err, events.ErrProofAlreadySubmitted):
+		// A slot that was freed keeps the proofs of its last host: it can be filled from
+		// the next period on.
+		if err := s.nextPeriod(ctx); err != nil {
+			return nil, err
+		}
+		return s.outdated(e, "the period had its proof already"), nil
+	case errors.Is(err, events.ErrInvalidProof), errors.Is(err, events.ErrDeadlinePassed):
 		return s.outdated(e, "it could not be mined in time: "+err.Error()), nil
 	case err != nil:
 		return nil, fmt.Errorf("fill the slot: %w", err)
@@ -69,25 +81,47 @@ func (s *salesAgent) fillSlot(
 	return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
 }
 
+// nextPeriod waits for the first block of the next period.
+func (s *salesAgent) nextPeriod(ctx context.Context) error {
+	period := duty.Period(s.terms.Proofs, s.view.now().Time)
+	_, err := s.view.wait(ctx, func(h events.Head) bool { return duty.Period(s.terms.Proofs, h.Time) > period })
+	return err
+}
+
 // unheardFill is asked before the chain's word ends a sale whose fill may be
 // mined: the answer to it may have been lost, and the slot with its collateral
 // may be gone since. Nothing is sent, because the deadline is over.
 func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
-	fill, err := in(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
-		return s.Market.FillSlot(ctx, s.call(st, report.Facts.At.Time), st.Proof)
+	fill, mined, err := s.minedFill(ctx, st, report.Facts)
+	switch {
+	case err != nil:
+		return nil, err
+	case mined:
+		return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
+	}
+	return report, nil
+}
+
+// minedFill is the fill of this attempt that is on the chain now, also when the slot
+// was lost since. Nothing is sent, because the deadline is over.
+func (s *salesAgent) minedFill(
+	ctx context.Context, st sale.State, facts events.SlotFacts,
+) (fill events.Fill, mined bool, err error) {
+	fill, err = in(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
+		return s.Market.FillSlot(ctx, s.call(st, facts.At.Time), st.Proof)
 	})
 	if err == nil {
-		return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
+		return fill, true, nil
 	}
 	for _, none := range []error{
 		events.ErrDeadlinePassed, events.ErrSlotNotFree, events.ErrInvalidProof, events.ErrProofAlreadySubmitted,
 		events.ErrReservationNotAllowed, events.ErrInsufficientFunds, events.ErrUnknownRequest,
 	} {
 		if errors.Is(err, none) {
-			return report, nil
+			return fill, false, nil
 		}
 	}
-	return nil, fmt.Errorf("look for a fill of ours: %w", err)
+	return fill, false, fmt.Errorf("look for a fill of ours: %w", err)
 }
 
 // lastBlockOf is the last moment in which the challenge of now still holds: the

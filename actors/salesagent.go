@@ -3,7 +3,8 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -25,19 +26,30 @@ type salesAgent struct {
 
 	journal *journal[sale.State, sale.Command, sale.Event]
 	running map[string]*work
+	stall   stall
 	looked  bool // compared with the chain since the record was loaded
+	decided bool // the same, but what follows may not be in the record yet
 	looking bool
-	again   bool // something came up while looking: look once more
+	again   bool // something came up while looking, or the record was away: look once more
 	trouble Trouble
+
+	// finalFill is the block of a fill that was seen to be final; see salefacts.go.
+	finalFill atomic.Pointer[events.Hash]
+
+	// What the agent knows of its proofs on chain; see saleproofs.go.
+	heard   bool // the market was asked since the record was loaded
+	hearing bool
+	held    []saleCommand // about duties; they wait for the answer
 }
 
 // work is an effect that was started.
 type work struct {
-	cancel   context.CancelFunc
-	returned bool // the call has ended; its answer is on the way into the record
-	unwanted bool // the state moved on; wait for the call to end
-	tries    int  // answers that changed nothing
-	lastErr  error
+	cancel    context.CancelFunc
+	returned  bool // the call has ended
+	reporting bool // its answer is on the way into the record
+	unwanted  bool // the state moved on; wait for the call to end
+	tries     int  // answers that changed nothing
+	lastErr   error
 }
 
 // Trouble is the last failure of a call that is being tried again.
@@ -68,20 +80,28 @@ type (
 		err error
 	}
 	effectRetry struct{ key string }
+	// recordMoved: the event store went away, or came back.
+	recordMoved struct{}
 )
 
-// saleChanged tells observers of a sale. The state is theirs to keep: states
+// saleChanged tells observers of a sale. The states are theirs to keep: states
 // of sales share nothing that changes.
 type saleChanged struct {
-	agent   ref
-	slot    events.SlotID
-	state   sale.State
+	agent ref
+	slot  events.SlotID
+	state sale.State // what is in the record
+	// ahead is the same with what is decided; duties are seen to by it.
+	ahead   sale.State
 	fresh   []sale.Event
 	trouble Trouble
 }
 
-// errWaits ends an effect that has nothing to do until the state changes.
-var errWaits = errors.New("nothing to do until something changes")
+var (
+	// errWaits ends an effect that has nothing to do until the state changes.
+	errWaits = errors.New("nothing to do until something changes")
+	// errHeld ends an effect that is not tried while the record is away.
+	errHeld = errors.New("not tried while the event store does not answer")
+)
 
 func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index uint64,
 	ledger ref, broken func(error), observers ...ref,
@@ -93,8 +113,9 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 	s.journal = &journal[sale.State, sale.Command, sale.Event]{
 		machine: machine[sale.State, sale.Command, sale.Event]{
 			empty: func() sale.State { return sale.State{} }, decide: e.Cores.DecideSale, evolve: sale.Evolve,
+			keeps: sale.TellsOfDuty,
 		},
-		stream: events.SaleStream(e.me, slot), store: e.Store, codec: e.codec, clock: e.Clock,
+		stream: events.SaleStream(e.me, slot), store: e.Store, codec: e.codec, record: e.record,
 		meta: func(sale.State, sale.Event) events.Metadata {
 			return e.metadata(request.String())
 		},
@@ -130,7 +151,11 @@ func (s *salesAgent) receive(a *turn, msg any) {
 	case saleCommand:
 		s.onCommand(a, m)
 	case lookAtChain:
-		s.look(a)
+		s.onLook(a)
+	case recordMoved:
+		s.onRecordMoved(a)
+	case proofsHeard:
+		s.onHeard(a, m)
 	case effectEnded:
 		s.onEnded(a, m)
 	case effectTrouble:
@@ -144,35 +169,56 @@ func (s *salesAgent) receive(a *turn, msg any) {
 }
 
 func (s *salesAgent) onCommand(a *turn, m saleCommand) {
-	reply := m.reply
-	if reply == nil {
-		reply = func(result[sale.State, sale.Event]) {}
-	}
-	switch cmd := m.cmd.(type) { //nolint:gochecksumtype // These two are looked at on the way; the core decides all.
+	switch m.cmd.(type) { //nolint:gochecksumtype // These are looked at on the way; the core decides all.
 	case sale.Start:
-		s.looked = true // Whoever starts a sale has just read what the chain says.
-	case sale.ReportPeriodClosed:
-		if cmd.Reason == "" {
-			cmd.Reason = s.whyMissed(cmd.Period)
-			m.cmd = cmd
-		}
+		s.looked, s.decided = true, true // Whoever starts a sale has just read what the chain says.
+	case sale.ReportProofDue, sale.ReportProofExcused, sale.ReportPeriodClosed, sale.ReportSilentPeriod:
+		s.onDuty(a, m)
+		return
 	}
-	s.journal.submit(a, m.cmd, m.cause, reply)
+	s.submit(a, m)
 }
 
-func (s *salesAgent) whyMissed(period uint64) string {
-	for key, w := range s.running {
-		var p uint64
-		if _, err := fmt.Sscanf(key, "submit-proof:%d:", &p); err == nil && p == period && w.lastErr != nil {
-			return w.lastErr.Error()
-		}
+// submit hands a command to the journal.
+func (s *salesAgent) submit(a *turn, m saleCommand) {
+	s.decide(a, m)
+	s.whileAway(a)
+}
+
+func (s *salesAgent) decide(a *turn, m saleCommand) {
+	if m.reply == nil {
+		m.reply = func(result[sale.State, sale.Event]) {}
 	}
-	return "no proof was accepted before the period ended"
+	s.journal.submit(a, m.cmd, m.cause, m.reply)
+}
+
+// whileAway sees to the duties that follow from what was decided: nobody is told
+// when it becomes durable, because that is not to be expected.
+func (s *salesAgent) whileAway(a *turn) {
+	if s.record.away() {
+		s.tellObservers(a, nil)
+		s.act(a)
+	}
+}
+
+// onRecordMoved does what is owed when the record goes away, and goes on with
+// everything when it is back.
+func (s *salesAgent) onRecordMoved(a *turn) {
+	s.tellObservers(a, nil)
+	s.act(a)
+	if s.again && !s.looking && !s.record.away() {
+		s.again = false
+		s.look(a)
+	}
 }
 
 func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
 	if len(fresh) == 0 { // Loaded, for the first time or again.
-		s.looked = s.looked && s.journal.stored == 0
+		// A sale that lives is compared with the chain. One that is about to start
+		// was, by whoever starts it, also when its command overtook the load.
+		st := s.journal.durable
+		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
+		s.decided, s.heard = s.looked, false
 	}
 	for _, e := range fresh {
 		s.fields().Info(sale.Sentence(e))
@@ -183,29 +229,59 @@ func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
 
 func (s *salesAgent) tellObservers(a *turn, fresh []sale.Event) {
 	for _, o := range s.observers {
-		o.tell(saleChanged{a.self, s.slot, s.journal.durable, fresh, s.trouble})
+		o.tell(saleChanged{a.self, s.slot, s.journal.durable, s.journal.ahead, fresh, s.trouble})
 	}
 }
 
-// act brings the running calls in line with what the durable state wants.
+// act brings the running calls in line with what the durable state wants, and,
+// while the record is away, with what is owed by the state ahead.
 func (s *salesAgent) act(a *turn) {
 	st := s.journal.durable
 	if !s.journal.loaded || st.Phase == sale.Unknown {
 		return
 	}
+	away := s.record.away()
 	if !s.looked && !st.Over() {
-		s.look(a)
-		return
+		if !s.decided {
+			s.look(a)
+			return
+		}
+		if !away {
+			return
+		}
 	}
+	durable, owed := s.Cores.NextSale(st), s.owed()
 	wanted := map[string]bool{}
-	effects := s.Cores.NextSale(st)
-	for _, e := range effects {
+	for _, e := range slices.Concat(durable, owed) {
 		wanted[e.Key()] = true
 	}
-	leftovers := false
+	leftovers := s.endUnwanted(wanted)
+	if away {
+		for _, e := range owed {
+			s.begin(a, s.journal.ahead, e)
+		}
+		return
+	}
+	for _, e := range durable {
+		if st.Ended() && leftovers { // Nothing is deleted or settled under a running call.
+			return
+		}
+		s.begin(a, st, e)
+	}
+}
+
+// owed are the duties by what is decided. They go on when the record is back,
+// before the last of what they rest on is in it.
+func (s *salesAgent) owed() []sale.Effect {
+	return slices.DeleteFunc(s.Cores.NextSale(s.journal.ahead), func(e sale.Effect) bool { return !s.Cores.IsDuty(e) })
+}
+
+// endUnwanted ends the calls that nobody wants any more, and reports whether
+// one of them still runs.
+func (s *salesAgent) endUnwanted(wanted map[string]bool) (leftovers bool) {
 	for key, w := range s.running {
 		switch {
-		case wanted[key]:
+		case wanted[key], w.reporting:
 		case w.returned:
 			w.cancel()
 			delete(s.running, key)
@@ -214,29 +290,28 @@ func (s *salesAgent) act(a *turn) {
 			w.cancel()
 		}
 	}
-	for _, e := range effects {
-		if st.Ended() && leftovers { // Nothing is deleted or settled under a running call.
-			return
-		}
-		if s.running[e.Key()] == nil {
-			s.begin(a, st, e)
-		}
-	}
+	return leftovers
 }
 
-// begin performs an effect outside of the mailbox and keeps trying until it
-// is answered, it is final, or nobody wants it any more.
+// begin performs an effect outside of the mailbox, unless it runs already, and
+// keeps trying until it is answered, it is final, or nobody wants it any more.
 func (s *salesAgent) begin(a *turn, st sale.State, e sale.Effect) {
-	ctx, cancel := context.WithCancel(a.rt.ctx)
 	key, self := e.Key(), a.self
+	if s.running[key] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(a.rt.ctx)
 	s.running[key] = &work{cancel: cancel}
 	a.rt.do(func(context.Context) {
 		defer cancel()
 		var cmd sale.Command
 		err := s.retry(ctx, s.slot.String()+"/"+key,
 			func(err error) { self.tell(effectTrouble{key, err}) },
-			func(err error) bool { return errors.Is(err, errWaits) },
+			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
+				if s.record.away() && !s.Cores.IsDuty(e) {
+					return errHeld
+				}
 				cmd, err = s.perform(ctx, st, e)
 				return err
 			})
@@ -281,9 +356,10 @@ func (s *salesAgent) onEnded(a *turn, m effectEnded) {
 	if m.cmd == nil { // It waits; the state will change without it.
 		return
 	}
-	s.journal.submit(a, m.cmd, m.key, func(r result[sale.State, sale.Event]) {
+	w.reporting = true
+	s.submit(a, saleCommand{m.cmd, m.key, func(r result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
-	})
+	}})
 }
 
 // onReported looks at what became of a report. One that changed nothing, or
@@ -302,79 +378,10 @@ func (s *salesAgent) onReported(a *turn, key string, r result[sale.State, sale.E
 	if w == nil {
 		return
 	}
+	w.reporting = false
 	w.tries++
 	self := a.self
 	s.Clock.After(s.backoff(s.slot.String()+"/again/"+key, w.tries), func() {
 		self.tell(effectRetry{key})
-	})
-}
-
-// look asks the chain about the slot and reports what it says.
-func (s *salesAgent) look(a *turn) {
-	if s.looking {
-		s.again = true
-		return
-	}
-	if !s.journal.loaded || s.journal.durable.Phase == sale.Unknown || s.journal.durable.Over() {
-		return
-	}
-	s.looking = true
-	self, st := a.self, s.journal.durable
-	a.rt.do(func(ctx context.Context) {
-		cmd, err := s.askChain(ctx)
-		if err == nil && st.Phase == sale.Filling && cmd.(sale.ReportChain).Facts.Host != s.me {
-			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
-		}
-		if err != nil {
-			cmd = nil
-			self.tell(effectTrouble{"look", err})
-			err = sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", 1))
-		}
-		if ctx.Err() == nil {
-			self.tell(lookEnded{cmd, err})
-		}
-	})
-}
-
-type lookEnded struct {
-	cmd sale.Command // nil: the chain did not answer
-	err error
-}
-
-func (s *salesAgent) askChain(ctx context.Context) (sale.Command, error) {
-	facts, err := in(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
-		return s.Market.Slot(ctx, s.request, s.index)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
-	}
-	return sale.ReportChain{Facts: facts, Me: s.me, FinalBlocks: s.FinalBlocks}, nil
-}
-
-func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
-	s.looking = false
-	if m.cmd == nil || s.again {
-		s.again = false
-		defer s.look(a)
-	}
-	if m.cmd == nil {
-		return
-	}
-	cause := "look"
-	if report, ok := m.cmd.(sale.ReportChain); ok {
-		f := report.Facts
-		if s.journal.durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
-			s.looked = true // The fill itself reports this, with its receipt.
-			s.act(a)
-			return
-		}
-		cause = fmt.Sprintf("block:%d", f.At.Number)
-	}
-	s.journal.submit(a, m.cmd, cause, func(r result[sale.State, sale.Event]) {
-		if errors.Is(r.err, errReloading) {
-			return // The reload looks again.
-		}
-		s.looked = true
-		s.act(a)
 	})
 }

@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"time"
@@ -13,21 +12,44 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
+// lookEvery is how often a hosted sale is compared with the chain, in chain time,
+// when nothing else gives reason to: so a slash that nobody heard of is noticed.
+const lookEvery = 24 * time.Hour
+
 // proofScheduler tells every hosted sale what it owes, in one pass over all
-// slots per block and without asking the chain (design §9), and wakes sales
-// whose state changes by time alone.
+// slots per block and without asking the chain (design §9); it finds out which
+// periods were owed while nobody looked (silent.go), keeps the order of the proofs
+// in line with the chain's time, and wakes sales whose state changes by time alone.
 type proofScheduler struct {
 	*env
 	sales map[events.SlotID]*scheduled
+	order []*scheduled // the same, by slot
+	pace  pacer
+	since time.Time // chain time of the first block that was looked at
 	// fetching: block hashes are being read; everything is looked at again then.
 	fetching bool
+	// judging: periods that are over are being judged.
+	judging bool
+	// cause names the block causedBy in what sales are told.
+	cause    string
+	causedBy uint64
 }
 
-// scheduled is a living sale as the scheduler knows it.
+// scheduled is a living sale as the scheduler knows it. What every block asks of
+// every slot is kept ready, because states are large.
 type scheduled struct {
-	agent       ref
-	state       sale.State
-	probability *big.Int
+	duty.Slot
+	proves bool
+	wake   time.Time
+	look   time.Time // when it is compared with the chain next
+	// known and knownFrom are the last and the first period of which it is known in
+	// time what is owed.
+	known, knownFrom uint64
+	// judged: all periods up to this one were judged, or lie before the fill.
+	judged uint64
+	silent []sale.ReportSilentPeriod // what was found; told until it is recorded
+	agent  ref
+	state  sale.State // with what is decided and not in the record yet
 }
 
 // headMoved says that the chain has a new newest block.
@@ -38,7 +60,12 @@ type hashesFetched struct{ more bool }
 
 func (p *proofScheduler) receive(a *turn, msg any) {
 	switch m := msg.(type) {
+	case started:
+		if p.Alert != nil {
+			a.rt.do(p.watch)
+		}
 	case saleChanged:
+		p.alertSale(m.slot, m.fresh)
 		p.onSale(a, m)
 	case headMoved:
 		p.onHead(a, m.head)
@@ -47,25 +74,56 @@ func (p *proofScheduler) receive(a *turn, msg any) {
 		if m.more {
 			p.onHead(a, p.view.now())
 		}
+	case pastRead:
+		p.onPast(a, m)
 	}
 }
 
 func (p *proofScheduler) onSale(a *turn, m saleChanged) {
+	p.noteLoad(m.slot, m.ahead)
 	if m.state.Over() {
-		delete(p.sales, m.slot)
+		p.drop(m.slot)
 		return
 	}
+	st := m.ahead // What is due does not wait for the record.
 	s := p.sales[m.slot]
 	if s == nil {
-		s = &scheduled{
-			probability: duty.Probability(p.terms.Proofs, m.state.Request.Ask.ProofProbability),
-		}
+		s = &scheduled{Slot: duty.Slot{ID: m.slot, Probability: new(big.Int)}}
 		p.sales[m.slot] = s
+		p.order = slices.Insert(p.order, p.place(m.slot), s)
 	}
-	began := proves(m.state) && !proves(s.state)
-	s.agent, s.state = m.agent, m.state
+	if s.state.Phase == sale.Unknown || st.Attempt != s.state.Attempt {
+		s.Probability = duty.Probability(p.terms.Proofs, st.Request.Ask.ProofProbability)
+	}
+	began := proves(st) && !s.proves
+	s.agent, s.state, s.proves, s.wake, s.FilledAt = m.agent, st, proves(st), st.WakeAt(), st.FilledAt
 	if began { // It may owe a proof in this very block, the last of a period.
-		p.look(a, []events.SlotID{m.slot}, p.view.now())
+		p.begins(s)
+		p.look(a, []*scheduled{s}, p.view.now())
+	}
+}
+
+// begins notes from where on the periods of a sale that comes to prove are judged.
+func (p *proofScheduler) begins(s *scheduled) {
+	s.judged = firstUnjudged(p.terms.Proofs, s.state) - 1
+	s.knownFrom, s.known, s.silent = 0, 0, nil
+	// Not all at once: they are spread by their ids.
+	s.look = p.view.now().Time.Add(lookEvery / 256 * time.Duration(int(s.ID[0])+1))
+}
+
+// place is where a slot is in the order, or belongs.
+func (p *proofScheduler) place(slot events.SlotID) int {
+	at, _ := slices.BinarySearchFunc(p.order, slot, func(s *scheduled, slot events.SlotID) int {
+		return compareSlots(s.ID, slot)
+	})
+	return at
+}
+
+func (p *proofScheduler) drop(slot events.SlotID) {
+	if p.sales[slot] != nil {
+		at := p.place(slot)
+		p.order = slices.Delete(p.order, at, at+1)
+		delete(p.sales, slot)
 	}
 }
 
@@ -75,29 +133,56 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 	if head.Number < p.view.now().Number {
 		return // A newer one is on its way; it covers this one.
 	}
-	p.look(a, slices.SortedFunc(maps.Keys(p.sales), compareSlots), head)
+	if p.since.IsZero() {
+		p.since = head.Time
+	}
+	p.pace.see(head)
+	p.provers.tick(head.Time)
+	next := p.look(a, p.order, head)
+	if m, ok := p.Market.(interface{ DutiesDue(next time.Time) }); ok {
+		m.DutiesDue(next)
+	}
+	p.judge(a, head)
 }
 
-// look tells the sales of these slots what a block means for them.
-func (p *proofScheduler) look(a *turn, slots []events.SlotID, head events.Head) {
+// look tells the sales of these slots what a block means for them. It returns the
+// deadline of the earliest duty that is open or about to be.
+func (p *proofScheduler) look(a *turn, slots []*scheduled, head events.Head) (next time.Time) {
+	margin := p.Margin
+	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{
+		Shortest: p.pace.shortest(margin.BlockTime),
+		Lead:     time.Duration(margin.Blocks) * margin.BlockTime,
+	}, p.view.hash)
 	unknown := false
-	for _, slot := range slots {
-		s := p.sales[slot]
-		if wake := s.state.WakeAt(); !wake.IsZero() && !head.Time.Before(wake) {
+	for _, s := range slots {
+		if !s.wake.IsZero() && !head.Time.Before(s.wake) {
 			s.agent.tell(lookAtChain{})
 		}
-		if proves(s.state) {
-			unknown = !p.duties(slot, s, head) || unknown
+		if !s.proves {
+			continue
+		}
+		if !head.Time.Before(s.look) {
+			s.look = head.Time.Add(lookEvery)
+			s.agent.tell(lookAtChain{})
+		}
+		due, known := p.duties(pass, s, head)
+		unknown = unknown || !known
+		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
 		}
 	}
-	if !unknown || p.fetching {
-		return
+	if unknown && !p.fetching {
+		p.fetch(a)
 	}
+	return next
+}
+
+func (p *proofScheduler) fetch(a *turn) {
 	p.fetching = true
 	self := a.self
 	a.rt.do(func(ctx context.Context) {
 		p.Turn(ctx, "block hashes")
-		more, err := p.view.fetch(ctx)
+		more, err := patiently(ctx, p.env, p.patience(), p.view.fetch)
 		if err != nil { // The next head asks again.
 			p.log.Warnf("read block hashes for proof duties: %v", err)
 		}
@@ -108,25 +193,34 @@ func (p *proofScheduler) look(a *turn, slots []events.SlotID, head events.Head) 
 func compareSlots(a, b events.SlotID) int { return slices.Compare(a[:], b[:]) }
 
 // duties tells one sale what it owes now, what it no longer owes, and which
-// periods are over. It reports false when a block hash was not at hand.
-func (p *proofScheduler) duties(slot events.SlotID, s *scheduled, head events.Head) bool {
+// periods are over. Known is false when a block hash was not at hand; due is the
+// earliest deadline that the sale has to meet.
+func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
 	for _, d := range s.state.Duties {
-		if head.Time.After(d.Deadline) {
+		switch {
+		case head.Time.After(d.Deadline):
 			p.tell(s, head, sale.ReportPeriodClosed{At: head.Time, Period: d.Period})
+		case due.IsZero():
+			due = d.Deadline
 		}
 	}
-	v := duty.Next(p.terms.Proofs, duty.Slot{
-		ID: slot, FilledAt: s.state.FilledAt, Probability: s.probability,
-	}, head, p.Margin.BlockTime, p.view.hash)
+	if len(s.silent) > 0 {
+		p.tellSilent(s, head)
+	}
+	v := pass.Verdict(&s.Slot)
 	if !v.Known {
-		return false
+		return due, false
+	}
+	if s.known = v.Period; s.knownFrom == 0 {
+		s.knownFrom = v.Period
 	}
 	switch {
-	case v.Owed && !knows(s.state, v):
-		p.tell(s, head, sale.ReportProofDue{
-			At: head.Time, Period: v.Period, Challenge: v.Challenge,
-			Deadline: duty.End(p.terms.Proofs, v.Period).Add(-time.Second),
-		})
+	case v.Owed && !knows(&s.state, v):
+		last := lastOf(p.terms.Proofs, v.Period)
+		p.tell(s, head, sale.ReportProofDue{At: head.Time, Period: v.Period, Challenge: v.Challenge, Deadline: last})
+		if due.IsZero() {
+			due = last
+		}
 	case !v.Owed:
 		for _, d := range s.state.Duties {
 			if d.Period == v.Period && d.Challenge != v.Challenge {
@@ -137,24 +231,24 @@ func (p *proofScheduler) duties(slot events.SlotID, s *scheduled, head events.He
 			}
 		}
 	}
-	return true
+	return due, true
 }
 
-// knows reports whether the record of the sale has this duty, open or closed.
+// knows reports whether the sale has this duty, open or closed.
 // Until it does the sale is told at every block; a command that comes twice
 // changes nothing.
-func knows(s sale.State, v duty.Verdict) bool {
-	if s.LastPeriod != v.Period {
-		return s.LastPeriod > v.Period
-	}
+func knows(s *sale.State, v duty.Verdict) bool {
 	for _, d := range s.Duties {
 		if d.Period == v.Period {
 			return d.Challenge == v.Challenge
 		}
 	}
-	return true
+	return s.LastPeriod > v.Period || s.Settles(v.Period)
 }
 
 func (p *proofScheduler) tell(s *scheduled, head events.Head, cmd sale.Command) {
-	s.agent.tell(saleCommand{cmd: cmd, cause: fmt.Sprintf("block:%d", head.Number)})
+	if p.causedBy != head.Number || p.cause == "" {
+		p.cause, p.causedBy = fmt.Sprintf("block:%d", head.Number), head.Number
+	}
+	s.agent.tell(saleCommand{cmd: cmd, cause: p.cause})
 }

@@ -17,6 +17,7 @@ type schedule struct {
 	scheduler ref
 	agent     ref
 	view      *chainView
+	env       *env
 	state     sale.State
 	told      []sale.Command
 	cfg       events.ProofConfig
@@ -27,10 +28,11 @@ func newSchedule(t *testing.T, rt *runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		Config: Config{}.withDefaults(), rt: rt, log: quietLog(),
+		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: fakeTime{}}, rt: rt, log: quietLog(),
 		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
+		load: newProvingLoad(), provers: newProvers(1, time.Second, newProvingLoad()),
 	}
-	s.view = e.view
+	s.view, s.env = e.view, e
 	s.agent = rt.root("sale", behaviorFunc(func(_ *turn, msg any) {
 		if m, ok := msg.(saleCommand); ok {
 			s.told = append(s.told, m.cmd)
@@ -39,7 +41,7 @@ func newSchedule(t *testing.T, rt *runtime) *schedule {
 	s.scheduler = rt.root("scheduler", &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}})
 	s.state = sale.State{
 		Phase: sale.Proving, Slot: events.SlotID{31: 7}, Started: true,
-		FilledAt: events.Unix(1), EndsAt: events.Unix(1 << 30),
+		FilledAt: events.Unix(998 * 20), EndsAt: events.Unix(1 << 30),
 		Request: events.Request{Ask: events.Ask{ProofProbability: events.NewAmount(1)}},
 	}
 	return s
@@ -73,7 +75,7 @@ func (s *schedule) record(cmd sale.Command) {
 }
 
 func (s *schedule) publish() {
-	s.scheduler.tell(saleChanged{agent: s.agent, slot: s.state.Slot, state: s.state})
+	s.scheduler.tell(saleChanged{agent: s.agent, slot: s.state.Slot, state: s.state, ahead: s.state})
 	synctest.Wait()
 }
 

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,10 +26,12 @@ type supervisor struct {
 	fatal func(error)
 
 	ledger, queue, scheduler ref
+	validator                validatorTree
 	booted                   bool
 	agents                   map[events.SlotID]*agent
 	beginning                map[events.SlotID]*candidate
 	live                     bool
+	owned                    ownedAgain
 	lastNews                 time.Time // by the machine's clock
 }
 
@@ -42,9 +45,10 @@ type agent struct {
 	watchers    []ref // workers
 	failures    int
 	quarantined string
-	// starting: the new attempt is not in the record yet, so what the agent
-	// tells is still about the attempt before.
+	// starting: the new attempt, which is start, is not in the record yet, so what
+	// the agent tells is still about the attempt before.
 	starting bool
+	start    sale.Start
 }
 
 // candidate is a slot whose sale is about to begin.
@@ -59,7 +63,7 @@ type (
 	bootReport struct {
 		market events.MarketConfig
 		head   events.Head
-		living []livingSale
+		survey *survey
 		owned  []events.OwnedSlot
 	}
 	// beginSale asks for a sale of a slot; the worker is told how it goes.
@@ -71,6 +75,7 @@ type (
 	saleReady struct {
 		slot    events.SlotID
 		start   sale.Start
+		balance events.Balance
 		refused *saleRefused
 	}
 	// letGo asks for the end of a sale that is not filled yet.
@@ -88,19 +93,14 @@ type (
 	lookAround struct{ look func(*supervisor) }
 )
 
-// livingSale is a sale of the record that is not over.
-type livingSale struct {
-	slot    events.SlotID
-	request events.RequestID
-	index   uint64
-}
-
 func (s *supervisor) receive(a *turn, msg any) {
 	switch m := msg.(type) {
 	case started:
 		s.boot(a)
 	case bootReport:
 		s.onBoot(a, m)
+	case ownedSlots:
+		s.onOwned(a, m)
 	case beginSale:
 		s.onBegin(a, m)
 	case saleReady:
@@ -110,9 +110,18 @@ func (s *supervisor) receive(a *turn, msg any) {
 	case letGo:
 		s.onLetGo(m)
 	case chainNews:
-		s.onNews(m)
+		s.onNews(a, m)
+		s.validator.ref.tell(m)
+	case recordMoved:
+		for _, slot := range s.slots() {
+			s.agents[slot].ref.tell(m)
+		}
 	case agentBroken:
 		s.quarantine(m.slot, m.err)
+	case validatorBroken:
+		s.onValidatorBroken(m.err)
+	case validatorDue:
+		s.startValidator(a)
 	case childFailed:
 		s.onFailed(a, m)
 	case restartAgent:
@@ -134,11 +143,13 @@ func (s *supervisor) onBegin(a *turn, m beginSale) {
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.quarantined != "" {
-			m.worker.tell(saleRefused{reason: "quarantined: " + ag.quarantined})
+			m.worker.tell(saleRefused{
+				criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + ag.quarantined,
+			})
 			return
 		}
 		ag.watchers = append(ag.watchers, m.worker)
-		m.worker.tell(saleChanged{ag.ref, slot, ag.state, nil, ag.trouble})
+		m.worker.tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, trouble: ag.trouble})
 		return
 	}
 	s.candidate(a, slot, m.work.RequestID, m.work.SlotIndex, m.worker)
@@ -152,31 +163,13 @@ func (s *supervisor) candidate(a *turn, slot events.SlotID, request events.Reque
 		return
 	}
 	s.beginning[slot] = &candidate{request, []ref{worker}}
-	others := s.slotsOf(request)
 	self := a.self
 	a.rt.do(func(ctx context.Context) {
-		ready, err := s.examine(ctx, slot, request, index, others)
+		ready, err := s.examine(ctx, slot, request, index)
 		if err == nil {
 			self.tell(ready)
 		}
 	})
-}
-
-// slotsOf counts the slots of a request that are in work, hosted, or about to
-// begin, besides the one asked for.
-func (s *supervisor) slotsOf(request events.RequestID) int {
-	n := -1
-	for _, ag := range s.agents {
-		if ag.request == request {
-			n++
-		}
-	}
-	for _, c := range s.beginning {
-		if c.request == request {
-			n++
-		}
-	}
-	return n
 }
 
 func (s *supervisor) onReady(a *turn, m saleReady) {
@@ -185,19 +178,32 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 	if c == nil {
 		return
 	}
+	if m.refused == nil && !m.start.Adopted {
+		m.refused = s.admit(m)
+	}
 	if m.refused != nil {
 		for _, w := range c.workers {
 			w.tell(*m.refused)
 		}
 		return
 	}
-	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true}
+	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start}
 	s.agents[m.slot] = ag
+	s.load.set(m.slot, s.expectedProofs(m.start.Request)) // The next slot is judged with this one.
+	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
-	self := a.self
-	ag.ref.tell(saleCommand{m.start, "begin", func(r result[sale.State, sale.Event]) {
-		if r.err != nil {
-			self.tell(agentBroken{m.slot, fmt.Errorf("begin the sale: %w", r.err)})
+	s.startSale(ag.ref, a.self, m.slot, m.start)
+}
+
+// startSale tells an agent to begin. When somebody else wrote to the sale's
+// stream at that very moment, it is told again; nothing was decided.
+func (s *supervisor) startSale(agent, self ref, slot events.SlotID, start sale.Start) {
+	agent.tell(saleCommand{start, "begin", func(r result[sale.State, sale.Event]) {
+		switch {
+		case errors.Is(r.err, errReloading):
+			s.startSale(agent, self, slot, start)
+		case r.err != nil:
+			self.tell(agentBroken{slot, fmt.Errorf("begin the sale: %w", r.err)})
 		}
 	}})
 }
@@ -209,6 +215,7 @@ func (s *supervisor) onSale(_ *turn, m saleChanged) {
 	}
 	ag.starting = false
 	s.scheduler.tell(m)
+	s.validator.ref.tell(m)
 	ag.state, ag.trouble = m.state, m.trouble
 	if len(m.fresh) > 0 {
 		ag.failures = 0
@@ -223,33 +230,45 @@ func (s *supervisor) onSale(_ *turn, m saleChanged) {
 }
 
 func (s *supervisor) onLetGo(m letGo) {
+	if s.record.away() { // No sale makes progress; the worker goes on waiting.
+		return
+	}
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
 		ag.ref.tell(saleCommand{cmd: sale.GiveUp{
 			At: s.chainTime(), Reason: m.reason, LetGo: true, Reprocess: true,
+			Criterion: slotqueue.CriterionNoProgress,
 		}, cause: "worker"})
 	}
 }
 
-// onNews passes on what the chain said; it is in the record by now.
-func (s *supervisor) onNews(m chainNews) {
-	s.lastNews = s.Clock.Now()
-	if m.reorganized != nil {
+// onNews takes what the chain says. Proofs that are due do not wait for the
+// record, so a block comes before what it holds is recorded.
+func (s *supervisor) onNews(a *turn, m chainNews) {
+	switch {
+	case m.recorded != nil:
+		for _, n := range m.recorded {
+			s.queue.tell(n)
+			s.wakeConcerned(n.event)
+		}
+		return
+	case m.reorganized != nil:
+		s.lastNews = s.Clock.Now()
 		s.log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.view.rewind(m.reorganized.GetAncestor())
 		for _, slot := range s.slots() {
 			s.agents[slot].ref.tell(lookAtChain{})
 		}
+		s.owned.due = true
 		return
 	}
-	s.live = m.live
-	s.view.advance(m.head)
-	for _, n := range m.news {
-		s.queue.tell(n)
-		s.wakeConcerned(n.event)
+	s.lastNews, s.live = s.Clock.Now(), m.live
+	if s.view.advance(m.head) {
+		s.askOwned(a, m.head)
+		s.scheduler.tell(headMoved{m.head})
+		s.queue.tell(headMoved{m.head})
 	}
-	s.scheduler.tell(headMoved{m.head})
 }
 
 // wakeConcerned makes the sales that an event is about look at the chain.
@@ -307,6 +326,10 @@ func (s *supervisor) onFailed(a *turn, m childFailed) {
 		s.Clock.After(s.backoff(slot.String(), ag.failures), func() { self.tell(restartAgent{slot}) })
 		return
 	}
+	if m.child.is(s.validator.ref) {
+		s.onValidatorFailed(a, m.err)
+		return
+	}
 	if m.child.is(s.ledger) || m.child.is(s.queue) || m.child.is(s.scheduler) {
 		s.fatal(fmt.Errorf("the host cannot go on: %w", m.err))
 	}
@@ -321,9 +344,11 @@ func (s *supervisor) quarantine(slot events.SlotID, err error) {
 	}
 	s.log.WithField("slot", slot.String()).Errorf(
 		"the sale is quarantined and nothing is done for its slot; look at it with `hostnode sale %s`: %v", slot, err)
+	s.alert(AlertQuarantined, slot, 0, "a sale cannot be run and is left alone: "+err.Error(),
+		fmt.Sprintf("look at it with `hostnode sale %s`; what it owes is not proven", slot))
 	ag.quarantined = err.Error()
 	ag.ref.stop()
 	for _, w := range ag.watchers {
-		w.tell(saleRefused{reason: "quarantined: " + err.Error()})
+		w.tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
 	}
 }

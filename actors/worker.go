@@ -16,20 +16,30 @@ type slotWorker struct {
 	work       slotqueue.Work
 	supervisor ref
 	patience   func() // stops the timer
-	done       bool
+	// downloading: the download itself knows when nothing comes any more.
+	downloading bool
+	avoids      bool // the client was reported
+	done        bool
 }
 
 type (
 	// workerDone gives the slot back to the queue.
 	workerDone struct {
-		work    slotqueue.Work
-		outcome string
-		requeue bool
+		work slotqueue.Work
+		verdict
+	}
+	// verdict is what became of a slot, and when it is worth another look.
+	verdict struct {
+		outcome   string
+		requeue   bool
+		criterion string
+		retryAt   time.Time // zero: when something changes
 	}
 	// saleRefused: the supervisor did not begin the sale.
 	saleRefused struct {
-		reason  string
-		requeue bool
+		criterion, reason string
+		requeue           bool
+		retryAt           time.Time
 	}
 	patienceEnded struct{}
 )
@@ -43,25 +53,52 @@ func (w *slotWorker) receive(a *turn, msg any) {
 		w.supervisor.tell(beginSale{w.work, a.self})
 		w.wait(a)
 	case saleRefused:
-		w.finish(a, "not begun: "+m.reason, m.requeue)
+		w.finish(a, verdict{"not begun: " + m.reason, m.requeue, m.criterion, m.retryAt})
 	case saleChanged:
-		w.onSale(a, m.state)
+		w.onSale(a, m)
 	case patienceEnded:
+		if w.downloading {
+			w.wait(a)
+			return
+		}
 		w.supervisor.tell(letGo{w.work, "the sale made no progress for " + w.WorkerPatience.String()})
 		w.wait(a)
 	}
 }
 
-func (w *slotWorker) onSale(a *turn, s sale.State) {
+func (w *slotWorker) onSale(a *turn, m saleChanged) {
+	s := m.state
+	w.downloading = s.Phase == sale.Downloading
+	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong
+	if s.Ended() && blamed && !w.avoids {
+		w.avoids = true
+		a.parent.tell(avoidClient{w.work, s.Request.Client, s.Reason})
+	}
 	switch {
 	case s.Over():
-		w.finish(a, s.Phase.String()+": "+s.Reason, s.Reprocess)
+		w.finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
 	case s.Phase >= sale.InitialProving && !s.Ended():
-		w.finish(a, s.Phase.String(), false)
-	default:
+		w.finish(a, verdict{outcome: s.Phase.String()})
+	case len(m.fresh) > 0: // A call that failed once more is no progress.
 		w.wait(a)
 	}
 }
+
+// retryAt is when a slot that is put back is worth another look by time alone.
+func (w *slotWorker) retryAt(s sale.State) time.Time {
+	now := w.chainTime()
+	switch s.Criterion {
+	case slotqueue.CriterionDispersal:
+		return w.mayReserve(s.Request, s.Index, s.Repair, s.ExpiresAt, s.EndsAt, now).Opens
+	case slotqueue.CriterionNoProgress, slotqueue.CriterionSources:
+		return now.Add(lookAgainAfter)
+	}
+	return time.Time{}
+}
+
+// lookAgainAfter is for how long a slot is left alone whose sale came to nothing
+// for a reason that may pass and of which nobody is told that it has; chain time.
+const lookAgainAfter = 10 * time.Minute
 
 // wait starts the worker's patience anew.
 func (w *slotWorker) wait(a *turn) {
@@ -72,9 +109,9 @@ func (w *slotWorker) wait(a *turn) {
 	w.patience = w.Clock.After(max(w.WorkerPatience, time.Second), func() { self.tell(patienceEnded{}) })
 }
 
-func (w *slotWorker) finish(a *turn, outcome string, requeue bool) {
+func (w *slotWorker) finish(a *turn, v verdict) {
 	w.done = true
 	w.patience()
-	a.parent.tell(workerDone{w.work, outcome, requeue})
+	a.parent.tell(workerDone{w.work, v})
 	a.self.stop()
 }

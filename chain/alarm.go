@@ -2,7 +2,7 @@ package chain
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -15,38 +15,38 @@ type alarm struct {
 	heads chan struct {
 		Number string `json:"number"`
 	}
-	client *rpc.Client
-	sub    *rpc.ClientSubscription
+	link *link
+	sub  *rpc.ClientSubscription
+	// misses is how often in a row nothing was heard; top the newest block when the last
+	// wait began.
+	misses int
+	top    uint64
 }
 
 func newAlarm(f *Follower) *alarm { return &alarm{f: f} }
 
-// subscribes says whether an endpoint can push.
-func subscribes(endpoint string) bool {
-	return !strings.HasPrefix(endpoint, "http://") && !strings.HasPrefix(endpoint, "https://")
-}
-
 // sleep returns when there may be news, or when ctx ends.
-func (a *alarm) sleep(ctx context.Context) {
-	if a.f.polls {
-		sleep(ctx, a.f.cfg.PollInterval)
-		return
+func (a *alarm) sleep(ctx context.Context, w *watch) {
+	if a.misses > 0 && w.top > a.top {
+		// There was a new block, and the subscription did not say so: it is dead.
+		a.close()
 	}
+	a.top = w.top
 	if !a.listen(ctx) {
 		sleep(ctx, a.f.cfg.PollInterval)
 		return
 	}
-	timer := time.NewTimer(watchdogInterval)
+	timer := time.NewTimer(w.look(a.f.cfg.PollInterval, a.misses))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-a.heads:
+		a.misses = 0
 		a.drain()
 	case <-a.sub.Err():
 		a.close()
 	case <-timer.C:
-		// Silence: a live subscription or a dead one? A new one is surely alive.
-		a.close()
+		a.misses++
 	}
 }
 
@@ -64,32 +64,40 @@ func (a *alarm) drain() {
 // listen makes sure that there is a subscription. When it is new, blocks may have come
 // before it, so it says no once, and the follower looks again.
 func (a *alarm) listen(ctx context.Context) bool {
-	client, err := a.f.conn.get(ctx)
+	l, err := a.f.conn.get(ctx)
 	if err != nil {
 		return false
 	}
-	if a.sub != nil && a.client == client {
+	if a.sub != nil && a.link == l {
 		return true
 	}
 	a.close()
+	if !l.client.SupportsSubscriptions() || l.at.noSubscription.Load() {
+		return false // It is asked every now and then.
+	}
 	heads := make(chan struct {
 		Number string `json:"number"`
 	}, 64)
 	timed, cancel := context.WithTimeout(ctx, a.f.cfg.CallTimeout)
 	defer cancel()
-	sub, err := client.EthSubscribe(timed, heads, "newHeads")
+	l.count.message(rpc.BatchElem{Method: "eth_subscribe"})
+	sub, err := l.client.EthSubscribe(timed, heads, "newHeads")
+	if isAnswer(err) || errors.Is(err, rpc.ErrNotificationsUnsupported) {
+		l.at.noSubscription.Store(true)
+	}
 	if err != nil {
 		return false
 	}
-	a.client, a.sub, a.heads = client, sub, heads
+	a.link, a.sub, a.heads = l, sub, heads
 	return false
 }
 
 func (a *alarm) close() {
 	if a.sub != nil {
 		a.sub.Unsubscribe()
-		a.sub, a.client = nil, nil
+		a.sub, a.link = nil, nil
 	}
+	a.misses = 0
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -11,7 +11,11 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 )
+
+// fillPrefix begins the key of every fill.
+const fillPrefix = "fill:"
 
 // FillSlot hands in the initial proof and the collateral; it approves the tokens when
 // that is needed. When the slot is ours already, or a fill of this attempt was mined and
@@ -24,10 +28,33 @@ func (m *Market) FillSlot(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
 	fill, err := m.fill(ctx, call, proof)
+	if errors.Is(err, events.ErrSlotNotFree) {
+		fill, err = m.perhapsOurs(ctx, call, err)
+	}
 	if err != nil {
 		return events.Fill{}, fmt.Errorf("fill slot %s: %w", call.Slot.Short(), err)
 	}
 	return fill, nil
+}
+
+// perhapsOurs looks again whether it is we who fill a slot that is not free: a fill that a
+// reorganisation had taken back may have been mined once more in the meantime.
+func (m *Market) perhapsOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
+	if err := m.tx.idle(ctx, fmt.Sprintf("fill:%s:", call.Slot)); err != nil {
+		return events.Fill{}, err
+	}
+	_, facts, err := m.look(ctx, call)
+	switch {
+	case err != nil:
+		return events.Fill{}, err
+	case facts.Host != m.Account():
+		return events.Fill{}, taken
+	}
+	request, err := m.Request(ctx, call.Request)
+	if err != nil {
+		return events.Fill{}, err
+	}
+	return m.ownFill(ctx, call, request)
 }
 
 func (m *Market) fill(
@@ -65,29 +92,61 @@ func (m *Market) fill(
 	}
 	// The contract looks at reservation, slot and proof before it looks at tokens, so
 	// what it says first decides whether an approval is worth its gas.
-	err = m.preflight(ctx, head, data, m.cfg.Gas.Fill)
+	err = m.preflight(ctx, head, call, data, m.cfg.Gas.Fill)
 	if err != nil && !errors.Is(err, events.ErrInsufficientFunds) {
 		return events.Fill{}, err
 	}
-	if err := m.provide(ctx, request, facts); err != nil {
+	price, err := m.price(ctx, request, facts)
+	if err != nil {
 		return events.Fill{}, err
 	}
-	// Approving may have taken a while.
-	if head, err = m.conn.latest(ctx); err != nil {
+	m.promise(price)
+	defer m.keep(price)
+	if m.cfg.ExactAllowance { // One fill at a time, or an allowance would serve two.
+		if err := m.enter(ctx); err != nil {
+			return events.Fill{}, err
+		}
+		defer m.leave()
+		err = m.provide(ctx, price, price, last, request.ID)
+	} else {
+		err = m.provideOnce(ctx, price, last, request.ID)
+	}
+	if err != nil {
 		return events.Fill{}, err
 	}
-	if err := m.preflight(ctx, head, data, m.cfg.Gas.Fill); err != nil {
-		return events.Fill{}, err
-	}
-	receipt, err := m.tx.again(ctx, txCall{
-		key: fmt.Sprintf("%s%d:%s", prefix, call.Attempt, shortHash(proof)),
-		to:  m.contract, data: data, gas: m.cfg.Gas.Fill,
-		deadline: last, correlation: call.Request.String(),
-	})
+	receipt, err := m.sendFill(ctx, call, proof, data, last)
 	if err != nil {
 		return events.Fill{}, err
 	}
 	return m.fillFrom(ctx, receipt, request)
+}
+
+// sendFill tries a fill once more, because approving may have taken a while, and sends it.
+func (m *Market) sendFill(
+	ctx context.Context, call events.SlotCall, proof events.Proof, data []byte, last time.Time,
+) (*types.Receipt, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.preflight(ctx, head, call, data, m.cfg.Gas.Fill); err != nil {
+		return nil, err
+	}
+	config, err := m.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	period := duty.Period(config.Proofs, head.head().Time.Add(m.tx.pace()))
+	receipt, err := m.tx.again(ctx, txCall{
+		key: fmt.Sprintf("fill:%s:%d:%s", call.Slot, call.Attempt, shortHash(proof)),
+		to:  m.contract, data: data, gas: m.cfg.Gas.Fill,
+		deadline: last, lastBlock: lastBlockFor(config.Proofs, call, head, period),
+		correlation: call.Request.String(),
+	})
+	if err != nil {
+		return nil, m.judgeMined(ctx, call, data, m.cfg.Gas.Fill, receipt, err)
+	}
+	return receipt, nil
 }
 
 // unheardFill reports a fill of this attempt that was mined although the slot is
@@ -155,19 +214,60 @@ func (m *Market) price(
 	return full.SubFloor(times.Div(100)), nil
 }
 
-// provide makes sure that the marketplace can take the collateral.
-func (m *Market) provide(ctx context.Context, request events.Request, facts events.SlotFacts) error {
-	price, err := m.price(ctx, request, facts)
-	if err != nil {
-		return err
+// promise and keep add and take away what a fill under way will take from our tokens, so
+// that an allowance is not counted twice.
+func (m *Market) promise(price events.Amount) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if events.MaxAmount().Sub(m.promised).Less(price) {
+		m.promised = events.MaxAmount()
+		return
 	}
-	// One at a time, so that two fills do not both ask for the same allowance.
+	m.promised = m.promised.Add(price)
+}
+
+func (m *Market) keep(price events.Amount) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.promised = m.promised.SubFloor(price)
+}
+
+func (m *Market) allPromised() events.Amount {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.promised
+}
+
+// enter waits until nobody else approves tokens.
+func (m *Market) enter(ctx context.Context) error {
 	select {
 	case m.approve <- struct{}{}:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-m.approve }()
+}
+
+func (m *Market) leave() { <-m.approve }
+
+// provideOnce lets the marketplace take so much that it is enough for long. One fill asks
+// at a time, so that two do not both ask for the same allowance.
+func (m *Market) provideOnce(
+	ctx context.Context, price events.Amount, deadline time.Time, request events.RequestID,
+) error {
+	if err := m.enter(ctx); err != nil {
+		return err
+	}
+	defer m.leave()
+	return m.provide(ctx, price, m.cfg.Allowance, deadline, request)
+}
+
+// provide makes sure that the account has the price of a fill and that the marketplace can
+// take it, besides that of the other fills under way. An approval is of the amount at
+// least, and worth nothing after the fill's deadline. One call at a time.
+func (m *Market) provide(
+	ctx context.Context, price, amount events.Amount, deadline time.Time, request events.RequestID,
+) error {
 	if err := m.tx.idle(ctx, "approve:"); err != nil {
 		return err
 	}
@@ -179,12 +279,15 @@ func (m *Market) provide(ctx context.Context, request events.Request, facts even
 		return fmt.Errorf("%w: the collateral is %s, the account holds %s",
 			events.ErrInsufficientFunds, price, held)
 	}
-	if !allowed.Less(price) {
+	need := price
+	if !m.cfg.ExactAllowance {
+		need = m.allPromised()
+	}
+	if !allowed.Less(need) {
 		return nil
 	}
-	amount := m.cfg.Allowance
-	if amount.Less(price) {
-		amount = price
+	if amount.Less(need) {
+		amount = need
 	}
 	data, err := m.abis.token.TryPackApprove(m.contract, amount.Big())
 	if err != nil {
@@ -192,7 +295,7 @@ func (m *Market) provide(ctx context.Context, request events.Request, facts even
 	}
 	_, err = m.tx.again(ctx, txCall{
 		key: "approve:" + events.Address(m.contract).String(),
-		to:  m.token, data: data, gas: m.cfg.Gas.Approve, correlation: request.ID.String(),
+		to:  m.token, data: data, gas: m.cfg.Gas.Approve, deadline: deadline, correlation: request.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)

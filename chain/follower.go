@@ -26,10 +26,16 @@ const (
 	// recentBlocks is how many hashes are remembered to find a common ancestor.
 	recentBlocks = 512
 	// maxUpdateLogs is the most logs in one update, unless one block has more.
-	maxUpdateLogs    = 1000
-	firstFollowWait  = 250 * time.Millisecond
-	watchdogInterval = 15 * time.Second
+	maxUpdateLogs   = 1000
+	firstFollowWait = 250 * time.Millisecond
+	// staleRounds is how many looks in a row may find that the node's answers do not fit
+	// together before the operator is told.
+	staleRounds = 20
 )
+
+// errNotYet: what the node says does not fit together now, or ends before the cursor. It
+// is behind, or a reorganisation goes on; both pass.
+var errNotYet = errors.New("the node is not there yet")
 
 // Follower is the feed of what the contract says. Make it with Market.Feed.
 type Follower struct {
@@ -39,16 +45,11 @@ type Follower struct {
 	cfg      Config
 	log      logrus.FieldLogger
 	topics   [][]common.Hash
-	// polls says that the endpoint cannot tell about new blocks by itself.
-	polls bool
 }
 
 // Feed is the contract's log feed. It shares the market's connection.
 func (m *Market) Feed() *Follower {
-	f := &Follower{
-		conn: m.conn, abis: m.abis, contract: m.contract, cfg: m.cfg, log: m.cfg.Log,
-		polls: !subscribes(m.cfg.Endpoint),
-	}
+	f := &Follower{conn: m.conn, abis: m.abis, contract: m.contract, cfg: m.cfg, log: m.cfg.Log}
 	f.topics = [][]common.Hash{f.readers().topics()}
 	return f
 }
@@ -73,9 +74,10 @@ func (f *Follower) Follow(
 	at := cursorFrom(from)
 	alarm := newAlarm(f)
 	defer alarm.close()
-	wait := firstFollowWait
+	watch := newWatch(f.cfg, time.Now())
+	wait, stale := firstFollowWait, 0
 	for {
-		err := f.advance(ctx, at, deliver)
+		err := f.advance(ctx, at, watch, deliver)
 		if refused, ok := errors.AsType[*deliverError](err); ok {
 			return refused.err
 		}
@@ -85,20 +87,46 @@ func (f *Follower) Follow(
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			if wait > firstFollowWait {
 				f.log.WithField("block", at.number).Info("the chain answers again")
 			}
-			wait = firstFollowWait
-			alarm.sleep(ctx)
-			continue
+			wait, stale = firstFollowWait, 0
+			f.silence(ctx, watch)
+			alarm.sleep(ctx, watch)
+		case errors.Is(err, errNotYet):
+			if stale++; stale == staleRounds {
+				f.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
+			}
+			f.silence(ctx, watch)
+			sleep(ctx, min(firstFollowWait, f.cfg.PollInterval))
+		default:
+			if wait == firstFollowWait { // Said once, however long it lasts.
+				f.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
+			}
+			sleep(ctx, wait)
+			wait = min(2*wait, f.cfg.LongestRedialWait)
 		}
-		if wait == firstFollowWait { // Said once, however long it lasts.
-			f.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
-		}
-		sleep(ctx, wait)
-		wait = min(2*wait, f.cfg.LongestRedialWait)
 	}
+}
+
+// silence has the connection made anew when there was no new block for too long.
+func (f *Follower) silence(ctx context.Context, w *watch) {
+	l, err := f.conn.get(ctx)
+	if err != nil {
+		return // The next call says so.
+	}
+	now := time.Now()
+	silent, first := w.silent(l.opened, now)
+	if !silent {
+		return
+	}
+	if first {
+		f.log.WithField("endpoint", l.at.name).Warnf("no new block for %s, where one comes every %s: connecting anew",
+			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
+	}
+	f.conn.silent(l)
 }
 
 // deliverError marks what the consumer returned.
@@ -128,7 +156,7 @@ func (c *cursor) move(number uint64, hash common.Hash) {
 
 // advance delivers everything up to the newest block.
 func (f *Follower) advance(
-	ctx context.Context, at *cursor, deliver func(context.Context, events.ChainUpdate) error,
+	ctx context.Context, at *cursor, watch *watch, deliver func(context.Context, events.ChainUpdate) error,
 ) error {
 	hand := func(u events.ChainUpdate) error {
 		if err := deliver(ctx, u); err != nil {
@@ -141,25 +169,28 @@ func (f *Follower) advance(
 		if err != nil {
 			return err
 		}
+		if pause, ended := watch.saw(uint64(head.Number), time.Now()); ended {
+			f.log.WithField("block", uint64(head.Number)).Infof("there are new blocks again, after %s",
+				pause.Round(time.Second))
+		}
 		if at.hash == (common.Hash{}) {
 			if err := f.begin(ctx, at, head); err != nil {
 				return err
 			}
 		}
-		behind, err := f.rewind(ctx, at, head, hand)
-		if err != nil || behind || uint64(head.Number) <= at.number {
+		if err := f.rewind(ctx, at, head, hand); err != nil || at.hash == head.Hash {
 			return err
+		}
+		if uint64(head.Number) <= at.number {
+			return fmt.Errorf("%w: block %d of its chain, after block %d", errNotYet, uint64(head.Number), at.number)
 		}
 		if uint64(head.Number) > at.number+reorgDepth {
 			err = f.leap(ctx, at, uint64(head.Number)-reorgDepth, hand)
 		} else {
 			err = f.walk(ctx, at, head, hand)
 		}
-		if err != nil {
+		if err != nil || at.hash == head.Hash {
 			return err
-		}
-		if at.hash == head.Hash {
-			return nil
 		}
 	}
 }
@@ -205,23 +236,22 @@ func (f *Follower) deployment(ctx context.Context, head uint64) (uint64, error) 
 }
 
 // rewind compares the cursor with the chain. When its block is gone it announces that
-// and moves back to the last block that is still there. It reports behind when the node
-// has not yet got as far as the cursor.
+// and moves back to the last block that is still there. A node that has not yet got as
+// far as the cursor is errNotYet: that another one was ahead is no reorganisation.
 func (f *Follower) rewind(
 	ctx context.Context, at *cursor, head *header, hand func(events.ChainUpdate) error,
-) (behind bool, err error) {
-	if uint64(head.Number) < at.number && at.recent[uint64(head.Number)] == head.Hash {
-		return true, nil
-	}
+) error {
 	if uint64(head.Number) >= at.number {
 		same, err := f.holds(ctx, at.number, at.hash)
 		if same || err != nil {
-			return false, err
+			return err
 		}
+	} else if behind, err := f.behind(ctx, at, uint64(head.Number)); behind || err != nil {
+		return errors.Join(err, notAt(head, at))
 	}
 	ancestor, err := f.ancestor(ctx, at)
 	if err != nil {
-		return false, err
+		return err
 	}
 	gone := &messages.ChainReorganized{
 		Ancestor: uint64(ancestor.Number), AncestorHash: events.Hash(ancestor.Hash).String(),
@@ -232,11 +262,30 @@ func (f *Follower) rewind(
 		}
 	}
 	if err := hand(events.ChainUpdate{Reorganized: gone, Head: ancestor.head()}); err != nil {
-		return false, err
+		return err
 	}
 	maps.DeleteFunc(at.recent, func(n uint64, _ common.Hash) bool { return n > uint64(ancestor.Number) })
 	at.move(uint64(ancestor.Number), ancestor.Hash)
-	return false, nil
+	return nil
+}
+
+func notAt(head *header, at *cursor) error {
+	return fmt.Errorf("%w: it is at block %d, and block %d was seen before", errNotYet, uint64(head.Number), at.number)
+}
+
+// behind says whether a shorter chain may be the same one: the newest block that is
+// remembered of that part is still there, or none is remembered.
+func (f *Follower) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
+	newest, known := uint64(0), false
+	for number := range at.recent {
+		if number <= head && (!known || number > newest) {
+			newest, known = number, true
+		}
+	}
+	if !known {
+		return true, nil
+	}
+	return f.holds(ctx, newest, at.recent[newest])
 }
 
 func (f *Follower) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
@@ -279,12 +328,14 @@ func (f *Follower) walk(
 	if err != nil {
 		return err
 	}
-	for _, block := range blocks {
+	for i, block := range blocks {
 		if block.Parent != at.hash {
-			return nil // A reorganisation in between: the next round sees it.
+			if i > 0 {
+				return nil // A reorganisation in between: the next round sees it.
+			}
+			return fmt.Errorf("%w: block %d does not follow on block %d", errNotYet, uint64(block.Number), at.number)
 		}
-		hash := block.Hash
-		found, err := f.query(ctx, logFilter{Address: f.contract, Topics: f.topics, BlockHash: &hash})
+		found, err := f.logsOf(ctx, block)
 		if err != nil {
 			return err
 		}
@@ -297,6 +348,9 @@ func (f *Follower) walk(
 			return err
 		}
 		at.move(uint64(block.Number), block.Hash)
+	}
+	if len(blocks) == 0 {
+		return notAt(head, at)
 	}
 	return nil
 }
@@ -323,70 +377,4 @@ func (f *Follower) headers(ctx context.Context, first, last uint64) ([]*header, 
 		}
 	}
 	return blocks, nil
-}
-
-// leap delivers old blocks by ranges, up to and including a block.
-func (f *Follower) leap(
-	ctx context.Context, at *cursor, to uint64, hand func(events.ChainUpdate) error,
-) error {
-	for at.number < to {
-		last := min(to, at.number+f.cfg.LogRange)
-		found, err := f.conn.logsBetween(ctx, f.contract, f.topics, at.number+1, last)
-		if err != nil {
-			return err
-		}
-		// An update ends with a block, so a large result is cut between two blocks.
-		if len(found) > maxUpdateLogs {
-			cut := found[maxUpdateLogs].BlockNumber - 1
-			if cut <= at.number {
-				cut = at.number + 1
-			}
-			last = min(last, cut)
-			found = slices.DeleteFunc(found, func(l logEntry) bool { return l.BlockNumber > last })
-		}
-		end, err := f.conn.byNumber(ctx, last)
-		if err != nil {
-			return err
-		}
-		blocks, err := f.blocksOf(ctx, found)
-		if err != nil {
-			return err
-		}
-		logs, err := f.translate(ctx, found, func(h common.Hash) *header { return blocks[h] })
-		if err != nil {
-			return err
-		}
-		if err := hand(events.ChainUpdate{Head: end.head(), Logs: logs}); err != nil {
-			return err
-		}
-		for hash, block := range blocks {
-			at.recent[uint64(block.Number)] = hash
-		}
-		at.move(last, end.Hash)
-	}
-	return nil
-}
-
-// blocksOf reads the blocks that logs are in.
-func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Hash]*header, error) {
-	blocks := map[common.Hash]*header{}
-	for _, l := range logs {
-		if blocks[l.BlockHash] != nil {
-			continue
-		}
-		block, err := f.conn.byHash(ctx, l.BlockHash)
-		if err != nil {
-			return nil, err
-		}
-		blocks[l.BlockHash] = block
-	}
-	return blocks, nil
-}
-
-func (f *Follower) query(ctx context.Context, filter logFilter) ([]logEntry, error) {
-	var logs []logEntry
-	if err := f.conn.call(ctx, &logs, "eth_getLogs", filter); err != nil {
-		return nil, fmt.Errorf("logs of block %s: %w", filter.BlockHash, err)
-	}
-	return logs, nil
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,8 +33,7 @@ func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.Pay
 
 // errEndNotFinal is temporary: a reorganisation could still set the time back to before
 // the end, and freeing the slot would then cost everything.
-var errEndNotFinal = fmt.Errorf(
-	"%w: the end of the request does not have enough confirmations", events.ErrTooEarly)
+var errEndNotFinal = fmt.Errorf("%w: the end of the request is not final yet", events.ErrTooEarly)
 
 func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	prefix := fmt.Sprintf("free:%s:", call.Slot)
@@ -57,10 +57,10 @@ func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutR
 		}
 		return m.earlierPayout(ctx, prefix, call.Slot, facts)
 	}
-	if err := m.mayFree(ctx, head, facts, call); err != nil {
+	if err := m.mayFree(ctx, head, facts); err != nil {
 		return events.PayoutReceipt{}, err
 	}
-	data, err := m.abis.market.TryPackFreeSlot(call.Slot)
+	data, err := m.packFree(call.Slot)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
@@ -71,7 +71,7 @@ func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutR
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
-	return m.payoutFrom(ctx, r, facts.Collateral)
+	return m.payoutFrom(ctx, r)
 }
 
 // freedBefore says whether nothing is left to collect or drop.
@@ -90,68 +90,140 @@ func (m *Market) freedBefore(
 	return false, nil
 }
 
-// mayFree guards the collateral: the slot must be over now, and also in the block that
-// has the configured confirmations.
-func (m *Market) mayFree(
-	ctx context.Context, head *header, facts events.SlotFacts, call events.SlotCall,
-) error {
+// mayFree guards the collateral: the slot must be over, and for good. Its request's end,
+// as the contract tells it for each way to be over, must lie before a block that is
+// permanent (marketplace.md §4.3): then no reorganisation leads to a block in which the
+// slot still runs. That takes no state of old blocks, which many nodes do not keep.
+func (m *Market) mayFree(ctx context.Context, head *header, facts events.SlotFacts) error {
 	if !over(facts.SlotState) {
 		return fmt.Errorf("%w before sending: slot is %s, freeing it would burn the collateral",
 			events.ErrReverted, facts.SlotState)
 	}
-	number := uint64(head.Number)
-	if m.cfg.Confirmations == 1 || number < m.cfg.Confirmations {
-		return nil
-	}
-	deep, err := m.conn.byNumber(ctx, number-(m.cfg.Confirmations-1))
+	permanent, err := m.newestFinal(ctx, head)
 	if err != nil {
 		return err
 	}
-	before, err := m.slotAt(ctx, deep, call.Request, call.Index)
-	if err != nil {
-		return err
-	}
-	if !over(before.SlotState) {
+	if !permanent.head().Time.After(facts.RequestEnd) {
 		return errEndNotFinal
 	}
 	return nil
+}
+
+// newestFinal is the newest block that counts as permanent (see Final).
+func (m *Market) newestFinal(ctx context.Context, head *header) (*header, error) {
+	deep := head
+	if back := m.cfg.Confirmations - 1; back > 0 {
+		var err error
+		if deep, err = m.conn.byNumber(ctx, uint64(head.Number)-min(back, uint64(head.Number))); err != nil {
+			return nil, err
+		}
+	}
+	if !m.cfg.Finalized {
+		return deep, nil
+	}
+	tagged, err := m.conn.header(ctx, "eth_getBlockByNumber", "finalized")
+	if err == nil && tagged.Number < deep.Number {
+		return tagged, nil
+	}
+	if final, err := m.Final(ctx, uint64(deep.Number)); err != nil || !final {
+		return nil, cmp.Or(err, errEndNotFinal)
+	}
+	return deep, nil
 }
 
 func over(s events.SlotState) bool {
 	return s == events.SlotFinished || s == events.SlotCancelled || s == events.SlotFailed
 }
 
-// payoutFrom adds up what the token moved to us in a transaction. The contract moves
-// the reward first and then the collateral (marketplace.md §5.6).
-func (m *Market) payoutFrom(
-	ctx context.Context, r *types.Receipt, collateral events.Amount,
-) (events.PayoutReceipt, error) {
-	receipt, err := m.conn.ourReceipt(ctx, r)
-	if err != nil {
-		return events.PayoutReceipt{}, err
+// packFree is the call that lets go of a slot. The reward goes where the configuration
+// says, the collateral always to the account.
+func (m *Market) packFree(slot events.SlotID) ([]byte, error) {
+	to := common.Address(m.cfg.RewardRecipient)
+	if m.cfg.RewardRecipient.Zero() || to == m.account {
+		return m.abis.market.TryPackFreeSlot(slot)
 	}
-	payout := events.PayoutReceipt{Receipt: receipt}
+	return m.abis.market.TryPackFreeSlotTo(slot, to, m.account)
+}
+
+// checkRecipient refuses a recipient that would keep the rewards for ever.
+func (m *Market) checkRecipient() error {
+	if m.cfg.RewardRecipient.Zero() {
+		return nil
+	}
+	for name, contract := range map[string]common.Address{"marketplace": m.contract, "token": m.token} {
+		if common.Address(m.cfg.RewardRecipient) == contract {
+			return fmt.Errorf("%w: rewards would go to the %s contract %s, where nobody gets them out; "+
+				"name an account", ErrConfig, name, contract)
+		}
+	}
+	return nil
+}
+
+// frees reports whether a call is one that lets go of a slot, whoever is paid by it.
+func (m *Market) frees(input []byte, slot events.SlotID) bool {
+	if len(input) < 4+len(slot) || !bytes.Equal(input[4:4+len(slot)], slot[:]) {
+		return false
+	}
+	contract := m.abis.market.GetABI()
+	return bytes.Equal(input[:4], contract.Methods["freeSlot"].ID) ||
+		bytes.Equal(input[:4], contract.Methods["freeSlot0"].ID)
+}
+
+// payment is a transfer of the token from the contract.
+type payment struct {
+	to     common.Address
+	amount events.Amount
+}
+
+// payments are what the contract paid in a transaction, in their order.
+func (m *Market) payments(r *types.Receipt) ([]payment, error) {
+	var paid []payment
+	total := events.Amount{}
 	for _, l := range r.Logs {
 		if l.Address != m.token {
 			continue
 		}
 		e, err := m.abis.token.UnpackTransferEvent(l)
-		if err != nil || e.From != m.contract || e.To != m.account {
+		if err != nil || e.From != m.contract {
 			continue
 		}
 		amount, err := events.AmountFromBig(e.Value)
 		if err != nil {
-			return events.PayoutReceipt{}, err
+			return nil, err
 		}
-		if events.MaxAmount().Sub(payout.Paid).Less(amount) {
-			return events.PayoutReceipt{}, fmt.Errorf(
-				"%w: token says it moved more than exists", events.ErrMalformed)
+		if events.MaxAmount().Sub(total).Less(amount) {
+			return nil, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
 		}
-		payout.Paid = payout.Paid.Add(amount)
-		payout.Collateral = amount // The last one stays.
+		total = total.Add(amount)
+		paid = append(paid, payment{e.To, amount})
 	}
-	if !collateral.IsZero() && !payout.Paid.Less(collateral) {
-		payout.Collateral = collateral // Read before, which is surer.
+	return paid, nil
+}
+
+// payoutFrom says what a freeSlot of ours brought, by the transfers in its receipt: the
+// contract pays the reward first and then the collateral (marketplace.md §5.6). Who got
+// them is what the transaction said, not what the configuration says now. Collateral
+// that it sent to somebody else did not come back.
+func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.PayoutReceipt, error) {
+	receipt, err := m.conn.ourReceipt(ctx, r)
+	if err != nil {
+		return events.PayoutReceipt{}, err
+	}
+	payout := events.PayoutReceipt{Receipt: receipt}
+	paid, err := m.payments(r)
+	if err != nil {
+		return events.PayoutReceipt{}, err
+	}
+	for i, p := range paid {
+		switch {
+		case i < len(paid)-1:
+			payout.Paid = payout.Paid.Add(p.amount)
+			if p.to != m.account {
+				payout.RewardRecipient = events.Address(p.to)
+			}
+		case p.to == m.account:
+			payout.Paid, payout.Collateral = payout.Paid.Add(p.amount), p.amount
+		}
 	}
 	return payout, nil
 }
@@ -171,21 +243,32 @@ func (m *Market) earlierPayout(
 		}
 	}
 	if !ok {
-		return events.PayoutReceipt{AlreadyFree: true}, nil
+		return forgottenPayout(facts), nil
 	}
 	r, err := m.conn.receipt(ctx, hash)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
 	if r == nil {
-		return events.PayoutReceipt{AlreadyFree: true}, nil
+		return forgottenPayout(facts), nil
 	}
-	payout, err := m.payoutFrom(ctx, r, events.Amount{})
+	payout, err := m.payoutFrom(ctx, r)
 	payout.AlreadyFree = true
 	return payout, err
 }
 
-// searchPayout looks for our freeSlot of a slot among the payments that we received.
+// forgottenPayout is what is still known of a payout whose transaction the node does
+// not find: a paid slot keeps the number that it gave back, for ever.
+func forgottenPayout(facts events.SlotFacts) events.PayoutReceipt {
+	payout := events.PayoutReceipt{AlreadyFree: true}
+	if facts.SlotState == events.SlotPaid {
+		payout.Paid, payout.Collateral = facts.Collateral, facts.Collateral
+	}
+	return payout
+}
+
+// searchPayout looks for our freeSlot of a slot among the payments that we received: of
+// the collateral, at least, whoever got the reward.
 func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.Hash, bool, error) {
 	token := m.abis.token.GetABI()
 	topics := [][]common.Hash{
@@ -193,7 +276,6 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 		{common.BytesToHash(m.contract.Bytes())},
 		{common.BytesToHash(m.account.Bytes())},
 	}
-	wanted := m.abis.market.PackFreeSlot(slot)
 	var found common.Hash
 	err := m.searchBack(ctx, m.token, topics, func(l *types.Log) (bool, error) {
 		var tx struct {
@@ -202,7 +284,7 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 		if err := m.conn.call(ctx, &tx, "eth_getTransactionByHash", l.TxHash); err != nil {
 			return false, err
 		}
-		if bytes.Equal(tx.Input, wanted) {
+		if m.frees(tx.Input, slot) {
 			found = l.TxHash
 		}
 		return found != common.Hash{}, nil

@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,15 +15,59 @@ import (
 )
 
 // gate is an HTTP endpoint of the chain that a test can close, and that can lose
-// transactions.
+// transactions or have any other fault.
 type gate struct {
 	server *httptest.Server
 	node   *rpc.Client
 
 	mu     sync.Mutex
 	closed bool
+	status int  // what the gate answers while it is closed; 0: that it is unavailable
 	loses  bool // transactions are acknowledged and forgotten
 	sends  int  // how many were handed in
+	fault  fault
+	// batches refuses a message with that many calls, in its own words; nil takes all.
+	batches func(out http.ResponseWriter, calls []rpcRequest) (refused bool)
+}
+
+// fault answers a request in place of the node, which it may ask.
+type fault func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer
+
+// refuses closes the gate with a status of HTTP.
+func (g *gate) refuses(status int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed, g.status = true, status
+}
+
+// has makes the gate faulty.
+func (g *gate) has(f fault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fault = f
+}
+
+// takes sets how the gate treats batches.
+func (g *gate) takes(batches func(http.ResponseWriter, []rpcRequest) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.batches = batches
+}
+
+func (r rpcRequest) fails(code int, message string) rpcAnswer {
+	return rpcAnswer{Version: "2.0", ID: r.ID, Error: &rpcError{Code: code, Message: message}}
+}
+
+func (r rpcRequest) returns(result string) rpcAnswer {
+	return rpcAnswer{Version: "2.0", ID: r.ID, Result: json.RawMessage(result)}
+}
+
+// param is the nth parameter as JSON, empty when there is none.
+func (r rpcRequest) param(n int) string {
+	if n >= len(r.Params) {
+		return ""
+	}
+	return string(r.Params[n])
 }
 
 func newGate(t *testing.T, node *rpc.Client) *gate {
@@ -68,10 +113,10 @@ type rpcAnswer struct {
 
 func (g *gate) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	g.mu.Lock()
-	closed := g.closed
+	closed, batches, status := g.closed, g.batches, cmp.Or(g.status, http.StatusServiceUnavailable)
 	g.mu.Unlock()
 	if closed {
-		http.Error(out, "gate is closed", http.StatusServiceUnavailable)
+		http.Error(out, "gate is closed", status)
 		return
 	}
 	var raw json.RawMessage
@@ -88,6 +133,9 @@ func (g *gate) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		return
 	}
 	_ = json.Unmarshal(raw, &many)
+	if batches != nil && batches(out, many) {
+		return
+	}
 	answers := make([]rpcAnswer, len(many))
 	for i, one := range many {
 		answers[i] = g.answer(in.Context(), one)
@@ -107,6 +155,18 @@ func (g *gate) answer(ctx context.Context, r rpcRequest) rpcAnswer {
 			return a
 		}
 	}
+	g.mu.Lock()
+	fault := g.fault
+	g.mu.Unlock()
+	if fault != nil {
+		return fault(r, func(r rpcRequest) rpcAnswer { return g.ask(ctx, r) })
+	}
+	return g.ask(ctx, r)
+}
+
+// ask is the node's answer.
+func (g *gate) ask(ctx context.Context, r rpcRequest) rpcAnswer {
+	a := rpcAnswer{Version: "2.0", ID: r.ID}
 	params := make([]any, len(r.Params))
 	for i, p := range r.Params {
 		params[i] = p

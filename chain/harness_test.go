@@ -99,11 +99,15 @@ func newWorld(t *testing.T) *world {
 	return newWorldOn(t, c)
 }
 
-func newWorldOn(t *testing.T, c *devchain.Chain) *world {
+// newWorldOn deploys the market with the usual configuration, or as changes make it.
+func newWorldOn(t *testing.T, c *devchain.Chain, changes ...func(*events.MarketConfig)) *world {
 	t.Helper()
 	w := &world{t: t, chain: c, client: ethclient.NewClient(c.Attach()), name: fmt.Sprintf("%s at block %d ", t.Name(), c.Head().Number)}
 	t.Cleanup(w.client.Close)
 	config := devchain.DefaultMarketConfig("test")
+	for _, change := range changes {
+		change(&config)
+	}
 	at, err := devchain.Deploy(t.Context(), w.client, keyOf("deployer"), devchain.DeployConfig{
 		Market: config, VerifierCode: common.FromHex(contractstest.DummyVerifierMetaData.Bin),
 	})

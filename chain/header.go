@@ -22,6 +22,7 @@ type header struct {
 	Parent  common.Hash    `json:"parentHash"`
 	Time    hexutil.Uint64 `json:"timestamp"`
 	BaseFee *hexutil.Big   `json:"baseFeePerGas"`
+	Bloom   types.Bloom    `json:"logsBloom"`
 }
 
 func (h *header) head() events.Head {
@@ -35,7 +36,16 @@ func (h *header) head() events.Head {
 
 // latest is the newest block.
 func (c *conn) latest(ctx context.Context) (*header, error) {
-	return c.header(ctx, "eth_getBlockByNumber", "latest")
+	h, err := c.header(ctx, "eth_getBlockByNumber", "latest")
+	if err != nil {
+		return nil, err
+	}
+	for {
+		top := c.top.Load()
+		if uint64(h.Number) <= top || c.top.CompareAndSwap(top, uint64(h.Number)) {
+			return h, nil
+		}
+	}
 }
 
 // byNumber is the block of that number now, or ethereum.NotFound.

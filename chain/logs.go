@@ -1,10 +1,13 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -20,31 +23,98 @@ type logFilter struct {
 	BlockHash *common.Hash    `json:"blockHash,omitempty"`
 }
 
-// logsBetween reads a contract's logs of a range of blocks, both ends included. A range
-// that is too much for the node is halved until it is not.
+// logsBetween reads a contract's logs of a range of blocks, both ends included, in their
+// order. A range that is too much for the node is read in smaller pieces; there is a
+// result only when all pieces are there.
 func (c *conn) logsBetween(
+	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
+) ([]types.Log, error) {
+	var logs []types.Log
+	for from <= to {
+		last := c.span.last(from, to)
+		some, err := c.logsOnce(ctx, contract, topics, from, last)
+		switch {
+		case err == nil && (from == last || !looksCut(len(some))):
+			c.span.worked(last - from + 1)
+			logs = append(logs, some...)
+			from = last + 1
+		case err == nil || from < last && tooMuch(err):
+			c.span.failed(last - from + 1)
+		default:
+			if errors.Is(err, context.DeadlineExceeded) { // Less may be done in time.
+				c.span.failed(last - from + 1)
+			}
+			return nil, fmt.Errorf("logs of blocks %d to %d: %w", from, last, err)
+		}
+	}
+	slices.SortStableFunc(logs, func(a, b types.Log) int {
+		return cmp.Or(cmp.Compare(a.BlockNumber, b.BlockNumber), cmp.Compare(a.Index, b.Index))
+	})
+	return logs, nil
+}
+
+func (c *conn) logsOnce(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
 	first, last := hexutil.Uint64(from), hexutil.Uint64(to)
 	var logs []types.Log
 	err := c.call(ctx, &logs, "eth_getLogs",
 		logFilter{Address: contract, Topics: topics, FromBlock: &first, ToBlock: &last})
-	if err == nil {
-		return logs, nil
-	}
-	if from == to || !tooMuch(err) {
-		return nil, fmt.Errorf("logs of blocks %d to %d: %w", from, to, err)
-	}
-	middle := from + (to-from)/2
-	logs, err = c.logsBetween(ctx, contract, topics, from, middle)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := c.logsBetween(ctx, contract, topics, middle+1, to)
-	if err != nil {
-		return nil, err
+	for _, l := range logs {
+		if l.BlockNumber < from || l.BlockNumber > to {
+			return nil, fmt.Errorf("%w: it gave a log of block %d", ErrUnavailable, l.BlockNumber)
+		}
 	}
-	return append(logs, rest...), nil
+	return logs, nil
+}
+
+// Some nodes cut long results without a word, always at a round number.
+const (
+	leastCut = 500
+	roundCut = 100
+)
+
+// looksCut says whether a result may not be all.
+func looksCut(logs int) bool { return logs >= leastCut && logs%roundCut == 0 }
+
+// span is how many blocks a node was found to take in one search for logs. It is safe
+// for concurrent use.
+type span struct {
+	mu    sync.Mutex
+	most  uint64 // 0: no limit was found
+	works int    // in a row
+}
+
+// growAfter is how many searches in a row must have worked before more is tried.
+const growAfter = 16
+
+func (s *span) last(from, to uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.most == 0 || to-from < s.most {
+		return to
+	}
+	return from + s.most - 1
+}
+
+func (s *span) worked(blocks uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.most == 0 || blocks < s.most {
+		return
+	}
+	if s.works++; s.works >= growAfter {
+		s.most, s.works = 2*s.most, 0
+	}
+}
+
+func (s *span) failed(blocks uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most, s.works = max(1, blocks/2), 0
 }
 
 // tooMuch recognises how nodes say that a range of blocks, or its result, is too large.
@@ -54,7 +124,7 @@ func tooMuch(err error) bool {
 		return false
 	}
 	said := strings.ToLower(err.Error())
-	if containsAny(said, "rate limit", "too many requests", "429", "quota") {
+	if rateLimited(err) {
 		return false
 	}
 	return containsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",

@@ -32,12 +32,35 @@ type Gas struct {
 	Approve uint64 // default 80,000
 }
 
+// DefaultGas is a fifth and more above what the calls take under the rules of Prague and
+// Osaka, which a test of the contracts measures. Chains with other prices of gas need
+// other limits.
+func DefaultGas() Gas {
+	return Gas{Reserve: 150_000, Fill: 750_000, Proof: 420_000, Free: 180_000, Approve: 80_000}
+}
+
 // Config says how to reach the contract. Endpoint, Marketplace and Key are required;
 // zero values of the rest mean the defaults that are named.
 type Config struct {
 	// Endpoint is a ws, http or https URL, or the path of a unix socket.
-	Endpoint    string
+	Endpoint string
+	// Fallbacks are further endpoints of the same chain, in the order in which they are
+	// tried when the one in use does not answer.
+	Fallbacks   []string
 	Marketplace events.Address
+	// RewardRecipient gets the rewards of sales; zero: the account. The collateral always
+	// comes back to the account.
+	RewardRecipient events.Address
+	// Finalized demands the chain's tag finalized, besides the confirmations, of the
+	// block of what cannot be taken back. Chains without the tag go by confirmations.
+	Finalized bool
+	// SilentBlocks is after how many block times without a new block the connection is
+	// made anew: default 5. It is never sooner than LeastSilence, default 15 s.
+	SilentBlocks uint64
+	LeastSilence time.Duration
+	// ReturnAfter is after how long on a fallback the endpoints before it are tried again:
+	// default 1 min.
+	ReturnAfter time.Duration
 	// Key signs for the host's account, which is used by nobody else.
 	Key *ecdsa.PrivateKey
 	// ChainID and Genesis are what the node must have, when they are not zero.
@@ -56,8 +79,22 @@ type Config struct {
 	LongestRedialWait time.Duration
 	// PollInterval is how often a new block is looked for: default 1 s.
 	PollInterval time.Duration
-	// StuckBlocks is after how many blocks a higher fee is offered: default 5.
+	// StuckBlocks is after how many blocks a higher fee is offered: default 5. It
+	// becomes less as a deadline comes near.
 	StuckBlocks uint64
+	// MaxInFlight is the most transactions that are sent and not mined, 1 to 256:
+	// default 16. A quarter of them is kept for proofs. What a host needs follows from
+	// its duties: a period brings slots/probability proofs, nearly all at its beginning,
+	// and they must be mined in the blocks that are left when they are made; so at least
+	// slots/probability divided by half of the blocks in a period. Nodes hold 16 of an
+	// account for sure; with more, use a node that holds them.
+	MaxInFlight uint64
+	// FillHold is within how many blocks before a proof is due nothing else is sent
+	// first: default 8.
+	FillHold uint64
+	// ExactAllowance lets the marketplace take no more of our tokens than the fills under
+	// way need, at the price of an approval for each; Allowance is not used then.
+	ExactAllowance bool
 	// MaxFeeCapWei is the most wei for one gas: default 500 gwei. MinTipWei is the
 	// least tip for one gas: default 0.01 gwei.
 	MaxFeeCapWei, MinTipWei uint64
@@ -71,7 +108,12 @@ type Config struct {
 	Log   logrus.FieldLogger // default: silent
 }
 
-const maxConfirmations = 100 // nodes keep the state of 128 blocks
+const (
+	maxConfirmations = 100 // nodes keep the state of 128 blocks
+	// mostInFlight is the most that MaxInFlight may be: their receipts and their
+	// rebroadcast must fit a few requests per block.
+	mostInFlight = 256
+)
 
 func (cfg *Config) complete() error {
 	switch {
@@ -82,17 +124,26 @@ func (cfg *Config) complete() error {
 	case cfg.Confirmations > maxConfirmations:
 		return fmt.Errorf("%w: %d confirmations, the limit is %d",
 			ErrConfig, cfg.Confirmations, maxConfirmations)
+	case cfg.MaxInFlight > mostInFlight:
+		return fmt.Errorf("%w: %d transactions in flight, the limit is %d",
+			ErrConfig, cfg.MaxInFlight, mostInFlight)
 	}
 	orDefault(&cfg.Confirmations, 1)
-	orDefault(&cfg.Gas.Reserve, 150_000)
-	orDefault(&cfg.Gas.Fill, 750_000)
-	orDefault(&cfg.Gas.Proof, 420_000)
-	orDefault(&cfg.Gas.Free, 180_000)
-	orDefault(&cfg.Gas.Approve, 80_000)
+	gas := DefaultGas()
+	orDefault(&cfg.Gas.Reserve, gas.Reserve)
+	orDefault(&cfg.Gas.Fill, gas.Fill)
+	orDefault(&cfg.Gas.Proof, gas.Proof)
+	orDefault(&cfg.Gas.Free, gas.Free)
+	orDefault(&cfg.Gas.Approve, gas.Approve)
 	orDefault(&cfg.CallTimeout, 10*time.Second)
 	orDefault(&cfg.LongestRedialWait, 15*time.Second)
 	orDefault(&cfg.PollInterval, time.Second)
 	orDefault(&cfg.StuckBlocks, 5)
+	orDefault(&cfg.MaxInFlight, 16)
+	orDefault(&cfg.FillHold, 8)
+	orDefault(&cfg.SilentBlocks, 5)
+	orDefault(&cfg.LeastSilence, 15*time.Second)
+	orDefault(&cfg.ReturnAfter, time.Minute)
 	orDefault(&cfg.MaxFeeCapWei, 500_000_000_000)
 	orDefault(&cfg.MinTipWei, 10_000_000)
 	orDefault(&cfg.LogRange, 1000)
@@ -129,15 +180,19 @@ type Market struct {
 	copier   *copier
 	outbox   *outbox
 	approve  chan struct{} // one approval at a time
+	finality finality
 
-	mu     sync.Mutex
-	config *events.MarketConfig // once read
+	mu       sync.Mutex
+	config   *events.MarketConfig // once read
+	promised events.Amount        // collateral of the fills under way
 }
 
 // Dial connects to the contract, opens the outbox of the account in a directory, and
-// takes up the transactions of the last run. The store may be away; then the account's
-// stream follows later. Errors: ErrConfig, ErrUnavailable, *IdentityError,
-// ErrForeignOutbox, ErrOutboxDamaged, and those of the file system.
+// takes up the transactions of the last run. The store may be away, if the outbox was
+// used before; then the account's stream follows later. An outbox that was never used
+// does not say where the stream stands, so the store must. Errors: ErrConfig,
+// ErrUnavailable, *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
+// ErrStreamShort, and those of the store and the file system.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -151,8 +206,8 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		account:  crypto.PubkeyToAddress(cfg.Key.PublicKey),
 		approve:  make(chan struct{}, 1),
 	}
-	m.conn = newConn(cfg.Endpoint, m.contract, cfg.CallTimeout, cfg.LongestRedialWait)
-	if err := m.meet(ctx); err != nil {
+	m.conn = newConn(cfg, m.contract)
+	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {
 		m.conn.close()
 		return nil, err
 	}
@@ -168,16 +223,6 @@ func (m *Market) meet(ctx context.Context) error {
 	found, err := m.conn.known(ctx)
 	if err != nil {
 		return err
-	}
-	want := Identity{m.cfg.ChainID, m.cfg.Genesis}
-	orDefault(&want.ChainID, found.ChainID)
-	orDefault(&want.Genesis, found.Genesis)
-	if want != found {
-		return &IdentityError{
-			Reason: ErrWrongChain,
-			Want:   fmt.Sprintf("chain %d with genesis %s", want.ChainID, want.Genesis),
-			Got:    fmt.Sprintf("chain %d with genesis %s", found.ChainID, found.Genesis),
-		}
 	}
 	m.identity = found
 	head, err := m.conn.latest(ctx)
@@ -214,8 +259,15 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	}
 	timed, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
-	missing, copied, err := catchUp(timed, store, stream, box.next)
-	if err != nil {
+	missing, copied, err := catchUp(timed, store, stream, records, box.next)
+	switch {
+	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
+		return errors.Join(fmt.Errorf("read the account's record: %w", err), box.close())
+	case err == nil && copied < box.copied:
+		return errors.Join(fmt.Errorf("%w: %d of at least %d events are there",
+			ErrStreamShort, copied, box.copied), box.close())
+	case err != nil:
+		copied = box.copied
 		m.cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
 	}
 	for _, r := range missing {
@@ -235,6 +287,7 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	m.tx = startTxManager(txConfig{
 		confirmations: m.cfg.Confirmations, stuckBlocks: m.cfg.StuckBlocks,
 		poll: m.cfg.PollInterval, maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei,
+		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold,
 	}, m.conn, m.cfg.Key, m.account, m.identity.ChainID, box, records, m.copier, m.cfg.Log)
 	return nil
 }
@@ -247,6 +300,24 @@ func (m *Market) Close() error {
 	m.conn.close()
 	return m.outbox.close()
 }
+
+// Failed is closed when no transaction is sent any more, for the reason that Failure
+// gives. Nothing brings it back but another start, so the host should end.
+func (m *Market) Failed() <-chan struct{} { return m.copier.down.done }
+
+// Failure is why no transaction is sent any more: ErrTakenOver, ErrStreamShort or
+// ErrOutboxFailed; nil while all is well.
+func (m *Market) Failure() error { return m.copier.down.reason() }
+
+// DutiesDue says by when the earliest proof that is owed and not handed in must be
+// mined, in chain time; zero: none is. When that is near, only proofs are sent, and what
+// is due before them. It does not block and may be called at any time; the last word
+// counts, until its time has passed.
+func (m *Market) DutiesDue(next time.Time) { m.tx.due.Store(next.Unix()) }
+
+// RecordAway is since when the event store has not taken the events of transactions, and
+// why; no error: it does. They wait in the outbox.
+func (m *Market) RecordAway() (since time.Time, reason error) { return m.copier.away() }
 
 // Identity is the chain that the market is on.
 func (m *Market) Identity() Identity { return m.identity }

@@ -51,7 +51,7 @@ type outboxOwner struct {
 }
 
 // record is an event of the account's stream, or, without an event, a mark that
-// revisions below its own are used up.
+// revisions below its own are used up, and in the stream.
 type record struct {
 	Revision    uint64
 	Event       proto.Message // a messages.TxEvent; nil in a mark
@@ -74,7 +74,10 @@ type outbox struct {
 	file  *os.File
 	size  int64
 	next  uint64 // the next revision
-	err   error  // after a failed write
+	// copied is how many events the stream held for sure when the file was last
+	// compacted.
+	copied uint64
+	err    error // after a failed write
 }
 
 // openOutbox opens or makes the outbox and returns what it holds, oldest first.
@@ -124,10 +127,12 @@ func (o *outbox) load() ([]record, error) {
 			return nil, fmt.Errorf("%w: frame %d: %w", ErrOutboxDamaged, i+1, err)
 		}
 		o.next = max(o.next, r.Revision)
-		if r.Event != nil {
-			o.next = max(o.next, r.Revision+1)
-			records = append(records, r)
+		if r.Event == nil {
+			o.copied = max(o.copied, r.Revision)
+			continue
 		}
+		o.next = max(o.next, r.Revision+1)
+		records = append(records, r)
 	}
 	return records, nil
 }

@@ -179,6 +179,19 @@ func TestIntentWithoutAnAttemptEndsAtTheNextStart(t *testing.T) {
 	}
 }
 
+// reorganised is the record of a success that was taken back and ended otherwise.
+func reorganised() []messages.TxEvent {
+	const key = "reserve:y:1#1"
+	return []messages.TxEvent{
+		&messages.TxIntended{Key: key, To: events.Address{}.String(), Data: "0x00"},
+		&messages.TxSent{
+			Key: key, Nonce: 5, TxHash: events.Hash{}.String(), GasLimit: 100_000, FeeCapWei: "1", TipCapWei: "1",
+		},
+		&messages.TxMined{Key: key, Succeeded: true, Receipt: &messages.Receipt{Block: 70}},
+		abandoned(key),
+	}
+}
+
 func TestBumpedFeesAreAtLeastAnEighthMoreRoundedUp(t *testing.T) {
 	for _, c := range [][2]int64{{0, 0}, {1, 2}, {8, 9}, {1000, 1125}, {1001, 1127}} {
 		if got := bumped(newBig(uint64(c[0]))).Int64(); got != c[1] {

@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ func TestMarketObeysItsPort(t *testing.T) {
 	porttest.Market(t, func(t *testing.T) porttest.MarketWorld {
 		w := newWorld(t)
 		m := w.newHost("host")
-		rival := w.newHost("rival")
+		rival, marker := w.newHost("rival"), w.newHost("marker")
 		proofs := byte(0)
 		return porttest.MarketWorld{
 			Market:     m,
@@ -26,6 +27,27 @@ func TestMarketObeysItsPort(t *testing.T) {
 			Rival: func(c events.SlotCall) {
 				w.reserve(rival, "rival", c)
 				w.fill(rival, "rival", c)
+			},
+			Compete: func(c events.SlotCall, n int) {
+				name := fmt.Sprintf("competitor %d", n)
+				w.reserve(w.newHost(name), name, c)
+			},
+			Mark: func(c events.SlotCall, period uint64) error {
+				return w.try("marker", func(ctx context.Context) error {
+					slot := events.SlotRef{Request: c.Request, Slot: c.Slot, Index: c.Index}
+					_, err := marker.MarkMissing(ctx, slot, period, time.Time{})
+					return err
+				})
+			},
+			Withdraw: func(r events.Request) error {
+				return w.try("client", func(ctx context.Context) error { return w.requester.WithdrawFunds(ctx, r.ID) })
+			},
+			TryPost: func(r events.Request) (events.Request, error) {
+				err := w.try("client", func(ctx context.Context) (err error) {
+					r.ID, err = w.requester.RequestStorage(ctx, r)
+					return err
+				})
+				return r, err
 			},
 		}
 	})

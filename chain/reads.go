@@ -2,12 +2,14 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/events"
@@ -198,9 +200,16 @@ func (m *Market) mySlotsAt(ctx context.Context, at common.Hash) ([]events.SlotID
 	return ids, nil
 }
 
-// Balance is what the account holds at the newest block.
+// Balance is what the account holds at the newest block, and what its work costs there.
 func (m *Market) Balance(ctx context.Context) (events.Balance, error) {
-	return balanceOf(ctx, m.conn, m.abis, m.token, m.account)
+	b, err := balanceOf(ctx, m.conn, m.abis, m.token, m.account)
+	if err != nil {
+		return events.Balance{}, err
+	}
+	if err := m.addPrices(ctx, &b); err != nil {
+		return events.Balance{}, fmt.Errorf("read balance: %w", err)
+	}
+	return b, nil
 }
 
 func balanceOf(
@@ -219,7 +228,8 @@ func balanceOf(
 		return events.Balance{}, fmt.Errorf("read balance: %w", v.err)
 	}
 	var wei hexutil.Big
-	if err := c.call(ctx, &wei, "eth_getBalance", account, atBlock{head.Hash}); err != nil {
+	coins := []rpc.BatchElem{{Method: "eth_getBalance", Args: []any{account, nil}, Result: &wei}}
+	if err := errors.Join(c.batchAt(ctx, head.Hash, coins), coins[0].Error); err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
 	held, err := events.AmountFromBig(tokens)

@@ -3,8 +3,7 @@ package chain_test
 import (
 	"context"
 	"errors"
-	"iter"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +28,19 @@ func eventsOf(t *testing.T, store events.Store, who events.Address) []string {
 		names = append(names, e.Type)
 	}
 	return names
+}
+
+// lastOf is the newest event of an account's transactions, as it is stored.
+func lastOf(t *testing.T, store events.Store, who events.Address) string {
+	t.Helper()
+	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for e, err := range store.ReadStream(t.Context(), events.TxStream(who), newest) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(e.Data)
+	}
+	return ""
 }
 
 // started runs a call until its transaction is in the pool, and then gives it up.
@@ -116,52 +128,6 @@ func TestLostOutboxIsRestoredFromTheStream(t *testing.T) {
 	}
 }
 
-// moodyStore is a store that can be away.
-type moodyStore struct {
-	events.Store
-	away atomic.Bool
-}
-
-var errAway = errors.New("store is away")
-
-func (s *moodyStore) Append(
-	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
-) (events.AppendResult, error) {
-	if s.away.Load() {
-		return events.AppendResult{}, errAway
-	}
-	return s.Store.Append(ctx, stream, expected, batch)
-}
-
-func (s *moodyStore) ReadStream(
-	ctx context.Context, stream string, q events.ReadStream,
-) iter.Seq2[events.Recorded, error] {
-	if s.away.Load() {
-		return func(yield func(events.Recorded, error) bool) { yield(events.Recorded{}, errAway) }
-	}
-	return s.Store.ReadStream(ctx, stream, q)
-}
-
-func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
-	w := newWorld(t)
-	w.fund("host")
-	dir, store := t.TempDir(), &moodyStore{Store: events.NewMemory()}
-	store.away.Store(true)
-	m := w.host("host", dir, store)
-	call := callFor(w.request(), 0)
-	if receipt := w.reserve(m, "host", call); receipt.TxHash.Zero() {
-		t.Fatal("no receipt")
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	store.away.Store(false)
-	m = w.host("host", dir, store)
-	w.await("the record is complete", func() bool {
-		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxMined"})
-	})
-}
-
 func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
@@ -186,6 +152,16 @@ func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
 		})
 		return errors.Is(err, chain.ErrTakenOver)
 	})
+	select {
+	case <-first.Failed():
+	case <-t.Context().Done():
+	}
+	if err := first.Failure(); !errors.Is(err, chain.ErrTakenOver) {
+		t.Fatalf("the first says that it ended because of %v", err)
+	}
+	if err := second.Failure(); err != nil {
+		t.Fatalf("the second failed, too: %v", err)
+	}
 }
 
 func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
@@ -263,8 +239,9 @@ func TestTransactionThatComesTooLateIsReplacedByAnEmptyOne(t *testing.T) {
 	}()
 	w.await("the attempt is sent", func() bool { return w.gate.sent() > before })
 	w.sealUntil(call.Deadline)
+	// Before it, on a slow machine, the call may have been offered for more.
 	w.await("the empty transaction", func() bool {
-		return cmp.Equal(eventsOf(t, store, m.Account()), []string{"TxIntended", "TxSent", "TxSent"})
+		return strings.Contains(lastOf(t, store, m.Account()), `"gasLimit":"21000"`)
 	})
 	w.gate.set(false, false)
 	var err error
@@ -391,7 +368,9 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 			return false
 		}
 	})
-	if receipt.Block.Number <= before.Number+1 || receipt.Block.Number+2 > w.chain.Head().Number {
+	// The manager may send it again before the first block of the new branch is
+	// sealed; which branch the block is of is asked below.
+	if receipt.Block.Number <= before.Number || receipt.Block.Number+2 > w.chain.Head().Number {
 		t.Fatalf("receipt is of block %d, the fork of %d, the head %d: not confirmed on the new branch",
 			receipt.Block.Number, before.Number, w.chain.Head().Number)
 	}

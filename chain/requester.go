@@ -48,7 +48,7 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 		cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace),
 		account: crypto.PubkeyToAddress(cfg.Key.PublicKey),
 	}
-	m.conn = newConn(cfg.Endpoint, m.contract, cfg.CallTimeout, cfg.LongestRedialWait)
+	m.conn = newConn(cfg, m.contract)
 	if err := m.meet(ctx); err != nil {
 		m.conn.close()
 		return nil, err

@@ -3,6 +3,7 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -18,12 +19,27 @@ func revertData(err error) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	text, ok := withData.ErrorData().(string)
-	if !ok {
+	return hexData(withData.ErrorData())
+}
+
+// hexData reads the forms in which nodes give the data of a revert: as it is, behind a
+// word ("Reverted 0x…", as Nethermind and Parity did), or in an object's field of this
+// name, which proxies and development nodes add.
+func hexData(given any) ([]byte, bool) {
+	switch v := given.(type) {
+	case string:
+		text := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(v), "Reverted"), " ")
+		data, err := hexutil.Decode(text)
+		return data, err == nil
+	case map[string]any:
+		inner, found := v["data"]
+		if _, nested := inner.(string); !found || !nested {
+			return nil, false
+		}
+		return hexData(inner)
+	default:
 		return nil, false
 	}
-	data, err := hexutil.Decode(text)
-	return data, err == nil
 }
 
 // revertError turns revert data into the outcome that the port knows, ErrReverted when
@@ -50,6 +66,11 @@ func outcomeOf(name string) error {
 		return events.ErrInvalidProof
 	case "Proofs_ProofAlreadySubmitted":
 		return events.ErrProofAlreadySubmitted
+	case "Proofs_ProofNotMissing", "Proofs_ProofNotRequired", "Proofs_ProofAlreadyMarkedMissing",
+		"Proofs_ValidationTimedOut", "Marketplace_SlotNotAcceptingProofs":
+		return events.ErrNotMissing
+	case "Proofs_PeriodNotEnded":
+		return events.ErrTooEarly
 	case "Marketplace_StartNotBeforeExpiry":
 		return events.ErrDeadlinePassed
 	case "ERC20InsufficientBalance", "ERC20InsufficientAllowance":

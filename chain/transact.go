@@ -31,10 +31,36 @@ func known(state, ends *view) (bool, error) {
 // ErrUnknownRequest, ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	receipt, err := m.reserve(ctx, call)
+	if errors.Is(err, events.ErrReservationNotAllowed) {
+		receipt, err = m.perhapsReserved(ctx, call, err)
+	}
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("reserve slot %s: %w", call.Slot.Short(), err)
 	}
 	return receipt, nil
+}
+
+// perhapsReserved looks again whether we hold a reservation that was refused: one that a
+// reorganisation had taken back may have been mined once more in the meantime.
+func (m *Market) perhapsReserved(
+	ctx context.Context, call events.SlotCall, refused error,
+) (events.Receipt, error) {
+	prefix := fmt.Sprintf("reserve:%s:", call.Slot)
+	if err := m.tx.idle(ctx, prefix); err != nil {
+		return events.Receipt{}, err
+	}
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return events.Receipt{}, err
+	}
+	held, err := m.holdsReservation(ctx, head, call)
+	switch {
+	case err != nil:
+		return events.Receipt{}, err
+	case !held:
+		return events.Receipt{}, refused
+	}
+	return m.earlierReceipt(ctx, fmt.Sprintf("%s%d", prefix, call.Attempt))
 }
 
 func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
@@ -98,15 +124,26 @@ func (m *Market) holdsReservation(ctx context.Context, at *header, call events.S
 	switch name, _ := contracts.DecodeRevert(refusal); name {
 	case "Marketplace_ReservationRequired", "Marketplace_UnknownRequest", "Marketplace_InvalidSlot":
 		return false, nil
-	default:
+	case "Marketplace_SlotNotFree", "Proofs_InvalidProof", "Proofs_ProofAlreadySubmitted",
+		"Marketplace_ProofNotSubmittedByHost":
 		return true, nil
 	}
+	if err != nil && !panicked(refusal) {
+		return false, fmt.Errorf("find out whether the slot is reserved: the node's answer says nothing: %w", err)
+	}
+	return true, nil // Below the checks that come first, too: the newest block has no hash yet.
 }
 
-// earlierReceipt is the receipt of our own success with a key, the zero receipt when
-// there is none.
-func (m *Market) earlierReceipt(ctx context.Context, key string) (events.Receipt, error) {
-	hash, ok, err := m.tx.earlier(ctx, key)
+// panicked says that a call ended in one of the language's own checks.
+func panicked(data []byte) bool {
+	name, _ := contracts.DecodeRevert(data)
+	return strings.HasPrefix(name, contracts.PanicPrefix)
+}
+
+// earlierReceipt is the receipt of our newest success whose key begins with a prefix, the
+// zero receipt when there is none.
+func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
+	hash, ok, err := m.tx.earlier(ctx, prefix)
 	if err != nil || !ok {
 		return events.Receipt{}, err
 	}
@@ -127,36 +164,6 @@ func (m *Market) send(ctx context.Context, submit submitter, c txCall) (events.R
 		return events.Receipt{}, err
 	}
 	return m.conn.ourReceipt(ctx, r)
-}
-
-// preflight tries a call on the block that comes next, without sending it, and returns
-// the outcome that the contract would give. What it cannot find out it leaves to the
-// transaction. A node's own pending block is only second best: nodes differ in what it
-// is, and in its time (chain.md §9).
-func (m *Market) preflight(ctx context.Context, head *header, data []byte, gas uint64) error {
-	limit := hexutil.Uint64(gas)
-	args := callArgs{From: m.account, To: m.contract, Data: data, Gas: &limit}
-	step := uint64(m.tx.pace() / time.Second)
-	next := map[string]any{
-		"number": hexutil.Uint64(uint64(head.Number) + 1),
-		"time":   hexutil.Uint64(uint64(head.Time) + step),
-	}
-	err := m.conn.call(ctx, nil, "eth_call", args, "latest", struct{}{}, next)
-	refusal, reverted := revertData(err)
-	if err != nil && !reverted {
-		err = m.conn.call(ctx, nil, "eth_call", args, "pending")
-		refusal, reverted = revertData(err)
-	}
-	if !reverted {
-		return nil
-	}
-	name, ok := contracts.DecodeRevert(refusal)
-	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
-		// In such a trial the hash of the newest block reads zero, on which the
-		// contract panics; the transaction will not.
-		return nil
-	}
-	return revertError(refusal)
 }
 
 // SubmitProof hands in the proof of a period. ErrProofAlreadySubmitted,
@@ -180,11 +187,15 @@ func (m *Market) submitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	prefix := fmt.Sprintf("proof:%s:%d:", call.Slot, period)
-	key := prefix + shortHash(proof)
 	if err := m.tx.idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
-	if r, err := m.earlierReceipt(ctx, key); err != nil || !r.TxHash.Zero() {
+	looked, err := m.tx.revision(ctx)
+	if err != nil {
+		return events.Receipt{}, err
+	}
+	// The proof of before a crash differs from this one, and is as good.
+	if r, err := m.earlierReceipt(ctx, prefix); err != nil || !r.TxHash.Zero() {
 		return r, err
 	}
 	config, err := m.Config(ctx)
@@ -216,13 +227,36 @@ func (m *Market) submitProof(
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	if err := m.preflight(ctx, head, data, m.cfg.Gas.Proof); err != nil {
+	if err := m.preflight(ctx, head, call, data, m.cfg.Gas.Proof); err != nil {
 		return events.Receipt{}, err
 	}
-	return m.send(ctx, m.tx.submit, txCall{
-		key: key, to: m.contract, data: data, gas: m.cfg.Gas.Proof,
-		deadline: last, correlation: call.Request.String(),
+	r, err := m.tx.submit(ctx, txCall{
+		key: prefix + shortHash(proof), alone: prefix, looked: looked,
+		to: m.contract, data: data, gas: m.cfg.Gas.Proof,
+		deadline: last, lastBlock: lastBlockFor(config.Proofs, call, head, period),
+		correlation: call.Request.String(),
 	})
+	if err != nil {
+		return events.Receipt{}, m.judgeMined(ctx, call, data, m.cfg.Gas.Proof, r, err)
+	}
+	return m.conn.ourReceipt(ctx, r)
+}
+
+// judgeMined is judge for a transaction that was mined and failed.
+func (m *Market) judgeMined(
+	ctx context.Context, call events.SlotCall, data []byte, gas uint64, r *types.Receipt, refusal error,
+) error {
+	if r == nil || !errors.Is(refusal, events.ErrInvalidProof) {
+		return refusal
+	}
+	block, err := m.conn.byHash(ctx, r.BlockHash)
+	if err != nil {
+		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
+	}
+	return m.judge(ctx, call, trial{
+		to: m.contract, data: data, gas: gas, on: atBlock{block.Parent},
+		number: uint64(block.Number), time: uint64(block.Time),
+	}, refusal)
 }
 
 // shortHash tells proofs of one slot apart in a key.

@@ -162,6 +162,9 @@ func (f *Follower) readRequested(
 		if errHead != nil {
 			return nil, errHead
 		}
+		if uint64(head.Number) < l.BlockNumber {
+			return nil, fmt.Errorf("read request %x: %w: it has not got as far as its block", e.RequestId, errNotYet)
+		}
 		request, err = readRequest(ctx, f.conn, f.abis, f.contract, head.Hash, e.RequestId)
 	}
 	expires := events.Unix(e.Expiry)

@@ -25,12 +25,24 @@ const (
 	longestCopyWait = 30 * time.Second
 )
 
-// ErrTakenOver: somebody else wrote to the account's stream. Two owners of one account
-// would take each other's nonces, so this one stops.
-var ErrTakenOver = errors.New("another process sends transactions for this account")
+// Errors of copying. Both end the sending of transactions.
+var (
+	// ErrTakenOver: somebody else wrote to the account's stream. Two owners of one
+	// account would take each other's nonces, so this one stops.
+	ErrTakenOver = errors.New("another process sends transactions for this account")
+	// ErrStreamShort: the account's stream has lost events that the outbox knows to be
+	// in it. It is another store, or an older copy of it.
+	ErrStreamShort = errors.New("the event store has lost transactions of this account")
+)
 
 // copier copies the outbox to the account's stream in the background, each record at
-// exactly its revision, so that repeating is harmless and a second writer is noticed.
+// exactly its revision. While the store is away the records wait in the outbox and in
+// memory, bounded by maxUncopied, and the copier tries for ever.
+//
+// An append whose answer was lost is not repeated as it was, because more records may
+// have come and a restart forgets how they went out together; so when the store says
+// that the stream is elsewhere, the copier compares what stands there by ids. What is
+// ours is done; anything else is a second writer.
 type copier struct {
 	store  events.Store
 	stream string
@@ -42,9 +54,12 @@ type copier struct {
 	done   chan struct{}
 	wake   chan struct{}
 
+	down *breakdown
+
 	mu      sync.Mutex
 	pending []record
-	failed  error
+	since   time.Time // when the first of the tries failed that fail now
+	trouble error     // why the last one did
 }
 
 func startCopier(cfg Config, store events.Store, stream string, pending []record) *copier {
@@ -53,7 +68,7 @@ func startCopier(cfg Config, store events.Store, stream string, pending []record
 		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
 		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		pending: pending,
+		down: newBreakdown(), pending: pending,
 	}
 	go c.run(ctx)
 	return c
@@ -91,10 +106,13 @@ func (c *copier) drained() bool {
 	return len(c.pending) == 0
 }
 
-func (c *copier) failure() error {
+func (c *copier) failure() error { return c.down.reason() }
+
+// away is since when the store has not taken what waits, and why; nil: it does.
+func (c *copier) away() (since time.Time, reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.failed
+	return c.since, c.trouble
 }
 
 func (c *copier) run(ctx context.Context) {
@@ -102,13 +120,15 @@ func (c *copier) run(ctx context.Context) {
 	wait := firstCopyWait
 	for {
 		err := c.copyAll(ctx)
-		if errors.Is(err, events.ErrWrongRevision) {
-			c.log.WithError(err).Error("transactions: the account has another owner, stopping")
-			c.mu.Lock()
-			c.failed = fmt.Errorf("%w: %w", ErrTakenOver, err)
-			c.mu.Unlock()
+		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, ErrTakenOver) || errors.Is(err, ErrStreamShort) {
+			c.log.WithError(err).Error("transactions: nothing is sent any more")
+			c.down.set(err)
+			return
+		}
+		c.note(err)
 		var timer <-chan time.Time
 		if err == nil {
 			wait = firstCopyWait
@@ -125,30 +145,88 @@ func (c *copier) run(ctx context.Context) {
 	}
 }
 
+// note keeps the outcome of a try, and logs when it is another one than before.
+func (c *copier) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil && c.trouble == nil:
+		c.since = time.Now()
+		c.log.WithError(err).Warn("transactions: the event store does not take their events, they wait in the outbox")
+	case err == nil && c.trouble != nil:
+		c.since = time.Time{}
+		c.log.Info("transactions: the event store has all their events again")
+	}
+	c.trouble = err
+}
+
 func (c *copier) copyAll(ctx context.Context) error {
 	for {
-		c.mu.Lock()
-		some := c.pending[:min(len(c.pending), copyBatch)]
-		c.mu.Unlock()
-		if len(some) == 0 {
-			return nil
+		batch, first, err := c.batch()
+		if err != nil || len(batch) == 0 {
+			return err
 		}
-		batch := make([]events.NewEvent, len(some))
-		for i, r := range some {
-			e, err := c.event(r)
-			if err != nil {
-				return err
-			}
-			batch[i] = e
+		n := len(batch)
+		_, err = c.store.Append(ctx, c.stream, events.ExpectNext(first), batch)
+		if errors.Is(err, events.ErrWrongRevision) {
+			n, err = c.compare(ctx, first, batch, err)
 		}
-		_, err := c.store.Append(ctx, c.stream, events.ExpectNext(some[0].Revision), batch)
 		if err != nil {
 			return err
 		}
 		c.mu.Lock()
-		c.pending = c.pending[len(some):]
+		c.pending = c.pending[n:]
 		c.mu.Unlock()
 	}
+}
+
+// batch is what goes out next: records without a gap, below what every store takes.
+func (c *copier) batch() (batch []events.NewEvent, first uint64, err error) {
+	c.mu.Lock()
+	some := c.pending[:min(len(c.pending), copyBatch)]
+	c.mu.Unlock()
+	bytes := 0
+	for i, r := range some {
+		if i > 0 && r.Revision != some[i-1].Revision+1 {
+			break
+		}
+		e, err := c.event(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		if bytes += e.Size(); i > 0 && bytes > events.PreferredAppendBytes {
+			break
+		}
+		batch = append(batch, e)
+	}
+	if len(batch) > 0 {
+		first = some[0].Revision
+	}
+	return batch, first, nil
+}
+
+// compare says how many events of a batch are in the stream already, after the store
+// refused it as wrong.
+func (c *copier) compare(
+	ctx context.Context, first uint64, batch []events.NewEvent, wrong error,
+) (same int, err error) {
+	q := events.ReadStream{From: first, Limit: len(batch)}
+	for r, err := range c.store.ReadStream(ctx, c.stream, q) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		if r.Revision != first+uint64(same) || r.ID != batch[same].ID {
+			return 0, fmt.Errorf("%w: %w", ErrTakenOver, wrong)
+		}
+		same++
+	}
+	if same == 0 {
+		return 0, fmt.Errorf("%w: %w", ErrStreamShort, wrong)
+	}
+	return same, nil
 }
 
 func (c *copier) event(r record) (events.NewEvent, error) {
@@ -156,32 +234,36 @@ func (c *copier) event(r record) (events.NewEvent, error) {
 	if err != nil {
 		return events.NewEvent{}, err
 	}
-	// The id depends on the content, so that another owner's event at this revision
-	// is never taken for ours. JSON would not do: its spaces differ between builds.
-	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(r.Event)
+	id, err := recordID(c.stream, r)
 	if err != nil {
-		return events.NewEvent{}, fmt.Errorf("encode %s: %w", name, err)
+		return events.NewEvent{}, err
 	}
-	sum := sha256.Sum256(content)
 	return events.NewEvent{
-		ID:   events.NewEventID(c.stream, hex.EncodeToString(sum[:]), int(r.Revision)),
-		Type: name,
-		Data: data,
+		ID: id, Type: name, Data: data,
 		Meta: events.Metadata{
 			Correlation: r.Correlation, Version: version, Epoch: c.epoch, Node: c.node,
 		},
 	}, nil
 }
 
+// recordID is the id that a record has in the stream. It depends on the content, so that
+// another owner's event at this revision is never taken for ours. JSON would not do: its
+// spaces differ between builds.
+func recordID(stream string, r record) (events.EventID, error) {
+	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(r.Event)
+	if err != nil {
+		return events.EventID{}, fmt.Errorf("encode a transaction event: %w", err)
+	}
+	sum := sha256.Sum256(content)
+	return events.NewEventID(stream, hex.EncodeToString(sum[:]), int(r.Revision)), nil
+}
+
 // catchUp reads what the stream has and the outbox has not: the file was lost, or
 // another process used the account. It returns those records and how many events the
-// stream holds.
+// stream holds. ErrTakenOver: both were written to.
 func catchUp(
-	ctx context.Context, store events.Store, stream string, from uint64,
-) ([]record, uint64, error) {
-	codec := events.NewCodec(events.TxTable())
-	var records []record
-	length := uint64(0)
+	ctx context.Context, store events.Store, stream string, known []record, next uint64,
+) (missing []record, length uint64, err error) {
 	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
 	for e, err := range store.ReadStream(ctx, stream, newest) {
 		if errors.Is(err, events.ErrStreamNotFound) {
@@ -192,18 +274,45 @@ func catchUp(
 		}
 		length = e.Revision + 1
 	}
-	if length <= from {
-		return nil, length, nil
+	if length == 0 {
+		return nil, 0, nil
 	}
-	for e, err := range store.ReadStream(ctx, stream, events.ReadStream{From: from}) {
-		if err != nil {
+	codec := events.NewCodec(events.TxTable())
+	// The last event that both have tells whether they are the same up to there.
+	common := min(length, max(next, 1)) - 1
+	for e, err := range store.ReadStream(ctx, stream, events.ReadStream{From: common}) {
+		switch {
+		case err != nil:
 			return nil, 0, err
+		case e.Revision < next:
+			if err := sameRecord(stream, known, e); err != nil {
+				return nil, 0, err
+			}
+			continue
 		}
 		m, err := codec.Decode(e)
 		if err != nil {
 			return nil, 0, err
 		}
-		records = append(records, record{e.Revision, m, e.Meta.Correlation})
+		missing = append(missing, record{e.Revision, m, e.Meta.Correlation})
 	}
-	return records, max(length, from+uint64(len(records))), nil
+	if len(missing) > 0 { // More may have come since the length was read.
+		length = next + uint64(len(missing))
+	}
+	return missing, length, nil
+}
+
+// sameRecord compares an event of the stream with the outbox's at its revision.
+func sameRecord(stream string, known []record, e events.Recorded) error {
+	for _, r := range known {
+		if r.Revision != e.Revision {
+			continue
+		}
+		id, err := recordID(stream, r)
+		if err == nil && id != e.ID {
+			err = fmt.Errorf("%w: revision %d of %s is not what the outbox says", ErrTakenOver, e.Revision, stream)
+		}
+		return err
+	}
+	return nil
 }

@@ -22,9 +22,6 @@ import (
 
 // Limits of the transaction manager.
 const (
-	// maxInFlight is the most transactions sent and not mined: nodes keep 16 of an
-	// account for sure and drop others silently (chain.md §9).
-	maxInFlight = 16
 	// maxOpenIntents is the most intents that wait; a caller beyond gets an error.
 	maxOpenIntents = 1024
 	// maxDoneIntents is how many finished intents are remembered.
@@ -40,11 +37,16 @@ var ErrStopped = errors.New("transaction manager is stopped")
 
 // txCall is a transaction that somebody wants.
 type txCall struct {
-	key         string // without the try
+	key string // without the try
+	// alone is the beginning of keys of which no other one may be under way, or have
+	// succeeded since the caller looked, at this revision of the account's record.
+	alone       string
+	looked      uint64
 	to          common.Address
 	data        []byte
 	gas         uint64
 	deadline    time.Time // last chain time at which it may be mined; zero: none
+	lastBlock   uint64    // number of the last block in which it may be mined; zero: any
 	correlation string
 }
 
@@ -76,9 +78,14 @@ type txManager struct {
 	book      *txBook
 	rechecks  []recheck
 	seen      common.Hash // the newest block at the last step
-	lastHead  *header
+	lastHead  *header     // the newest block of all steps
+	lastCount uint64      // of transactions mined, at that block
+	lookedAt  time.Time   // when the chain was last looked at, by the machine's clock
+	suspect   bool        // blocks may have been dropped since receipts were told
+	tipPrice  tipPrice
+	spent     gasSpent
 	blockTime atomic.Int64 // seconds between the last two blocks, at least 1
-	failed    error        // why nothing is sent any more
+	due       atomic.Int64 // by when the next proof must be mined, in chain seconds
 }
 
 type txConfig struct {
@@ -87,6 +94,8 @@ type txConfig struct {
 	poll          time.Duration
 	maxFeeCapWei  uint64
 	minTipWei     uint64
+	maxInFlight   int
+	fillHold      uint64 // blocks
 }
 
 // recheck asks whether a receipt that was final for us still stands.
@@ -109,6 +118,11 @@ func startTxManager(
 	m.blockTime.Store(1)
 	for _, r := range records {
 		m.book.apply(r)
+	}
+	for _, in := range m.book.doneLog {
+		if in.succeeded {
+			m.spent.note(kindOf(in.base), in.receipt.GetGasUsed())
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m.stop = cancel
@@ -135,13 +149,21 @@ func (m *txManager) run(ctx context.Context) {
 			f(ctx)
 		case <-timer.C:
 		}
-		if len(m.book.open) > 0 || len(m.rechecks) > 0 {
+		if m.busy() {
 			if err := m.step(ctx); err != nil && ctx.Err() == nil {
 				m.log.WithError(err).Debug("transactions: step")
 			}
 		}
 		timer.Reset(m.cfg.poll)
 	}
+}
+
+// busy says that the chain must be looked at.
+func (m *txManager) busy() bool {
+	if len(m.book.open) > 0 || len(m.rechecks) > 0 {
+		return true
+	}
+	return m.watching() && time.Since(m.lookedAt) >= m.watchPause()
 }
 
 // leave releases everybody who waits.
@@ -161,6 +183,7 @@ func (m *txManager) dropUnsent() {
 		if !in.sent() {
 			m.abandon(in, "the process ended before it was sent", ErrStopped)
 		}
+		in.doubtful = true
 	}
 }
 
@@ -216,12 +239,24 @@ func (m *txManager) again(ctx context.Context, c txCall) (*types.Receipt, error)
 
 // idle waits until no transaction whose key begins with a prefix is under way.
 func (m *txManager) idle(ctx context.Context, prefix string) error {
+	return m.quiet(ctx, func(base string) bool { return strings.HasPrefix(base, prefix) })
+}
+
+// quiet waits until no transaction with one of these keys is under way.
+func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) error {
 	var waits []chan result
 	done := make(chan struct{})
-	err := m.do(ctx, func(context.Context) {
+	err := m.do(ctx, func(ctx context.Context) {
 		defer close(done)
+		// What a reorganisation took back is under way again; who asks must not be told
+		// otherwise only because nobody has looked.
+		if m.watching() && time.Since(m.lookedAt) >= m.cfg.poll {
+			if err := m.step(ctx); err != nil {
+				m.log.WithError(err).Debug("transactions: step")
+			}
+		}
 		for _, in := range m.book.open {
-			if strings.HasPrefix(in.base, prefix) {
+			if meant(in.base) {
 				wait := make(chan result, 1)
 				in.waiters = append(in.waiters, wait)
 				waits = append(waits, wait)
@@ -257,9 +292,24 @@ func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Has
 	return hash, ok, nil
 }
 
+// errOther is temporary.
+var errOther = errors.New("another transaction for the same purpose is under way")
+
+// another reports whether there is a transaction with another key than this call's that
+// must not be beside it.
+func (m *txManager) another(c txCall) bool {
+	rival := func(in *intent) bool { return in.base != c.key && strings.HasPrefix(in.base, c.alone) }
+	late := func(in *intent) bool {
+		return in.succeeded && in.records[len(in.records)-1].Revision >= c.looked && rival(in)
+	}
+	return c.alone != "" && (slices.ContainsFunc(m.book.open, rival) || slices.ContainsFunc(m.book.doneLog, late))
+}
+
 func (m *txManager) accept(c txCall, wait chan result) {
 	in := m.book.latest[c.key]
 	switch {
+	case m.another(c):
+		wait <- result{err: errOther}
 	case m.failure() != nil:
 		wait <- result{err: m.failure()}
 	case in == nil:
@@ -273,12 +323,7 @@ func (m *txManager) accept(c txCall, wait chan result) {
 	}
 }
 
-func (m *txManager) failure() error {
-	if m.failed == nil {
-		m.failed = m.copier.failure()
-	}
-	return m.failed
-}
+func (m *txManager) failure() error { return m.copier.failure() }
 
 func (m *txManager) begin(c txCall, try int, wait chan result) {
 	if err := m.failure(); err != nil {
@@ -306,7 +351,7 @@ func (m *txManager) begin(c txCall, try int, wait chan result) {
 		return
 	}
 	in := m.book.intents[key]
-	in.gas = c.gas
+	in.gas, in.lastBlock = c.gas, c.lastBlock
 	in.waiters = append(in.waiters, wait)
 }
 
@@ -315,7 +360,7 @@ func (m *txManager) record(e messages.TxEvent, correlation string) error {
 	r, err := m.outbox.add(e, correlation)
 	if err != nil {
 		if errors.Is(err, ErrOutboxFailed) {
-			m.failed = err
+			m.copier.down.set(err)
 		}
 		return err
 	}

@@ -42,9 +42,14 @@ type intent struct {
 	// What follows is not recorded.
 	gas       uint64
 	waiters   []chan result
+	lastBlock uint64 // number of the last block in which it is any good; zero: any
 	sentAt    uint64 // number of the newest block at the last change of the attempt
+	warnedAt  uint64 // number of the newest block at the last warning about its fee
+	outgoing  bool   // the last attempt is to be handed to a node
 	published bool   // a node took the last attempt
 	outpriced bool   // a node wants more for the replacement
+	doubtful  bool   // whether the call is still right must be asked before it is sent
+	lapsed    error  // why the call cannot succeed any more
 	displaced int    // blocks in which the nonce was used, but not by us
 	gap       bool   // it only fills a hole in the nonces
 }
@@ -78,6 +83,8 @@ type txBook struct {
 	latest  map[string]*intent // by base: the newest try
 	open    []*intent          // not done, oldest first
 	doneLog []*intent          // done, oldest first
+	// newestReceipt is the number of the highest block in which one succeeded.
+	newestReceipt uint64
 }
 
 func newTxBook() *txBook {
@@ -99,10 +106,14 @@ func (b *txBook) apply(r record) {
 	case *messages.TxMined:
 		if in := b.note(e.GetKey(), r); in != nil {
 			in.succeeded, in.receipt = e.GetSucceeded(), e.GetReceipt()
+			if in.succeeded {
+				b.newestReceipt = max(b.newestReceipt, e.GetReceipt().GetBlock())
+			}
 			b.finish(in)
 		}
 	case *messages.TxAbandoned:
 		if in := b.note(e.GetKey(), r); in != nil {
+			in.succeeded, in.receipt = false, nil // The chain may have taken a success back.
 			b.finish(in)
 		}
 	case proto.Message, nil:
@@ -131,6 +142,17 @@ func (b *txBook) reopen(in *intent) {
 	in.done, in.succeeded, in.receipt = false, false, nil
 	b.doneLog = slices.DeleteFunc(b.doneLog, func(o *intent) bool { return o == in })
 	b.open = append(b.open, in)
+}
+
+// watched are the successes whose blocks are not so deep that nobody can drop them.
+func (b *txBook) watched(head uint64) []*intent {
+	var all []*intent
+	for _, in := range b.doneLog {
+		if in.succeeded && in.receipt.GetBlock()+watchedBlocks > head {
+			all = append(all, in)
+		}
+	}
+	return all
 }
 
 // forget keeps the newest done intents only.
@@ -204,6 +226,13 @@ func splitKey(key string) (base string, try int) {
 		return key, 1
 	}
 	return base, try
+}
+
+// slotOf is the slot in a key, empty when it names none.
+func slotOf(base string) string {
+	_, rest, _ := strings.Cut(base, ":")
+	slot, _, _ := strings.Cut(rest, ":")
+	return slot
 }
 
 // rebuild makes the signed transaction of an attempt again.

@@ -3,80 +3,135 @@ package chain
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// step looks at the chain once and does what follows for every intent.
+// moment is what a step sees of the chain.
+type moment struct {
+	head  *header
+	count uint64 // of our transactions that are mined
+	fresh bool   // the newest block is another one than at the last step
+	// behind: this node has not come as far as the chain was already. What it does
+	// not know says nothing.
+	behind bool
+}
+
+// step looks at the chain once and does what follows for every intent. However many there
+// are, what is asked about all of them goes out in one request, and so does what is sent.
 func (m *txManager) step(ctx context.Context) error {
-	head, count, err := m.look(ctx)
-	if err != nil {
-		return err
-	}
-	m.recheck(ctx)
-	fresh := head.Hash != m.seen
-	for _, in := range slices.Clone(m.book.open) {
-		if in.sent() && (fresh || in.sentAt == 0) {
-			if err := m.follow(ctx, in, head, count); err != nil {
-				return fmt.Errorf("follow %s: %w", in.key, err)
-			}
-		}
-	}
 	if err := m.failure(); err != nil {
 		m.turnAway(err)
 		return err
 	}
-	if fresh {
-		m.fillGaps(ctx, head, count)
+	now, err := m.look(ctx)
+	if err != nil {
+		return err
 	}
-	for _, in := range slices.Clone(m.book.open) {
-		if !in.sent() {
-			if err := m.launch(ctx, in, head, count); err != nil {
-				return fmt.Errorf("send %s: %w", in.key, err)
-			}
+	if err := m.follow(ctx, now); err != nil {
+		return err
+	}
+	if now.fresh && !now.behind {
+		m.fillGaps(ctx, now)
+	}
+	if err := m.launch(ctx, now); err != nil {
+		return err
+	}
+	m.seen = now.head.Hash
+	err = m.publish(ctx)
+	m.tidy()
+	return err
+}
+
+// follow looks after what was sent.
+func (m *txManager) follow(ctx context.Context, now moment) error {
+	if err := m.recheck(ctx); err != nil {
+		return fmt.Errorf("look for earlier receipts: %w", err)
+	}
+	if m.suspect && !now.behind {
+		if err := m.reopen(ctx, now); err != nil {
+			return fmt.Errorf("look for dropped transactions: %w", err)
+		}
+		m.suspect = false
+	}
+	var used, waiting []*intent
+	for _, in := range m.book.open {
+		if !in.sent() || !now.fresh && in.sentAt != 0 {
+			continue
+		}
+		if in.sentAt == 0 {
+			in.sentAt = uint64(now.head.Number)
+		}
+		if now.count > in.last().nonce {
+			used = append(used, in)
+		} else {
+			waiting = append(waiting, in)
 		}
 	}
-	m.seen = head.Hash
-	m.tidy()
+	if !now.behind {
+		if err := m.followUsed(ctx, used, now); err != nil {
+			return fmt.Errorf("look for receipts: %w", err)
+		}
+	}
+	if err := m.followWaiting(ctx, waiting, now); err != nil {
+		return fmt.Errorf("look after what is in flight: %w", err)
+	}
 	return nil
 }
 
-// turnAway tells those whose transactions were not sent that none will be.
+// turnAway tells everybody who waits that nothing is sent any more.
 func (m *txManager) turnAway(why error) {
 	for _, in := range m.book.open {
-		if !in.sent() {
-			m.answer(in, result{err: why})
-		}
+		m.answer(in, result{err: why})
 	}
+	for _, r := range m.rechecks {
+		r.wait <- result{err: why}
+	}
+	m.rechecks = nil
 }
 
-// look reads the newest block and how many transactions of ours are mined.
-func (m *txManager) look(ctx context.Context) (*header, uint64, error) {
-	var head *header
+// look reads the newest block, how many transactions of ours are mined, and whether the
+// newest block of the last time still stands.
+func (m *txManager) look(ctx context.Context) (moment, error) {
+	var head, before *header
 	var count hexutil.Uint64
 	batch := []rpc.BatchElem{
 		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
 		{Method: "eth_getTransactionCount", Args: []any{m.account, "latest"}, Result: &count},
 	}
+	if m.lastHead != nil {
+		batch = append(batch, rpc.BatchElem{
+			Method: "eth_getBlockByNumber", Args: []any{m.lastHead.Number, false}, Result: &before,
+		})
+	}
+	m.lookedAt = time.Now()
 	if err := m.conn.batch(ctx, batch); err != nil {
-		return nil, 0, err
+		return moment{}, err
 	}
 	for _, e := range batch {
 		if e.Error != nil {
-			return nil, 0, fmt.Errorf("%s: %w", e.Method, e.Error)
+			return moment{}, fmt.Errorf("%s: %w", e.Method, e.Error)
 		}
 	}
 	if head == nil {
-		return nil, 0, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
+		return moment{}, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
 	}
-	if p := m.lastHead; p != nil && head.Parent == p.Hash && head.Time > p.Time {
-		m.blockTime.Store(int64(head.Time - p.Time))
+	now := moment{head: head, count: uint64(count), fresh: head.Hash != m.seen}
+	switch last := m.lastHead; {
+	case last == nil:
+		m.suspect = true // Much may have happened while nobody looked.
+	case head.Number < last.Number:
+		now.behind, now.count = true, max(now.count, m.lastCount)
+		return now, nil
+	case before == nil || before.Hash != last.Hash:
+		m.suspect = true
+	case head.Parent == last.Hash && head.Time > last.Time:
+		m.blockTime.Store(int64(head.Time - last.Time))
 	}
-	m.lastHead = head
-	return head, uint64(count), nil
+	m.lastHead, m.lastCount = head, now.count
+	return now, nil
 }
 
 // pace is the time from the newest block to the next, as far as we can know.
@@ -84,15 +139,34 @@ func (m *txManager) pace() time.Duration {
 	return time.Duration(m.blockTime.Load()) * time.Second
 }
 
-// late says that the next block may come too late for the deadline.
-func (m *txManager) late(deadline time.Time, head *header) bool {
-	return !deadline.IsZero() && head.head().Time.Add(m.pace()).After(deadline)
+// late says that the next block may come too late for an intent.
+func (m *txManager) late(in *intent, head *header) bool {
+	if in.lastBlock != 0 && uint64(head.Number) >= in.lastBlock {
+		return true
+	}
+	return !in.deadline.IsZero() && head.head().Time.Add(m.pace()).After(in.deadline)
+}
+
+// watching says that a receipt could still be taken back. Until then the chain is looked
+// at although nothing is to be sent.
+func (m *txManager) watching() bool {
+	return m.lastHead == nil || m.book.newestReceipt+watchedBlocks > uint64(m.lastHead.Number)
+}
+
+// watchPause is between two looks at the chain when nothing is under way: half a block,
+// or less where blocks come faster than they say.
+func (m *txManager) watchPause() time.Duration {
+	const polls = 50
+	return max(m.cfg.poll, min(m.pace()/2, polls*m.cfg.poll))
 }
 
 // tidy keeps memory and file small.
 func (m *txManager) tidy() {
+	if !m.copier.drained() { // Until then the outbox is all that knows of them.
+		return
+	}
 	m.book.forget(maxDoneIntents)
-	if m.outbox.size < compactBytes || !m.copier.drained() {
+	if m.outbox.size < compactBytes {
 		return
 	}
 	if err := m.outbox.compact(m.book.needed()); err != nil {

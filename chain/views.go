@@ -2,7 +2,10 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -54,11 +57,11 @@ func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, v
 	for i, v := range views {
 		batch[i] = rpc.BatchElem{
 			Method: "eth_call",
-			Args:   []any{callArgs{From: from, To: v.to, Data: v.data}, atBlock{at}},
+			Args:   []any{callArgs{From: from, To: v.to, Data: v.data}, nil},
 			Result: &v.raw,
 		}
 	}
-	if err := c.batch(ctx, batch); err != nil {
+	if err := c.batchAt(ctx, at, batch); err != nil {
 		return err
 	}
 	for i, v := range views {
@@ -73,6 +76,75 @@ func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, v
 		v.err = v.decode(v.raw)
 	}
 	return nil
+}
+
+// batchAt sends calls whose second argument is the block, which it fills in. A node that
+// does not take blocks by hash gets the block's number instead; then the answers count
+// only if the number means the same block before and after.
+func (c *conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
+	l, err := c.get(ctx)
+	if err != nil {
+		return err
+	}
+	if !l.at.byNumber.Load() {
+		err := c.batchWith(ctx, batch, atBlock{at})
+		if err != nil || !slices.ContainsFunc(batch, refusesHash) {
+			return err
+		}
+		l.at.byNumber.Store(true)
+		c.log.WithField("endpoint", l.at.name).Warn(
+			"the Ethereum node does not take blocks by hash in calls; it is asked by number, and which block that is")
+	}
+	block, err := c.byHash(ctx, at)
+	if err != nil {
+		return err
+	}
+	for _, look := range []func() error{
+		func() error { return c.stillThere(ctx, block) },
+		func() error { return c.batchWith(ctx, batch, block.Number) },
+		func() error { return c.stillThere(ctx, block) },
+	} {
+		if err := look(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) batchWith(ctx context.Context, batch []rpc.BatchElem, block any) error {
+	for i := range batch {
+		batch[i].Args[1], batch[i].Error = block, nil
+	}
+	return c.batch(ctx, batch)
+}
+
+// stillThere fails when a block's number means another block by now.
+func (c *conn) stillThere(ctx context.Context, block *header) error {
+	now, err := c.byNumber(ctx, uint64(block.Number))
+	if err != nil {
+		return err
+	}
+	if now.Hash != block.Hash {
+		return fmt.Errorf("%w: block %d changed while it was read", ErrUnavailable, uint64(block.Number))
+	}
+	return nil
+}
+
+// invalidParams is JSON-RPC's code for arguments that cannot be read.
+const invalidParams = -32602
+
+// refusesHash recognises how nodes say that they do not know blocks by hash in calls.
+func refusesHash(e rpc.BatchElem) bool {
+	answer, ok := errors.AsType[rpc.Error](e.Error)
+	if !ok {
+		return false
+	}
+	if _, reverted := revertData(e.Error); reverted {
+		return false
+	}
+	said := strings.ToLower(answer.Error())
+	return answer.ErrorCode() == invalidParams || containsAny(said,
+		"blockhash", "unmarshal", "invalid block", "invalid argument", "eip-1898", "eip1898")
 }
 
 // firstError is the first refusal among views.

@@ -116,3 +116,20 @@ func FuzzParseAmount(f *testing.F) {
 		}
 	})
 }
+
+func TestAmountsSurviveTheirBinaryForm(t *testing.T) {
+	for _, a := range []Amount{{}, NewAmount(1), NewAmount(1 << 63), MaxAmount()} {
+		b, err := a.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Amount
+		if err := got.UnmarshalBinary(b); err != nil || got != a {
+			t.Errorf("%s became %s: %v", a, got, err)
+		}
+	}
+	var a Amount
+	if err := a.UnmarshalBinary([]byte{1}); !errors.Is(err, ErrMalformed) {
+		t.Errorf("one byte: %v", err)
+	}
+}

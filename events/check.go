@@ -43,6 +43,9 @@ func checkField(m protoreflect.Message, f protoreflect.FieldDescriptor) error {
 			}
 			return nil
 		}
+		if f.HasPresence() && !m.Has(f) { // The message says what that means.
+			return nil
+		}
 		return checkText(kind, m.Get(f).String())
 	case protoreflect.MessageKind:
 		if f.IsList() || f.IsMap() {

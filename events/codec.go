@@ -22,6 +22,9 @@ var (
 	ErrNewerEvent = errors.New("event has a newer schema version")
 )
 
+// newerHint is what an operator can do about a record that this build cannot read.
+const newerHint = "if a newer hostnode wrote it, upgrade this one, or go on with the newer one; nothing was changed"
+
 // Entry is one line of a codec table: how one event is stored.
 type Entry struct {
 	// Name is the stored name. It never changes, whatever happens to the Go type.
@@ -33,28 +36,54 @@ type Entry struct {
 	// Check validates what the message's schema cannot say (ids, amounts, times).
 	// It may be nil. It is called on encoding and on decoding.
 	Check func(proto.Message) error
+	// Aliases are older stored names of the same event. They are read for ever
+	// and never written.
+	Aliases []string
+	// Upcasters lead from each older version to the next: the first turns data
+	// of version 1 into data of version 2. There is one for every version below
+	// the current one. They are applied on reading; what is stored stays as it is.
+	Upcasters []Upcaster
+}
+
+// check says what makes an entry unusable.
+func (e Entry) check() error {
+	if e.Version == 0 || len(e.Upcasters) != int(e.Version)-1 {
+		return fmt.Errorf("version %d with %d upcasters: each version below needs one", e.Version, len(e.Upcasters))
+	}
+	for i, up := range e.Upcasters {
+		if up == nil {
+			return fmt.Errorf("no upcaster leads from version %d to %d", i+1, i+2)
+		}
+	}
+	return nil
 }
 
 // Codec encodes the events of one or more machines. It is immutable and safe
 // for concurrent use.
 type Codec struct {
-	byName    map[string]Entry
+	byName    map[string]Entry // by stored name and by alias
 	byMessage map[protoreflect.FullName]Entry
 }
 
-// NewCodec joins tables into a codec. Two entries with one name or one message
-// are a mistake of ours and panic.
+// NewCodec joins tables into a codec. Two entries with one name or one message,
+// and a chain of upcasters with a gap, are mistakes of ours and panic.
 func NewCodec(tables ...[]Entry) *Codec {
 	c := &Codec{map[string]Entry{}, map[protoreflect.FullName]Entry{}}
 	for _, e := range slices.Concat(tables...) {
-		full := e.Example.ProtoReflect().Descriptor().FullName()
-		if _, twice := c.byName[e.Name]; twice {
-			panic("events: two codec entries named " + e.Name)
+		if err := e.check(); err != nil {
+			panic("events: codec entry " + e.Name + ": " + err.Error())
 		}
+		full := e.Example.ProtoReflect().Descriptor().FullName()
 		if _, twice := c.byMessage[full]; twice {
 			panic("events: two codec entries for " + string(full))
 		}
-		c.byName[e.Name], c.byMessage[full] = e, e
+		c.byMessage[full] = e
+		for _, name := range append([]string{e.Name}, e.Aliases...) {
+			if _, twice := c.byName[name]; twice {
+				panic("events: two codec entries named " + name)
+			}
+			c.byName[name] = e
+		}
 	}
 	return c
 }
@@ -63,11 +92,18 @@ func NewCodec(tables ...[]Entry) *Codec {
 func (c *Codec) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for _, name := range slices.Sorted(maps.Keys(c.byName)) {
-			if !yield(c.byName[name]) {
+			if e := c.byName[name]; e.Name == name && !yield(e) {
 				return
 			}
 		}
 	}
+}
+
+// Current is the present name of a stored name, which may be an alias; false
+// when the table does not have it.
+func (c *Codec) Current(stored string) (name string, known bool) {
+	e, known := c.byName[stored]
+	return e.Name, known
 }
 
 // Encode turns a message into its stored name, schema version and JSON.
@@ -89,25 +125,49 @@ func (c *Codec) Encode(m proto.Message) (name string, version uint32, data []byt
 	return e.Name, e.Version, data, nil
 }
 
-// Decode turns a recorded event into its message. Unknown names, newer
-// versions, unknown fields and malformed values are errors: a fold must never
-// meet them.
+// Decode turns a recorded event into its message, in the current version of
+// its schema. Unknown names, newer versions, unknown fields and malformed
+// values are errors: a fold must never meet them. An event that does not say
+// its version has version 1.
 func (c *Codec) Decode(r Recorded) (proto.Message, error) {
-	where := fmt.Sprintf("decode %s at %s revision %d", clip(r.Type), clip(r.Stream), r.Revision)
+	return c.decode(r, protojson.UnmarshalOptions{})
+}
+
+// DecodeForView is Decode for what is only shown: fields that this build does
+// not know are left out instead of refused. No decision may rest on it, because
+// what was left out may change what the rest means.
+func (c *Codec) DecodeForView(r Recorded) (proto.Message, error) {
+	return c.decode(r, protojson.UnmarshalOptions{DiscardUnknown: true})
+}
+
+func (c *Codec) decode(r Recorded, form protojson.UnmarshalOptions) (proto.Message, error) {
+	where := func() string {
+		return fmt.Sprintf("decode %s at %s revision %d", clip(r.Type), clip(r.Stream), r.Revision)
+	}
 	e, ok := c.byName[r.Type]
 	if !ok {
-		return nil, fmt.Errorf("%s: %w", where, ErrUnknownEvent)
+		return nil, fmt.Errorf("%s: %w; %s", where(), ErrUnknownEvent, newerHint)
 	}
-	if r.Meta.Version > e.Version {
-		return nil, fmt.Errorf("%s: %w: %d, this build knows %d", where, ErrNewerEvent, r.Meta.Version, e.Version)
+	version := max(r.Meta.Version, 1)
+	if version > e.Version {
+		return nil, fmt.Errorf("%s: %w: %d, this build knows %d; %s",
+			where(), ErrNewerEvent, version, e.Version, newerHint)
+	}
+	data := r.Data
+	for _, up := range e.Upcasters[version-1:] {
+		var err error
+		if data, err = up(data); err != nil {
+			return nil, fmt.Errorf("%s: %w: from version %d to %d: %w", where(), ErrMalformed, version, version+1, err)
+		}
+		version++
 	}
 	m := e.Example.ProtoReflect().New().Interface()
-	if err := protojson.Unmarshal(r.Data, m); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", where, ErrMalformed, err)
+	if err := form.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", where(), ErrMalformed, err)
 	}
 	if e.Check != nil {
 		if err := e.Check(m); err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+			return nil, fmt.Errorf("%s: %w", where(), err)
 		}
 	}
 	return m, nil

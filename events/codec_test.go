@@ -1,7 +1,9 @@
 package events
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +15,15 @@ import (
 
 var errNegative = errors.New("negative")
 
+// fromSeconds: version 1 of Waited was a number of seconds.
+func fromSeconds(data []byte) ([]byte, error) {
+	var seconds uint32
+	if err := json.Unmarshal(data, &seconds); err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `"%ds"`, seconds), nil
+}
+
 // testTable stands for the tables of the cores.
 func testTable() []Entry {
 	return []Entry{
@@ -21,7 +32,7 @@ func testTable() []Entry {
 				return errNegative
 			}
 			return nil
-		}},
+		}, Upcasters: []Upcaster{fromSeconds}},
 		{Name: "Counted", Version: 1, Example: wrapperspb.UInt64(1)},
 	}
 }
@@ -67,6 +78,8 @@ func TestCodecRefusesWhatAFoldMustNotMeet(t *testing.T) {
 		{"the wrong kind of value", "Counted", `{"value":1}`, 1, ErrMalformed},
 		{"a number that does not fit", "Counted", `"18446744073709551616"`, 1, ErrMalformed},
 		{"what the table's check refuses", "Waited", `"-1s"`, 2, errNegative},
+		{"an older version in the newer form", "Waited", `"1s"`, 1, ErrMalformed},
+		{"a newer version in the older form", "Waited", `1`, 2, ErrMalformed},
 	} {
 		_, err := c.Decode(Recorded{
 			Stream: "a-1", Type: r.typ, Data: []byte(r.data), Meta: Metadata{Version: r.version},
@@ -74,10 +87,6 @@ func TestCodecRefusesWhatAFoldMustNotMeet(t *testing.T) {
 		if !errors.Is(err, r.want) {
 			t.Errorf("%s: %v, want %v", r.name, err, r.want)
 		}
-	}
-	old := Recorded{Type: "Waited", Data: []byte(`"1s"`), Meta: Metadata{Version: 1}}
-	if _, err := c.Decode(old); err != nil {
-		t.Errorf("an older version: %v", err)
 	}
 	if _, _, _, err := c.Encode(&emptypb.Empty{}); !errors.Is(err, ErrUnknownEvent) {
 		t.Errorf("encoding an unknown message: %v", err)
@@ -98,27 +107,37 @@ func TestTwoEntriesForOneThingPanic(t *testing.T) {
 }
 
 func TestMetadataIsJSONThatOthersMayExtend(t *testing.T) {
-	m := Metadata{Correlation: "c", Causation: "<&>", Version: 7, Epoch: 1<<64 - 1, Node: "n"}
-	if back, err := ParseMetadata(m.Marshal()); err != nil || back != m {
-		t.Errorf("read back: %+v, %v", back, err)
-	}
-	if got := string((Metadata{}).Marshal()); got != "{}" {
-		t.Errorf("nothing is written as %s", got)
-	}
-	for _, text := range []string{"", "{}", `{"theirs":[1,2]}`} {
-		if got, err := ParseMetadata([]byte(text)); err != nil || got != (Metadata{}) {
-			t.Errorf("%q: %+v, %v", text, got, err)
+	ours := Metadata{Correlation: "c", Causation: "<&>", Version: 7, Epoch: 1<<64 - 1, Node: "n"}
+	for _, c := range []struct {
+		text    string
+		meta    Metadata
+		foreign bool
+	}{
+		{string(ours.Marshal()), ours, false},
+		{"", Metadata{}, false},
+		{"{}", Metadata{}, true},
+		{`{"theirs":[1,2]}`, Metadata{}, true},
+		{`{"$correlationId":"c", "theirs":1}`, Metadata{Correlation: "c"}, true},
+		{`{"$correlationId": "c"}`, Metadata{Correlation: "c"}, true}, // Not our spelling.
+		{"x", Metadata{}, true},
+		{"[]", Metadata{}, true},
+		{`{"schemaVersion":-1}`, Metadata{}, true},
+		{`{"$correlationId":5}`, Metadata{}, true},
+		{"{}{}", Metadata{}, true},
+	} {
+		meta, foreign := DecodeMetadata([]byte(c.text))
+		if meta != c.meta || (foreign != nil) != c.foreign {
+			t.Errorf("%s: %+v, foreign %q", c.text, meta, foreign)
 		}
-	}
-	for _, text := range []string{"x", "[]", `{"schemaVersion":-1}`, `{"$correlationId":5}`, "{}{}"} {
-		if _, err := ParseMetadata([]byte(text)); !errors.Is(err, ErrMalformed) {
-			t.Errorf("%q: %v, want malformed", text, err)
+		if back := EncodeMetadata(meta, foreign); string(back) != c.text {
+			t.Errorf("%s comes back as %s", c.text, back)
 		}
 	}
 }
 
 func FuzzDecodeEvent(f *testing.F) {
 	f.Add("Waited", []byte(`"1.5s"`), uint32(2))
+	f.Add("Waited", []byte(`7`), uint32(1))
 	f.Add("Counted", []byte(`"7"`), uint32(1))
 	f.Add("Other", []byte(`{}`), uint32(9))
 	c := NewCodec(testTable())
@@ -127,27 +146,23 @@ func FuzzDecodeEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		name, _, again, err := c.Encode(m)
+		name, newest, again, err := c.Encode(m)
 		if err != nil || name != typ {
 			t.Fatalf("decoded %q from %q and cannot encode it: %v", typ, data, err)
 		}
-		back, err := c.Decode(Recorded{Type: name, Data: again, Meta: Metadata{Version: version}})
+		back, err := c.Decode(Recorded{Type: name, Data: again, Meta: Metadata{Version: newest}})
 		if err != nil || !proto.Equal(m, back) {
 			t.Fatalf("%v is read back as %v, %v", m, back, err)
 		}
 	})
 }
 
-func FuzzParseMetadata(f *testing.F) {
+func FuzzDecodeMetadata(f *testing.F) {
 	f.Add([]byte(`{"$correlationId":"c","hostEpoch":3}`))
 	f.Add([]byte(`{"node":"\ud800"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := ParseMetadata(text)
-		if err != nil {
-			return
-		}
-		if back, err := ParseMetadata(m.Marshal()); err != nil || back != m {
-			t.Fatalf("%q: %+v, then %+v, %v", text, m, back, err)
+		if back := EncodeMetadata(DecodeMetadata(text)); string(back) != string(text) {
+			t.Fatalf("%q comes back as %q", text, back)
 		}
 	})
 }

@@ -1,21 +1,30 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
 
-// Limits of what is stored. EventStoreDB takes 16 MiB an event in current
-// releases and 1 MiB an append in older ones; ours stay below the smaller.
+// Limits of what a store takes.
 const (
-	// MaxEventBytes is the most bytes of data and metadata of one event.
-	MaxEventBytes = 900 << 10
+	// MaxEventBytes is the most bytes of name, data and metadata of one event:
+	// EventStoreDB's limit.
+	MaxEventBytes = 16 << 20
+	// MaxAppendBytes is the most bytes of all events of one append.
+	MaxAppendBytes = 64 << 20
 	// MaxAppendEvents is the most events of one append.
-	MaxAppendEvents = 4096
+	MaxAppendEvents = 32_768
+	// PreferredAppendBytes is what hostnode's own writers stay below: older
+	// releases of EventStoreDB take 1 MiB an append.
+	PreferredAppendBytes = 900 << 10
+	// PreferredAppendEvents is the same as a number of events.
+	PreferredAppendEvents = 4096
 	// MaxStreamNameBytes is the most bytes of a stream's name.
 	MaxStreamNameBytes = 1024
 )
@@ -49,8 +58,14 @@ func NewEventID(stream, cause string, ordinal int) EventID {
 type NewEvent struct {
 	ID   EventID
 	Type string // the stored name, from the codec table
-	Data []byte // JSON
+	Data []byte // JSON, unless Binary
 	Meta Metadata
+	// Foreign is the metadata as bytes, when somebody else wrote it and Meta
+	// does not say it all; Meta then holds what it has in common with ours. Nil
+	// for hostnode's own events.
+	Foreign []byte
+	// Binary says that Data is no JSON.
+	Binary bool
 }
 
 // Recorded is an event as the store holds it.
@@ -62,6 +77,11 @@ type Recorded struct {
 	Type     string
 	Data     []byte
 	Meta     Metadata
+	Foreign  []byte
+	Binary   bool
+	// Link is where a virtual stream has this event; nil when it was read from
+	// its own stream or from the log.
+	Link *Link
 	// Recorded is when the store wrote it, by the machine's clock. For people;
 	// no decision uses it.
 	Recorded time.Time
@@ -91,39 +111,93 @@ func (m Metadata) Marshal() []byte {
 	return b
 }
 
-// ParseMetadata decodes what Marshal wrote; unknown keys are kept out, because
-// other writers may add their own.
-func ParseMetadata(b []byte) (Metadata, error) {
-	var m Metadata
+// EncodeMetadata is an event's metadata as bytes: those of its writer if that
+// was somebody else, nothing if there is none.
+func EncodeMetadata(m Metadata, foreign []byte) []byte {
+	switch {
+	case foreign != nil:
+		return foreign
+	case m == Metadata{}:
+		return nil
+	}
+	return m.Marshal()
+}
+
+// DecodeMetadata is the reverse: what Marshal wrote gives a nil foreign,
+// anything else comes back byte for byte, with what could be understood of it
+// as Metadata. It never fails, because anybody may write metadata.
+func DecodeMetadata(b []byte) (m Metadata, foreign []byte) {
 	if len(b) == 0 {
 		return m, nil
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("%w: event metadata: %w", ErrMalformed, err)
+		m = Metadata{}
 	}
-	return m, nil
+	if m != (Metadata{}) && bytes.Equal(m.Marshal(), b) {
+		return m, nil
+	}
+	return m, b
 }
 
-// CheckAppend says whether a store may take an append at all: names and sizes
-// within the limits. Stores call it first.
+// CheckAppend says whether a store may take an append at all: names, ids and
+// sizes within the limits. Stores call it first.
 func CheckAppend(stream string, batch []NewEvent) error {
 	if stream == "" || len(stream) > MaxStreamNameBytes {
 		return fmt.Errorf("%w: stream name of %d bytes, want 1 to %d",
 			ErrMalformed, len(stream), MaxStreamNameBytes)
 	}
+	if !utf8.ValidString(stream) {
+		return fmt.Errorf("%w: stream name %q is not UTF-8", ErrMalformed, clip(stream))
+	}
+	if IsVirtual(stream) {
+		return fmt.Errorf("%w: %s is an index over other streams", ErrReadOnly, clip(stream))
+	}
 	if len(batch) > MaxAppendEvents {
 		return fmt.Errorf("%w: append of %d events to %s, the limit is %d",
 			ErrTooLarge, len(batch), stream, MaxAppendEvents)
 	}
+	total := 0
 	for _, e := range batch {
-		if e.Type == "" {
-			return fmt.Errorf("%w: event without a type for %s", ErrMalformed, stream)
+		n, err := checkEvent(stream, e)
+		if err != nil {
+			return err
 		}
-		n := len(e.Data) + len(e.Type) + len(e.Meta.Correlation) + len(e.Meta.Causation) + len(e.Meta.Node)
-		if n > MaxEventBytes {
-			return fmt.Errorf("%w: %s of %d bytes for %s, the limit is %d",
-				ErrTooLarge, e.Type, n, stream, MaxEventBytes)
-		}
+		total += n
+	}
+	if total > MaxAppendBytes {
+		return fmt.Errorf("%w: append of %d bytes to %s, the limit is %d",
+			ErrTooLarge, total, stream, MaxAppendBytes)
 	}
 	return nil
+}
+
+func checkEvent(stream string, e NewEvent) (size int, err error) {
+	switch {
+	case e.Type == "":
+		return 0, fmt.Errorf("%w: event without a type for %s", ErrMalformed, stream)
+	case !utf8.ValidString(e.Type):
+		return 0, fmt.Errorf("%w: event type %q for %s is not UTF-8", ErrMalformed, clip(e.Type), stream)
+	case e.Type == TypeTombstone:
+		return 0, fmt.Errorf("%w: %s for %s is written by deleting the stream, not by an append",
+			ErrMalformed, TypeTombstone, stream)
+	case e.ID == EventID{}:
+		return 0, fmt.Errorf("%w: event without an id for %s", ErrMalformed, stream)
+	}
+	size = e.Size()
+	if size > MaxEventBytes {
+		return 0, fmt.Errorf("%w: %s of %d bytes for %s, the limit is %d",
+			ErrTooLarge, clip(e.Type), size, stream, MaxEventBytes)
+	}
+	if isMetadataStream(stream) && e.Type == TypeMetadata {
+		if _, err := ParseStreamMetadata(e.Data); err != nil {
+			return 0, fmt.Errorf("%s: %w", stream, err)
+		}
+	}
+	return size, nil
+}
+
+// Size is how many bytes count against the limits.
+func (e NewEvent) Size() int {
+	return len(e.Data) + len(e.Type) + len(e.Foreign) +
+		len(e.Meta.Correlation) + len(e.Meta.Causation) + len(e.Meta.Node)
 }

@@ -161,3 +161,31 @@ func FuzzParseIDs(f *testing.F) {
 		}
 	})
 }
+
+func TestSnapshotsHaveStreamsOfTheirOwn(t *testing.T) {
+	host := Address{1}
+	for of, want := range map[string]string{
+		SlotQueueStream(host): "slotqueueSnapshot-" + host.String(),
+		HostStream(host):      "hostSnapshot-" + host.String(),
+	} {
+		got := SnapshotStream(of)
+		if got != want || !IsSnapshot(got) || IsSnapshot(of) || IsSnapshot(MetadataStream(got)) {
+			t.Errorf("snapshots of %s are in %s", of, got)
+		}
+	}
+}
+
+func TestOnlyTheQueueMayLoseItsPast(t *testing.T) {
+	host := Address{1}
+	for _, stream := range []string{
+		HostStream(host), MarketStream(1, host), CapacityStream(host), SaleStream(host, SlotID{}), TxStream(host),
+		SnapshotStream(SlotQueueStream(host)), MetadataStream(SlotQueueStream(host)), "sector-1", "",
+	} {
+		if MayTruncate(stream) {
+			t.Errorf("%q may be truncated", stream)
+		}
+	}
+	if !MayTruncate(SlotQueueStream(host)) {
+		t.Error("the queue may not be truncated")
+	}
+}

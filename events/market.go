@@ -161,13 +161,22 @@ type Receipt struct {
 	GasUsed uint64
 }
 
+// TakenProof is a proof of ours that the contract took in a period.
+type TakenProof struct {
+	Period  uint64
+	Receipt Receipt
+}
+
 // PayoutReceipt is the receipt of a freeSlot with the tokens it moved to us.
 type PayoutReceipt struct {
 	Receipt
-	// Paid is all that the token contract transferred to us: reward and collateral.
+	// Paid is all that the token contract transferred for the slot: reward and
+	// collateral.
 	Paid Amount
-	// Collateral is the part of Paid that was our collateral.
+	// Collateral is the part of Paid that was our collateral. It came to us.
 	Collateral Amount
+	// RewardRecipient is who got the rest of Paid; zero: we did.
+	RewardRecipient Address
 	// AlreadyFree says that the slot was paid or freed before this call.
 	AlreadyFree bool
 }
@@ -186,6 +195,8 @@ var (
 	ErrInvalidProof = errors.New("proof refused by the contract")
 	// ErrProofAlreadySubmitted: the period has its proof.
 	ErrProofAlreadySubmitted = errors.New("proof already submitted in this period")
+	// ErrNotMissing: the proof is there, was not owed, or can no longer be marked.
+	ErrNotMissing = errors.New("no missing proof can be marked")
 	// ErrSlotIsFree: there is nothing to free.
 	ErrSlotIsFree = errors.New("slot is free")
 	// ErrNotOurSlot: another host, or nobody, holds the slot.

@@ -3,8 +3,7 @@ package events
 import (
 	"bytes"
 	"context"
-	"iter"
-	"slices"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -26,10 +25,13 @@ type Memory struct {
 	closed  bool
 }
 
-// memoryStream is the index of one stream.
+// memoryStream is the index of one stream, virtual ones included.
 type memoryStream struct {
 	positions []Position         // by revision
 	revisions map[EventID]uint64 // the last revision written with this id
+	meta      StreamMetadata
+	hasMeta   bool
+	ended     bool // by a tombstone, its last event
 }
 
 var _ Store = (*Memory)(nil)
@@ -59,37 +61,60 @@ func (m *Memory) Append(
 	if m.closed {
 		return AppendResult{}, ErrClosed
 	}
-	s := m.streams[stream]
-	if s == nil {
-		s = &memoryStream{revisions: map[EventID]uint64{}}
+	s := m.stream(stream)
+	repeated, err := m.decide(s, stream, expected, batch)
+	if err != nil || repeated != nil || len(batch) == 0 {
+		if repeated == nil {
+			repeated = &AppendResult{}
+		}
+		return *repeated, err
+	}
+	return m.write(s, stream, batch), nil
+}
+
+// stream is the index of a stream; one that was not known is not kept.
+func (m *Memory) stream(name string) *memoryStream {
+	if s := m.streams[name]; s != nil {
+		return s
+	}
+	return &memoryStream{revisions: map[EventID]uint64{}}
+}
+
+// decide applies the rules of Store.Append. It returns a result when nothing
+// is to be written.
+func (m *Memory) decide(s *memoryStream, stream string, expected Expected, batch []NewEvent) (*AppendResult, error) {
+	if s.ended {
+		return nil, fmt.Errorf("append to %s: %w", stream, ErrStreamDeleted)
 	}
 	count := uint64(len(s.positions))
-	wrong := &WrongRevisionError{Stream: stream, Expected: expected, Exists: count > 0}
-	if count > 0 {
-		wrong.Actual = count - 1
+	exists := count > 0 && !s.meta.Deleted()
+	wrong := &WrongRevisionError{Stream: stream, Expected: expected, Exists: count > 0, Actual: max(count, 1) - 1}
+	if expected == NoStream() && !exists {
+		expected = ExpectNext(count)
 	}
 	n, exact := expected.Count()
 	switch {
+	case expected.IsExists() && (s.meta.Deleted() || count == 0 && !s.hasMeta):
+		return nil, wrong
 	case len(batch) == 0 && exact && n != count:
-		return AppendResult{}, wrong
+		return nil, wrong
 	case len(batch) == 0:
-		return AppendResult{Revision: wrong.Actual, Exists: count > 0}, nil
+		return &AppendResult{Revision: wrong.Actual, Exists: count > 0}, nil
 	case !exact:
 		if revision, known := s.known(batch); known == len(batch) {
 			return m.repeated(s, revision), nil
 		} else if known > 0 {
-			return AppendResult{}, wrong
+			return nil, wrong
 		}
 	case n < count:
 		if !m.same(s, n, batch) {
-			return AppendResult{}, wrong
+			return nil, wrong
 		}
 		return m.repeated(s, n+uint64(len(batch))-1), nil
 	case n > count:
-		return AppendResult{}, wrong
+		return nil, wrong
 	}
-	m.streams[stream] = s
-	return m.write(s, stream, batch), nil
+	return nil, nil
 }
 
 // known counts how many leading ids of a batch the stream has, and gives the
@@ -119,8 +144,8 @@ func (m *Memory) same(s *memoryStream, from uint64, batch []NewEvent) bool {
 	return true
 }
 
-func (m *Memory) repeated(s *memoryStream, revision uint64) AppendResult {
-	return AppendResult{
+func (m *Memory) repeated(s *memoryStream, revision uint64) *AppendResult {
+	return &AppendResult{
 		Revision: revision, Exists: true, Position: s.positions[revision], Repeated: true,
 	}
 }
@@ -128,127 +153,92 @@ func (m *Memory) repeated(s *memoryStream, revision uint64) AppendResult {
 // write appends the batch and wakes the subscribers. The lock is held.
 func (m *Memory) write(s *memoryStream, stream string, batch []NewEvent) AppendResult {
 	now := m.Clock()
-	for _, e := range batch {
-		r := Recorded{
-			ID: e.ID, Stream: stream, Revision: uint64(len(s.positions)),
-			Position: Position(len(m.all) + 1), Type: e.Type,
-			Data: bytes.Clone(e.Data), Meta: e.Meta, Recorded: now,
-		}
-		m.all = append(m.all, r)
-		s.positions = append(s.positions, r.Position)
-		s.revisions[r.ID] = r.Revision
+	if s.meta.Deleted() { // It takes events again; what was before stays hidden.
+		meta := s.meta
+		meta.TruncateBefore = uint64(len(s.positions))
+		m.add(MetadataStream(stream), metadataEvent(stream, meta, len(m.all)), now)
 	}
+	for _, e := range batch {
+		m.add(stream, e, now)
+	}
+	m.wake()
+	return AppendResult{
+		Revision: uint64(len(m.streams[stream].positions)) - 1, Exists: true, Position: Position(len(m.all)),
+	}
+}
+
+// metadataEvent is metadata that the store itself sets; cause makes its id.
+func metadataEvent(stream string, meta StreamMetadata, cause int) NewEvent {
+	return NewEvent{
+		ID:   NewEventID(MetadataStream(stream), "store", cause),
+		Type: TypeMetadata, Data: meta.Marshal(),
+	}
+}
+
+func (m *Memory) wake() {
 	close(m.changed)
 	m.changed = make(chan struct{})
-	return AppendResult{
-		Revision: uint64(len(s.positions)) - 1, Exists: true, Position: Position(len(m.all)),
+}
+
+// add writes one event, what follows from it for the streams, and the links of
+// the virtual streams.
+func (m *Memory) add(stream string, e NewEvent, now time.Time) {
+	position := Position(len(m.all) + 1)
+	s := m.link(stream, e.ID, position)
+	m.all = append(m.all, Recorded{
+		ID: e.ID, Stream: stream, Revision: uint64(len(s.positions)) - 1, Position: position, Type: e.Type,
+		Data: bytes.Clone(e.Data), Meta: e.Meta, Foreign: bytes.Clone(e.Foreign), Binary: e.Binary, Recorded: now,
+	})
+	if of, ok := MetadataOf(stream); ok && e.Type == TypeMetadata {
+		target := m.stream(of)
+		m.streams[of] = target
+		// CheckAppend has read it before.
+		target.meta, _ = ParseStreamMetadata(e.Data)
+		target.hasMeta = true
+	}
+	s.ended = e.Type == TypeTombstone
+	for _, virtual := range VirtualOf(stream, e.Type, e.Meta.Correlation, len(s.positions) == 1) {
+		m.link(virtual, e.ID, position)
 	}
 }
 
-// ReadStream implements Store.
-func (m *Memory) ReadStream(
-	ctx context.Context, stream string, q ReadStream,
-) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
-		m.mu.Lock()
-		var revisions []Position
-		if s := m.streams[stream]; s != nil {
-			revisions = s.positions
-		}
-		m.mu.Unlock()
-		if len(revisions) == 0 {
-			if err := m.usable(ctx); err != nil {
-				yield(Recorded{}, err)
-				return
-			}
-			yield(Recorded{}, ErrStreamNotFound)
-			return
-		}
-		count := uint64(len(revisions))
-		if q.Backward {
-			revisions = revisions[:min(q.From, count-1)+1]
-			if q.Limit > 0 {
-				revisions = revisions[max(0, len(revisions)-q.Limit):]
-			}
-			revisions = slices.Clone(revisions)
-			slices.Reverse(revisions)
-		} else {
-			revisions = revisions[min(q.From, count):]
-			if q.Limit > 0 {
-				revisions = revisions[:min(q.Limit, len(revisions))]
-			}
-		}
-		for _, position := range revisions {
-			if !m.yieldAt(ctx, position, yield) {
-				return
-			}
-		}
-	}
+func (m *Memory) link(stream string, id EventID, position Position) *memoryStream {
+	s := m.stream(stream)
+	m.streams[stream] = s
+	s.positions = append(s.positions, position)
+	s.revisions[id] = uint64(len(s.positions)) - 1
+	return s
 }
 
-// ReadAll implements Store.
-func (m *Memory) ReadAll(
-	ctx context.Context, after Position, limit int,
-) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
-		for n := 0; limit <= 0 || n < limit; n++ {
-			if head, _ := m.head(); after >= head {
-				if err := m.usable(ctx); err != nil {
-					yield(Recorded{}, err)
-				}
-				return
-			}
-			after++
-			if !m.yieldAt(ctx, after, yield) {
-				return
-			}
-		}
+// Delete implements Store.
+func (m *Memory) Delete(ctx context.Context, stream string, expected Expected, forever bool) (Position, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
 	}
-}
-
-// Subscribe implements Store.
-func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
-		for {
-			head, changed := m.head()
-			for after < head {
-				after++
-				if !m.yieldAt(ctx, after, yield) {
-					return
-				}
-			}
-			if err := m.usable(ctx); err != nil {
-				yield(Recorded{}, err)
-				return
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-		}
+	if err := CheckAppend(stream, nil); err != nil {
+		return 0, err
 	}
-}
-
-// yieldAt hands out one event, or the reason why there are no more.
-func (m *Memory) yieldAt(
-	ctx context.Context, position Position, yield func(Recorded, error) bool,
-) bool {
-	if err := m.usable(ctx); err != nil {
-		yield(Recorded{}, err)
-		return false
-	}
-	m.mu.Lock()
-	r := m.all[position-1]
-	m.mu.Unlock()
-	r.Data = bytes.Clone(r.Data)
-	return yield(r, nil)
-}
-
-// head is the last position and the channel that closes when it changes.
-func (m *Memory) head() (Position, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return Position(len(m.all)), m.changed
+	if m.closed {
+		return 0, ErrClosed
+	}
+	s := m.stream(stream)
+	if _, err := m.decide(s, stream, expected, nil); err != nil {
+		return 0, err
+	}
+	switch {
+	case forever:
+		m.add(stream, NewEvent{
+			ID: NewEventID(stream, "tombstone", len(s.positions)), Type: TypeTombstone, Data: []byte("{}"),
+		}, m.Clock())
+	case len(s.positions) == 0 || s.meta.Deleted():
+		return 0, fmt.Errorf("delete %s: %w", stream, ErrStreamNotFound)
+	default:
+		m.add(MetadataStream(stream), metadataEvent(stream, s.meta.DeletedMetadata(), len(m.all)), m.Clock())
+	}
+	m.wake()
+	return Position(len(m.all)), nil
 }
 
 // usable is why a call must end: the context's error, or ErrClosed.

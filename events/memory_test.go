@@ -13,6 +13,14 @@ func TestMemoryObeysThePort(t *testing.T) {
 	storetest.Run(t, func(*testing.T) events.Store { return events.NewMemory() })
 }
 
+func TestMemoryHidesWhatIsTooOld(t *testing.T) {
+	storetest.RunAged(t, func(_ *testing.T, now func() time.Time) events.Store {
+		m := events.NewMemory()
+		m.Clock = now
+		return m
+	})
+}
+
 func TestMemoryWorksUnderFakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := events.NewMemory()
@@ -53,7 +61,8 @@ func TestMemoryTakesTheTimeFromItsClock(t *testing.T) {
 	m := events.NewMemory()
 	at := time.Date(2031, 2, 3, 4, 5, 6, 7, time.UTC)
 	m.Clock = func() time.Time { return at }
-	if _, err := m.Append(t.Context(), "a-1", events.Any(), []events.NewEvent{{Type: "t"}}); err != nil {
+	batch := []events.NewEvent{{ID: events.EventID{1}, Type: "t"}}
+	if _, err := m.Append(t.Context(), "a-1", events.Any(), batch); err != nil {
 		t.Fatal(err)
 	}
 	for r, err := range m.ReadAll(t.Context(), 0, 0) {

@@ -21,6 +21,9 @@ type SlotCall struct {
 	Attempt uint32
 	// Deadline is the chain time after which the call is worthless; zero: none.
 	Deadline time.Time
+	// Challenge is what the proof of a fill, or of a period, answers. With it a proof
+	// that came too late is told from one that is wrong; zero: not known.
+	Challenge Challenge
 }
 
 // Fill is a mined fill of ours.
@@ -39,10 +42,32 @@ type OwnedSlot struct {
 	Index   uint64
 }
 
-// Balance is what an account holds.
+// Balance is what an account holds, and what the chain takes for its work now.
 type Balance struct {
 	Tokens Amount // base units of the market's token
 	Wei    Amount // for gas
+	// ProofWei and SaleWei are what one proof costs in gas at today's price, and what
+	// reserving, filling and freeing one slot cost together.
+	ProofWei, SaleWei Amount
+}
+
+// SlotRef names a slot in both ways that the contract does.
+type SlotRef struct {
+	Request RequestID
+	Slot    SlotID
+	Index   uint64
+}
+
+// MissingProof names a proof that a slot owed in a period and that was not handed in.
+type MissingProof struct {
+	SlotRef
+	Period uint64
+}
+
+// Marking is a missing proof of another host that the contract took our word for.
+type Marking struct {
+	Receipt Receipt
+	Reward  Amount // tokens that came to this account
 }
 
 // Cursor is the last block whose logs were delivered.
@@ -97,6 +122,9 @@ type DownloadJob struct {
 	// the next batch is written, padding not counted. It returns when the
 	// ledger allows that.
 	Grant func(ctx context.Context, total Bytes) error
+	// Arrived is called whenever a block that was missing has come, before it is
+	// written; nil: nobody listens. It must not block.
+	Arrived func()
 }
 
 // SlotContent is a complete slot on disk.

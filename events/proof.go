@@ -61,6 +61,9 @@ var (
 	ErrContentMismatch = errors.New("content does not match")
 	// ErrContentUnavailable: no source has the content now.
 	ErrContentUnavailable = errors.New("content is not available from any source")
+	// ErrNoSource: none of the sources could be reached, or none is configured. It
+	// comes with ErrContentUnavailable and says that the content is not to blame.
+	ErrNoSource = errors.New("no source of content can be reached")
 	// ErrNoSuchSlot: the repo holds no such slot.
 	ErrNoSuchSlot = errors.New("slot is not stored here")
 )

@@ -29,27 +29,57 @@ type Store interface {
 	//    (then the original result), or only a first part of them (then a
 	//    *WrongRevisionError). Recently is bounded, so Any is not safe to
 	//    repeat after a restart.
+	//  - StreamExists: as Any, but a *WrongRevisionError when the stream is
+	//    deleted, or has neither events nor metadata.
 	//
-	// No events: only the expectation is checked. Errors besides
-	// *WrongRevisionError: ErrTooLarge, ErrClosed, ErrStoreFailed, ctx's.
+	// A deleted stream is found empty by NoStream, and takes events again; its
+	// numbering goes on. A tombstoned one takes nothing: ErrStreamDeleted. No
+	// events: only the expectation is checked. Errors besides
+	// *WrongRevisionError: ErrTooLarge, ErrMalformed, ErrReadOnly, ErrAway,
+	// ErrClosed, ErrStoreFailed, ctx's.
+	//
+	// The metadata of a stream (StreamMetadata) is set by appending to its
+	// MetadataStream, and holds from that append on.
 	Append(ctx context.Context, stream string, expected Expected, batch []NewEvent) (AppendResult, error)
 
 	// ReadStream yields the events of one stream in the given direction,
 	// starting at a revision (inclusive). It yields ErrStreamNotFound once when
-	// the stream has no events; from past the end it yields nothing. The
-	// sequence ends after the first error. Limit 0 means no limit.
+	// the stream has no events, or none that its metadata lets through, and
+	// ErrStreamDeleted when it is tombstoned; from past the end it yields
+	// nothing. The sequence ends after the first error. Limit 0 means no limit.
+	//
+	// A virtual stream (system.go) yields the events that it links to, each with
+	// its Link; From counts the links.
 	ReadStream(ctx context.Context, stream string, q ReadStream) iter.Seq2[Recorded, error]
 
 	// ReadAll yields the events of all streams in global order, starting after
-	// a position (exclusive; Position 0 is before the first event), up to what
-	// is durable when the read reaches it. Limit 0 means no limit.
+	// a position (exclusive; 0, or the position of an event), up to what is
+	// durable when the read reaches it. Limit 0 means no limit. It yields what
+	// metadata hides from ReadStream, and the events of the system's own streams
+	// too (IsSystem): whoever folds events passes over these.
 	ReadAll(ctx context.Context, after Position, limit int) iter.Seq2[Recorded, error]
+
+	// ReadBack is ReadAll in reverse order, of the events before a position
+	// (exclusive). EndPosition is behind the last event.
+	ReadBack(ctx context.Context, before Position, limit int) iter.Seq2[Recorded, error]
 
 	// Subscribe yields the events of all streams after a position (exclusive)
 	// for ever: first those that exist, then new ones as they become durable.
 	// It ends with ctx's error, ErrClosed or ErrStoreFailed. A consumer that is
 	// slow delays nobody: it reads on from where it stands.
 	Subscribe(ctx context.Context, after Position) iter.Seq2[Recorded, error]
+
+	// Wait returns when there is a durable event after a position, at once if
+	// there is one already. Errors as Subscribe.
+	Wait(ctx context.Context, after Position) error
+
+	// Delete deletes a stream when it is where expected says. Its events stay in
+	// ReadAll. Softly (forever is false): ReadStream does not find it until
+	// something is appended, which its metadata shows (StreamMetadata.Deleted).
+	// For ever: a tombstone, an event of type TypeTombstone, ends the stream.
+	// It returns the position of what was written. Errors as Append; deleting
+	// softly what is not there is ErrStreamNotFound.
+	Delete(ctx context.Context, stream string, expected Expected, forever bool) (Position, error)
 
 	// Head is the position of the last durable event, 0 when there is none.
 	Head(ctx context.Context) (Position, error)
@@ -59,8 +89,12 @@ type Store interface {
 	Close() error
 }
 
-// Position is the place of an event in the global order; the first is 1.
+// Position is the place of an event in the global order. Positions increase;
+// our own stores number 1, 2, 3 ..., EventStoreDB counts the bytes of its log.
 type Position uint64
+
+// EndPosition is behind the last event, for ReadBack.
+const EndPosition = ^Position(0)
 
 // ReadStream says which part of a stream to read.
 type ReadStream struct {
@@ -89,6 +123,7 @@ const (
 	expectAny expectedKind = iota
 	expectNoStream
 	expectExact
+	expectExists
 )
 
 // Any expects nothing.
@@ -96,6 +131,10 @@ func Any() Expected { return Expected{} }
 
 // NoStream expects that nothing was ever written to the stream.
 func NoStream() Expected { return Expected{kind: expectNoStream} }
+
+// StreamExists expects that the stream has events or metadata and is not
+// deleted.
+func StreamExists() Expected { return Expected{kind: expectExists} }
 
 // Exact expects the last event of the stream to have this revision.
 func Exact(revision uint64) Expected { return Expected{expectExact, revision} }
@@ -112,15 +151,18 @@ func ExpectNext(n uint64) Expected {
 // IsAny reports whether the writer expects nothing.
 func (e Expected) IsAny() bool { return e.kind == expectAny }
 
+// IsExists reports whether the writer expects only that the stream exists.
+func (e Expected) IsExists() bool { return e.kind == expectExists }
+
 // Count is the number of events that the writer believes the stream to hold;
-// false for Any.
+// false for Any and StreamExists.
 func (e Expected) Count() (uint64, bool) {
 	switch e.kind {
 	case expectNoStream:
 		return 0, true
 	case expectExact:
 		return e.revision + 1, true
-	case expectAny:
+	case expectAny, expectExists:
 	}
 	return 0, false
 }
@@ -131,6 +173,8 @@ func (e Expected) String() string {
 		return "no stream"
 	case expectExact:
 		return fmt.Sprintf("revision %d", e.revision)
+	case expectExists:
+		return "that the stream exists"
 	case expectAny:
 	}
 	return "any"
@@ -145,14 +189,26 @@ type AppendResult struct {
 	Exists bool
 	// Position of the last event of the append; 0 when it had no events.
 	Position Position
-	// Repeated says that the events had been written before.
+	// Repeated says that the events had been written before. A store behind a
+	// network does not know, and says false.
 	Repeated bool
 }
 
 // Errors of a store.
 var (
-	// ErrStreamNotFound: the stream has no events.
+	// ErrStreamNotFound: the stream has no events, or all of them are hidden by
+	// its metadata.
 	ErrStreamNotFound = errors.New("stream not found")
+	// ErrStreamDeleted: the stream ended with a tombstone, for good.
+	ErrStreamDeleted = errors.New("stream is deleted for good")
+	// ErrReadOnly: nobody may write to this stream: it is virtual, or the right
+	// is missing.
+	ErrReadOnly = errors.New("stream is read-only")
+	// ErrDenied: the store wants other credentials for this.
+	ErrDenied = errors.New("event store denies access")
+	// ErrAway: the store does not answer. What was asked may have happened or
+	// not: an append is repeated with the same ids and expectation.
+	ErrAway = errors.New("event store does not answer")
 	// ErrWrongRevision is what errors.Is finds in a *WrongRevisionError.
 	ErrWrongRevision = errors.New("wrong expected revision")
 	// ErrTooLarge: an event or an append is larger than the store takes.

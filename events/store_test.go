@@ -53,7 +53,7 @@ func TestWrongRevisionErrorNamesBothSides(t *testing.T) {
 }
 
 func TestCheckAppendCountsEverythingOfAnEvent(t *testing.T) {
-	fits := NewEvent{Type: "t", Data: make([]byte, MaxEventBytes-10)}
+	fits := NewEvent{ID: EventID{1}, Type: "t", Data: make([]byte, MaxEventBytes-10)}
 	fits.Meta = Metadata{Correlation: "ccc", Causation: "ccc", Node: "nnn"}
 	if err := CheckAppend("a-1", []NewEvent{fits}); err != nil {
 		t.Errorf("an event that just fits: %v", err)

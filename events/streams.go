@@ -15,7 +15,32 @@ const (
 	CategorySlotQueue = "slotqueue"
 	CategorySale      = "sale"
 	CategoryTx        = "tx"
+	CategoryValidator = "validator"
 )
+
+// snapshotSuffix makes the category of a machine's snapshots of that of its
+// stream.
+const snapshotSuffix = "Snapshot"
+
+// SnapshotStream is the stream of the snapshots of what is folded from a
+// stream: slotqueueSnapshot-<address>, capacitySnapshot-<address>,
+// hostSnapshot-<address>.
+func SnapshotStream(of string) string {
+	category, id, _ := strings.Cut(of, "-")
+	return category + snapshotSuffix + "-" + id
+}
+
+// IsSnapshot reports whether a stream holds snapshots. They are no part of the
+// record: they can be made again, and they belong to the store that they were
+// made in, so nobody copies them into another.
+func IsSnapshot(stream string) bool {
+	return !IsSystem(stream) && strings.HasSuffix(Category(stream), snapshotSuffix)
+}
+
+// MayTruncate reports whether the beginning of a stream may be hidden behind a
+// snapshot. All that an audit rests on stays whole: only the queue, in which
+// nobody's money or bytes are, may lose its past.
+func MayTruncate(stream string) bool { return Category(stream) == CategorySlotQueue }
 
 // HostStream is the stream of a host's identity.
 func HostStream(host Address) string { return CategoryHost + "-" + host.String() }
@@ -38,6 +63,9 @@ func SaleStream(host Address, slot SlotID) string {
 
 // TxStream is the stream of an account's transactions.
 func TxStream(account Address) string { return CategoryTx + "-" + account.String() }
+
+// ValidatorStream is the stream of an account that marks missing proofs.
+func ValidatorStream(account Address) string { return CategoryValidator + "-" + account.String() }
 
 // Category is the part of a stream's name before the first dash; a name
 // without a dash is its own category.

@@ -54,6 +54,26 @@ func HostTable() []Entry {
 			Version: "0.1.0", Node: "hostnode",
 		}),
 		entryOf("HostStopped", &messages.HostStopped{At: at, Epoch: 1}),
+		entryOf("HostHeartbeat", &messages.HostHeartbeat{At: at, Epoch: 1}),
+	}
+}
+
+// ValidatorTable is how the events of a validator are stored.
+func ValidatorTable() []Entry {
+	at := timestamppb.New(Unix(1_700_000_000))
+	receipt := &messages.Receipt{
+		TxHash: exampleID, Block: 300, BlockHash: exampleID, Time: at, FeeWei: "165000000000000", GasUsed: 165_000,
+	}
+	return []Entry{
+		entryOf("ValidationStarted", &messages.ValidationStarted{At: at, MaxSlots: 1000, Groups: 4, GroupIndex: 1}),
+		entryOf("ProofMarked", &messages.ProofMarked{
+			At: at, RequestId: exampleID, SlotId: exampleID, SlotIndex: 1, Period: 85_000_000,
+			Reward: "4000", Receipt: receipt,
+		}),
+		entryOf("MarkingFailed", &messages.MarkingFailed{
+			At: at, RequestId: exampleID, SlotId: exampleID, SlotIndex: 1, Period: 85_000_000,
+			Reason: "the window closed before the transaction was mined",
+		}),
 	}
 }
 

@@ -1,4 +1,5 @@
-// The record of hostnode: every event that is stored, one message each.
+// The record of hostnode: every event that is stored, one message each; and at
+// the end the states that snapshots hold.
 //
 // Conventions (they hold for every message, and the codec checks them):
 //   - an event's message has the name of the event: past tense, no suffix;
@@ -757,12 +758,15 @@ func (x *InitialProofOutdated) GetReason() string {
 
 // SlotFilled: the slot is ours and our collateral is on chain. State: Filled.
 type SlotFilled struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	FilledAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=filled_at,json=filledAt,proto3" json:"filled_at,omitempty"`
-	Block         uint64                 `protobuf:"varint,3,opt,name=block,proto3" json:"block,omitempty"`
-	Collateral    string                 `protobuf:"bytes,4,opt,name=collateral,proto3" json:"collateral,omitempty"` // what the contract holds
-	Receipt       *Receipt               `protobuf:"bytes,5,opt,name=receipt,proto3" json:"receipt,omitempty"`       // absent when the fill was learned from the chain
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	At         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	FilledAt   *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=filled_at,json=filledAt,proto3" json:"filled_at,omitempty"`
+	Block      uint64                 `protobuf:"varint,3,opt,name=block,proto3" json:"block,omitempty"`
+	Collateral string                 `protobuf:"bytes,4,opt,name=collateral,proto3" json:"collateral,omitempty"` // what the contract holds
+	Receipt    *Receipt               `protobuf:"bytes,5,opt,name=receipt,proto3" json:"receipt,omitempty"`       // absent when the fill was learned from the chain
+	// Of a block in which the slot was ours: that of the fill, or the one at which it
+	// was learned. While that block is on the chain, so is the fill.
+	BlockHash     *string `protobuf:"bytes,6,opt,name=block_hash,json=blockHash,proto3,oneof" json:"block_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -830,6 +834,13 @@ func (x *SlotFilled) GetReceipt() *Receipt {
 		return x.Receipt
 	}
 	return nil
+}
+
+func (x *SlotFilled) GetBlockHash() string {
+	if x != nil && x.BlockHash != nil {
+		return *x.BlockHash
+	}
+	return ""
 }
 
 // FillReverted: the chain took the fill back. State: Filling, or InitialProving
@@ -1247,11 +1258,11 @@ func (x *ProofExcused) GetReason() string {
 }
 
 // CollateralChecked: what the contract holds after the marking window of a
-// missed proof.
+// missed proof, or when a slash was found that no recorded miss explains.
 type CollateralChecked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Period        uint64                 `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
+	Period        uint64                 `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"` // of the miss; 0: none explains it
 	Collateral    string                 `protobuf:"bytes,3,opt,name=collateral,proto3" json:"collateral,omitempty"`
 	Slashed       string                 `protobuf:"bytes,4,opt,name=slashed,proto3" json:"slashed,omitempty"` // since the last check
 	unknownFields protoimpl.UnknownFields
@@ -1364,13 +1375,15 @@ func (x *RequestEnded) GetAt() *timestamppb.Timestamp {
 // PayoutReceived: the slot is freed and paid. In state Payout it leads to
 // Finished; in Cancelled it settles the part that was earned.
 type PayoutReceived struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Reward        string                 `protobuf:"bytes,2,opt,name=reward,proto3" json:"reward,omitempty"`
-	Collateral    string                 `protobuf:"bytes,3,opt,name=collateral,proto3" json:"collateral,omitempty"`
-	Receipt       *Receipt               `protobuf:"bytes,4,opt,name=receipt,proto3" json:"receipt,omitempty"` // absent when the slot had been freed before
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	At         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Reward     string                 `protobuf:"bytes,2,opt,name=reward,proto3" json:"reward,omitempty"`
+	Collateral string                 `protobuf:"bytes,3,opt,name=collateral,proto3" json:"collateral,omitempty"`
+	Receipt    *Receipt               `protobuf:"bytes,4,opt,name=receipt,proto3" json:"receipt,omitempty"` // absent when the slot had been freed before
+	// Who got the reward; absent: this account. The collateral always comes here.
+	RewardRecipient *string `protobuf:"bytes,5,opt,name=reward_recipient,json=rewardRecipient,proto3,oneof" json:"reward_recipient,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PayoutReceived) Reset() {
@@ -1429,6 +1442,13 @@ func (x *PayoutReceived) GetReceipt() *Receipt {
 		return x.Receipt
 	}
 	return nil
+}
+
+func (x *PayoutReceived) GetRewardRecipient() string {
+	if x != nil && x.RewardRecipient != nil {
+		return *x.RewardRecipient
+	}
+	return ""
 }
 
 // SaleIgnored: the slot is let go before it was filled. State: Ignored.
@@ -1719,6 +1739,7 @@ type SaleErrored struct {
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	Error         string                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	Reprocess     bool                   `protobuf:"varint,3,opt,name=reprocess,proto3" json:"reprocess,omitempty"`
+	Criterion     string                 `protobuf:"bytes,4,opt,name=criterion,proto3" json:"criterion,omitempty"` // which rule ended it; empty when none did
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1772,6 +1793,13 @@ func (x *SaleErrored) GetReprocess() bool {
 		return x.Reprocess
 	}
 	return false
+}
+
+func (x *SaleErrored) GetCriterion() string {
+	if x != nil {
+		return x.Criterion
+	}
+	return ""
 }
 
 // DataDeleted: nothing of the slot is on disk any more.
@@ -2636,7 +2664,9 @@ type SlotReleased struct {
 	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	SlotIndex     uint64                 `protobuf:"varint,3,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
 	Outcome       string                 `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	Requeue       bool                   `protobuf:"varint,5,opt,name=requeue,proto3" json:"requeue,omitempty"` // the slot is back in the queue, as seen unless the queue woke meanwhile
+	Requeue       bool                   `protobuf:"varint,5,opt,name=requeue,proto3" json:"requeue,omitempty"`               // the slot is back in the queue, as seen unless the queue woke meanwhile
+	Criterion     string                 `protobuf:"bytes,6,opt,name=criterion,proto3" json:"criterion,omitempty"`            // which rule the slot failed; empty when none did, or it is not known
+	RetryAt       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"` // chain time before which only a resume of all wakes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2704,6 +2734,20 @@ func (x *SlotReleased) GetRequeue() bool {
 		return x.Requeue
 	}
 	return false
+}
+
+func (x *SlotReleased) GetCriterion() string {
+	if x != nil {
+		return x.Criterion
+	}
+	return ""
+}
+
+func (x *SlotReleased) GetRetryAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RetryAt
+	}
+	return nil
 }
 
 // SlotRemoved: the slot is no longer on offer.
@@ -2868,6 +2912,76 @@ func (x *SlotsRefused) GetMarketRevision() uint64 {
 	return 0
 }
 
+// ClientAvoided: a client's data could not be had, or was not what was asked for;
+// its requests are refused for a while.
+type ClientAvoided struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Client        string                 `protobuf:"bytes,2,opt,name=client,proto3" json:"client,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"` // chain time
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClientAvoided) Reset() {
+	*x = ClientAvoided{}
+	mi := &file_hostnode_messages_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClientAvoided) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClientAvoided) ProtoMessage() {}
+
+func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
+func (*ClientAvoided) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ClientAvoided) GetClient() string {
+	if x != nil {
+		return x.Client
+	}
+	return ""
+}
+
+func (x *ClientAvoided) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ClientAvoided) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // QueuePaused: nothing is taken until the queue resumes.
 type QueuePaused struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2880,7 +2994,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2892,7 +3006,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2905,7 +3019,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -2931,17 +3045,19 @@ func (x *QueuePaused) GetByOperator() bool {
 
 // QueueResumed: every slot may be looked at again.
 type QueueResumed struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	ByOperator    bool                   `protobuf:"varint,3,opt,name=by_operator,json=byOperator,proto3" json:"by_operator,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	At         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Reason     string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	ByOperator bool                   `protobuf:"varint,3,opt,name=by_operator,json=byOperator,proto3" json:"by_operator,omitempty"`
+	// Only what failed one of these may be looked at again; none: everything.
+	Criteria      []string `protobuf:"bytes,4,rep,name=criteria,proto3" json:"criteria,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2953,7 +3069,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2966,7 +3082,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -2990,6 +3106,13 @@ func (x *QueueResumed) GetByOperator() bool {
 	return false
 }
 
+func (x *QueueResumed) GetCriteria() []string {
+	if x != nil {
+		return x.Criteria
+	}
+	return nil
+}
+
 // ChainStorageRequested: a client asks for storage. The request follows from
 // the contract's getRequest at that block.
 type ChainStorageRequested struct {
@@ -3004,7 +3127,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3016,7 +3139,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3029,7 +3152,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -3074,7 +3197,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +3209,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +3222,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -3148,7 +3271,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3160,7 +3283,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3173,7 +3296,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -3201,7 +3324,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3213,7 +3336,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3226,7 +3349,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -3254,7 +3377,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3389,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3402,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -3308,7 +3431,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3320,7 +3443,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3333,7 +3456,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -3369,7 +3492,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3381,7 +3504,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3394,7 +3517,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -3430,7 +3553,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3565,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3578,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -3491,7 +3614,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3626,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3639,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -3545,7 +3668,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3557,7 +3680,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3570,7 +3693,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -3606,7 +3729,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3618,7 +3741,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3631,7 +3754,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -3671,7 +3794,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3683,7 +3806,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3696,7 +3819,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -3759,7 +3882,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3771,7 +3894,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3784,7 +3907,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -3801,6 +3924,307 @@ func (x *HostStopped) GetEpoch() uint64 {
 	return 0
 }
 
+// HostHeartbeat: the process of this epoch is alive. Another process that begins
+// writes HostStarted, and then the next heartbeat of the older one conflicts.
+type HostHeartbeat struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostHeartbeat) Reset() {
+	*x = HostHeartbeat{}
+	mi := &file_hostnode_messages_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostHeartbeat) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostHeartbeat) ProtoMessage() {}
+
+func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
+func (*HostHeartbeat) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *HostHeartbeat) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+// ValidationStarted: this account marks missing proofs of others.
+type ValidationStarted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	MaxSlots      uint64                 `protobuf:"varint,2,opt,name=max_slots,json=maxSlots,proto3" json:"max_slots,omitempty"`       // 0: no limit
+	Groups        uint32                 `protobuf:"varint,3,opt,name=groups,proto3" json:"groups,omitempty"`                           // 0: all slots are watched
+	GroupIndex    uint32                 `protobuf:"varint,4,opt,name=group_index,json=groupIndex,proto3" json:"group_index,omitempty"` // which of the groups, from 0
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidationStarted) Reset() {
+	*x = ValidationStarted{}
+	mi := &file_hostnode_messages_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidationStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidationStarted) ProtoMessage() {}
+
+func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
+func (*ValidationStarted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ValidationStarted) GetMaxSlots() uint64 {
+	if x != nil {
+		return x.MaxSlots
+	}
+	return 0
+}
+
+func (x *ValidationStarted) GetGroups() uint32 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *ValidationStarted) GetGroupIndex() uint32 {
+	if x != nil {
+		return x.GroupIndex
+	}
+	return 0
+}
+
+// ProofMarked: the contract took our word that a proof is missing.
+type ProofMarked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	SlotId        string                 `protobuf:"bytes,3,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
+	SlotIndex     uint64                 `protobuf:"varint,4,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
+	Period        uint64                 `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`
+	Reward        string                 `protobuf:"bytes,6,opt,name=reward,proto3" json:"reward,omitempty"` // tokens for this account
+	Receipt       *Receipt               `protobuf:"bytes,7,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProofMarked) Reset() {
+	*x = ProofMarked{}
+	mi := &file_hostnode_messages_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProofMarked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProofMarked) ProtoMessage() {}
+
+func (x *ProofMarked) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
+func (*ProofMarked) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ProofMarked) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ProofMarked) GetSlotId() string {
+	if x != nil {
+		return x.SlotId
+	}
+	return ""
+}
+
+func (x *ProofMarked) GetSlotIndex() uint64 {
+	if x != nil {
+		return x.SlotIndex
+	}
+	return 0
+}
+
+func (x *ProofMarked) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *ProofMarked) GetReward() string {
+	if x != nil {
+		return x.Reward
+	}
+	return ""
+}
+
+func (x *ProofMarked) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+// MarkingFailed: a proof was missing, and could not be marked in time.
+type MarkingFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	RequestId     string                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	SlotId        string                 `protobuf:"bytes,3,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
+	SlotIndex     uint64                 `protobuf:"varint,4,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
+	Period        uint64                 `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`
+	Reason        string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkingFailed) Reset() {
+	*x = MarkingFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkingFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkingFailed) ProtoMessage() {}
+
+func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
+func (*MarkingFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *MarkingFailed) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *MarkingFailed) GetSlotId() string {
+	if x != nil {
+		return x.SlotId
+	}
+	return ""
+}
+
+func (x *MarkingFailed) GetSlotIndex() uint64 {
+	if x != nil {
+		return x.SlotIndex
+	}
+	return 0
+}
+
+func (x *MarkingFailed) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *MarkingFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // TxIntended: a call must reach the chain. The key makes it happen once.
 type TxIntended struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3815,7 +4239,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +4251,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +4264,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -3894,7 +4318,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3906,7 +4330,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3919,7 +4343,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -3985,7 +4409,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3997,7 +4421,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4010,7 +4434,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -4060,7 +4484,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4072,7 +4496,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4085,7 +4509,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -4107,6 +4531,1272 @@ func (x *TxAbandoned) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+// SnapshotPart is a part of a state that was folded from the record, so that a
+// start need not read all of it. It decides nothing and may be deleted: what is
+// missing, damaged, or of another schema is read from the record again. Every
+// part of a snapshot says the same but for its number and its payload.
+type SnapshotPart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`                          // by the machine's clock
+	Schema        string                 `protobuf:"bytes,2,opt,name=schema,proto3" json:"schema,omitempty"`                  // which state, and the form of the payload, such as slotqueue/1
+	Stream        string                 `protobuf:"bytes,3,opt,name=stream,proto3" json:"stream,omitempty"`                  // of the last event that is in the state
+	Revision      uint64                 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`             // of that event
+	EventId       string                 `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"` // of that event
+	Position      uint64                 `protobuf:"varint,6,opt,name=position,proto3" json:"position,omitempty"`             // of that event, when the state is of the whole log; else 0
+	Part          uint32                 `protobuf:"varint,7,opt,name=part,proto3" json:"part,omitempty"`                     // from 0
+	Parts         uint32                 `protobuf:"varint,8,opt,name=parts,proto3" json:"parts,omitempty"`
+	Checksum      string                 `protobuf:"bytes,9,opt,name=checksum,proto3" json:"checksum,omitempty"` // SHA-256 of all this and of the payloads of all parts
+	Payload       []byte                 `protobuf:"bytes,10,opt,name=payload,proto3" json:"payload,omitempty"`  // a piece of the state: one of the messages below
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotPart) Reset() {
+	*x = SnapshotPart{}
+	mi := &file_hostnode_messages_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotPart) ProtoMessage() {}
+
+func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
+func (*SnapshotPart) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SnapshotPart) GetSchema() string {
+	if x != nil {
+		return x.Schema
+	}
+	return ""
+}
+
+func (x *SnapshotPart) GetStream() string {
+	if x != nil {
+		return x.Stream
+	}
+	return ""
+}
+
+func (x *SnapshotPart) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *SnapshotPart) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *SnapshotPart) GetPosition() uint64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SnapshotPart) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
+}
+
+func (x *SnapshotPart) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *SnapshotPart) GetChecksum() string {
+	if x != nil {
+		return x.Checksum
+	}
+	return ""
+}
+
+func (x *SnapshotPart) GetPayload() []byte {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+// QueueState is a piece of the slot queue.
+type QueueState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Flags *QueueFlags            `protobuf:"bytes,1,opt,name=flags,proto3" json:"flags,omitempty"` // in one piece
+	// Newer offers of slots that are taken and gone, without slots; before them.
+	Waiting       []*QueueOffer   `protobuf:"bytes,2,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	Offers        []*QueueOffer   `protobuf:"bytes,3,rep,name=offers,proto3" json:"offers,omitempty"`
+	Refusals      []*QueueRefusal `protobuf:"bytes,4,rep,name=refusals,proto3" json:"refusals,omitempty"` // the oldest first
+	Avoided       []*QueueClient  `protobuf:"bytes,5,rep,name=avoided,proto3" json:"avoided,omitempty"`   // in order of their addresses
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueState) Reset() {
+	*x = QueueState{}
+	mi := &file_hostnode_messages_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueState) ProtoMessage() {}
+
+func (x *QueueState) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
+func (*QueueState) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *QueueState) GetFlags() *QueueFlags {
+	if x != nil {
+		return x.Flags
+	}
+	return nil
+}
+
+func (x *QueueState) GetWaiting() []*QueueOffer {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *QueueState) GetOffers() []*QueueOffer {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
+func (x *QueueState) GetRefusals() []*QueueRefusal {
+	if x != nil {
+		return x.Refusals
+	}
+	return nil
+}
+
+func (x *QueueState) GetAvoided() []*QueueClient {
+	if x != nil {
+		return x.Avoided
+	}
+	return nil
+}
+
+// QueueFlags is what the slot queue has once.
+type QueueFlags struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	NextOrder      uint64                 `protobuf:"varint,1,opt,name=next_order,json=nextOrder,proto3" json:"next_order,omitempty"` // the number of the next slot
+	Exhausted      bool                   `protobuf:"varint,2,opt,name=exhausted,proto3" json:"exhausted,omitempty"`                  // every slot was seen
+	ExhaustedFor   string                 `protobuf:"bytes,3,opt,name=exhausted_for,json=exhaustedFor,proto3" json:"exhausted_for,omitempty"`
+	Stopped        bool                   `protobuf:"varint,4,opt,name=stopped,proto3" json:"stopped,omitempty"` // by the operator
+	StoppedFor     string                 `protobuf:"bytes,5,opt,name=stopped_for,json=stoppedFor,proto3" json:"stopped_for,omitempty"`
+	MarketRevision uint64                 `protobuf:"varint,6,opt,name=market_revision,json=marketRevision,proto3" json:"market_revision,omitempty"` // the last event of the market that was consumed
+	Faults         uint64                 `protobuf:"varint,7,opt,name=faults,proto3" json:"faults,omitempty"`                                       // events that contradicted the record
+	FirstFault     string                 `protobuf:"bytes,8,opt,name=first_fault,json=firstFault,proto3" json:"first_fault,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *QueueFlags) Reset() {
+	*x = QueueFlags{}
+	mi := &file_hostnode_messages_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueFlags) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueFlags) ProtoMessage() {}
+
+func (x *QueueFlags) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
+func (*QueueFlags) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *QueueFlags) GetNextOrder() uint64 {
+	if x != nil {
+		return x.NextOrder
+	}
+	return 0
+}
+
+func (x *QueueFlags) GetExhausted() bool {
+	if x != nil {
+		return x.Exhausted
+	}
+	return false
+}
+
+func (x *QueueFlags) GetExhaustedFor() string {
+	if x != nil {
+		return x.ExhaustedFor
+	}
+	return ""
+}
+
+func (x *QueueFlags) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
+}
+
+func (x *QueueFlags) GetStoppedFor() string {
+	if x != nil {
+		return x.StoppedFor
+	}
+	return ""
+}
+
+func (x *QueueFlags) GetMarketRevision() uint64 {
+	if x != nil {
+		return x.MarketRevision
+	}
+	return 0
+}
+
+func (x *QueueFlags) GetFaults() uint64 {
+	if x != nil {
+		return x.Faults
+	}
+	return 0
+}
+
+func (x *QueueFlags) GetFirstFault() string {
+	if x != nil {
+		return x.FirstFault
+	}
+	return ""
+}
+
+// QueueOffer is slots that were queued together.
+type QueueOffer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RequestId     []byte                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	SlotSize      uint64                 `protobuf:"varint,3,opt,name=slot_size,json=slotSize,proto3" json:"slot_size,omitempty"`
+	DatasetSize   uint64                 `protobuf:"varint,4,opt,name=dataset_size,json=datasetSize,proto3" json:"dataset_size,omitempty"`
+	Profitability string                 `protobuf:"bytes,5,opt,name=profitability,proto3" json:"profitability,omitempty"`
+	Collateral    string                 `protobuf:"bytes,6,opt,name=collateral,proto3" json:"collateral,omitempty"`
+	Expiry        *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expiry,proto3" json:"expiry,omitempty"` // absent: none
+	Repair        bool                   `protobuf:"varint,8,opt,name=repair,proto3" json:"repair,omitempty"`
+	Slots         []*QueueSlot           `protobuf:"bytes,9,rep,name=slots,proto3" json:"slots,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueOffer) Reset() {
+	*x = QueueOffer{}
+	mi := &file_hostnode_messages_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueOffer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueOffer) ProtoMessage() {}
+
+func (x *QueueOffer) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
+func (*QueueOffer) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *QueueOffer) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *QueueOffer) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *QueueOffer) GetSlotSize() uint64 {
+	if x != nil {
+		return x.SlotSize
+	}
+	return 0
+}
+
+func (x *QueueOffer) GetDatasetSize() uint64 {
+	if x != nil {
+		return x.DatasetSize
+	}
+	return 0
+}
+
+func (x *QueueOffer) GetProfitability() string {
+	if x != nil {
+		return x.Profitability
+	}
+	return ""
+}
+
+func (x *QueueOffer) GetCollateral() string {
+	if x != nil {
+		return x.Collateral
+	}
+	return ""
+}
+
+func (x *QueueOffer) GetExpiry() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Expiry
+	}
+	return nil
+}
+
+func (x *QueueOffer) GetRepair() bool {
+	if x != nil {
+		return x.Repair
+	}
+	return false
+}
+
+func (x *QueueOffer) GetSlots() []*QueueSlot {
+	if x != nil {
+		return x.Slots
+	}
+	return nil
+}
+
+// QueueSlot is a slot that is queued or taken.
+type QueueSlot struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Order         uint64                 `protobuf:"varint,2,opt,name=order,proto3" json:"order,omitempty"` // the number under which the queue took it in
+	Place         uint32                 `protobuf:"varint,3,opt,name=place,proto3" json:"place,omitempty"` // in the order drawn for its request
+	Seen          bool                   `protobuf:"varint,4,opt,name=seen,proto3" json:"seen,omitempty"`
+	Taken         uint64                 `protobuf:"varint,5,opt,name=taken,proto3" json:"taken,omitempty"` // 0: not taken, else its place among the taken, from 1
+	Gone          bool                   `protobuf:"varint,6,opt,name=gone,proto3" json:"gone,omitempty"`
+	Woken         bool                   `protobuf:"varint,7,opt,name=woken,proto3" json:"woken,omitempty"`
+	Retried       bool                   `protobuf:"varint,8,opt,name=retried,proto3" json:"retried,omitempty"`
+	Again         uint64                 `protobuf:"varint,9,opt,name=again,proto3" json:"again,omitempty"`         // 0: nothing waits for its release, else which of the waiting offers, from 1
+	Criterion     string                 `protobuf:"bytes,10,opt,name=criterion,proto3" json:"criterion,omitempty"` // what it failed when it was seen
+	RetryAt       *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=retry_at,json=retryAt,proto3" json:"retry_at,omitempty"`
+	WokenFor      []string               `protobuf:"bytes,12,rep,name=woken_for,json=wokenFor,proto3" json:"woken_for,omitempty"` // of a woken one: by which criteria; none: by any
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueSlot) Reset() {
+	*x = QueueSlot{}
+	mi := &file_hostnode_messages_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueSlot) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueSlot) ProtoMessage() {}
+
+func (x *QueueSlot) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
+func (*QueueSlot) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *QueueSlot) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *QueueSlot) GetOrder() uint64 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+func (x *QueueSlot) GetPlace() uint32 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *QueueSlot) GetSeen() bool {
+	if x != nil {
+		return x.Seen
+	}
+	return false
+}
+
+func (x *QueueSlot) GetTaken() uint64 {
+	if x != nil {
+		return x.Taken
+	}
+	return 0
+}
+
+func (x *QueueSlot) GetGone() bool {
+	if x != nil {
+		return x.Gone
+	}
+	return false
+}
+
+func (x *QueueSlot) GetWoken() bool {
+	if x != nil {
+		return x.Woken
+	}
+	return false
+}
+
+func (x *QueueSlot) GetRetried() bool {
+	if x != nil {
+		return x.Retried
+	}
+	return false
+}
+
+func (x *QueueSlot) GetAgain() uint64 {
+	if x != nil {
+		return x.Again
+	}
+	return 0
+}
+
+func (x *QueueSlot) GetCriterion() string {
+	if x != nil {
+		return x.Criterion
+	}
+	return ""
+}
+
+func (x *QueueSlot) GetRetryAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RetryAt
+	}
+	return nil
+}
+
+func (x *QueueSlot) GetWokenFor() []string {
+	if x != nil {
+		return x.WokenFor
+	}
+	return nil
+}
+
+// QueueClient is a client whose requests are refused.
+type QueueClient struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Client        []byte                 `protobuf:"bytes,1,opt,name=client,proto3" json:"client,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueClient) Reset() {
+	*x = QueueClient{}
+	mi := &file_hostnode_messages_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueClient) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueClient) ProtoMessage() {}
+
+func (x *QueueClient) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
+func (*QueueClient) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *QueueClient) GetClient() []byte {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
+func (x *QueueClient) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *QueueClient) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *QueueClient) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// QueueRefusal is what is remembered of slots that were not queued.
+type QueueRefusal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RequestId     []byte                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	SlotIndices   []uint64               `protobuf:"varint,2,rep,packed,name=slot_indices,json=slotIndices,proto3" json:"slot_indices,omitempty"`
+	Criterion     string                 `protobuf:"bytes,3,opt,name=criterion,proto3" json:"criterion,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueRefusal) Reset() {
+	*x = QueueRefusal{}
+	mi := &file_hostnode_messages_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueRefusal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueRefusal) ProtoMessage() {}
+
+func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
+func (*QueueRefusal) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *QueueRefusal) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *QueueRefusal) GetSlotIndices() []uint64 {
+	if x != nil {
+		return x.SlotIndices
+	}
+	return nil
+}
+
+func (x *QueueRefusal) GetCriterion() string {
+	if x != nil {
+		return x.Criterion
+	}
+	return ""
+}
+
+func (x *QueueRefusal) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *QueueRefusal) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// LedgerState is a piece of the ledger.
+type LedgerState struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Book           *LedgerBook            `protobuf:"bytes,1,opt,name=book,proto3" json:"book,omitempty"` // in one piece
+	Availabilities []*LedgerAvailability  `protobuf:"bytes,2,rep,name=availabilities,proto3" json:"availabilities,omitempty"`
+	Reservations   []*LedgerReservation   `protobuf:"bytes,3,rep,name=reservations,proto3" json:"reservations,omitempty"`
+	Settled        []*LedgerSettled       `protobuf:"bytes,4,rep,name=settled,proto3" json:"settled,omitempty"` // the oldest first
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *LedgerState) Reset() {
+	*x = LedgerState{}
+	mi := &file_hostnode_messages_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerState) ProtoMessage() {}
+
+func (x *LedgerState) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
+func (*LedgerState) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *LedgerState) GetBook() *LedgerBook {
+	if x != nil {
+		return x.Book
+	}
+	return nil
+}
+
+func (x *LedgerState) GetAvailabilities() []*LedgerAvailability {
+	if x != nil {
+		return x.Availabilities
+	}
+	return nil
+}
+
+func (x *LedgerState) GetReservations() []*LedgerReservation {
+	if x != nil {
+		return x.Reservations
+	}
+	return nil
+}
+
+func (x *LedgerState) GetSettled() []*LedgerSettled {
+	if x != nil {
+		return x.Settled
+	}
+	return nil
+}
+
+// LedgerBook is what the ledger has once.
+type LedgerBook struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Quota         uint64                 `protobuf:"varint,1,opt,name=quota,proto3" json:"quota,omitempty"`
+	Unallocated   uint64                 `protobuf:"varint,2,opt,name=unallocated,proto3" json:"unallocated,omitempty"`
+	Free          uint64                 `protobuf:"varint,3,opt,name=free,proto3" json:"free,omitempty"`
+	Reserved      uint64                 `protobuf:"varint,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	Stored        uint64                 `protobuf:"varint,5,opt,name=stored,proto3" json:"stored,omitempty"`
+	Overhead      uint64                 `protobuf:"varint,6,opt,name=overhead,proto3" json:"overhead,omitempty"`
+	Faults        uint64                 `protobuf:"varint,7,opt,name=faults,proto3" json:"faults,omitempty"` // events that contradicted the record
+	FirstFault    string                 `protobuf:"bytes,8,opt,name=first_fault,json=firstFault,proto3" json:"first_fault,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerBook) Reset() {
+	*x = LedgerBook{}
+	mi := &file_hostnode_messages_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerBook) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerBook) ProtoMessage() {}
+
+func (x *LedgerBook) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
+func (*LedgerBook) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *LedgerBook) GetQuota() uint64 {
+	if x != nil {
+		return x.Quota
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetUnallocated() uint64 {
+	if x != nil {
+		return x.Unallocated
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetFree() uint64 {
+	if x != nil {
+		return x.Free
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetReserved() uint64 {
+	if x != nil {
+		return x.Reserved
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetStored() uint64 {
+	if x != nil {
+		return x.Stored
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetOverhead() uint64 {
+	if x != nil {
+		return x.Overhead
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetFaults() uint64 {
+	if x != nil {
+		return x.Faults
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetFirstFault() string {
+	if x != nil {
+		return x.FirstFault
+	}
+	return ""
+}
+
+// LedgerAvailability is an offer and what of it is sold.
+type LedgerAvailability struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Id              []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Size            uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	DurationSeconds uint64                 `protobuf:"varint,3,opt,name=duration_seconds,json=durationSeconds,proto3" json:"duration_seconds,omitempty"`
+	MinPrice        string                 `protobuf:"bytes,4,opt,name=min_price,json=minPrice,proto3" json:"min_price,omitempty"`
+	Collateral      string                 `protobuf:"bytes,5,opt,name=collateral,proto3" json:"collateral,omitempty"`
+	Enabled         bool                   `protobuf:"varint,6,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	Until           *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3" json:"until,omitempty"` // absent: no end
+	Used            uint64                 `protobuf:"varint,8,opt,name=used,proto3" json:"used,omitempty"`
+	Committed       string                 `protobuf:"bytes,9,opt,name=committed,proto3" json:"committed,omitempty"`
+	Lost            string                 `protobuf:"bytes,10,opt,name=lost,proto3" json:"lost,omitempty"`
+	Reservations    uint64                 `protobuf:"varint,11,opt,name=reservations,proto3" json:"reservations,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *LedgerAvailability) Reset() {
+	*x = LedgerAvailability{}
+	mi := &file_hostnode_messages_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerAvailability) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerAvailability) ProtoMessage() {}
+
+func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
+func (*LedgerAvailability) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *LedgerAvailability) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *LedgerAvailability) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *LedgerAvailability) GetDurationSeconds() uint64 {
+	if x != nil {
+		return x.DurationSeconds
+	}
+	return 0
+}
+
+func (x *LedgerAvailability) GetMinPrice() string {
+	if x != nil {
+		return x.MinPrice
+	}
+	return ""
+}
+
+func (x *LedgerAvailability) GetCollateral() string {
+	if x != nil {
+		return x.Collateral
+	}
+	return ""
+}
+
+func (x *LedgerAvailability) GetEnabled() bool {
+	if x != nil {
+		return x.Enabled
+	}
+	return false
+}
+
+func (x *LedgerAvailability) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *LedgerAvailability) GetUsed() uint64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *LedgerAvailability) GetCommitted() string {
+	if x != nil {
+		return x.Committed
+	}
+	return ""
+}
+
+func (x *LedgerAvailability) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
+}
+
+func (x *LedgerAvailability) GetReservations() uint64 {
+	if x != nil {
+		return x.Reservations
+	}
+	return 0
+}
+
+// LedgerReservation is what belongs to one attempt at one slot.
+type LedgerReservation struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Id             []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	AvailabilityId []byte                 `protobuf:"bytes,2,opt,name=availability_id,json=availabilityId,proto3" json:"availability_id,omitempty"`
+	RequestId      []byte                 `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	SlotId         []byte                 `protobuf:"bytes,4,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
+	SlotIndex      uint64                 `protobuf:"varint,5,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
+	Attempt        uint32                 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Bytes          uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Stored         uint64                 `protobuf:"varint,8,opt,name=stored,proto3" json:"stored,omitempty"`
+	Overhead       uint64                 `protobuf:"varint,9,opt,name=overhead,proto3" json:"overhead,omitempty"`
+	Collateral     string                 `protobuf:"bytes,10,opt,name=collateral,proto3" json:"collateral,omitempty"`
+	ValidUntil     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *LedgerReservation) Reset() {
+	*x = LedgerReservation{}
+	mi := &file_hostnode_messages_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerReservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerReservation) ProtoMessage() {}
+
+func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
+func (*LedgerReservation) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *LedgerReservation) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *LedgerReservation) GetAvailabilityId() []byte {
+	if x != nil {
+		return x.AvailabilityId
+	}
+	return nil
+}
+
+func (x *LedgerReservation) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *LedgerReservation) GetSlotId() []byte {
+	if x != nil {
+		return x.SlotId
+	}
+	return nil
+}
+
+func (x *LedgerReservation) GetSlotIndex() uint64 {
+	if x != nil {
+		return x.SlotIndex
+	}
+	return 0
+}
+
+func (x *LedgerReservation) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *LedgerReservation) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *LedgerReservation) GetStored() uint64 {
+	if x != nil {
+		return x.Stored
+	}
+	return 0
+}
+
+func (x *LedgerReservation) GetOverhead() uint64 {
+	if x != nil {
+		return x.Overhead
+	}
+	return 0
+}
+
+func (x *LedgerReservation) GetCollateral() string {
+	if x != nil {
+		return x.Collateral
+	}
+	return ""
+}
+
+func (x *LedgerReservation) GetValidUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ValidUntil
+	}
+	return nil
+}
+
+// LedgerSettled is the last settled attempt at a slot.
+type LedgerSettled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SlotId        []byte                 `protobuf:"bytes,1,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerSettled) Reset() {
+	*x = LedgerSettled{}
+	mi := &file_hostnode_messages_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerSettled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerSettled) ProtoMessage() {}
+
+func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
+func (*LedgerSettled) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *LedgerSettled) GetSlotId() []byte {
+	if x != nil {
+		return x.SlotId
+	}
+	return nil
+}
+
+func (x *LedgerSettled) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+// HostState is a piece of what a host must know to start.
+type HostState struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Living        []*LivingSale          `protobuf:"bytes,1,rep,name=living,proto3" json:"living,omitempty"` // in the order in which their attempts began
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostState) Reset() {
+	*x = HostState{}
+	mi := &file_hostnode_messages_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostState) ProtoMessage() {}
+
+func (x *HostState) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostState.ProtoReflect.Descriptor instead.
+func (*HostState) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *HostState) GetLiving() []*LivingSale {
+	if x != nil {
+		return x.Living
+	}
+	return nil
+}
+
+// LivingSale is a sale that is not over.
+type LivingSale struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	SlotId        []byte                 `protobuf:"bytes,1,opt,name=slot_id,json=slotId,proto3" json:"slot_id,omitempty"`
+	RequestId     []byte                 `protobuf:"bytes,2,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	SlotIndex     uint64                 `protobuf:"varint,3,opt,name=slot_index,json=slotIndex,proto3" json:"slot_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LivingSale) Reset() {
+	*x = LivingSale{}
+	mi := &file_hostnode_messages_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LivingSale) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LivingSale) ProtoMessage() {}
+
+func (x *LivingSale) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
+func (*LivingSale) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *LivingSale) GetSlotId() []byte {
+	if x != nil {
+		return x.SlotId
+	}
+	return nil
+}
+
+func (x *LivingSale) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *LivingSale) GetSlotIndex() uint64 {
+	if x != nil {
+		return x.SlotIndex
+	}
+	return 0
 }
 
 var file_hostnode_messages_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -4192,7 +5882,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x11took_milliseconds\x18\x04 \x01(\x04R\x10tookMilliseconds\"Z\n" +
 	"\x14InitialProofOutdated\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xdd\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x96\x02\n" +
 	"\n" +
 	"SlotFilled\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x127\n" +
@@ -4201,7 +5891,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"collateral\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
 	"collateral\x12.\n" +
-	"\areceipt\x18\x05 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"R\n" +
+	"\areceipt\x18\x05 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\x12(\n" +
+	"\n" +
+	"block_hash\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x01H\x00R\tblockHash\x88\x01\x01B\r\n" +
+	"\v_block_hash\"R\n" +
 	"\fFillReverted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"t\n" +
@@ -4236,14 +5929,16 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"collateral\x12\x1e\n" +
 	"\aslashed\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\aslashed\":\n" +
 	"\fRequestEnded\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xb0\x01\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xfb\x01\n" +
 	"\x0ePayoutReceived\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1c\n" +
 	"\x06reward\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x03R\x06reward\x12$\n" +
 	"\n" +
 	"collateral\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
 	"collateral\x12.\n" +
-	"\areceipt\x18\x04 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"\x8d\x01\n" +
+	"\areceipt\x18\x04 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\x124\n" +
+	"\x10reward_recipient\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x02H\x00R\x0frewardRecipient\x88\x01\x01B\x13\n" +
+	"\x11_reward_recipient\"\x8d\x01\n" +
 	"\vSaleIgnored\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1c\n" +
@@ -4261,11 +5956,12 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\areceipt\x18\x02 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"S\n" +
 	"\rSlotForfeited\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"m\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x8b\x01\n" +
 	"\vSaleErrored\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1c\n" +
-	"\treprocess\x18\x03 \x01(\bR\treprocess\"9\n" +
+	"\treprocess\x18\x03 \x01(\bR\treprocess\x12\x1c\n" +
+	"\tcriterion\x18\x04 \x01(\tR\tcriterion\"9\n" +
 	"\vDataDeleted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\x9f\x01\n" +
 	"\vSaleSettled\x12*\n" +
@@ -4346,7 +6042,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12\x1d\n" +
 	"\n" +
-	"slot_index\x18\x03 \x01(\x04R\tslotIndex\"\xb2\x01\n" +
+	"slot_index\x18\x03 \x01(\x04R\tslotIndex\"\x87\x02\n" +
 	"\fSlotReleased\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +
@@ -4354,7 +6050,9 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"slot_index\x18\x03 \x01(\x04R\tslotIndex\x12\x18\n" +
 	"\aoutcome\x18\x04 \x01(\tR\aoutcome\x12\x18\n" +
-	"\arequeue\x18\x05 \x01(\bR\arequeue\"\xc2\x01\n" +
+	"\arequeue\x18\x05 \x01(\bR\arequeue\x12\x1c\n" +
+	"\tcriterion\x18\x06 \x01(\tR\tcriterion\x125\n" +
+	"\bretry_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\"\xc2\x01\n" +
 	"\vSlotRemoved\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +
@@ -4369,17 +6067,23 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\fslot_indices\x18\x03 \x03(\x04R\vslotIndices\x12\x1c\n" +
 	"\tcriterion\x18\x04 \x01(\tR\tcriterion\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12'\n" +
-	"\x0fmarket_revision\x18\x06 \x01(\x04R\x0emarketRevision\"r\n" +
+	"\x0fmarket_revision\x18\x06 \x01(\x04R\x0emarketRevision\"\xa3\x01\n" +
+	"\rClientAvoided\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1c\n" +
+	"\x06client\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x02R\x06client\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"r\n" +
 	"\vQueuePaused\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vby_operator\x18\x03 \x01(\bR\n" +
-	"byOperator\"s\n" +
+	"byOperator\"\x8f\x01\n" +
 	"\fQueueResumed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
 	"\vby_operator\x18\x03 \x01(\bR\n" +
-	"byOperator\"\xd0\x01\n" +
+	"byOperator\x12\x1a\n" +
+	"\bcriteria\x18\x04 \x03(\tR\bcriteria\"\xd0\x01\n" +
 	"\x15ChainStorageRequested\x12#\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12.\n" +
@@ -4445,7 +6149,35 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x04node\x18\a \x01(\tR\x04node\"O\n" +
 	"\vHostStopped\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xb2\x01\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"Q\n" +
+	"\rHostHeartbeat\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\x95\x01\n" +
+	"\x11ValidationStarted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
+	"\tmax_slots\x18\x02 \x01(\x04R\bmaxSlots\x12\x16\n" +
+	"\x06groups\x18\x03 \x01(\rR\x06groups\x12\x1f\n" +
+	"\vgroup_index\x18\x04 \x01(\rR\n" +
+	"groupIndex\"\x82\x02\n" +
+	"\vProofMarked\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12\x1d\n" +
+	"\aslot_id\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x06slotId\x12\x1d\n" +
+	"\n" +
+	"slot_index\x18\x04 \x01(\x04R\tslotIndex\x12\x16\n" +
+	"\x06period\x18\x05 \x01(\x04R\x06period\x12\x1c\n" +
+	"\x06reward\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\x06reward\x12.\n" +
+	"\areceipt\x18\a \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"\xce\x01\n" +
+	"\rMarkingFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12\x1d\n" +
+	"\aslot_id\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x06slotId\x12\x1d\n" +
+	"\n" +
+	"slot_index\x18\x04 \x01(\x04R\tslotIndex\x12\x16\n" +
+	"\x06period\x18\x05 \x01(\x04R\x06period\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xb2\x01\n" +
 	"\n" +
 	"TxIntended\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
@@ -4470,7 +6202,140 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\vTxAbandoned\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason*o\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xa3\x02\n" +
+	"\fSnapshotPart\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06schema\x18\x02 \x01(\tR\x06schema\x12\x16\n" +
+	"\x06stream\x18\x03 \x01(\tR\x06stream\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\x04R\brevision\x12\x19\n" +
+	"\bevent_id\x18\x05 \x01(\tR\aeventId\x12\x1a\n" +
+	"\bposition\x18\x06 \x01(\x04R\bposition\x12\x12\n" +
+	"\x04part\x18\a \x01(\rR\x04part\x12\x14\n" +
+	"\x05parts\x18\b \x01(\rR\x05parts\x12 \n" +
+	"\bchecksum\x18\t \x01(\tB\x04\xe8\xf9\x18\x01R\bchecksum\x12\x18\n" +
+	"\apayload\x18\n" +
+	" \x01(\fR\apayload\"\x8a\x02\n" +
+	"\n" +
+	"QueueState\x12-\n" +
+	"\x05flags\x18\x01 \x01(\v2\x17.hostnode.v1.QueueFlagsR\x05flags\x121\n" +
+	"\awaiting\x18\x02 \x03(\v2\x17.hostnode.v1.QueueOfferR\awaiting\x12/\n" +
+	"\x06offers\x18\x03 \x03(\v2\x17.hostnode.v1.QueueOfferR\x06offers\x125\n" +
+	"\brefusals\x18\x04 \x03(\v2\x19.hostnode.v1.QueueRefusalR\brefusals\x122\n" +
+	"\aavoided\x18\x05 \x03(\v2\x18.hostnode.v1.QueueClientR\aavoided\"\x8b\x02\n" +
+	"\n" +
+	"QueueFlags\x12\x1d\n" +
+	"\n" +
+	"next_order\x18\x01 \x01(\x04R\tnextOrder\x12\x1c\n" +
+	"\texhausted\x18\x02 \x01(\bR\texhausted\x12#\n" +
+	"\rexhausted_for\x18\x03 \x01(\tR\fexhaustedFor\x12\x18\n" +
+	"\astopped\x18\x04 \x01(\bR\astopped\x12\x1f\n" +
+	"\vstopped_for\x18\x05 \x01(\tR\n" +
+	"stoppedFor\x12'\n" +
+	"\x0fmarket_revision\x18\x06 \x01(\x04R\x0emarketRevision\x12\x16\n" +
+	"\x06faults\x18\a \x01(\x04R\x06faults\x12\x1f\n" +
+	"\vfirst_fault\x18\b \x01(\tR\n" +
+	"firstFault\"\xe3\x02\n" +
+	"\n" +
+	"QueueOffer\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\fR\trequestId\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
+	"\tslot_size\x18\x03 \x01(\x04R\bslotSize\x12!\n" +
+	"\fdataset_size\x18\x04 \x01(\x04R\vdatasetSize\x12*\n" +
+	"\rprofitability\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x03R\rprofitability\x12$\n" +
+	"\n" +
+	"collateral\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
+	"collateral\x122\n" +
+	"\x06expiry\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06expiry\x12\x16\n" +
+	"\x06repair\x18\b \x01(\bR\x06repair\x12,\n" +
+	"\x05slots\x18\t \x03(\v2\x16.hostnode.v1.QueueSlotR\x05slots\"\xc3\x02\n" +
+	"\tQueueSlot\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x14\n" +
+	"\x05order\x18\x02 \x01(\x04R\x05order\x12\x14\n" +
+	"\x05place\x18\x03 \x01(\rR\x05place\x12\x12\n" +
+	"\x04seen\x18\x04 \x01(\bR\x04seen\x12\x14\n" +
+	"\x05taken\x18\x05 \x01(\x04R\x05taken\x12\x12\n" +
+	"\x04gone\x18\x06 \x01(\bR\x04gone\x12\x14\n" +
+	"\x05woken\x18\a \x01(\bR\x05woken\x12\x18\n" +
+	"\aretried\x18\b \x01(\bR\aretried\x12\x14\n" +
+	"\x05again\x18\t \x01(\x04R\x05again\x12\x1c\n" +
+	"\tcriterion\x18\n" +
+	" \x01(\tR\tcriterion\x125\n" +
+	"\bretry_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\x12\x1b\n" +
+	"\twoken_for\x18\f \x03(\tR\bwokenFor\"\x9b\x01\n" +
+	"\vQueueClient\x12\x16\n" +
+	"\x06client\x18\x01 \x01(\fR\x06client\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\xb2\x01\n" +
+	"\fQueueRefusal\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\fR\trequestId\x12!\n" +
+	"\fslot_indices\x18\x02 \x03(\x04R\vslotIndices\x12\x1c\n" +
+	"\tcriterion\x18\x03 \x01(\tR\tcriterion\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12*\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xfd\x01\n" +
+	"\vLedgerState\x12+\n" +
+	"\x04book\x18\x01 \x01(\v2\x17.hostnode.v1.LedgerBookR\x04book\x12G\n" +
+	"\x0eavailabilities\x18\x02 \x03(\v2\x1f.hostnode.v1.LedgerAvailabilityR\x0eavailabilities\x12B\n" +
+	"\freservations\x18\x03 \x03(\v2\x1e.hostnode.v1.LedgerReservationR\freservations\x124\n" +
+	"\asettled\x18\x04 \x03(\v2\x1a.hostnode.v1.LedgerSettledR\asettled\"\xe1\x01\n" +
+	"\n" +
+	"LedgerBook\x12\x14\n" +
+	"\x05quota\x18\x01 \x01(\x04R\x05quota\x12 \n" +
+	"\vunallocated\x18\x02 \x01(\x04R\vunallocated\x12\x12\n" +
+	"\x04free\x18\x03 \x01(\x04R\x04free\x12\x1a\n" +
+	"\breserved\x18\x04 \x01(\x04R\breserved\x12\x16\n" +
+	"\x06stored\x18\x05 \x01(\x04R\x06stored\x12\x1a\n" +
+	"\boverhead\x18\x06 \x01(\x04R\boverhead\x12\x16\n" +
+	"\x06faults\x18\a \x01(\x04R\x06faults\x12\x1f\n" +
+	"\vfirst_fault\x18\b \x01(\tR\n" +
+	"firstFault\"\xee\x02\n" +
+	"\x12LedgerAvailability\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x12)\n" +
+	"\x10duration_seconds\x18\x03 \x01(\x04R\x0fdurationSeconds\x12!\n" +
+	"\tmin_price\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\bminPrice\x12$\n" +
+	"\n" +
+	"collateral\x18\x05 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
+	"collateral\x12\x18\n" +
+	"\aenabled\x18\x06 \x01(\bR\aenabled\x120\n" +
+	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x12\n" +
+	"\x04used\x18\b \x01(\x04R\x04used\x12\"\n" +
+	"\tcommitted\x18\t \x01(\tB\x04\xe8\xf9\x18\x03R\tcommitted\x12\x18\n" +
+	"\x04lost\x18\n" +
+	" \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\x12\"\n" +
+	"\freservations\x18\v \x01(\x04R\freservations\"\xea\x02\n" +
+	"\x11LedgerReservation\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12'\n" +
+	"\x0favailability_id\x18\x02 \x01(\fR\x0eavailabilityId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\fR\trequestId\x12\x17\n" +
+	"\aslot_id\x18\x04 \x01(\fR\x06slotId\x12\x1d\n" +
+	"\n" +
+	"slot_index\x18\x05 \x01(\x04R\tslotIndex\x12\x18\n" +
+	"\aattempt\x18\x06 \x01(\rR\aattempt\x12\x14\n" +
+	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x16\n" +
+	"\x06stored\x18\b \x01(\x04R\x06stored\x12\x1a\n" +
+	"\boverhead\x18\t \x01(\x04R\boverhead\x12$\n" +
+	"\n" +
+	"collateral\x18\n" +
+	" \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
+	"collateral\x12;\n" +
+	"\vvalid_until\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"validUntil\"B\n" +
+	"\rLedgerSettled\x12\x17\n" +
+	"\aslot_id\x18\x01 \x01(\fR\x06slotId\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"<\n" +
+	"\tHostState\x12/\n" +
+	"\x06living\x18\x01 \x03(\v2\x17.hostnode.v1.LivingSaleR\x06living\"c\n" +
+	"\n" +
+	"LivingSale\x12\x17\n" +
+	"\aslot_id\x18\x01 \x01(\fR\x06slotId\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x02 \x01(\fR\trequestId\x12\x1d\n" +
+	"\n" +
+	"slot_index\x18\x03 \x01(\x04R\tslotIndex*o\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_BYTES32\x10\x01\x12\x10\n" +
@@ -4494,7 +6359,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -4536,111 +6401,158 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*SlotReleased)(nil),              // 37: hostnode.v1.SlotReleased
 	(*SlotRemoved)(nil),               // 38: hostnode.v1.SlotRemoved
 	(*SlotsRefused)(nil),              // 39: hostnode.v1.SlotsRefused
-	(*QueuePaused)(nil),               // 40: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),              // 41: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),     // 42: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                  // 43: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),     // 44: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),        // 45: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),     // 46: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),           // 47: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),            // 48: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil), // 49: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),       // 50: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),             // 51: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),          // 52: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),               // 53: hostnode.v1.HostStarted
-	(*HostStopped)(nil),               // 54: hostnode.v1.HostStopped
-	(*TxIntended)(nil),                // 55: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 56: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 57: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 58: hostnode.v1.TxAbandoned
-	(*timestamppb.Timestamp)(nil),     // 59: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 60: google.protobuf.FieldOptions
+	(*ClientAvoided)(nil),             // 40: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),               // 41: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),              // 42: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),     // 43: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                  // 44: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),     // 45: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),        // 46: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),     // 47: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),           // 48: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),            // 49: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil), // 50: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),       // 51: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),             // 52: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),          // 53: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),               // 54: hostnode.v1.HostStarted
+	(*HostStopped)(nil),               // 55: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),             // 56: hostnode.v1.HostHeartbeat
+	(*ValidationStarted)(nil),         // 57: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),               // 58: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),             // 59: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                // 60: hostnode.v1.TxIntended
+	(*TxSent)(nil),                    // 61: hostnode.v1.TxSent
+	(*TxMined)(nil),                   // 62: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),               // 63: hostnode.v1.TxAbandoned
+	(*SnapshotPart)(nil),              // 64: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                // 65: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                // 66: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                // 67: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                 // 68: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),               // 69: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),              // 70: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),               // 71: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                // 72: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),        // 73: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),         // 74: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),             // 75: hostnode.v1.LedgerSettled
+	(*HostState)(nil),                 // 76: hostnode.v1.HostState
+	(*LivingSale)(nil),                // 77: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),     // 78: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 79: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	59, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	59, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
-	1,  // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	59, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	59, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	59, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	59, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
-	2,  // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	59, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	59, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	59, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	59, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	59, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
-	2,  // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	59, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	59, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	59, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	59, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	59, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	59, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	59, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
-	2,  // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	59, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	59, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	59, // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	59, // 25: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	59, // 26: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
-	2,  // 27: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	59, // 28: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	59, // 29: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	59, // 30: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	59, // 31: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
-	2,  // 32: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	59, // 33: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	59, // 34: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	59, // 35: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	59, // 36: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	59, // 37: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	59, // 38: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	59, // 39: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	59, // 40: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	59, // 41: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	59, // 42: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	59, // 43: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	59, // 44: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	59, // 45: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	59, // 46: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	59, // 47: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	59, // 48: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	59, // 49: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	59, // 50: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	59, // 51: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	59, // 52: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	59, // 53: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	59, // 54: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,  // 55: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	59, // 56: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	43, // 57: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	59, // 58: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	43, // 59: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	43, // 60: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	43, // 61: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	43, // 62: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	43, // 63: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	43, // 64: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	43, // 65: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	59, // 66: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	59, // 67: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	59, // 68: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	59, // 69: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	59, // 70: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	59, // 71: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	59, // 72: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,  // 73: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	59, // 74: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	60, // 75: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,  // 76: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	77, // [77:77] is the sub-list for method output_type
-	77, // [77:77] is the sub-list for method input_type
-	76, // [76:77] is the sub-list for extension type_name
-	75, // [75:76] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	78,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	78,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
+	78,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	78,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	78,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	78,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	78,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	78,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	78,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	78,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	78,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	78,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	78,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	78,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	78,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	78,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	78,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	78,  // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	78,  // 25: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	78,  // 26: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	2,   // 27: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 28: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	78,  // 29: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	78,  // 30: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	78,  // 31: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	2,   // 32: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 33: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	78,  // 34: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	78,  // 35: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	78,  // 36: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	78,  // 37: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	78,  // 38: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	78,  // 39: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	78,  // 40: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	78,  // 41: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	78,  // 42: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	78,  // 43: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	78,  // 44: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	78,  // 45: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	78,  // 46: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	78,  // 47: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	78,  // 48: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	78,  // 49: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	78,  // 50: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	78,  // 51: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	78,  // 52: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	78,  // 53: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	78,  // 54: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	78,  // 55: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	78,  // 56: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	78,  // 57: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 58: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	78,  // 59: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	44,  // 60: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	78,  // 61: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	44,  // 62: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	44,  // 63: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	44,  // 64: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	44,  // 65: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	44,  // 66: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	44,  // 67: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	44,  // 68: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	78,  // 69: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	78,  // 70: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	78,  // 71: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	78,  // 72: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	78,  // 73: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	78,  // 74: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 75: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 76: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	78,  // 77: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	78,  // 78: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	78,  // 79: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	78,  // 80: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 81: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	78,  // 82: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	78,  // 83: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	66,  // 84: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	67,  // 85: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	67,  // 86: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	70,  // 87: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	69,  // 88: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	78,  // 89: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	78,  // 90: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	68,  // 91: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	78,  // 92: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	78,  // 93: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	78,  // 94: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	78,  // 95: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	72,  // 96: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	73,  // 97: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	74,  // 98: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	75,  // 99: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	78,  // 100: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	78,  // 101: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	77,  // 102: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	79,  // 103: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 104: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	105, // [105:105] is the sub-list for method output_type
+	105, // [105:105] is the sub-list for method input_type
+	104, // [104:105] is the sub-list for extension type_name
+	103, // [103:104] is the sub-list for extension extendee
+	0,   // [0:103] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -4648,13 +6560,15 @@ func file_hostnode_messages_proto_init() {
 	if File_hostnode_messages_proto != nil {
 		return
 	}
+	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   58,
+			NumMessages:   77,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -63,13 +63,14 @@ type QueueEvent interface {
 	queueEvent()
 }
 
-func (*SlotsQueued) queueEvent()  {}
-func (*SlotTaken) queueEvent()    {}
-func (*SlotReleased) queueEvent() {}
-func (*SlotRemoved) queueEvent()  {}
-func (*SlotsRefused) queueEvent() {}
-func (*QueuePaused) queueEvent()  {}
-func (*QueueResumed) queueEvent() {}
+func (*SlotsQueued) queueEvent()   {}
+func (*SlotTaken) queueEvent()     {}
+func (*SlotReleased) queueEvent()  {}
+func (*SlotRemoved) queueEvent()   {}
+func (*SlotsRefused) queueEvent()  {}
+func (*QueuePaused) queueEvent()   {}
+func (*QueueResumed) queueEvent()  {}
+func (*ClientAvoided) queueEvent() {}
 
 // MarketEvent is an event of what the contract and its chain said.
 //
@@ -98,8 +99,21 @@ type HostEvent interface {
 	hostEvent()
 }
 
-func (*HostStarted) hostEvent() {}
-func (*HostStopped) hostEvent() {}
+func (*HostStarted) hostEvent()   {}
+func (*HostStopped) hostEvent()   {}
+func (*HostHeartbeat) hostEvent() {}
+
+// ValidatorEvent is an event of an account that marks missing proofs of others.
+//
+//sumtype:decl
+type ValidatorEvent interface {
+	proto.Message
+	validatorEvent()
+}
+
+func (*ValidationStarted) validatorEvent() {}
+func (*ProofMarked) validatorEvent()       {}
+func (*MarkingFailed) validatorEvent()     {}
 
 // TxEvent is an event of an account's transactions.
 //
@@ -113,3 +127,13 @@ func (*TxIntended) txEvent()  {}
 func (*TxSent) txEvent()      {}
 func (*TxMined) txEvent()     {}
 func (*TxAbandoned) txEvent() {}
+
+// SnapshotEvent is an event of a snapshot stream (package events/snapshot).
+//
+//sumtype:decl
+type SnapshotEvent interface {
+	proto.Message
+	snapshotEvent()
+}
+
+func (*SnapshotPart) snapshotEvent() {}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -21,7 +22,7 @@ const (
 	// checkpointSchema is the version of the payload. A file of any other is
 	// ignored and the views are built again, so there is no upgrade path and
 	// needs none. Every change of a view or of a core's state raises it.
-	checkpointSchema = 1
+	checkpointSchema = 4
 	// maxCheckpointBytes is the largest file that is read: beyond it, building
 	// the views again is the lesser evil.
 	maxCheckpointBytes = 2 << 30
@@ -33,32 +34,39 @@ var errCheckpoint = errors.New("checkpoint is not usable")
 
 // checkpoint is a file of saved views.
 type checkpoint struct {
-	Format   string          `json:"format"`
-	Schema   int             `json:"schema"`
-	Position events.Position `json:"position"`
-	// EventID is of the event at Position: a store in which another event is
-	// there is another store.
-	EventID  string          `json:"eventId"`
-	Checksum string          `json:"checksum"` // sha256 of all else
-	Views    json.RawMessage `json:"views"`
+	Format string `json:"format"`
+	Schema int    `json:"schema"`
+	// The anchor of the views: a store in which another event is there is
+	// another store.
+	Stream     string          `json:"stream"`
+	Revision   uint64          `json:"revision"`
+	Position   events.Position `json:"position"`
+	EventID    string          `json:"eventId"`
+	RecordedAt time.Time       `json:"recordedAt"`
+	Checksum   string          `json:"checksum"` // sha256 of all else
+	Views      json.RawMessage `json:"views"`
 }
 
 func (c checkpoint) sum() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%d\n%s\n", c.Format, c.Schema, c.Position, c.EventID)
+	fmt.Fprintf(h, "%s\n%d\n%q\n%d\n%d\n%s\n%s\n", c.Format, c.Schema,
+		c.Stream, c.Revision, c.Position, c.EventID, c.RecordedAt.Format(time.RFC3339Nano))
 	h.Write(c.Views)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// encodeCheckpoint makes the bytes of the file.
+// encodeCheckpoint makes the bytes of the file. Views that are loaded again are
+// as of the anchor: what the system wrote behind it is read once more, because
+// nothing proves that the store still has it.
 func encodeCheckpoint(v *Views) ([]byte, error) {
 	payload, err := v.encode()
 	if err != nil {
 		return nil, err
 	}
 	c := checkpoint{
-		Format: checkpointFormat, Schema: checkpointSchema, Position: v.asOf,
-		EventID: v.last.String(), Views: payload,
+		Format: checkpointFormat, Schema: checkpointSchema,
+		Stream: v.anchor.stream, Revision: v.anchor.revision, Position: v.anchor.position,
+		EventID: v.anchor.id.String(), RecordedAt: v.anchor.recorded.UTC(), Views: payload,
 	}
 	c.Checksum = c.sum()
 	file, err := json.Marshal(c)
@@ -90,7 +98,8 @@ func decodeCheckpoint(file []byte) (*Views, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
 	}
-	v.asOf, v.last = c.Position, id
+	v.anchor = anchor{c.Stream, c.Revision, c.Position, id, c.RecordedAt}
+	v.asOf, v.recorded = c.Position, c.RecordedAt
 	return v, nil
 }
 

@@ -1,6 +1,6 @@
 // Package projections folds the events of a host into what people look at: the
-// ledger, the reservations, the sales, the queue, the transactions, the
-// earnings and the starts of the host. Start with views.go, which says which
+// ledger, the reservations, the sales, the proofs, the queue, the transactions,
+// the earnings and the starts of the host. Start with views.go, which says which
 // streams become which view, then projector.go, which keeps them up to date.
 //
 // The main loop is short: read the next event of all streams, hand it to the

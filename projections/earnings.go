@@ -19,6 +19,9 @@ type EarningsView struct {
 type Earnings struct {
 	Host    string `json:"host"`
 	Rewards string `json:"rewards"`
+	// RewardsElsewhere is the part of the rewards that went to another address, by
+	// account.rewardRecipient.
+	RewardsElsewhere string `json:"rewardsElsewhere"`
 	// CollateralLost and CollateralReturned are of settled sales; CollateralSlashed
 	// is what readings of the contract showed, and is part of what is lost.
 	CollateralLost     string `json:"collateralLost"`
@@ -50,6 +53,7 @@ type Counts struct {
 // earnings is the fold behind the view.
 type earnings struct {
 	Rewards, Lost, Returned, Slashed events.Amount
+	Elsewhere                        events.Amount
 	Fees, SaleFees                   events.Amount
 	Mined                            uint64
 	Proofs                           Proofs
@@ -71,6 +75,9 @@ func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.A
 		t.Proofs.Missed++
 	case *messages.PayoutReceived:
 		t.Rewards = sum(t.Rewards, amount(e.GetReward()))
+		if e.RewardRecipient != nil {
+			t.Elsewhere = sum(t.Elsewhere, amount(e.GetReward()))
+		}
 	case *messages.CollateralChecked:
 		t.Slashed = sum(t.Slashed, amount(e.GetSlashed()))
 	case *messages.SaleSettled:
@@ -112,7 +119,8 @@ func (v *Views) Earnings() EarningsView {
 	for _, h := range v.inOrder() {
 		t := h.earnings
 		row := Earnings{
-			Host: h.address, Rewards: t.Rewards.String(), CollateralLost: t.Lost.String(),
+			Host: h.address, Rewards: t.Rewards.String(), RewardsElsewhere: t.Elsewhere.String(),
+			CollateralLost:     t.Lost.String(),
 			CollateralReturned: t.Returned.String(), CollateralSlashed: t.Slashed.String(),
 			Net:     new(big.Int).Sub(t.Rewards.Big(), t.Lost.Big()).String(),
 			FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,

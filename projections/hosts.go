@@ -31,11 +31,14 @@ type Run struct {
 	Epoch     uint64    `json:"epoch"`
 	StartedAt time.Time `json:"startedAt"`
 	StoppedAt time.Time `json:"stoppedAt,omitzero"`
-	Version   string    `json:"version"`
-	Node      string    `json:"node"`
-	ChainID   uint64    `json:"chainId"`
-	Genesis   string    `json:"genesis"`
-	Contract  string    `json:"contract"`
+	// HeardAt is when the process last said that it lives: a heartbeat, its start or
+	// its stop.
+	HeardAt  time.Time `json:"heardAt"`
+	Version  string    `json:"version"`
+	Node     string    `json:"node"`
+	ChainID  uint64    `json:"chainId"`
+	Genesis  string    `json:"genesis"`
+	Contract string    `json:"contract"`
 }
 
 type starts struct {
@@ -48,13 +51,17 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 	case *messages.HostStarted:
 		s.Starts++
 		s.Runs, _ = recent(s.Runs, Run{
-			Epoch: e.GetEpoch(), StartedAt: at(e), Version: e.GetVersion(), Node: e.GetNode(),
+			Epoch: e.GetEpoch(), StartedAt: at(e), HeardAt: at(e), Version: e.GetVersion(), Node: e.GetNode(),
 			ChainID: e.GetChainId(), Genesis: e.GetGenesis(), Contract: e.GetContract(),
 		}, l.Starts)
 	case *messages.HostStopped:
 		s.Stops++
 		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
-			s.Runs[n-1].StoppedAt = at(e)
+			s.Runs[n-1].StoppedAt, s.Runs[n-1].HeardAt = at(e), at(e)
+		}
+	case *messages.HostHeartbeat:
+		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
+			s.Runs[n-1].HeardAt = at(e)
 		}
 	}
 }

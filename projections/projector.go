@@ -2,11 +2,11 @@ package projections
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -23,6 +23,12 @@ type Config struct {
 	// CheckpointEvery is after how many events the views are saved; 0 means
 	// DefaultCheckpointEvery. They are also saved by Close.
 	CheckpointEvery int
+	// OnAway is told why the store does not answer, once, and nil when it answers
+	// again. It is called by one goroutine at a time and must not call back. Nil:
+	// nobody is told.
+	OnAway func(why error)
+	// Now is the machine's clock; nil: time.Now.
+	Now func() time.Time
 }
 
 // Projector keeps views up to date with a store. All methods are safe for
@@ -37,9 +43,10 @@ type Projector struct {
 	status  Status
 	unsaved int // events since the last checkpoint
 
-	saving sync.Mutex // one checkpoint at a time
-	follow context.CancelFunc
-	done   sync.WaitGroup
+	telling sync.Mutex // one call of OnAway at a time
+	saving  sync.Mutex // one checkpoint at a time
+	follow  context.CancelFunc
+	done    sync.WaitGroup
 }
 
 // Status says how a projector is doing.
@@ -49,6 +56,11 @@ type Status struct {
 	Following bool `json:"following"`
 	// Error is why the views stopped following, empty while they do.
 	Error string `json:"error,omitempty"`
+	// AwaySince is when the store was found not to answer, by the machine's
+	// clock, and Away what was the matter last. Both are zero while it answers.
+	// The views stay as they are, and go on by themselves.
+	AwaySince time.Time `json:"awaySince,omitzero"`
+	Away      string    `json:"away,omitempty"`
 	// StartedFrom is the position of the checkpoint that was loaded, 0 for none,
 	// and Ignored why one that was there was not.
 	StartedFrom events.Position `json:"startedFrom"`
@@ -63,13 +75,17 @@ type Status struct {
 }
 
 // Open loads the checkpoint, if there is a usable one, and reads on to the end
-// of the store. It does not follow yet.
+// of the store. It does not follow yet. A store that is away is waited for
+// until ctx ends; Config.OnAway hears of it.
 func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, error) {
 	if cfg.CheckpointEvery <= 0 {
 		cfg.CheckpointEvery = DefaultCheckpointEvery
 	}
-	p := &Projector{store: store, cfg: cfg, changed: make(chan struct{})}
-	if err := p.load(ctx); err != nil {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	p := &Projector{store: store, cfg: cfg, views: NewViews(cfg.Scope), changed: make(chan struct{})}
+	if err := p.insist(ctx, p.load); err != nil {
 		return nil, err
 	}
 	if err := p.CatchUp(ctx); err != nil {
@@ -78,9 +94,8 @@ func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, erro
 	return p, nil
 }
 
-// load takes the views from the checkpoint, or empty ones.
+// load takes the views from the checkpoint, if there is one that fits.
 func (p *Projector) load(ctx context.Context) error {
-	p.views = NewViews(p.cfg.Scope)
 	if p.cfg.Dir == "" {
 		return nil
 	}
@@ -93,68 +108,50 @@ func (p *Projector) load(ctx context.Context) error {
 		p.views = loaded
 		p.status.StartedFrom, p.status.SavedAt = loaded.asOf, loaded.asOf
 	case errors.Is(err, fs.ErrNotExist):
-	case errors.Is(err, errCheckpoint):
-		p.status.Ignored = err.Error()
 	case ctx.Err() != nil:
 		return ctx.Err()
-	default: // The disk; the views can do without it.
+	case errors.Is(err, events.ErrAway):
+		return err
+	default: // A damaged file, or the disk; the views can do without it.
 		p.status.Ignored = err.Error()
 	}
 	return nil
 }
 
-// fits says whether a checkpoint is of this store and of what is asked for.
+// fits says whether a checkpoint is of this store and of what is asked for:
+// whether the last event that it knows is where it was.
 func (p *Projector) fits(ctx context.Context, loaded *Views) error {
 	if loaded.scope != p.views.scope {
 		return fmt.Errorf("%w: it was made for another host or other limits", errCheckpoint)
 	}
-	if loaded.asOf == 0 {
+	at := loaded.anchor
+	if at.position == 0 {
 		return nil
 	}
-	for r, err := range p.store.ReadAll(ctx, loaded.asOf-1, 1) {
-		if err != nil {
-			return fmt.Errorf("%w: read position %d: %w", errCheckpoint, loaded.asOf, err)
-		}
-		if r.Position == loaded.asOf && r.ID == loaded.last {
+	for r, err := range p.store.ReadStream(ctx, at.stream, events.ReadStream{From: at.revision, Limit: 1}) {
+		switch {
+		case errors.Is(err, events.ErrAway):
+			return fmt.Errorf("read %s: %w", at.stream, err)
+		case err != nil:
+			return fmt.Errorf("%w: read %s revision %d: %w", errCheckpoint, at.stream, at.revision, err)
+		case r.ID == at.id && r.Revision == at.revision && r.Position == at.position:
 			return nil
 		}
 	}
 	return fmt.Errorf("%w: it belongs to another store", errCheckpoint)
 }
 
-// CatchUp reads to the end of the store.
+// CatchUp reads to the end of the store. A store that is away is waited for
+// until ctx ends.
 func (p *Projector) CatchUp(ctx context.Context) error {
-	for r, err := range p.store.ReadAll(ctx, p.AsOf(), 0) {
-		if err != nil {
-			return fmt.Errorf("read events for the views: %w", err)
-		}
-		p.apply(r)
-	}
-	return nil
-}
-
-// Follow reads new events as they become durable, until Close. It may be
-// called once.
-func (p *Projector) Follow(ctx context.Context) {
-	ctx, p.follow = context.WithCancel(ctx)
-	p.mu.Lock()
-	p.status.Following = true
-	p.mu.Unlock()
-	p.done.Go(func() {
-		var why error
-		for r, err := range p.store.Subscribe(ctx, p.AsOf()) {
+	return p.insist(ctx, func(ctx context.Context) error {
+		for r, err := range p.store.ReadAll(ctx, p.AsOf(), 0) {
 			if err != nil {
-				why = err
-				break
+				return fmt.Errorf("read events for the views: %w", err)
 			}
 			p.apply(r)
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.status.Following = false
-		if ctx.Err() == nil && why != nil {
-			p.status.Error = "read events for the views: " + why.Error()
-		}
+		return nil
 	})
 }
 
@@ -189,7 +186,7 @@ func (p *Projector) Save() error {
 	p.saving.Lock()
 	defer p.saving.Unlock()
 	p.mu.Lock()
-	position := p.views.asOf
+	position := p.views.anchor.position
 	fresh := p.unsaved > 0
 	p.unsaved = 0
 	p.mu.Unlock()
@@ -197,7 +194,7 @@ func (p *Projector) Save() error {
 		return nil
 	}
 	p.mu.RLock()
-	position = p.views.asOf
+	position = p.views.anchor.position
 	file, err := encodeCheckpoint(p.views)
 	p.mu.RUnlock()
 	if err == nil {
@@ -215,10 +212,11 @@ func (p *Projector) Save() error {
 }
 
 // Rebuild builds the views again from the first event and puts them in the
-// place of the old ones. Readers see the old ones until then.
+// place of the old ones. Readers see the old ones until then. A store that is
+// away is waited for until ctx ends.
 func (p *Projector) Rebuild(ctx context.Context) error {
 	fresh := NewViews(p.cfg.Scope)
-	read := func() error {
+	read := func(ctx context.Context) error {
 		for r, err := range p.store.ReadAll(ctx, fresh.asOf, 0) {
 			if err != nil {
 				return fmt.Errorf("rebuild the views: %w", err)
@@ -227,20 +225,22 @@ func (p *Projector) Rebuild(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := read(); err != nil {
+	if err := p.insist(ctx, read); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	// What came meanwhile is short. Everything that the old views saw is
 	// durable, so the new ones never go back.
-	if err := read(); err != nil {
-		return err
-	}
-	p.views, p.unsaved = fresh, p.cfg.CheckpointEvery
-	close(p.changed)
-	p.changed = make(chan struct{})
-	return nil
+	return p.insist(ctx, func(ctx context.Context) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err := read(ctx); err != nil {
+			return err
+		}
+		p.views, p.unsaved = fresh, p.cfg.CheckpointEvery
+		close(p.changed)
+		p.changed = make(chan struct{})
+		return nil
+	})
 }
 
 // AsOf is the position of the last event that the views saw.
@@ -290,6 +290,9 @@ func (p *Projector) Reservations() ReservationsView { return look(p, (*Views).Re
 // Sales is the view of the sales.
 func (p *Projector) Sales() SalesView { return look(p, (*Views).Sales) }
 
+// Proofs is the proof ledger.
+func (p *Projector) Proofs() ProofsView { return look(p, (*Views).Proofs) }
+
 // Queues is the view of the slot queues.
 func (p *Projector) Queues() QueuesView { return look(p, (*Views).Queues) }
 
@@ -302,41 +305,11 @@ func (p *Projector) Earnings() EarningsView { return look(p, (*Views).Earnings) 
 // Hosts is the view of the hosts and their runs.
 func (p *Projector) Hosts() HostsView { return look(p, (*Views).Hosts) }
 
+// Validators is the view of what was marked.
+func (p *Projector) Validators() ValidatorsView { return look(p, (*Views).Validators) }
+
 func look[T any](p *Projector, view func(*Views) T) T {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return view(p.views)
-}
-
-// Snapshot is all views at one position, as they print, to compare.
-type Snapshot struct {
-	AsOf   events.Position
-	Scope  Scope
-	Tables []PrintedTable
-}
-
-// PrintedTable is one view as JSON.
-type PrintedTable struct {
-	Name string
-	JSON json.RawMessage
-}
-
-// Snapshot prints all views as of one position.
-func (v *Views) Snapshot() (Snapshot, error) {
-	out := Snapshot{AsOf: v.asOf, Scope: v.scope}
-	for _, t := range v.Tables() {
-		printed, err := json.Marshal(t.Rows)
-		if err != nil {
-			return Snapshot{}, fmt.Errorf("print view %s: %w", t.Name, err)
-		}
-		out.Tables = append(out.Tables, PrintedTable{t.Name, printed})
-	}
-	return out, nil
-}
-
-// Snapshot prints all views as of one position.
-func (p *Projector) Snapshot() (Snapshot, error) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.views.Snapshot()
 }

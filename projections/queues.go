@@ -29,9 +29,30 @@ type Queue struct {
 	Paused     bool   `json:"paused"`
 	PausedFor  string `json:"pausedFor,omitempty"`
 	ByOperator bool   `json:"byOperator,omitempty"`
+	// Waiting is what is queued and was looked at, by the criterion that it failed,
+	// in order of the criteria.
+	Waiting []WaitingSlots `json:"waiting,omitempty"`
+	// Avoided are clients whose requests are refused, in order of their addresses.
+	// One whose time is over may be among them until the queue is next woken.
+	Avoided []AvoidedClient `json:"avoided,omitempty"`
 	// Refusals are all that ever were, by criterion.
 	Refusals       []Refusals `json:"refusals"`
 	MarketRevision uint64     `json:"marketRevision"`
+}
+
+// WaitingSlots counts the queued slots that failed one criterion; empty: it is not
+// known which.
+type WaitingSlots struct {
+	Criterion string `json:"criterion"`
+	Slots     int    `json:"slots"`
+}
+
+// AvoidedClient is one whose data could not be had, or was wrong.
+type AvoidedClient struct {
+	Client string    `json:"client"`
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"` // chain time
+	Reason string    `json:"reason"`
 }
 
 // TakenSlot is one that a worker looks at.
@@ -114,6 +135,13 @@ func (v *Views) Queues() QueuesView {
 			Refusals: h.queue.refused(), MarketRevision: s.LastMarketRevision(),
 		}
 		row.PausedFor, row.ByOperator, row.Paused = s.Paused()
+		seen := s.Seen()
+		for _, criterion := range slices.Sorted(maps.Keys(seen)) {
+			row.Waiting = append(row.Waiting, WaitingSlots{criterion, seen[criterion]})
+		}
+		for _, c := range s.AvoidedClients() {
+			row.Avoided = append(row.Avoided, AvoidedClient{c.Client.String(), c.At, c.Until, c.Reason})
+		}
 		for _, it := range s.Taken() {
 			row.Taken = append(row.Taken, TakenSlot{it.RequestID.String(), it.SlotIndex, it.QueuedAt, it.Repair})
 		}

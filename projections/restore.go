@@ -31,6 +31,7 @@ type savedHost struct {
 	Released    []ClosedReservation
 	Sales       []openSale
 	ClosedSales []Sale
+	Ledgers     []ProofLedger
 	HasQueue    bool
 	Queue       slotqueue.Snapshot
 	Refusals    []Refusals
@@ -39,6 +40,7 @@ type savedHost struct {
 	ClosedTxs   []Transaction
 	Starts      starts
 	Earnings    earnings
+	Validator   validating
 }
 
 // encode is the payload of a checkpoint.
@@ -58,9 +60,10 @@ func (h *host) save() savedHost {
 	s := savedHost{
 		Address: h.address, HasLedger: h.ledger.known, Ledger: h.ledger.state.Snapshot(),
 		Released: h.ledger.closed, ClosedSales: h.sales.closed,
+		Ledgers:  h.sales.ledgers,
 		HasQueue: h.queue.known, Queue: h.queue.state.Snapshot(), Refusals: h.queue.refused(),
 		Txs: h.txs.inOrder(), NextTx: h.txs.next, ClosedTxs: h.txs.closed,
-		Starts: h.starts, Earnings: h.earnings,
+		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
 	}
 	s.Ledger.Settled = nil // The views do not show it, and it is long.
 	s.Queue.Refused = nil
@@ -109,7 +112,8 @@ func (s savedHost) restore(l Limits) (*host, error) {
 	}
 	h.ledger.known, h.ledger.closed = s.HasLedger, s.Released
 	h.queue.known = s.HasQueue
-	h.starts, h.earnings = s.Starts, s.Earnings
+	h.starts, h.earnings, h.validator = s.Starts, s.Earnings, s.Validator
+	h.sales.ledgers = s.Ledgers
 	h.sales.closed, h.txs.closed, h.txs.next = s.ClosedSales, s.ClosedTxs, s.NextTx
 	for _, open := range s.Sales {
 		if open.State.Phase > sale.Errored {

@@ -46,6 +46,8 @@ type Sale struct {
 	Proofs     Proofs     `json:"proofs"`
 	Collateral Collateral `json:"collateral"`
 	Reward     string     `json:"reward"`
+	// RewardRecipient is who got the reward; empty: the host's account.
+	RewardRecipient string `json:"rewardRecipient,omitempty"`
 	// NetEarning is the reward without the collateral that was lost, in token
 	// base units; it may be negative. Fees are paid in another coin and are not
 	// in it.
@@ -87,8 +89,9 @@ type Place struct {
 }
 
 type sales struct {
-	open   map[events.SlotID]*openSale
-	closed []Sale
+	open    map[events.SlotID]*openSale
+	closed  []Sale
+	ledgers []ProofLedger // of closed sales
 }
 
 func newSales() sales { return sales{open: map[events.SlotID]*openSale{}} }
@@ -101,6 +104,7 @@ type openSale struct {
 	Due       uint64
 	Excused   uint64
 	Lapsed    uint64
+	Owing     owing
 	Slashed   events.Amount
 	Fees      events.Amount
 	Gas       uint64
@@ -110,6 +114,7 @@ type openSale struct {
 	FillTx string
 	// Returned and Lost are what the settlement says.
 	Returned, Lost events.Amount
+	RewardTo       string
 	Last           Place
 }
 
@@ -133,6 +138,7 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 	before := s.State
 	s.State = sale.Evolve(s.State, e)
 	fee := s.count(before, e)
+	s.Owing.fold(s.State, e, h.limits.ClosedPeriods)
 	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
 	if s.State.Phase != before.Phase {
 		s.Since = s.Last.At
@@ -145,6 +151,9 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 
 func (h *host) closeSale(slot events.SlotID, s *openSale) {
 	h.sales.closed, _ = recent(h.sales.closed, s.row(h.address), h.limits.ClosedSales)
+	if row, owes := s.proofs(h.address); owes {
+		h.sales.ledgers, _ = recent(h.sales.ledgers, row, h.limits.ClosedProofs)
+	}
 	delete(h.sales.open, slot)
 }
 
@@ -157,6 +166,8 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 	switch e := e.(type) {
 	case *messages.CollateralChecked:
 		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
+	case *messages.PayoutReceived:
+		s.RewardTo = e.GetRewardRecipient()
 	case *messages.SaleSettled:
 		s.Returned, s.Lost = amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
 	}
@@ -208,11 +219,7 @@ func (s *openSale) row(address string) Sale {
 		Phase: st.Phase.String(), Since: s.Since, WaitsFor: sale.Waiting(st), Over: st.Settled,
 		Reason: st.Reason, StartedAt: s.StartedAt, ExpiresAt: st.ExpiresAt, EndsAt: st.EndsAt,
 		FilledAt: st.FilledAt, SlotSize: st.Request.Ask.SlotSize, Stored: st.Stored,
-		Proofs: Proofs{
-			Due: s.Due, Open: uint64(len(st.Duties)), Submitted: st.Submitted, Missed: st.Missed,
-			Excused: s.Excused, Lapsed: s.Lapsed,
-		},
-		Collateral: s.collateral(), Reward: st.Reward.String(),
+		Proofs: s.proofCounts(), Collateral: s.collateral(), Reward: st.Reward.String(), RewardRecipient: s.RewardTo,
 		FeesWei: s.Fees.String(), GasUsed: s.Gas, Transactions: s.Receipts, LastEvent: s.Last,
 	}
 	row.NetEarning = new(big.Int).Sub(st.Reward.Big(), amount(row.Collateral.Lost).Big()).String()
@@ -220,6 +227,13 @@ func (s *openSale) row(address string) Sale {
 		row.Availability, row.Reservation = st.Availability.String(), st.Reservation.String()
 	}
 	return row
+}
+
+func (s *openSale) proofCounts() Proofs {
+	return Proofs{
+		Due: s.Due, Open: uint64(len(s.State.Duties)), Submitted: s.State.Submitted, Missed: s.State.Missed,
+		Excused: s.Excused, Lapsed: s.Lapsed,
+	}
 }
 
 func (s *openSale) collateral() Collateral {

@@ -38,12 +38,23 @@ type Moment struct {
 func ReadTimeline(
 	ctx context.Context, store events.Store, host events.Address, slot events.SlotID,
 ) (Timeline, error) {
+	return ReadTimelineAt(ctx, store, host, slot, nil)
+}
+
+// ReadTimelineAt is ReadTimeline as it was; a nil until means as it is. A sale
+// that began later has no moments.
+func ReadTimelineAt(
+	ctx context.Context, store events.Store, host events.Address, slot events.SlotID, until Until,
+) (Timeline, error) {
 	out := Timeline{Host: host.String(), Slot: slot.String(), Moments: []Moment{}}
 	codec := catalog.Codec()
 	var state sale.State
 	for r, err := range store.ReadStream(ctx, events.SaleStream(host, slot), events.ReadStream{}) {
 		if err != nil {
 			return Timeline{}, fmt.Errorf("read the sale of slot %s: %w", slot, err)
+		}
+		if until != nil && !until(r) {
+			break
 		}
 		out.AsOf = r.Position
 		moment := Moment{Type: r.Type, Revision: r.Revision, Position: r.Position}

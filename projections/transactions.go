@@ -87,6 +87,7 @@ func (h *host) foldTx(e messages.TxEvent) {
 			row.GasUsed, row.FeeWei = r.GetGasUsed(), r.GetFeeWei()
 		}
 		h.earnings.foldTx(before, *row)
+		h.validator.foldTx(before, *row)
 		h.closeTx(e.GetKey())
 	case *messages.TxAbandoned:
 		row := h.tx(e.GetKey())

@@ -24,6 +24,11 @@ type Limits struct {
 	ClosedReservations int `json:"closedReservations"`
 	// ClosedSales is the most settled attempts, default 10,000: about 10 MB.
 	ClosedSales int `json:"closedSales"`
+	// ClosedProofs is the most settled attempts whose proof ledger is kept,
+	// default 1,000; ClosedPeriods the most closed periods of each attempt,
+	// open or settled, default 20: with 100,000 hosted slots some 400 MB.
+	ClosedProofs  int `json:"closedProofs"`
+	ClosedPeriods int `json:"closedPeriods"`
 	// ClosedTransactions is the most mined or abandoned intents, default 1,000.
 	ClosedTransactions int `json:"closedTransactions"`
 	// Starts is the most starts of the host, default 100.
@@ -36,6 +41,8 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	l.ClosedReservations = cmp.Or(l.ClosedReservations, 1_000)
 	l.ClosedSales = cmp.Or(l.ClosedSales, 10_000)
+	l.ClosedProofs = cmp.Or(l.ClosedProofs, 1_000)
+	l.ClosedPeriods = cmp.Or(l.ClosedPeriods, 20)
 	l.ClosedTransactions = cmp.Or(l.ClosedTransactions, 1_000)
 	l.Starts = cmp.Or(l.Starts, 100)
 	l.Criteria = cmp.Or(l.Criteria, 100)
@@ -69,10 +76,11 @@ type Scope struct {
 // Views is one fold of all streams:
 //
 //	capacity-<host>      Ledgers, Reservations
-//	sale-<host>-<slot>   Sales, the outcome of reservations, Earnings
+//	sale-<host>-<slot>   Sales, Proofs, the outcome of reservations, Earnings
 //	slotqueue-<host>     Queues
 //	tx-<account>         Transactions, Earnings
 //	host-<host>          Hosts
+//	validator-<account>  Validators; what its transactions cost is in tx-<account>
 //
 // Other streams are passed over. Views is not safe for concurrent use; the
 // Projector is.
@@ -81,10 +89,22 @@ type Views struct {
 	only     string // the host's address, "" for all
 	codec    *events.Codec
 	asOf     events.Position
-	last     events.EventID // of the event at asOf
+	recorded time.Time // when the event at asOf was written
+	anchor   anchor
 	hosts    map[string]*host
 	problems []Problem
 	skipped  uint64
+}
+
+// anchor is the last event that is not the system's. The system's own events
+// may go away; an anchor that is still in the store proves that it is the store
+// that the views were made from.
+type anchor struct {
+	stream   string
+	revision uint64
+	position events.Position
+	id       events.EventID
+	recorded time.Time
 }
 
 // host is what is known of one address.
@@ -97,6 +117,8 @@ type host struct {
 	txs      transactions
 	starts   starts
 	earnings earnings
+	// validator is what the account marked.
+	validator validating
 }
 
 // NewViews are the views of an empty record.
@@ -115,6 +137,10 @@ func (v *Views) Scope() Scope { return v.scope }
 // AsOf is the position of the last event that the views saw.
 func (v *Views) AsOf() events.Position { return v.asOf }
 
+// RecordedAt is when the last event that the views saw was written, by the clock
+// of the store's machine; zero when they saw none.
+func (v *Views) RecordedAt() time.Time { return v.recorded }
+
 // Problems are the first events that could not be read, and how many there were.
 func (v *Views) Problems() ([]Problem, uint64) { return slices.Clone(v.problems), v.skipped }
 
@@ -122,33 +148,40 @@ func (v *Views) Problems() ([]Problem, uint64) { return slices.Clone(v.problems)
 // that cannot be read is passed over and remembered as a problem: the views go
 // on, because everything else on them is still so.
 func (v *Views) Apply(r events.Recorded) {
-	if r.Position <= v.asOf {
-		return
-	}
-	address, wanted := v.wants(r.Stream)
+	address, wanted := v.see(r)
 	if !wanted {
-		v.asOf, v.last = r.Position, r.ID
 		return
 	}
 	m, err := v.codec.Decode(r)
-	if err != nil {
-		v.asOf, v.last = r.Position, r.ID
+	switch {
+	case r.Type == events.TypeTombstone:
+		v.pass(r, "the stream was deleted for good")
+	case err != nil:
 		v.pass(r, err.Error())
-		return
+	default:
+		v.fold(r, address, m)
 	}
-	v.fold(r, address, m)
 }
 
 // ApplyDecoded is Apply for a caller who has decoded the event.
 func (v *Views) ApplyDecoded(r events.Recorded, m proto.Message) {
-	if r.Position <= v.asOf {
-		return
-	}
-	if address, wanted := v.wants(r.Stream); wanted {
+	if address, wanted := v.see(r); wanted {
 		v.fold(r, address, m)
-		return
 	}
-	v.asOf, v.last = r.Position, r.ID
+}
+
+// see moves the views on to an event. It says whether it is new and belongs to
+// the views, and to which host.
+func (v *Views) see(r events.Recorded) (address string, wanted bool) {
+	if r.Position <= v.asOf {
+		return "", false
+	}
+	v.asOf, v.recorded = r.Position, r.Recorded
+	if events.IsSystem(r.Stream) {
+		return "", false
+	}
+	v.anchor = anchor{r.Stream, r.Revision, r.Position, r.ID, r.Recorded}
+	return v.wants(r.Stream)
 }
 
 // wants says whether a stream belongs to the views, and to which host.
@@ -156,7 +189,7 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 	category, rest, _ := strings.Cut(stream, "-")
 	switch category {
 	case events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
-		events.CategoryTx, events.CategoryHost:
+		events.CategoryTx, events.CategoryHost, events.CategoryValidator:
 	default: // Streams of the market, and those of machines that have no view.
 		return "", false
 	}
@@ -165,7 +198,6 @@ func (v *Views) wants(stream string) (address string, wanted bool) {
 }
 
 func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
-	v.asOf, v.last = r.Position, r.ID
 	h := v.hosts[address]
 	if h == nil {
 		h = newHost(address, v.scope.Limits)
@@ -192,6 +224,11 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 		var e messages.TxEvent
 		if e, known = m.(messages.TxEvent); known {
 			h.foldTx(e)
+		}
+	case events.CategoryValidator:
+		var e messages.ValidatorEvent
+		if e, known = m.(messages.ValidatorEvent); known {
+			h.validator.fold(e)
 		}
 	case events.CategoryHost:
 		var e messages.HostEvent
@@ -239,10 +276,12 @@ func (v *Views) Tables() []Table {
 		{"ledgers", v.Ledgers()},
 		{"reservations", v.Reservations()},
 		{"sales", v.Sales()},
+		{"proofs", v.Proofs()},
 		{"queues", v.Queues()},
 		{"transactions", v.Transactions()},
 		{"earnings", v.Earnings()},
 		{"hosts", v.Hosts()},
+		{"validators", v.Validators()},
 	}
 }
 

@@ -105,3 +105,35 @@ func TestViewsPrintAsEver(t *testing.T) {
 		t.Fatalf("%s differs (-want +got); if that is meant, run with -rewrite and read the diff:\n%s", path, diff)
 	}
 }
+
+func TestARewardThatWentElsewhereIsShownWithItsRecipient(t *testing.T) {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Start()
+	w.Offer(10)
+	w.Life(1, 0)
+	slot := w.Begin(w.Request(2))
+	w.Fill(slot)
+	treasury := events.Address{0x77}
+	w.FinishTo(slot, 131072, treasury)
+	file, err := encodeCheckpoint(built(t, store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := decodeCheckpoint(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := v.Earnings().Earnings[0]
+	if e.Rewards != "2000000" || e.RewardsElsewhere != "1000000" || e.Net != "2000000" {
+		t.Errorf("rewards %s, of them elsewhere %s, net %s", e.Rewards, e.RewardsElsewhere, e.Net)
+	}
+	to := map[string]string{}
+	for _, s := range v.Sales().Sales {
+		to[s.RewardRecipient] += s.Reward
+	}
+	want := map[string]string{"": "1000000", treasury.String(): "1000000"}
+	if diff := cmp.Diff(want, to); diff != "" {
+		t.Errorf("rewards by recipient (-want +got)\n%s", diff)
+	}
+}

@@ -76,6 +76,13 @@ func checkManifest(
 			Expected: fmt.Sprint(ask.SlotSize), Got: fmt.Sprint(layout.SlotSize()),
 		}
 	}
+	if uint64(layout.M) < ask.MaxSlotLoss { // The data would be gone before the request is.
+		return record{}, &MismatchError{
+			What:     "parity slots of the manifest",
+			Expected: fmt.Sprintf("at least %d, the loss that the request allows", ask.MaxSlotLoss),
+			Got:      fmt.Sprint(layout.M),
+		}
+	}
 	return record{
 		Slot: job.Slot, Request: job.Request.ID, Index: job.Index, Slots: ask.Slots,
 		Blocks: layout.Steps, SlotSize: ask.SlotSize, Manifest: name,

@@ -85,7 +85,8 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 // other. It answers events.ErrContentMismatch (a *MismatchError says what),
 // events.ErrQuotaExceeded, events.ErrNoSuchSlot when the slot is deleted
 // meanwhile, events.ErrContentUnavailable (temporary), what Grant answers, and the
-// cause of ctx. Whatever was stored stays and is not fetched again.
+// cause of ctx; events.ErrNoSource besides when no source could be reached. Whatever
+// was stored stays and is not fetched again.
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
@@ -112,6 +113,16 @@ func (f *Fetcher) Download(
 		}
 	}
 	return events.SlotContent{Root: rec.SlotRoot, Bytes: w.occupied}, nil
+}
+
+// Inspect fetches the manifest of a slot, from disk when it is there, and compares
+// it with the request: nothing is stored, and no block is fetched. It answers what
+// Download answers before it fetches the first block.
+func (f *Fetcher) Inspect(ctx context.Context, job events.DownloadJob) error {
+	if _, _, _, err := f.agree(ctx, job); err != nil {
+		return fmt.Errorf("inspect slot %s: %w", job.Slot, err)
+	}
+	return nil
 }
 
 // agree reads the manifest, from disk when it is there, and checks it against the
@@ -260,6 +271,9 @@ func (f *filling) collect(ctx context.Context, results <-chan fetched) error {
 		}
 		if r.err != nil {
 			return errors.Join(r.err, f.store(ctx))
+		}
+		if f.job.Arrived != nil {
+			f.job.Arrived()
 		}
 		f.batch = append(f.batch, newBlock{index: r.index, data: r.data})
 		if len(f.batch) == f.fetcher.batch {

@@ -9,8 +9,10 @@ import (
 	"hash/fnv"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -24,6 +26,7 @@ const maxRedirects = 3
 var (
 	errAbsent = errors.New("source does not have it")
 	errWrong  = errors.New("source sends something else")
+	errAway   = errors.New("source cannot be reached")
 )
 
 // sources asks the configured servers for content.
@@ -90,11 +93,12 @@ func (s *sources) try(
 	ctx context.Context, c dataset.CID, ask func(ctx context.Context, base string) error,
 ) error {
 	if len(s.bases) == 0 {
-		return fmt.Errorf("no content sources are configured: %w", events.ErrContentUnavailable)
+		return fmt.Errorf("no content sources are configured: %w: %w", events.ErrContentUnavailable, events.ErrNoSource)
 	}
 	digest := c.Digest()
 	start := binary.LittleEndian.Uint64(digest[:])
 	var last error
+	reached := false
 	for attempt := range s.cfg.Attempts {
 		if attempt > 0 {
 			if err := s.wait(ctx, c, attempt); err != nil {
@@ -112,6 +116,7 @@ func (s *sources) try(
 				return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
 			}
 			last = fmt.Errorf("%s: %w", base, err)
+			reached = reached || !errors.Is(err, errAway)
 			wrong = wrong || errors.Is(err, errWrong)
 			passing = passing || !(errors.Is(err, errWrong) || errors.Is(err, errAbsent))
 		}
@@ -124,6 +129,9 @@ func (s *sources) try(
 		if !passing {
 			break // Nobody has it. Asking again at once does not help.
 		}
+	}
+	if !reached {
+		last = fmt.Errorf("%w: %w", last, events.ErrNoSource)
 	}
 	return fmt.Errorf("fetch %s: %w: %w", c, last, events.ErrContentUnavailable)
 }
@@ -161,8 +169,14 @@ func (s *sources) get(ctx context.Context, base string, p piece) (_ []byte, err 
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", p.first, p.first+p.size-1))
 		want, limit = http.StatusPartialContent, p.size
 	}
-	response, err := s.client.Do(request)
-	if err != nil {
+	var connected atomic.Bool
+	response, err := s.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})))
+	switch {
+	case err != nil && !connected.Load():
+		return nil, fmt.Errorf("%w: %w", errAway, err)
+	case err != nil:
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()

@@ -30,6 +30,17 @@ type MarketWorld struct {
 	Warp func(to time.Time)
 	// Rival lets another host reserve and fill a slot.
 	Rival func(events.SlotCall)
+	// Compete lets one of several other hosts, by its number from 1, reserve a slot.
+	Compete func(c events.SlotCall, n int)
+	// Mark lets somebody mark the missing proof of a period. It reports what the
+	// contract says: ErrNotMissing, ErrTooEarly, or nil.
+	Mark func(c events.SlotCall, period uint64) error
+	// Withdraw lets the client of a request collect what is left of it: an error
+	// when the contract refuses.
+	Withdraw func(events.Request) error
+	// TryPost puts a request on the market, which gets an id of its own if the
+	// contract computes it, or says why the contract refuses it.
+	TryPost func(events.Request) (events.Request, error)
 }
 
 // same compares values of the ports.
@@ -47,12 +58,27 @@ func Market(t *testing.T, newWorld func(t *testing.T) MarketWorld) {
 		"a wrong proof is refused":                wrongProof,
 		"nothing is sent after its deadline":      deadlinePassed,
 		"a proof counts once":                     proveTwice,
+		"proofs that were taken are told again":   takenProofs,
 		"only our own slots can be proven":        notOurSlot,
 		"a slot that runs is not freed":           runningSlot,
 		"a finished slot is paid out once":        payout,
 		"a cancelled slot is paid until expiry":   cancelled,
 		"a call ends with its context":            endedContext,
 		"what is ours is listed while it is ours": mySlots,
+
+		"a request must make sense":                             senselessRequests,
+		"a slot takes so many reservations and no more":         reservationsRunOut,
+		"a reservation outlives the fill of another":            reservationIsNeeded,
+		"a slot is free until the last second of its expiry":    expiryIsStrict,
+		"a request runs until the last second of its end":       endIsStrict,
+		"nothing is filled in the second of the expiry":         fillAtExpiry,
+		"a miss costs a part and pays who marks it":             missCosts,
+		"enough misses take the slot and its reservations":      slashedAway,
+		"a slot in repair is filled with a discount":            repairDiscount,
+		"a freed slot keeps the proofs of its period":           refillInThePeriod,
+		"too many empty slots fail the request, in the past":    requestFails,
+		"a new request never fails":                             newNeverFails,
+		"a cancelled request is withdrawn once, hosts are paid": withdrawCancelled,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
 	}

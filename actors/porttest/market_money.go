@@ -52,6 +52,36 @@ func proveTwice(t *testing.T, w MarketWorld) {
 	}
 }
 
+func takenProofs(t *testing.T, w MarketWorld) {
+	c := call(w.Post(), 0)
+	host(t, w, c)
+	taken := func(slot events.SlotID, from uint64) []events.TakenProof {
+		t.Helper()
+		return must(t, w, func(ctx context.Context) ([]events.TakenProof, error) {
+			return w.Market.TakenProofs(ctx, slot, from)
+		})
+	}
+	_, first := nextPeriod(t, w)
+	want := []events.TakenProof{{Period: first, Receipt: must(t, w, prove(w, c, first))}}
+	_, next := nextPeriod(t, w)
+	if diff := cmp.Diff(want, taken(c.Slot, first), same); diff != "" {
+		t.Fatalf("after one proof: %s", diff)
+	}
+	if again := taken(c.Slot, next); len(again) != 0 {
+		t.Fatalf("before the second proof: %+v", again)
+	}
+	want = append(want, events.TakenProof{Period: next, Receipt: must(t, w, prove(w, c, next))})
+	if diff := cmp.Diff(want, taken(c.Slot, first), same); diff != "" {
+		t.Fatalf("after two proofs: %s", diff)
+	}
+	if diff := cmp.Diff(want[1:], taken(c.Slot, next), same); diff != "" {
+		t.Fatalf("from the second period on: %s", diff)
+	}
+	if others := taken(events.SlotID{1}, 0); len(others) != 0 {
+		t.Fatalf("of another slot: %+v", others)
+	}
+}
+
 func notOurSlot(t *testing.T, w MarketWorld) {
 	c := call(w.Post(), 0)
 	_, number := nextPeriod(t, w)

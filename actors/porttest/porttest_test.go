@@ -15,6 +15,7 @@ import (
 func TestFakeMarket(t *testing.T) {
 	porttest.Market(t, func(t *testing.T) porttest.MarketWorld {
 		w := sim.NewWorld(events.NewAmount(1 << 40))
+		w.Validation() // Nobody marks but who is asked to.
 		posted := byte(0)
 		return porttest.MarketWorld{
 			Market: w.Ports(nil).Market,
@@ -33,6 +34,14 @@ func TestFakeMarket(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
+			Compete: func(c events.SlotCall, n int) {
+				if err := w.Compete(c.Slot, n); err != nil {
+					t.Fatal(err)
+				}
+			},
+			Mark:     func(c events.SlotCall, period uint64) error { return w.Mark(c.Slot, period) },
+			Withdraw: w.Withdraw,
+			TryPost:  func(r events.Request) (events.Request, error) { return r, w.TryPost(r) },
 		}
 	})
 }
@@ -61,6 +70,39 @@ func TestFakeProver(t *testing.T) {
 			Job:    events.ProofJob{Slot: events.SlotID{1}, Challenge: events.Challenge{5}},
 			Accepts: func(j events.ProofJob, p events.Proof) bool {
 				return p == sim.ProofFor(j.Slot, j.Challenge)
+			},
+		}
+	})
+}
+
+func TestFakeValidation(t *testing.T) {
+	porttest.Validation(t, func(t *testing.T) porttest.ValidationWorld {
+		w := sim.NewWorld(events.NewAmount(1 << 40))
+		r := sim.Offer(1, 4)
+		r.Ask.MaxSlotLoss, r.Ask.Duration, r.Expiry = 4, 4000*time.Second, 3900*time.Second
+		w.Post(r)
+		ref := func(index uint64) events.SlotRef {
+			return events.SlotRef{Request: r.ID, Slot: events.SlotIDOf(r.ID, index), Index: index}
+		}
+		var neglected []events.SlotRef
+		for i := range uint64(3) {
+			if err := w.Rival(ref(i).Slot); err != nil {
+				t.Fatal(err)
+			}
+			neglected = append(neglected, ref(i))
+		}
+		if err := w.Own(ref(3).Slot); err != nil {
+			t.Fatal(err)
+		}
+		return porttest.ValidationWorld{
+			Validation: w.Validation(), Again: w.Validation, Neglected: neglected, Own: ref(3),
+			Proofs: w.Terms().Proofs, Slashes: int(w.Terms().MaxNumberOfSlashes), Reward: w.Reward(r),
+			Drive: func(call func(context.Context) error) error { return w.Drive(t.Context(), call) },
+			Head:  w.Head, Warp: w.Warp, Mine: w.Mine, Tokens: w.Tokens,
+			Rival: func(slot events.SlotRef, period uint64) {
+				if err := w.Mark(slot.Slot, period); err != nil {
+					t.Fatal(err)
+				}
 			},
 		}
 	})

@@ -25,10 +25,17 @@ type audit struct {
 	sales  map[events.SlotID]sale.State
 
 	created, released map[events.ReservationID]int
-	closed            map[period]string // the event that closed a duty
+	// renewing is the reservation that must be made next: the bytes of the one
+	// before it were given back although the data is still there.
+	renewing events.ReservationID
+	closed   map[period]string      // the event that closed a duty
+	proved   map[events.SlotID]bool // sales that came to prove
 	// Sums over all attempts, settled or not.
 	reward, lost, discount events.Amount
-	cfg                    events.MarketConfig
+	// marking is what the validator got, marked for how many missing proofs.
+	marking events.Amount
+	marked  int
+	cfg     events.MarketConfig
 }
 
 // period is one slot's period.
@@ -43,15 +50,22 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int) *audit {
 		ledger: capacity.New(), queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales:   map[events.SlotID]sale.State{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
-		closed: map[period]string{},
+		closed: map[period]string{}, proved: map[events.SlotID]bool{},
 	}
 }
 
 // readOn folds what was stored since the last look.
-func (a *audit) readOn(ctx context.Context) error {
+func (a *audit) readOn(ctx context.Context, view View) error {
 	for e, err := range a.store.ReadAll(ctx, a.after, 0) {
 		if err != nil {
 			return err
+		}
+		a.after = e.Position
+		if view != nil {
+			view.Apply(e)
+		}
+		if events.IsSystem(e.Stream) || events.IsSnapshot(e.Stream) { // No part of the record.
+			continue
 		}
 		m, err := a.codec.Decode(e)
 		if err != nil {
@@ -64,25 +78,34 @@ func (a *audit) readOn(ctx context.Context) error {
 			err = a.onLedger(m)
 		case slotqueue.Event:
 			a.queue = slotqueue.Evolve(a.queue, m)
+		case *messages.ProofMarked:
+			a.marked++
+			a.marking = a.marking.Add(events.Must(events.ParseAmount(m.GetReward())))
 		}
 		if err != nil {
-			return fmt.Errorf("%s at position %d: %w", e.Type, e.Position, err)
+			return as(HistoryMakesSense, fmt.Errorf("%s at position %d: %w", e.Type, e.Position, err))
 		}
-		a.after = e.Position
 	}
-	return a.queue.Check() // Between a queueing and its evictions it may be too full.
+	return as(QueueIsInOrder, a.queue.Check()) // Between a queueing and its evictions it may be too full.
 }
 
 func (a *audit) onLedger(m capacity.Event) error {
+	renewing := a.renewing
+	a.renewing = events.ReservationID{}
+	created, ok := m.(*messages.ReservationCreated)
+	if !renewing.Zero() && (!ok || created.GetReservationId() != renewing.String()) {
+		return fmt.Errorf("bytes came back before their data was gone, and reservation %s was not made for it", renewing)
+	}
 	switch m := m.(type) {
 	case *messages.ReservationCreated:
 		id := events.Must(events.ParseReservationID(m.GetReservationId()))
 		if a.created[id]++; a.created[id] > 1 {
-			return fmt.Errorf("reservation %s was created %d times", id, a.created[id])
+			return broken(ReleasedOnce, "reservation %s was created %d times", id, a.created[id])
 		}
 		request := events.Must(events.ParseSlotID(m.GetSlotId()))
 		if least := uint64(overhead(events.Bytes(m.GetBytes()))); m.GetOverhead() < least {
-			return fmt.Errorf("slot %s has %d bytes for trees, it takes %d", request.Short(), m.GetOverhead(), least)
+			return broken(DiskIsLedger, "slot %s has %d bytes for trees, it takes %d",
+				request.Short(), m.GetOverhead(), least)
 		}
 	case *messages.ReservationDeleted:
 		if err := a.onReleased(m); err != nil {
@@ -90,7 +113,7 @@ func (a *audit) onLedger(m capacity.Event) error {
 		}
 	}
 	a.ledger = capacity.Evolve(a.ledger, m)
-	return a.ledger.Check()
+	return as(LedgerBalances, a.ledger.Check())
 }
 
 // onReleased: bytes and collateral go back once, after the data is gone, and
@@ -99,7 +122,7 @@ func (a *audit) onReleased(m *messages.ReservationDeleted) error {
 	id := events.Must(events.ParseReservationID(m.GetReservationId()))
 	r, open := a.ledger.Reservation(id)
 	if a.released[id]++; a.released[id] > 1 || !open {
-		return fmt.Errorf("reservation %s was released %d times, is open: %t", id, a.released[id], open)
+		return broken(ReleasedOnce, "reservation %s was released %d times, is open: %t", id, a.released[id], open)
 	}
 	st := a.sales[r.Slot]
 	returned := events.Must(events.ParseAmount(m.GetCollateralReturned()))
@@ -107,6 +130,10 @@ func (a *audit) onReleased(m *messages.ReservationDeleted) error {
 	a.lost = a.lost.Add(lost)
 	_, want := st.Settlement()
 	switch {
+	case st.Attempt == r.Attempt && !st.Deleted && !st.OnChain && st.Refillable():
+		a.renewing = capacity.ReservationIDOf(r.Slot, r.Attempt+1) // The data stays for the next attempt.
+	case st.Attempt+1 == r.Attempt && st.Deleted && !st.OnChain && lost.IsZero() && returned == r.Collateral:
+		// The next attempt at a lost slot never began: its reservation goes with the data.
 	case st.Attempt != r.Attempt || !st.Deleted || st.OnChain:
 		return fmt.Errorf("bytes of slot %s attempt %d came back before its data was gone (the sale is %s, attempt %d)",
 			r.Slot.Short(), r.Attempt, st.Phase, st.Attempt)
@@ -131,6 +158,8 @@ func (a *audit) onSale(stream string, m sale.Event) error {
 			return fmt.Errorf("attempt %d at slot %s began before attempt %d was settled",
 				after.Attempt, slot.Short(), before.Attempt)
 		}
+	case *messages.DataLifetimeExtended:
+		a.proved[slot] = true
 	case *messages.ProofSubmitted:
 		return a.close(before, m.GetPeriod(), "submitted")
 	case *messages.ProofMissed:

@@ -1,36 +1,76 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hostnode/hostnode/events"
 )
 
-// errWorld is a failure that passes: a node that does not answer, a full disk
-// queue, a lost connection.
+// errWorld is a failure that passes: a node that does not answer, a lost
+// connection.
 var errWorld = errors.New("the world did not answer")
+
+// errNoSpace is a disk that is full, for a while.
+var errNoSpace = errors.New("no space left on device")
 
 // verdict is what becomes of a parked call.
 type verdict int
 
 const (
-	proceed  verdict = iota // it happens, and its answer arrives
-	fail                    // it does not happen
-	lostMind                // it happens, and its answer is lost
+	proceed   verdict = iota // it happens, and its answer arrives
+	fail                     // it does not happen
+	lostMind                 // it happens, and its answer is lost
+	twice                    // it happens twice, and the second answer arrives
+	full                     // it does not happen, because the disk is full
+	away                     // it does not happen, because the store is away
+	dieAfter                 // it happens, and then the host dies
+	dieBefore                // the host dies, and it never happens
 )
 
-func (v verdict) String() string { return [...]string{"ok", "fail", "lost"}[v] }
+func (v verdict) String() string {
+	return [...]string{"ok", "fail", "lost", "twice", "full", "away", "die after", "die before"}[v]
+}
+
+// err is what the caller of a failed call is told; nil when it did not fail.
+func (v verdict) err() error {
+	switch v {
+	case fail, dieBefore:
+		return errWorld
+	case full:
+		return errNoSpace
+	case away:
+		return events.ErrAway
+	case proceed, lostMind, twice, dieAfter:
+	}
+	return nil
+}
 
 type call struct {
 	key  string
 	gate chan verdict
+	// number says in which order calls arrived; asked by reorder only.
+	number int
+	// until is the block before which the call is not let go.
+	until uint64
+}
+
+// port is the method that a call is of: the first word of its key.
+func (c *call) port() string {
+	name, _, _ := strings.Cut(c.key, " ")
+	return name
 }
 
 // bus parks calls until the simulator releases them.
 type bus struct {
 	mu      sync.Mutex
+	arrived int
 	pending []*call
 	// turns are tasks of the host that are ready to go on. They are let go one
 	// after the other, in the order of their names, so that what they do to each
@@ -52,15 +92,23 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 		return effect()
 	}
 	v, err := b.park(ctx, &b.pending, key)
+	if err == nil {
+		err = v.err()
+	}
 	if err != nil {
 		return none, err
 	}
-	if v == fail {
-		return none, errWorld
+	if v == twice {
+		_, _ = effect() // Whatever it says, the call is made again.
 	}
 	r, err := effect()
-	if v == lostMind {
+	switch v {
+	case lostMind:
 		return none, errWorld
+	case dieAfter:
+		<-ctx.Done()
+		return none, ctx.Err()
+	case proceed, fail, twice, full, away, dieBefore:
 	}
 	return r, err
 }
@@ -101,23 +149,43 @@ func (b *bus) nextTurn() bool {
 	return true
 }
 
-// keys are the parked calls in a fixed order.
-func (b *bus) keys() []string {
+// ready are the parked calls that may be let go at a block, in a fixed order.
+// Calls that arrived since the last look are numbered in that order too.
+func (b *bus) ready(height uint64) []*call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	slices.SortStableFunc(b.pending, byKey)
-	keys := make([]string, len(b.pending))
-	for i, c := range b.pending {
-		keys[i] = c.key
+	var list []*call
+	for _, c := range b.pending {
+		if c.number == 0 {
+			b.arrived++
+			c.number = b.arrived
+		}
+		if c.until <= height {
+			list = append(list, c)
+		}
 	}
-	return keys
+	return list
 }
 
-// release lets the nth call of keys go on.
-func (b *bus) release(n int, v verdict) {
+// release lets a parked call go on.
+func (b *bus) release(c *call, v verdict) {
 	b.mu.Lock()
-	c := b.pending[n]
-	b.pending = slices.Delete(b.pending, n, n+1)
+	b.pending = slices.DeleteFunc(b.pending, func(p *call) bool { return p == c })
 	b.mu.Unlock()
 	c.gate <- v
+}
+
+// oldest is the call of these that waits the longest.
+func oldest(list []*call) *call {
+	return slices.MinFunc(list, func(a, b *call) int { return cmp.Compare(a.number, b.number) })
+}
+
+// String names the calls that are parked.
+func (b *bus) String() string {
+	var keys []string
+	for _, c := range b.ready(math.MaxUint64) {
+		keys = append(keys, c.key)
+	}
+	return fmt.Sprint(keys)
 }

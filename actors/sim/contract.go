@@ -1,36 +1,55 @@
 package sim
 
 import (
-	"fmt"
 	"maps"
+	"math/big"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
-	"github.com/hostnode/hostnode/messages"
 )
 
-// contract is the marketplace of one moment. clone makes the next moment's.
+// contract is the marketplace of one moment, with the token (marketplace.md §3
+// to §7). What happens in a block is done to a clone, so that the moments before
+// it stay as they were. A clone shares the requests and slots with its origin:
+// writeRequest and writeSlot copy one before it changes.
+//
+// What no port of the host can see is left out: myRequests and the totals.
 type contract struct {
 	cfg      events.MarketConfig
 	requests map[events.RequestID]*request
 	slots    map[events.SlotID]*slot
-	tokens   map[events.Address]events.Amount
-	order    []events.SlotID // slots in the order of their filling
+	// mine are the slots of each host, in the contract's order.
+	mine map[events.Address][]events.SlotID
+	// active are the slots in the raw state Filled, in the order of their filling.
+	active []events.SlotID
+
+	tokens map[events.Address]events.Amount
+	held   events.Amount // by the contract itself
+	minted events.Amount // all there are
+	leaky  bool          // a planted error: what is paid out is gone
+
+	// fresh are the requests and slots that this clone owns.
+	freshRequests map[events.RequestID]bool
+	freshSlots    map[events.SlotID]bool
 }
 
 type request struct {
 	events.Request
 	expiresAt, endsAt time.Time
-	state             events.RequestState // stored: New, Started, Failed
+	state             events.RequestState // stored
 	filled            uint64
+	toClient          events.Amount // fundsToReturnToClient
+	probability       *big.Int      // of a proof, as the contract computes it
 }
 
 type slot struct {
-	request    *request
+	request    events.RequestID
 	id         events.SlotID
 	index      uint64
 	state      events.SlotState // stored: Free, Filled, Repair, Paid
+	touched    bool             // somebody filled it once
 	host       events.Address
 	filledAt   time.Time
 	collateral events.Amount
@@ -38,27 +57,43 @@ type slot struct {
 	received   map[uint64]bool
 	missing    map[uint64]bool
 	missed     int
-	dropped    bool // a failed slot that its host let go
+}
+
+func newContract(cfg events.MarketConfig) *contract {
+	return &contract{
+		cfg: cfg, requests: map[events.RequestID]*request{}, slots: map[events.SlotID]*slot{},
+		mine: map[events.Address][]events.SlotID{}, tokens: map[events.Address]events.Amount{},
+		freshRequests: map[events.RequestID]bool{}, freshSlots: map[events.SlotID]bool{},
+	}
 }
 
 func (c *contract) clone() *contract {
-	n := &contract{
-		cfg: c.cfg, requests: map[events.RequestID]*request{}, slots: map[events.SlotID]*slot{},
-		tokens: maps.Clone(c.tokens), order: append([]events.SlotID(nil), c.order...),
-	}
-	for id, r := range c.requests {
-		copied := *r
-		n.requests[id] = &copied
-	}
-	for id, s := range c.slots {
-		copied := *s
-		copied.request = n.requests[s.request.ID]
-		copied.reserved, copied.received = maps.Clone(s.reserved), maps.Clone(s.received)
-		copied.missing = maps.Clone(s.missing)
-		n.slots[id] = &copied
-	}
-	return n
+	n := *c
+	n.requests, n.slots = maps.Clone(c.requests), maps.Clone(c.slots)
+	n.mine, n.tokens = maps.Clone(c.mine), maps.Clone(c.tokens)
+	n.freshRequests, n.freshSlots = map[events.RequestID]bool{}, map[events.SlotID]bool{}
+	return &n
 }
+
+func (c *contract) writeRequest(id events.RequestID) *request {
+	if !c.freshRequests[id] {
+		copied := *c.requests[id]
+		c.requests[id], c.freshRequests[id] = &copied, true
+	}
+	return c.requests[id]
+}
+
+func (c *contract) writeSlot(id events.SlotID) *slot {
+	if !c.freshSlots[id] {
+		copied := *c.slots[id]
+		copied.reserved, copied.received = maps.Clone(copied.reserved), maps.Clone(copied.received)
+		copied.missing = maps.Clone(copied.missing)
+		c.slots[id], c.freshSlots[id] = &copied, true
+	}
+	return c.slots[id]
+}
+
+func (c *contract) requestOf(s *slot) *request { return c.requests[s.request] }
 
 // moment is the block that a transaction or a view is evaluated in.
 type moment struct {
@@ -67,6 +102,11 @@ type moment struct {
 	hash   func(uint64) events.Hash
 }
 
+// period is the period that a moment lies in.
+func (m moment) period(c *contract) uint64 { return duty.Period(c.cfg.Proofs, m.time) }
+
+// requestState is §4.1. The comparisons are strict: in the second of its expiry
+// a request can still be filled.
 func (c *contract) requestState(r *request, now time.Time) events.RequestState {
 	switch {
 	case r.state == events.RequestNew && now.After(r.expiresAt):
@@ -77,14 +117,16 @@ func (c *contract) requestState(r *request, now time.Time) events.RequestState {
 	return r.state
 }
 
+// slotState is §4.2. A slot that nobody ever filled is free, whatever became of
+// its request.
 func (c *contract) slotState(s *slot, now time.Time) events.SlotState {
 	switch {
-	case s.filledAt.IsZero() && s.state == events.SlotFree:
+	case !s.touched:
 		return events.SlotFree
 	case s.state == events.SlotPaid:
 		return events.SlotPaid
 	}
-	switch c.requestState(s.request, now) {
+	switch c.requestState(c.requestOf(s), now) {
 	case events.RequestCancelled:
 		return events.SlotCancelled
 	case events.RequestFinished:
@@ -96,20 +138,18 @@ func (c *contract) slotState(s *slot, now time.Time) events.SlotState {
 	return s.state
 }
 
-func (c *contract) post(m moment, r events.Request) messages.MarketEvent {
-	req := &request{Request: r, expiresAt: m.time.Add(r.Expiry), endsAt: m.time.Add(r.Ask.Duration)}
-	c.requests[r.ID] = req
-	for i := range r.Ask.Slots {
-		id := events.SlotIDOf(r.ID, i)
-		c.slots[id] = &slot{
-			request: req, id: id, index: i, reserved: map[events.Address]bool{},
-			received: map[uint64]bool{}, missing: map[uint64]bool{},
+// requestEnd is §4.3.
+func (c *contract) requestEnd(r *request, now time.Time) time.Time {
+	switch c.requestState(r, now) {
+	case events.RequestCancelled:
+		return r.expiresAt
+	case events.RequestFinished, events.RequestFailed:
+		if now.Before(r.endsAt) {
+			return now
 		}
+	case events.RequestNew, events.RequestStarted:
 	}
-	return &messages.ChainStorageRequested{
-		RequestId: r.ID.String(), Request: events.RequestToMessage(r),
-		ExpiresAt: events.TimeToMessage(req.expiresAt),
-	}
+	return r.endsAt
 }
 
 func (c *contract) canReserve(m moment, s *slot, host events.Address) bool {
@@ -118,74 +158,11 @@ func (c *contract) canReserve(m moment, s *slot, host events.Address) bool {
 		len(s.reserved) < int(c.cfg.MaxReservations) && !s.reserved[host]
 }
 
-func (c *contract) challenge(m moment, s events.SlotID) (period uint64, pointer uint8, ch events.Challenge) {
-	period = duty.Period(c.cfg.Proofs, m.time)
-	pointer = duty.Pointer(c.cfg.Proofs, s, m.number, period)
-	n, _ := duty.ChallengeBlock(m.number, pointer)
-	return period, pointer, duty.Challenge(m.hash(n))
+func (c *contract) challenge(m moment, s events.SlotID) (period uint64, ch events.Challenge) {
+	period = m.period(c)
+	n, _ := duty.ChallengeBlock(m.number, duty.Pointer(c.cfg.Proofs, s, m.number, period))
+	return period, duty.Challenge(m.hash(n))
 }
-
-// proofFor is the proof that this world takes for a slot and a challenge.
-func proofFor(s events.SlotID, ch events.Challenge) events.Proof {
-	return events.Proof{0: s, 1: ch, 7: {31: 1}}
-}
-
-func (c *contract) takeProof(m moment, s *slot, p events.Proof) error {
-	period, _, ch := c.challenge(m, s.id)
-	if s.received[period] {
-		return events.ErrProofAlreadySubmitted
-	}
-	if p != proofFor(s.id, ch) {
-		return events.ErrInvalidProof
-	}
-	s.received[period] = true
-	return nil
-}
-
-func (c *contract) fill(m moment, s *slot, host events.Address, p events.Proof) ([]messages.MarketEvent, error) {
-	if !s.reserved[host] {
-		return nil, fmt.Errorf("%w: no reservation", events.ErrReverted)
-	}
-	if st := c.slotState(s, m.time); st != events.SlotFree && st != events.SlotRepair {
-		return nil, events.ErrSlotNotFree
-	}
-	if rs := c.requestState(s.request, m.time); rs > events.RequestStarted {
-		return nil, events.ErrSlotNotFree
-	}
-	if err := c.takeProof(m, s, p); err != nil {
-		return nil, err
-	}
-	collateral, _ := s.request.Ask.CollateralPerSlot()
-	pays := collateral
-	if s.state == events.SlotRepair {
-		pays = pays.Sub(discount(c.cfg, s.request.Ask))
-	}
-	if c.tokens[host].Less(pays) {
-		return nil, events.ErrInsufficientFunds
-	}
-	c.tokens[host] = c.tokens[host].Sub(pays)
-	s.state, s.host, s.filledAt, s.collateral = events.SlotFilled, host, m.time, collateral
-	c.order = append(c.order, s.id)
-	s.request.filled++
-	out := []messages.MarketEvent{&messages.ChainSlotFilled{
-		RequestId: s.request.ID.String(), SlotIndex: s.index,
-	}}
-	if s.request.filled == s.request.Ask.Slots && s.request.state == events.RequestNew {
-		s.request.state = events.RequestStarted
-		out = append(out, &messages.ChainRequestFulfilled{RequestId: s.request.ID.String()})
-	}
-	return out, nil
-}
-
-// discount is what the contract adds to the collateral of whoever fills a slot
-// in repair.
-func discount(cfg events.MarketConfig, ask events.Ask) events.Amount {
-	full, _ := ask.CollateralPerSlot()
-	return full.Div(100).MulSaturating(uint64(cfg.RepairRewardPercentage))
-}
-
-// period is the period that a moment lies in.
-func (m moment) period(c *contract) uint64 { return duty.Period(c.cfg.Proofs, m.time) }
 
 // required is isProofRequired for a period, evaluated in a block.
 func (c *contract) required(m moment, s *slot, period uint64) bool {
@@ -193,68 +170,93 @@ func (c *contract) required(m moment, s *slot, period uint64) bool {
 		return false
 	}
 	pointer := duty.Pointer(c.cfg.Proofs, s.id, m.number, period)
+	if pointer < c.cfg.Proofs.Downtime {
+		return false
+	}
 	n, _ := duty.ChallengeBlock(m.number, pointer)
-	probability := duty.Probability(c.cfg.Proofs, s.request.Ask.ProofProbability)
-	return pointer >= c.cfg.Proofs.Downtime && duty.Drawn(probability, duty.Challenge(m.hash(n)))
+	return duty.Drawn(c.requestOf(s).probability, duty.Challenge(m.hash(n)))
 }
 
-// mark is what an attentive validator does in a block: every miss of the last
-// period that can be marked is marked.
-func (c *contract) mark(m moment) []messages.MarketEvent {
-	var out []messages.MarketEvent
-	period := duty.Period(c.cfg.Proofs, m.time) - 1
-	end := duty.End(c.cfg.Proofs, period)
-	if !m.time.After(end) || !m.time.Before(end.Add(c.cfg.Proofs.Timeout)) {
-		return nil
-	}
-	for _, id := range c.order {
+// owned are the slots that the contract lists for a host.
+func (c *contract) owned(host events.Address) (out []events.OwnedSlot) {
+	for _, id := range c.mine[host] {
 		s := c.slots[id]
-		if s.state != events.SlotFilled || s.received[period] || s.missing[period] || !c.required(m, s, period) {
-			continue
-		}
-		s.missing[period] = true
-		s.missed++
-		full, _ := s.request.Ask.CollateralPerSlot()
-		s.collateral = s.collateral.SubFloor(full.Div(100).MulSaturating(uint64(c.cfg.SlashPercentage)))
-		if s.missed >= int(c.cfg.MaxNumberOfSlashes) {
-			out = append(out, c.forfeit(m, s)...)
-		}
+		out = append(out, events.OwnedSlot{Slot: id, Request: c.requestOf(s).Request, Index: s.index})
 	}
 	return out
 }
 
-func (c *contract) forfeit(m moment, s *slot) []messages.MarketEvent {
-	s.state, s.host, s.collateral, s.missed = events.SlotRepair, events.Address{}, events.Amount{}, 0
-	s.reserved = map[events.Address]bool{}
-	r := s.request
-	r.filled--
-	out := []messages.MarketEvent{&messages.ChainSlotFreed{RequestId: r.ID.String(), SlotIndex: s.index}}
-	if r.Ask.Slots-r.filled > r.Ask.MaxSlotLoss && r.state == events.RequestStarted {
-		r.state, r.endsAt = events.RequestFailed, m.time.Add(-time.Second)
-		out = append(out, &messages.ChainRequestFailed{RequestId: r.ID.String()})
-	}
-	return out
+func (c *contract) lists(host events.Address, id events.SlotID) bool {
+	return slices.Contains(c.mine[host], id)
 }
 
-func (c *contract) free(m moment, s *slot, host events.Address) (paid, collateral events.Amount, err error) {
-	if s.host != host {
-		return paid, collateral, events.ErrNotOurSlot
+// unlist takes a slot from a host's list: the last one takes its place.
+func (c *contract) unlist(host events.Address, id events.SlotID) {
+	list := slices.Clone(c.mine[host])
+	if i := slices.Index(list, id); i >= 0 {
+		list[i] = list[len(list)-1]
+		c.mine[host] = list[:len(list)-1]
 	}
-	until := s.request.endsAt
-	switch c.slotState(s, m.time) {
-	case events.SlotCancelled:
-		until = s.request.expiresAt
-	case events.SlotFinished:
-	case events.SlotFailed:
-		s.dropped = true // No longer among the host's slots; it may be asked again.
-		return paid, collateral, nil
-	case events.SlotFree, events.SlotFilled, events.SlotPaid, events.SlotRepair:
-		return paid, collateral, events.ErrReverted
+}
+
+func (c *contract) list(host events.Address, id events.SlotID) {
+	if !c.lists(host, id) {
+		c.mine[host] = append(slices.Clip(c.mine[host]), id)
 	}
-	price, _ := s.request.Ask.PricePerSecond()
-	reward, _ := price.Mul(uint64(until.Sub(s.filledAt) / time.Second))
-	s.state, collateral = events.SlotPaid, s.collateral
-	paid = reward.Add(collateral)
-	c.tokens[host] = c.tokens[host].Add(paid)
-	return paid, collateral, nil
+}
+
+func (c *contract) deactivate(id events.SlotID) {
+	if i := slices.Index(c.active, id); i >= 0 {
+		c.active = slices.Delete(slices.Clone(c.active), i, i+1)
+	}
+}
+
+// mint makes tokens out of nothing.
+func (c *contract) mint(to events.Address, amount events.Amount) {
+	c.tokens[to] = c.tokens[to].Add(amount)
+	c.minted = c.minted.Add(amount)
+}
+
+// pull takes tokens from an account that allowed it.
+func (c *contract) pull(from events.Address, amount events.Amount) error {
+	if c.tokens[from].Less(amount) {
+		return events.ErrInsufficientFunds
+	}
+	c.tokens[from], c.held = c.tokens[from].Sub(amount), c.held.Add(amount)
+	return nil
+}
+
+// pay is a transfer of the contract's own tokens.
+func (c *contract) pay(to events.Address, amount events.Amount) {
+	if c.leaky {
+		amount, c.held = events.Amount{}, c.held.Sub(amount)
+	}
+	c.held, c.tokens[to] = c.held.Sub(amount), c.tokens[to].Add(amount)
+}
+
+// conserved reports whether no token came out of nowhere or went there.
+func (c *contract) conserved() bool {
+	sum := c.held
+	for _, amount := range c.tokens {
+		sum = sum.Add(amount)
+	}
+	return sum == c.minted
+}
+
+// percent is a part of an amount as the contract computes it: multiplied first,
+// rounded down.
+func percent(of events.Amount, part uint8) events.Amount {
+	return of.MulSaturating(uint64(part)).Div(100)
+}
+
+// discount is how much less whoever fills a slot in repair pays.
+func discount(cfg events.MarketConfig, ask events.Ask) events.Amount {
+	full, _ := ask.CollateralPerSlot()
+	return percent(full, cfg.RepairRewardPercentage)
+}
+
+// payoutFor is slotPayout; false when it reverts with StartNotBeforeExpiry.
+func payoutFor(ask events.Ask, from, to time.Time) (events.Amount, bool) {
+	price, _ := ask.PricePerSecond()
+	return price.MulSaturating(uint64(max(0, to.Sub(from)) / time.Second)), from.Before(to)
 }

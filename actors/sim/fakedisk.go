@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +45,9 @@ func (f fakeRepo) Stored(ctx context.Context) ([]events.StoredSlot, error) {
 
 func (f fakeRepo) Delete(ctx context.Context, id events.SlotID) error {
 	_, err := do(ctx, f.bus, "repo.delete "+id.Short(), locked(f.world, func() (struct{}, error) {
+		if f.repo[id] != nil && f.hosted(id) {
+			f.offend(HostedDataIsKept, "the data of slot %s was deleted while the contract counts it as ours", id.Short())
+		}
 		delete(f.repo, id)
 		f.did(deed{kind: "delete", slot: id})
 		return struct{}{}, nil
@@ -68,7 +74,19 @@ func (f fakeRepo) Extend(ctx context.Context, id events.SlotID, until time.Time)
 const (
 	liar   = 0xbd // its data is not what it says
 	silent = 0xde // it never serves its data
+	forger = 0xf0 // its manifest is of something else
 )
+
+// Inspect finds out the forger; the others lie by their blocks.
+func (f fakeContent) Inspect(ctx context.Context, job events.DownloadJob) error {
+	_, err := do(ctx, f.bus, "content.inspect "+job.Slot.Short(), locked(f.world, func() (struct{}, error) {
+		if job.Request.Nonce[0] == forger {
+			return struct{}{}, events.ErrContentMismatch
+		}
+		return struct{}{}, nil
+	}))
+	return err
+}
 
 func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error) {
 	const pieces = 3
@@ -105,18 +123,73 @@ type busStore struct {
 func (s busStore) Append(
 	ctx context.Context, stream string, e events.Expected, b []events.NewEvent,
 ) (events.AppendResult, error) {
+	s.tries(stream, true)
+	if s.world.altering {
+		b = altered(b)
+	}
 	r, err := do(ctx, s.world.bus, "store.append "+stream, func() (events.AppendResult, error) {
 		s.hear(stream, false)
 		return s.Store.Append(context.WithoutCancel(ctx), stream, e, b)
 	})
 	if err == nil || errors.Is(err, events.ErrWrongRevision) { // Then it reads the stream anew.
 		s.hear(stream, true)
+		s.tries(stream, false)
 	}
 	return r, err
+}
+
+// altered moves the deadline of each proof that is due by a nanosecond.
+func altered(batch []events.NewEvent) []events.NewEvent {
+	batch = slices.Clone(batch)
+	for i, e := range batch {
+		if at := bytes.Index(e.Data, []byte(`"deadline":"`)); e.Type == "ProofDue" && at >= 0 {
+			end := at + bytes.IndexByte(e.Data[at:], 'Z')
+			batch[i].Data = slices.Concat(e.Data[:end], []byte(".000000001"), e.Data[end:])
+		}
+	}
+	return batch
 }
 
 func (s busStore) hear(stream string, heard bool) {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	s.world.unheard[stream] = !heard
+}
+
+func (s busStore) tries(stream string, tries bool) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.trying[stream] = tries
+}
+
+// ReadStream spoils the half of the snapshots when the world is rotten.
+func (s busStore) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	if !s.world.rot || !events.IsSnapshot(stream) {
+		return s.Store.ReadStream(ctx, stream, q)
+	}
+	return func(yield func(events.Recorded, error) bool) {
+		for e, err := range s.Store.ReadStream(ctx, stream, q) {
+			if e.ID[0]%2 == 0 {
+				e.Data = spoil(e.Data)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// spoil changes a byte of a part's payload; what is no part is left alone.
+func spoil(data []byte) []byte {
+	var part map[string]json.RawMessage
+	var payload []byte
+	if json.Unmarshal(data, &part) != nil || json.Unmarshal(part["payload"], &payload) != nil || len(payload) == 0 {
+		return data
+	}
+	payload[len(payload)/2] ^= 1
+	part["payload"], _ = json.Marshal(payload)
+	spoilt, _ := json.Marshal(part)
+	return spoilt
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -16,20 +15,19 @@ func valueOf(m proto.Message) protoreflect.Value {
 	return protoreflect.ValueOfMessage(m.ProtoReflect())
 }
 
-// canonical reports whether a block is of the current chain.
-func (w *world) canonical(head events.Head) bool {
-	return head.Number <= w.tip().head.Number && w.blocks[head.Number].head.Hash == head.Hash
-}
-
 // late reports whether a transaction could only be mined after its deadline.
 func (w *world) late(c events.SlotCall) bool {
-	return !c.Deadline.IsZero() && w.next().time.After(c.Deadline)
+	return !w.faithless && !c.Deadline.IsZero() && w.next().time.After(c.Deadline)
 }
 
 // did notes what the host did; the lock is held.
-func (w *world) did(d deed) { w.deeds = append(w.deeds, d) }
+func (w *world) did(d deed) {
+	d.untold = w.trying[events.SaleStream(w.me, d.slot)]
+	w.deeds = append(w.deeds, d)
+}
 
-// fakeMarket is the Market port over the world.
+// fakeMarket is the Market port over the world. It reads at the newest block
+// that its node knows, and sends to the newest there is.
 type fakeMarket struct{ *world }
 
 func locked[T any](w *world, effect func() (T, error)) func() (T, error) {
@@ -44,19 +42,19 @@ func (f fakeMarket) Account() events.Address { return f.me }
 
 func (f fakeMarket) Config(ctx context.Context) (events.MarketConfig, error) {
 	return do(ctx, f.bus, "market.config", locked(f.world, func() (events.MarketConfig, error) {
-		return f.tip().state.cfg, nil
+		return f.sight().state.cfg, nil
 	}))
 }
 
 func (f fakeMarket) Head(ctx context.Context) (events.Head, error) {
 	return do(ctx, f.bus, "market.head", locked(f.world, func() (events.Head, error) {
-		return f.tip().head, nil
+		return f.sight().head, nil
 	}))
 }
 
 func (f fakeMarket) HeadAt(ctx context.Context, n uint64) (events.Head, error) {
 	h, err := do(ctx, f.bus, fmt.Sprintf("market.headAt %d", n), locked(f.world, func() (events.Head, error) {
-		if n >= uint64(len(f.blocks)) {
+		if n > f.sight().head.Number {
 			return events.Head{}, errWorld
 		}
 		return f.blocks[n].head, nil
@@ -69,9 +67,24 @@ func (f fakeMarket) HeadAt(ctx context.Context, n uint64) (events.Head, error) {
 	return h, err
 }
 
+// HeadsBetween reads many blocks in one call, as the real market does.
+func (f fakeMarket) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	key := fmt.Sprintf("market.headsBetween %d %d", first, last)
+	return do(ctx, f.bus, key, locked(f.world, func() ([]events.Head, error) {
+		if last > f.sight().head.Number {
+			return nil, errWorld
+		}
+		heads := make([]events.Head, 0, last-first+1)
+		for n := first; n <= last; n++ {
+			heads = append(heads, f.blocks[n].head)
+		}
+		return heads, nil
+	}))
+}
+
 func (f fakeMarket) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
 	return do(ctx, f.bus, "market.request "+id.Short(), locked(f.world, func() (events.Request, error) {
-		r := f.tip().state.requests[id]
+		r := f.sight().state.requests[id]
 		if r == nil {
 			return events.Request{}, events.ErrUnknownRequest
 		}
@@ -86,47 +99,39 @@ func (f fakeMarket) Slot(ctx context.Context, id events.RequestID, index uint64)
 
 func (f fakeMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 	return do(ctx, f.bus, "market.mySlots", locked(f.world, func() ([]events.OwnedSlot, error) {
-		var out []events.OwnedSlot
-		c := f.tip().state
-		for _, id := range c.order {
-			if s := c.slots[id]; s.host == f.me && s.state == events.SlotFilled && !s.dropped {
-				out = append(out, events.OwnedSlot{Slot: id, Request: s.request.Request, Index: s.index})
-			}
-		}
-		return out, nil
+		return f.sight().state.owned(f.me), nil
 	}))
 }
 
 func (f fakeMarket) Balance(ctx context.Context) (events.Balance, error) {
 	return do(ctx, f.bus, "market.balance", locked(f.world, func() (events.Balance, error) {
-		return events.Balance{Tokens: f.tip().state.tokens[f.me], Wei: events.NewAmount(1 << 60)}, nil
+		balance := f.purse
+		balance.Tokens = f.sight().state.tokens[f.me]
+		return balance, nil
 	}))
 }
 
-func (f fakeMarket) receipt() events.Receipt {
-	head := f.tip().head
+func receiptIn(head events.Head) events.Receipt {
 	return events.Receipt{TxHash: head.Hash, Block: head, Fee: events.NewAmount(21_000), GasUsed: 21_000}
 }
 
 func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	return do(ctx, f.bus, "market.reserve "+call.Slot.Short(), locked(f.world, func() (events.Receipt, error) {
 		s := f.tip().state.slots[call.Slot]
+		if s != nil && s.reserved[f.me] {
+			return events.Receipt{}, nil
+		}
+		if f.late(call) {
+			return events.Receipt{}, events.ErrDeadlinePassed
+		}
 		if s == nil {
 			return events.Receipt{}, events.ErrReservationNotAllowed
 		}
-		if s.reserved[f.me] {
-			return events.Receipt{}, nil
-		}
-		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
-			s := c.slots[call.Slot]
-			if !c.canReserve(m, s, f.me) {
-				return nil, events.ErrReservationNotAllowed
-			}
-			s.reserved[f.me] = true
-			f.did(deed{kind: "reserve", slot: call.Slot})
-			return nil, nil
-		})
-		return f.receipt(), err
+		f.did(deed{kind: "reserve", slot: call.Slot})
+		err := f.seal(&transaction{apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			return c.reserve(m, call.Slot, f.me)
+		}})
+		return receiptIn(f.tip().head), err
 	}))
 }
 
@@ -139,26 +144,70 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 		if s := f.tip().state.slots[call.Slot]; s != nil && s.host == f.me && s.state == events.SlotFilled {
 			return events.Fill{FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral}, nil
 		}
-		if f.late(call) {
+		if f.late(call) || f.tooLateToFill(call.Request) {
 			return events.Fill{}, events.ErrDeadlinePassed
 		}
-		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
-			s := c.slots[call.Slot]
-			if s == nil {
-				return nil, events.ErrSlotNotFree
-			}
-			return c.fill(m, s, f.me, p)
-		})
+		if f.faithless && !f.untilExpiry(call.Request) {
+			return events.Fill{}, events.ErrDeadlinePassed
+		}
 		f.did(deed{kind: "fill", slot: call.Slot, proof: p})
-		if err != nil {
-			return events.Fill{}, err
-		}
-		s := f.tip().state.slots[call.Slot]
-		f.fills[key] = events.Fill{
-			Receipt: f.receipt(), FilledAt: s.filledAt, Block: f.tip().head.Number, Collateral: s.collateral,
-		}
-		return f.fills[key], nil
+		err := f.seal(&transaction{
+			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.fill(m, call.Slot, f.me, p) },
+			mined: func(head events.Head, c *contract) {
+				s := c.slots[call.Slot]
+				f.fills[key] = events.Fill{
+					Receipt: receiptIn(head), FilledAt: s.filledAt, Block: head.Number, Collateral: s.collateral,
+				}
+				f.judgeFill(head, c.requestOf(s), call.Slot)
+			},
+		})
+		return f.fills[key], err
 	}))
+}
+
+// untilExpiry is the planted market, which takes its time: it seals blocks until
+// a request is about to expire, if that is in this period. False if it is not.
+func (w *world) untilExpiry(id events.RequestID) bool {
+	r := w.tip().state.requests[id]
+	if r == nil || w.next().time.After(r.expiresAt) {
+		return false
+	}
+	if c := w.tip().state; w.next().period(c) != (moment{time: r.expiresAt}).period(c) {
+		return false
+	}
+	for w.next().time.Before(r.expiresAt) {
+		_ = w.seal()
+	}
+	return true
+}
+
+// tooLateToFill reports whether a fill would be mined in the second in which the
+// request expires or ends, or later: it would lock the collateral for ever.
+func (w *world) tooLateToFill(id events.RequestID) bool {
+	r := w.tip().state.requests[id]
+	if r == nil || w.faithless {
+		return false
+	}
+	last := r.endsAt
+	if r.state == events.RequestNew {
+		last = r.expiresAt
+	}
+	return w.next().time.Equal(last) // Later ones the contract refuses.
+}
+
+// judgeFill: a fill in the second of the expiry locks the collateral for ever.
+func (w *world) judgeFill(head events.Head, r *request, slot events.SlotID) {
+	if r.state == events.RequestNew && !head.Time.Before(r.expiresAt) || !head.Time.Before(r.endsAt) {
+		w.offend(FillAtExpiry, "slot %s was filled at %s; the request expires at %s",
+			slot.Short(), head.Time, r.expiresAt)
+	}
+}
+
+// offend notes what never may happen, whatever the record says.
+func (w *world) offend(invariant, format string, args ...any) {
+	if w.wrong == nil {
+		w.wrong = broken(invariant, format, args...)
+	}
 }
 
 func (f fakeMarket) SubmitProof(
@@ -174,16 +223,37 @@ func (f fakeMarket) SubmitProof(
 		if f.late(call) {
 			return events.Receipt{}, events.ErrDeadlinePassed
 		}
-		err := f.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
-			return nil, c.takeProof(m, c.slots[call.Slot], p)
-		})
 		f.did(deed{kind: "proof", slot: call.Slot, period: period, proof: p})
-		return f.receipt(), err
+		err := f.seal(&transaction{
+			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+				return c.prove(m, call.Slot, f.me, p)
+			},
+			mined: func(head events.Head, c *contract) {
+				counts := moment{time: head.Time}.period(c)
+				taken := events.TakenProof{Period: counts, Receipt: receiptIn(head)}
+				f.proofs[call.Slot] = append(f.proofs[call.Slot], taken)
+			},
+		})
+		return receiptIn(f.tip().head), err
+	}))
+}
+
+func (f fakeMarket) TakenProofs(
+	ctx context.Context, slot events.SlotID, from uint64,
+) ([]events.TakenProof, error) {
+	key := fmt.Sprintf("market.takenProofs %s %d", slot.Short(), from)
+	return do(ctx, f.bus, key, locked(f.world, func() (taken []events.TakenProof, err error) {
+		for _, p := range f.proofs[slot] {
+			if p.Period >= from && f.canonical(p.Receipt.Block) {
+				taken = append(taken, p)
+			}
+		}
+		return taken, nil
 	}))
 }
 
 // confirmations is how deep a payout must be before FreeSlot reports it; more
-// than any reorganisation of a simulation.
+// than any reorganisation of a simulation that does not say otherwise.
 const confirmations = 8
 
 func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
@@ -200,7 +270,7 @@ func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.
 		switch {
 		case gone:
 			return p, errWorld // Asking again finds the slot unpaid.
-		case tip.Number >= p.Block.Number+confirmations:
+		case tip.Number >= p.Block.Number+f.confirmations:
 			return p, nil
 		}
 		if err := f.wait(ctx, tip); err != nil {
@@ -210,119 +280,38 @@ func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.
 }
 
 func (f fakeMarket) freeOnce(call events.SlotCall) (events.PayoutReceipt, error) {
-	s := f.tip().state.slots[call.Slot]
-	if s != nil && s.state == events.SlotPaid {
+	tip := f.tip()
+	s := tip.state.slots[call.Slot]
+	switch {
+	case s == nil || s.state == events.SlotFree:
+		return events.PayoutReceipt{}, events.ErrSlotIsFree
+	case s.host != f.me:
+		return events.PayoutReceipt{}, events.ErrNotOurSlot
+	}
+	state := tip.state.slotState(s, tip.head.Time)
+	if state == events.SlotPaid || state == events.SlotFailed && !tip.state.lists(f.me, call.Slot) {
 		p := f.paid[call.Slot]
 		p.AlreadyFree = true
 		return p, nil
 	}
+	if state == events.SlotFilled && !f.reckless {
+		return events.PayoutReceipt{}, reverted("before sending: the slot runs, freeing it would burn the collateral")
+	}
 	var p events.PayoutReceipt
 	f.did(deed{kind: "free", slot: call.Slot})
-	err := f.seal(func(c *contract, m moment) (_ []messages.MarketEvent, err error) {
-		s := c.slots[call.Slot]
-		if s == nil {
-			return nil, events.ErrNotOurSlot
-		}
-		p.Paid, p.Collateral, err = c.free(m, s, f.me)
-		return nil, err
+	err := f.seal(&transaction{
+		apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			got, out, err := c.free(m, call.Slot, f.me)
+			if got.burnt {
+				f.offend(FreedWhileFilled, "slot %s was freed by its host while it ran", call.Slot.Short())
+			}
+			p.Paid, p.Collateral = got.reward.Add(got.collateral), got.collateral
+			return out, err
+		},
+		mined: func(head events.Head, _ *contract) {
+			p.Receipt = receiptIn(head)
+			f.paid[call.Slot] = p
+		},
 	})
-	if err == nil {
-		p.Receipt = f.receipt()
-		f.paid[call.Slot] = p
-	}
 	return p, err
-}
-
-// fakeFeed is the ChainFeed port over the world.
-type fakeFeed struct{ *world }
-
-func (f fakeFeed) Follow(
-	ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error,
-) error {
-	at := events.Head{Number: from.Number, Hash: from.Hash}
-	delivered := map[uint64]events.Hash{}
-	for n, h := range from.Recent {
-		delivered[n] = h
-	}
-	delivered[at.Number] = at.Hash
-	for {
-		if err := f.wait(ctx, at); err != nil {
-			return err
-		}
-		update, err := do(ctx, f.bus, "feed", locked(f.world, func() (events.ChainUpdate, error) {
-			return f.after(at, delivered), nil
-		}))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		times := 1
-		if f.repeats() {
-			times = 2
-		}
-		for range times {
-			if err := deliver(ctx, update); err != nil {
-				return err
-			}
-		}
-		f.took(update.Head)
-		if r := update.Reorganized; r != nil {
-			at = events.Head{Number: r.GetAncestor(), Hash: events.Must(events.ParseHash(r.GetAncestorHash()))}
-			continue
-		}
-		at = update.Head
-		delivered[at.Number] = at.Hash
-	}
-}
-
-// repeats says whether the feed delivers the next update twice.
-func (w *world) repeats() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	again := w.again
-	w.again = false
-	return again
-}
-
-func (w *world) took(head events.Head) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen, w.fresh = head, true
-	w.hashes[head.Number] = true
-	if head.Number > 0 {
-		w.hashes[head.Number-1] = true
-	}
-}
-
-// after is the next update behind a block: the reorganisation that removed it,
-// or the blocks up to the tip.
-func (f fakeFeed) after(at events.Head, delivered map[uint64]events.Hash) events.ChainUpdate {
-	tip := f.tip().head
-	if at.Number > tip.Number || f.blocks[at.Number].head.Hash != at.Hash && !at.Hash.Zero() {
-		ancestor := uint64(0)
-		var dropped []string
-		for n, h := range delivered {
-			if n <= tip.Number && f.blocks[n].head.Hash == h {
-				ancestor = max(ancestor, n)
-			} else {
-				dropped = append(dropped, h.String())
-			}
-		}
-		slices.Sort(dropped)
-		for n := range delivered {
-			if n > ancestor {
-				delete(delivered, n)
-			}
-		}
-		return events.ChainUpdate{Reorganized: &messages.ChainReorganized{
-			Ancestor: ancestor, AncestorHash: f.blocks[ancestor].head.Hash.String(), Dropped: dropped,
-		}}
-	}
-	u := events.ChainUpdate{Head: tip, Live: true}
-	for _, b := range f.blocks[at.Number+1:] {
-		u.Logs = append(u.Logs, b.logs...)
-	}
-	return u
 }

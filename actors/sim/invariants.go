@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -25,11 +26,17 @@ type deed struct {
 	slot   events.SlotID
 	period uint64
 	proof  events.Proof
+	// untold: an append to the sale's stream had no answer when it was done.
+	untold bool
 }
 
 // permitted reports whether the record had decided a deed before it was done:
-// nothing is sent before its event is stored.
+// nothing is sent before its event is stored. What is owed is an exception as
+// long as the store gives no answer.
 func (d deed) permitted(st sale.State) bool {
+	if d.untold && (d.kind == "extend" || d.kind == "proof") {
+		return true
+	}
 	switch d.kind {
 	case "reserve":
 		return st.Phase == sale.SlotReserving
@@ -37,8 +44,8 @@ func (d deed) permitted(st sale.State) bool {
 		return st.Phase == sale.Downloading
 	case "fill":
 		return st.Phase == sale.Filling && st.Proof == d.proof
-	case "extend":
-		return st.Phase == sale.Filled
+	case "extend": // Where the fill was reorganised away and back, twice.
+		return st.Hosting()
 	case "proof":
 		return slices.ContainsFunc(st.Duties, func(o sale.Duty) bool {
 			return o.Period == d.period && (o.Spoil || proofFor(d.slot, o.Challenge) == d.proof)
@@ -54,26 +61,85 @@ func (d deed) permitted(st sale.State) bool {
 // check looks at what must hold after every step. All goroutines are parked.
 func (s *simulator) check(ctx context.Context) error {
 	s.world.mu.Lock()
-	deeds := s.world.deeds
+	deeds, wrong := s.world.deeds, s.world.wrong
 	s.world.deeds = nil
+	conserved := s.world.tip().state.conserved()
 	s.world.mu.Unlock()
+	if wrong = errors.Join(wrong, s.rules.broken()); wrong != nil {
+		return wrong
+	}
+	if !conserved {
+		return broken(TokensConserved, "the accounts do not add up to what was minted")
+	}
 	for _, d := range deeds { // Of this step: the record is still as it was before it.
 		if !s.heard(events.SaleStream(me, d.slot)) {
 			continue // The host acts by what it knows to be stored.
 		}
 		if st := s.audit.sales[d.slot]; !d.permitted(st) {
-			return fmt.Errorf("%s of slot %s while its sale is %s, attempt %d", d.kind, d.slot.Short(), st.Phase, st.Attempt)
+			return broken(StoredBeforeSent, "%s of slot %s while its sale is %s, attempt %d",
+				d.kind, d.slot.Short(), st.Phase, st.Attempt)
 		}
 	}
-	if err := s.audit.readOn(ctx); err != nil {
+	before := s.audit.after
+	if err := s.audit.readOn(ctx, s.view); err != nil {
 		return err
 	}
-	if err := s.checkDisk(); err != nil {
+	if err := s.checkPolicy(deeds); err != nil {
+		return err
+	}
+	if s.audit.after != before {
+		if err := as(StartFindsSales, s.checkSurvey(ctx)); err != nil {
+			return err
+		}
+	}
+	if err := as(DiskIsLedger, s.checkDisk()); err != nil {
 		return err
 	}
 	s.noteDuties()
-	if s.steps%8 == 0 {
-		return s.checkLive(ctx)
+	if s.steps%64 == 0 {
+		if err := s.compareView(ctx); err != nil {
+			return err
+		}
+	}
+	if s.audit.after != before || s.steps%8 == 0 {
+		return as(ReplayIsLive, s.checkLive(ctx))
+	}
+	return nil
+}
+
+// compareView: the live view is what a rebuild from zero shows.
+func (s *simulator) compareView(ctx context.Context) error {
+	if s.view == nil || s.compared == s.audit.after {
+		return nil
+	}
+	s.compared = s.audit.after
+	return as(ViewIsRebuilt, s.view.Compare(ctx, s.store))
+}
+
+// checkSurvey: a host that starts at this moment finds, by the newest snapshot
+// and what is behind it, just the sales that the whole record says are not over.
+func (s *simulator) checkSurvey(ctx context.Context) error {
+	found, err := actors.LivingSales(ctx, busStore{s.store, s.world}, me)
+	if err != nil {
+		return err
+	}
+	if s.Plant.Forgetful && len(found) > 1 {
+		found = found[1:]
+	}
+	want := map[events.SlotID]bool{}
+	for slot, st := range s.audit.sales {
+		if st.Phase != sale.Unknown && !st.Over() {
+			want[slot] = true
+		}
+	}
+	for _, slot := range found {
+		if !want[slot] {
+			return fmt.Errorf("a start would go on with slot %s, whose sale is %s", slot.Short(), s.audit.sales[slot].Phase)
+		}
+		delete(want, slot)
+	}
+	for slot := range want {
+		return fmt.Errorf("a start would forget slot %s, whose sale is %s", slot.Short(), s.audit.sales[slot].Phase)
 	}
 	return nil
 }
@@ -86,6 +152,9 @@ func (s *simulator) checkDisk() error {
 	for _, slot := range slices.SortedFunc(maps.Keys(s.world.repo), compareSlots) {
 		st, known := s.audit.sales[slot]
 		r, open := s.audit.ledger.Reservation(capacity.ReservationIDOf(slot, st.Attempt))
+		if !open { // The slot was lost and is to be filled again, with the data that is here.
+			r, open = s.audit.ledger.Reservation(capacity.ReservationIDOf(slot, st.Attempt+1))
+		}
 		onDisk := s.world.repo[slot].bytes
 		if !known || st.Settled || !open || r.Stored < onDisk {
 			return fmt.Errorf("slot %s has %d bytes on disk, the ledger knows of %d; its sale is %s",
@@ -111,6 +180,13 @@ func difference(replayed, live any) string {
 	return cmp.Diff(replayed, live, sameAmounts)
 }
 
+// live is what a running host holds.
+type live struct {
+	status actors.Status
+	ledger capacity.Snapshot
+	queue  slotqueue.Snapshot
+}
+
 // checkLive: the replay of the record is the state of the running host. It
 // looks only while no append is stored of which the host has not heard yet.
 func (s *simulator) checkLive(ctx context.Context) error {
@@ -118,35 +194,58 @@ func (s *simulator) checkLive(ctx context.Context) error {
 	if h == nil || s.stopping {
 		return nil
 	}
-	status, err := h.Status(ctx)
-	if err != nil || !status.Booted {
-		return err
-	}
-	var ledger capacity.Snapshot
-	if err := h.ViewLedger(ctx, func(st capacity.State) { ledger = st.Snapshot() }); err != nil {
-		return err
-	}
-	var queue slotqueue.Snapshot
-	if err := h.ViewQueue(ctx, func(st slotqueue.State) { queue = st.Snapshot() }); err != nil {
+	now, err := s.look(ctx, h)
+	if now == nil || err != nil {
 		return err
 	}
 	if s.heard(events.CapacityStream(me)) {
-		if diff := difference(s.audit.ledger.Snapshot(), ledger); diff != "" {
+		if diff := difference(s.audit.ledger.Snapshot(), now.ledger); diff != "" {
 			return fmt.Errorf("the ledger lives (+) otherwise than it replays (-):\n%s", diff)
 		}
 	}
 	if s.heard(events.SlotQueueStream(me)) {
-		if diff := difference(s.audit.queue.Snapshot(), queue); diff != "" {
+		if diff := difference(s.audit.queue.Snapshot(), now.queue); diff != "" {
 			return fmt.Errorf("the queue lives (+) otherwise than it replays (-):\n%s", diff)
 		}
 	}
-	return s.checkLiveSales(status)
+	return s.checkLiveSales(now.status)
+}
+
+// look asks a host for its state; nil while it is loading, because then the
+// answer waits for the simulator.
+func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		live *live
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		now := &live{}
+		var err error
+		if now.status, err = h.Status(ctx); err != nil || !now.status.Booted {
+			done <- answer{nil, err}
+			return
+		}
+		err = errors.Join(
+			h.ViewLedger(ctx, func(st capacity.State) { now.ledger = st.Snapshot() }),
+			h.ViewQueue(ctx, func(st slotqueue.State) { now.queue = st.Snapshot() }))
+		done <- answer{now, err}
+	}()
+	synctest.Wait()
+	select {
+	case a := <-done:
+		return a.live, a.err
+	default:
+		return nil, nil
+	}
 }
 
 func (s *simulator) checkLiveSales(status actors.Status) error {
 	for _, live := range status.Sales {
 		if live.Quarantined != "" {
-			return fmt.Errorf("slot %s is quarantined: %s", live.State.Slot.Short(), live.Quarantined)
+			return broken(NothingQuarantined, "slot %s: %s", live.State.Slot.Short(), live.Quarantined)
 		}
 		slot := live.State.Slot
 		if live.State.Phase == sale.Unknown || !s.heard(events.SaleStream(me, slot)) {
@@ -164,31 +263,6 @@ func (s *simulator) heard(stream string) bool {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	return !s.world.unheard[stream]
-}
-
-// noteDuties notes which periods demand a proof, by the contract's own rule, at
-// a block that the host has just taken from the feed, when it had the hash that
-// makes the challenge and its record said that it proves.
-func (s *simulator) noteDuties() {
-	up := s.running() != nil
-	s.world.mu.Lock()
-	defer s.world.mu.Unlock()
-	tip, fresh := s.world.tip(), s.world.fresh
-	s.world.fresh = false
-	if !up || !fresh || s.world.reorgs > 0 || s.world.seen.Hash != tip.head.Hash {
-		return // After a reorganisation a proof that counted may no longer count.
-	}
-	m, c := s.world.next(), tip.state
-	number := m.period(c)
-	for id, st := range s.audit.sales {
-		known, _ := duty.ChallengeBlock(m.number, duty.Pointer(c.cfg.Proofs, id, m.number, number))
-		if st.Phase != sale.Proving || s.world.unheard[events.SaleStream(me, id)] || !s.world.hashes[known] {
-			continue
-		}
-		if c.required(m, c.slots[id], number) && !c.slots[id].received[number] {
-			s.owed[period{id, number}] = true
-		}
-	}
 }
 
 // over reports whether all requests have ended and all sales are settled, and
@@ -210,14 +284,16 @@ func (s *simulator) over() (bool, error) {
 			return false, nil
 		}
 	}
-	for _, id := range tip.state.order { // An adopted slot may not be in the record yet.
-		if sl := tip.state.slots[id]; sl.host == me && sl.state == events.SlotFilled && !sl.dropped {
-			s.waits = "slot " + id.Short() + " is ours on chain"
-			return false, nil
-		}
+	if owned := tip.state.owned(me); len(owned) > 0 { // An adopted slot may not be in the record yet.
+		s.waits = "slot " + owned[0].Slot.Short() + " is ours on chain"
+		return false, nil
 	}
 	if len(s.audit.queue.Taken()) > 0 || s.audit.ledger.Quota() == 0 {
 		s.waits = fmt.Sprintf("%d slots are taken, the quota is %d", len(s.audit.queue.Taken()), s.audit.ledger.Quota())
+		return false, nil
+	}
+	if n := len(s.world.marked) - s.audit.marked; n > 0 {
+		s.waits = fmt.Sprintf("%d markings are not in the record", n)
 		return false, nil
 	}
 	return true, s.atTheEnd(tip)
@@ -226,7 +302,7 @@ func (s *simulator) over() (bool, error) {
 // atTheEnd checks the whole account: bytes, collateral, tokens, proofs.
 func (s *simulator) atTheEnd(tip block) error {
 	var errs []error
-	complain := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	complain := func(format string, args ...any) { errs = append(errs, broken(ReleasedOnce, format, args...)) }
 	if n := len(s.world.repo); n > 0 {
 		complain("%d slots are still on disk", n)
 	}
@@ -241,29 +317,61 @@ func (s *simulator) atTheEnd(tip block) error {
 		}
 	}
 	if err := s.audit.allReleased(); err != nil {
-		errs = append(errs, err)
+		errs = append(errs, as(ReleasedOnce, err))
 	}
 	// What the account holds is what it held, with what was earned and without
 	// what was lost, to the last token.
-	want := s.tokens.Add(s.audit.reward).Add(s.audit.discount)
+	want := s.tokens.Add(s.audit.reward).Add(s.audit.discount).Add(s.audit.marking)
 	if have := tip.state.tokens[me].Add(s.audit.lost); have != want {
-		complain("the account began with %s, earned %s and %s of repair, lost %s, and holds %s",
-			s.tokens, s.audit.reward, s.audit.discount, s.audit.lost, tip.state.tokens[me])
+		errs = append(errs, broken(TokensAccounted,
+			"the account began with %s, earned %s, %s of repair and %s of marking, lost %s, and holds %s",
+			s.tokens, s.audit.reward, s.audit.discount, s.audit.marking, s.audit.lost, tip.state.tokens[me]))
 	}
-	return errors.Join(append(errs, s.proofsAccountedFor())...)
+	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)
 }
 
-// proofsAccountedFor: every slash for a period in which the host saw that it
-// owed a proof is in the record as a miss. (A demand that it saw may pass by
-// itself: the contract asks again when the miss is marked.)
+// proofsRecorded: what the contract took is in the record as submitted, unless
+// the duty lapsed before; and a host that had the time missed nothing. A sale
+// whose fill was not in the record either, when the request ended, has no duties.
+func (s *simulator) proofsRecorded() error {
+	var errs []error
+	for _, slot := range slices.SortedFunc(maps.Keys(s.world.proofs), compareSlots) {
+		for _, t := range s.world.proofs[slot] {
+			how := s.audit.closed[period{slot, t.Period}]
+			counts := fakeMarket{s.world}.canonical(t.Receipt.Block) && !s.forgot && s.audit.proved[slot]
+			if counts && how != "submitted" && how != "lapsed" {
+				errs = append(errs, broken(ProofsAccounted,
+					"the contract took a proof of slot %s for period %d, of which the record says %q",
+					slot.Short(), t.Period, how))
+			}
+		}
+	}
+	for p, how := range s.audit.closed {
+		if s.Punctual && how == "missed" {
+			errs = append(errs, broken(NothingMissed, "the proof of slot %s for period %d was missed", p.slot.Short(), p.number))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// proofsAccountedFor: every period of which the host saw that it owed a proof is
+// closed in the record, by a proof or a miss, or because the demand passed by
+// itself (the contract asks again when the miss is marked); and a period that
+// cost a slash is closed by a miss.
 func (s *simulator) proofsAccountedFor() error {
 	var errs []error
 	for p := range s.owed {
 		how := s.audit.closed[p]
-		slashed := s.world.tip().state.slots[p.slot].missing[p.number]
-		if slashed && how != "missed" && how != "lapsed" {
-			errs = append(errs, fmt.Errorf("slot %s was slashed for period %d, of which the record says %q",
-				p.slot.Short(), p.number, how))
+		tip := s.world.tip().state
+		slashed := tip.slots[p.slot].missing[p.number]
+		if end := tip.requestOf(tip.slots[p.slot]).endsAt; !slashed && how == "" &&
+			end.Before(duty.End(tip.cfg.Proofs, p.number).Add(tip.cfg.Proofs.Timeout)) {
+			continue // It ran out with the request, before anybody could mark it.
+		}
+		if how == "" || slashed && how != "missed" && how != "lapsed" {
+			errs = append(errs, broken(ProofsAccounted,
+				"slot %s owed a proof for period %d, of which the record says %q; it was slashed for it: %t",
+				p.slot.Short(), p.number, how, slashed))
 		}
 	}
 	return errors.Join(errs...)

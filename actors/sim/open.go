@@ -17,16 +17,14 @@ type World struct{ w *world }
 
 // NewWorld is a marketplace of 300 empty blocks, of a host with these tokens.
 func NewWorld(tokens events.Amount) *World {
-	w := newWorld(&bus{open: true}, me, market, 0)
-	w.tip().state.tokens[me] = tokens
-	return &World{w}
+	return &World{newWorld(&bus{open: true}, me, market, tokens)}
 }
 
 // Ports are the host's ports into this world, over a store.
 func (w *World) Ports(store events.Store) actors.Ports {
 	return actors.Ports{
 		Market: fakeMarket{w.w}, Feed: fakeFeed{w.w}, Prover: fakeProver{w.w},
-		Repo: fakeRepo{w.w}, Content: fakeContent{w.w}, Clock: wallClock{}, Store: store,
+		Repo: fakeRepo{w.w}, Content: fakeContent{w.w}, Clock: wallClock{w.w}, Store: store,
 	}
 }
 
@@ -44,8 +42,26 @@ func Offer(number byte, slots uint64) events.Request {
 	}
 }
 
-// Post puts a request on the market.
-func (w *World) Post(r events.Request) { w.w.post(r) }
+// Post puts a request on the market, of a client who can pay for it. One that
+// the contract refuses is a mistake of the caller's: it panics.
+func (w *World) Post(r events.Request) {
+	if err := w.w.post(r); err != nil {
+		panic(err)
+	}
+}
+
+// TryPost is Post for a request that the contract may refuse.
+func (w *World) TryPost(r events.Request) error { return w.w.post(r) }
+
+// Withdraw lets the client of a request collect what it did not spend.
+func (w *World) Withdraw(r events.Request) error { return w.w.withdraw(r) }
+
+// PostAll puts many requests on the market, all in one block, as Post does.
+func (w *World) PostAll(requests []events.Request) {
+	if err := w.w.post(requests...); err != nil {
+		panic(err)
+	}
+}
 
 // Mine seals empty blocks, each a second after the one before.
 func (w *World) Mine(n int) {
@@ -70,13 +86,13 @@ func (w *World) Head() events.Head {
 
 // Reorganize drops the newest n blocks and grows a longer branch without their
 // transactions.
-func (w *World) Reorganize(n int) { w.w.reorganize(n) }
+func (w *World) Reorganize(n int) { w.w.reorganize(n, false) }
 
 // Proof is the proof that the contract takes for a slot in the next block.
 func (w *World) Proof(slot events.SlotID) events.Proof {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
-	_, _, challenge := w.w.tip().state.challenge(w.w.next(), slot)
+	_, challenge := w.w.tip().state.challenge(w.w.next(), slot)
 	return ProofFor(slot, challenge)
 }
 
@@ -84,17 +100,17 @@ func (w *World) Proof(slot events.SlotID) events.Proof {
 func ProofFor(slot events.SlotID, c events.Challenge) events.Proof { return proofFor(slot, c) }
 
 // Rival lets another host reserve and fill a slot. It never proves it.
-func (w *World) Rival(slot events.SlotID) error {
-	w.w.mu.Lock()
-	defer w.w.mu.Unlock()
-	other := events.Address{1, 2, 3}
-	return w.w.seal(func(c *contract, m moment) ([]messages.MarketEvent, error) {
-		s := c.slots[slot]
-		full, _ := s.request.Ask.CollateralPerSlot()
-		c.tokens[other], s.reserved[other] = full, true
-		_, _, challenge := c.challenge(m, slot)
-		return c.fill(m, s, other, proofFor(slot, challenge))
-	})
+func (w *World) Rival(slot events.SlotID) error { return w.w.outbid(slot, rivalAddress(0), true) }
+
+// Compete lets one of several other hosts, by its number, reserve a slot.
+func (w *World) Compete(slot events.SlotID, n int) error {
+	return w.w.outbid(slot, rivalAddress(n), false)
+}
+
+// TakeBack lets the contract take a slot from its host, as after too many missed
+// proofs.
+func (w *World) TakeBack(slot events.SlotID) error {
+	return w.w.submit(func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.forfeit(m, slot), nil })
 }
 
 // Put stores a complete slot, as if it had been downloaded.
@@ -102,6 +118,36 @@ func (w *World) Put(slot events.SlotID, bytes events.Bytes, until time.Time) {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
 	w.w.repo[slot] = &stored{bytes: bytes, until: until}
+}
+
+// Taken are the periods for which the contract took a proof of the host, the
+// oldest first.
+func (w *World) Taken(slot events.SlotID) (periods []uint64) {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	for _, p := range w.w.proofs[slot] {
+		periods = append(periods, p.Period)
+	}
+	return periods
+}
+
+// Sent is how many transactions with proofs the host sent, taken or not.
+func (w *World) Sent() (n int) {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	for _, d := range w.w.deeds {
+		if d.kind == "proof" {
+			n++
+		}
+	}
+	return n
+}
+
+// Slashed is for how many missed proofs the contract slashed a slot.
+func (w *World) Slashed(slot events.SlotID) int {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	return len(w.w.tip().state.slots[slot].missing)
 }
 
 // Stored are the slots on disk.

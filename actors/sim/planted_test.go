@@ -1,60 +1,203 @@
 package sim
 
 import (
-	"strings"
+	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // plantedWithin is how many seeds an error may hide for.
-const plantedWithin = 12
+const plantedWithin = 20
 
-// A simulation that finds nothing proves little. Each of these hosts has one
-// rule broken; a few seeds must find it.
-func TestTheSimulationFindsAPlantedError(t *testing.T) {
-	for name, tc := range map[string]struct {
-		sc    Scenario
-		cores actors.Cores
-		says  string // part of the complaint
-	}{
-		"bytes come back before the data is deleted": {
-			cores: actors.Cores{NextSale: settlesBeforeDeleting}, says: "before its data was gone",
+// planted is an error and the invariant that it breaks.
+type planted struct {
+	breaks string
+	sc     Scenario
+	cores  actors.Cores
+	view   func() View
+}
+
+// plants breaks every invariant at least once.
+func plants() map[string]planted {
+	return map[string]planted{
+		"the store keeps something else than it was given": {
+			breaks: ReplayIsLive, sc: Scenario{Plant: Plant{Altering: true}},
+		},
+		"an event cannot be stored": {
+			breaks: EvolveAccepts, cores: actors.Cores{DecideSale: namesNoChallenge},
+		},
+		"an answer that comes twice counts twice": {
+			breaks: TwiceIsOnce, cores: actors.Cores{DecideSale: extendsAgain},
+		},
+		"a sale that is over wants to delete": {
+			breaks: FinishedRests, cores: actors.Cores{NextSale: neverRests},
+		},
+		"more is reserved than there is": {
+			breaks: LedgerBalances, cores: actors.Cores{DecideCapacity: reservesTooMuch},
+		},
+		"a reservation is made that nobody releases": {
+			breaks: ReleasedOnce, cores: actors.Cores{DecideCapacity: reservesForNobody},
 		},
 		"the slot is freed before that is decided": {
-			cores: actors.Cores{NextSale: freesWhatItHosts}, says: "free of slot",
+			breaks: StoredBeforeSent, sc: Scenario{Slots: 3, Rival: 2}, cores: actors.Cores{NextSale: freesWhatItHosts},
 		},
-		"late news of a rival ends a slot that is ours": {
-			sc: Scenario{Rival: 4, Requests: 3, Slots: 3}, cores: actors.Cores{DecideSale: ignoresWhatItHosts},
+		"everything goes on while the store is away": {
+			breaks: StoredBeforeSent, sc: Scenario{StoreAway: 10},
+			cores: actors.Cores{IsDuty: func(sale.Effect) bool { return true }},
 		},
 		"a miss is never recorded": {
-			sc:    Scenario{Fail: 300, Block: 200},
-			cores: actors.Cores{DecideSale: callsMissesSubmitted}, says: "was slashed for period",
+			breaks: ProofsAccounted, sc: Scenario{Fail: 300, Block: 200},
+			cores: actors.Cores{DecideSale: callsMissesSubmitted},
 		},
-		"the ledger returns too much collateral": {
-			sc:    Scenario{Block: 300, Fail: 100, Requests: 3},
-			cores: actors.Cores{DecideCapacity: returnsWhatWasLost}, says: "settled with",
+		"a miss is never recorded behind a reorganisation": {
+			breaks: ProofsAccounted, sc: Scenario{Fail: 300, Block: 200, Reorganize: 10},
+			cores: actors.Cores{DecideSale: callsMissesSubmitted},
+		},
+		"proofs wait until the store is back": {
+			breaks: NothingMissed, sc: Scenario{StoreAway: 6, Block: 30, Punctual: true},
+			cores: actors.Cores{IsDuty: func(sale.Effect) bool { return false }},
+		},
+		"a view passes over what it should fold": {
+			breaks: ViewIsRebuilt, view: func() View { return &carelessView{newView()} },
+		},
+		"the reward is recorded too high": {
+			breaks: TokensAccounted, cores: actors.Cores{DecideSale: boasts},
+		},
+		"the token burns what is paid out": {breaks: TokensConserved, sc: Scenario{Plant: Plant{Leaky: true}}},
+		"the market fills when the request expires": {
+			breaks: FillAtExpiry, sc: Scenario{Plant: Plant{Faithless: true}},
+		},
+		"the host frees what it hosts, and the market sends that": {
+			breaks: FreedWhileFilled, sc: Scenario{Plant: Plant{Reckless: true}},
+			cores: actors.Cores{NextSale: freesWhatItHosts},
+		},
+		"the data is deleted while the slot runs": {
+			breaks: HostedDataIsKept, cores: actors.Cores{NextSale: deletesWhatItHosts},
 		},
 		"the ledger forgets the overhead": {
-			cores: actors.Cores{DecideCapacity: forgetsOverhead}, says: "for trees",
+			breaks: DiskIsLedger, cores: actors.Cores{DecideCapacity: forgetsOverhead},
 		},
-	} {
+		"a start overlooks a sale": {breaks: StartFindsSales, sc: Scenario{Plant: Plant{Forgetful: true}}},
+		"the queue takes more than fits": {
+			breaks: QueueIsInOrder, sc: Scenario{MaxQueued: 2, Requests: 5, Slots: 3},
+			cores: actors.Cores{DecideQueue: neverEvicts},
+		},
+		"bytes come back before the data is deleted": {
+			breaks: HistoryMakesSense, cores: actors.Cores{NextSale: settlesBeforeDeleting},
+		},
+		"the ledger returns too much collateral": {
+			breaks: HistoryMakesSense, sc: Scenario{Block: 300, Fail: 100, Requests: 3},
+			cores: actors.Cores{DecideCapacity: returnsWhatWasLost},
+		},
+		"the ledger passes over what may be at risk": {
+			breaks: PolicyIsKept, sc: Scenario{Requests: 4, Policy: Policy{MaxAtRisk: 4 * uint64(events.BlockSize)}},
+			cores: actors.Cores{DecideCapacity: risksEverything},
+		},
+		"a sale cannot go on": {
+			breaks: NothingQuarantined, cores: actors.Cores{DecideSale: stumbles},
+		},
+	}
+}
+
+// A simulation that finds nothing proves little. Each of these hosts, or worlds,
+// has one error; a few seeds must find it, and name the invariant that it breaks.
+func TestTheSimulationFindsAPlantedError(t *testing.T) {
+	shown := map[string]bool{}
+	for name, p := range plants() {
+		shown[p.breaks] = true
 		t.Run(name, func(t *testing.T) {
-			tc.sc.Cores, tc.sc.MaxSteps = tc.cores, 6_000
+			t.Parallel()
+			p.sc.Cores, p.sc.MaxSteps, p.sc.NewView = p.cores, 6_000, p.view
+			var others []string
 			for seed := range uint64(plantedWithin) {
-				out := Run(t, seed, tc.sc)
-				if out.Problem != nil && strings.Contains(out.Problem.Error(), tc.says) {
+				out := Run(t, seed, p.sc)
+				broke := brokenBy(out.Problem)
+				if slices.Contains(broke, p.breaks) {
 					t.Logf("seed %d, step %d: %.200s", seed, out.Steps, out.Problem)
 					return
 				}
+				others = append(others, broke...)
 			}
-			t.Fatalf("%d seeds did not find it", plantedWithin)
+			t.Fatalf("%d seeds did not find it, but %q", plantedWithin, others)
 		})
 	}
+	for _, invariant := range Invariants() {
+		if !shown[invariant] {
+			t.Errorf("no planted error breaks %q", invariant)
+		}
+	}
+}
+
+// brokenBy are the invariants that a problem names.
+func brokenBy(err error) (names []string) {
+	if b, ok := errors.AsType[*Broken](err); ok {
+		names = append(names, b.Invariant)
+	}
+	switch u := err.(type) { //nolint:errorlint // Every branch of the tree is looked at.
+	case interface{ Unwrap() []error }:
+		for _, e := range u.Unwrap() {
+			names = append(names, brokenBy(e)...)
+		}
+	case interface{ Unwrap() error }:
+		names = append(names, brokenBy(u.Unwrap())...)
+	}
+	return names
+}
+
+// What the rules are replaced with.
+
+func namesNoChallenge(s sale.State, c sale.Command) ([]sale.Event, error) {
+	decided, err := sale.Decide(s, c)
+	for _, e := range decided {
+		if m, ok := e.(*messages.ProofDue); ok {
+			m.Challenge = "none"
+		}
+	}
+	return decided, err
+}
+
+func extendsAgain(s sale.State, c sale.Command) ([]sale.Event, error) {
+	if c, ok := c.(sale.ReportExtended); ok && s.Phase == sale.Proving {
+		return []sale.Event{&messages.DataLifetimeExtended{
+			At: events.TimeToMessage(c.At), Until: events.TimeToMessage(c.Until),
+		}}, nil
+	}
+	return sale.Decide(s, c)
+}
+
+func neverRests(s sale.State) []sale.Effect {
+	if s.Over() {
+		return []sale.Effect{sale.DeleteData{Attempt: s.Attempt}}
+	}
+	return sale.Next(s)
+}
+
+func reservesTooMuch(s capacity.State, c capacity.Command) ([]capacity.Event, error) {
+	decided, err := capacity.Decide(s, c)
+	for _, e := range decided {
+		if m, ok := e.(*messages.ReservationCreated); ok {
+			m.Bytes = uint64(2 * offerSize)
+		}
+	}
+	return decided, err
+}
+
+func reservesForNobody(s capacity.State, c capacity.Command) ([]capacity.Event, error) {
+	decided, err := capacity.Decide(s, c)
+	if r, ok := c.(capacity.Reserve); ok && len(decided) == 1 && r.SlotIndex == 0 {
+		r.Slot[0]++
+		phantom, _ := capacity.Decide(s, r)
+		decided = append(decided, phantom...)
+	}
+	return decided, err
 }
 
 func settlesBeforeDeleting(s sale.State) []sale.Effect {
@@ -78,11 +221,12 @@ func freesWhatItHosts(s sale.State) []sale.Effect {
 	return effects
 }
 
-func ignoresWhatItHosts(s sale.State, c sale.Command) ([]sale.Event, error) {
-	if c, ok := c.(sale.ReportChain); ok && s.Hosting() && c.Facts.RequestState == events.RequestStarted {
-		return []sale.Event{&messages.SaleIgnored{At: events.TimeToMessage(c.Facts.At.Time), Reason: "late"}}, nil
+func deletesWhatItHosts(s sale.State) []sale.Effect {
+	effects := sale.Next(s)
+	if s.Phase == sale.Proving {
+		effects = append(effects, sale.DeleteData{Attempt: s.Attempt})
 	}
-	return sale.Decide(s, c)
+	return effects
 }
 
 func callsMissesSubmitted(s sale.State, c sale.Command) ([]sale.Event, error) {
@@ -95,11 +239,34 @@ func callsMissesSubmitted(s sale.State, c sale.Command) ([]sale.Event, error) {
 	return decided, err
 }
 
+func boasts(s sale.State, c sale.Command) ([]sale.Event, error) {
+	if freed, ok := c.(sale.ReportFreed); ok {
+		freed.Payout.Paid = freed.Payout.Paid.Add(events.NewAmount(1))
+		return sale.Decide(s, freed)
+	}
+	return sale.Decide(s, c)
+}
+
+func stumbles(s sale.State, c sale.Command) ([]sale.Event, error) {
+	if _, ok := c.(sale.ReportStored); ok {
+		panic("planted")
+	}
+	return sale.Decide(s, c)
+}
+
 func returnsWhatWasLost(s capacity.State, c capacity.Command) ([]capacity.Event, error) {
 	if settle, ok := c.(capacity.Settle); ok {
 		settle.CollateralReturned = settle.CollateralReturned.Add(settle.CollateralLost)
 		settle.CollateralLost = events.Amount{}
 		return capacity.Decide(s, settle)
+	}
+	return capacity.Decide(s, c)
+}
+
+func risksEverything(s capacity.State, c capacity.Command) ([]capacity.Event, error) {
+	if r, ok := c.(capacity.Reserve); ok {
+		r.Ask.MaxAtRisk = nil
+		return capacity.Decide(s, r)
 	}
 	return capacity.Decide(s, c)
 }
@@ -110,4 +277,25 @@ func forgetsOverhead(s capacity.State, c capacity.Command) ([]capacity.Event, er
 		return capacity.Decide(s, r)
 	}
 	return capacity.Decide(s, c)
+}
+
+func neverEvicts(s slotqueue.State, c slotqueue.Command) ([]slotqueue.Event, error) {
+	decided, err := slotqueue.Decide(s, c)
+	return slices.DeleteFunc(decided, func(e slotqueue.Event) bool {
+		m, removed := e.(*messages.SlotRemoved)
+		return removed && m.GetReason() != ""
+	}), err
+}
+
+// carelessView passes over what returns bytes.
+type carelessView struct{ View }
+
+func (v *carelessView) Apply(e events.Recorded) {
+	if e.Type != "ReservationDeleted" {
+		v.View.Apply(e)
+	}
+}
+
+func (v *carelessView) Compare(ctx context.Context, store events.Store) error {
+	return v.View.Compare(ctx, store)
 }

@@ -17,80 +17,39 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/validation"
 )
 
-// Scenario says what a run is made of. The zero value is a quiet world.
-type Scenario struct {
-	Requests int    // posted over the first part of the run; default 2
-	Slots    uint64 // of each request; default 2
-	// The following are chances in a thousand at each step.
-	Fail, Lose           int // a call fails, or its answer is lost
-	Crash, Stop          int // the host is killed, or stopped in good order
-	Reorganize, Rival    int // the chain drops blocks; another host fills a slot
-	Repeat               int // the feed delivers an update twice
-	StoreDown            int // the store fails for a while
-	Pause                int // the operator pauses the queue, and resumes it later
-	Forget               int // record and disk are lost once the host has a slot
-	Block                int // a block is sealed instead of a call answered; default 60
-	MaxQueued            int // slots that the queue holds; default the host's
-	Tokens               uint64
-	BadContent, NoClient bool // every second request's data is wrong, or never served
-	// FailEveryNProofs makes the host spoil every nth proof.
-	FailEveryNProofs uint32
-	// Cores are the host's rules, when an error is planted in them.
-	Cores actors.Cores
-	// MaxSteps bounds a run; default 20,000.
-	MaxSteps int
-	// Log takes the host's log and the trace; nil: nowhere.
-	Log io.Writer
-}
-
-func (sc Scenario) withDefaults() Scenario {
-	for field, value := range map[*int]int{&sc.Requests: 2, &sc.Block: 60, &sc.MaxSteps: 20_000} {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	if sc.Slots == 0 {
-		sc.Slots = 2
-	}
-	if sc.Tokens == 0 {
-		sc.Tokens = 1 << 40
-	}
-	return sc
-}
-
-// Outcome is what a run was.
-type Outcome struct {
-	Trace   uint64 // hash of everything that happened, in order
-	Steps   int
-	Crashes int
-	Blocks  uint64
-	// Events counts what is in the record, by stored name.
-	Events map[string]int
-	// Problem is a broken invariant, or a run that did not end.
-	Problem error
-}
+// hostMargin is how many blocks a host plans for a proof to be made and mined.
+const hostMargin = 4
 
 type simulator struct {
 	Scenario
-	rng     *rand.Rand
-	bus     *bus
-	world   *world
-	store   *events.Memory
-	audit   *audit
-	owed    map[period]bool // periods that demand a proof, as the host saw
-	tokens  events.Amount   // what the account held when the record began
-	host    *actors.Host
+	rng   *rand.Rand
+	bus   *bus
+	world *world
+	store *events.Memory
+	audit *audit
+	rules *rules
+	view  View
+	owed  map[period]bool // periods that demand a proof, as the host saw
+	// unsettled is the last period of which the chain has told two stories.
+	unsettled uint64
+	tokens    events.Amount // what the account held when the record began
+	host      *actors.Host
+	// endLife ends a start that is under way.
+	endLife context.CancelFunc
 	trace   io.Writer
+	faults  map[Fault]int
 	steps   int
-	posted  int
+	posted  []events.Request
 	crashes int
 
 	offered, paused, stopping, forgot bool
-	away                              int    // steps until a stopped host is started again
-	storeDown                         int    // steps until the store is back
-	waits                             string // why the run is not over
+	away                              int            // steps until a stopped host is started again
+	until                             map[string]int // steps at which a trouble of the world is over
+	waits                             string         // why the run is not over
+	compared                          events.Position
 }
 
 var (
@@ -108,6 +67,7 @@ var (
 const (
 	quota     = 64 * events.BlockSize
 	offerSize = 32 * events.BlockSize
+	minFill   = 30 * time.Second
 )
 
 // overhead is what trees and manifest of a slot take on disk.
@@ -121,8 +81,16 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		sum := fnv.New64a()
 		b := &bus{}
 		s := &simulator{
-			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), bus: b,
-			world: newWorld(b, me, market, sc.Tokens), trace: sum,
+			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
+			faults: map[Fault]int{}, until: map[string]int{},
+		}
+		s.world.rot, s.world.confirmations = sc.Rot, sc.finality()
+		s.world.faithless, s.world.reckless = sc.Plant.Faithless, sc.Plant.Reckless
+		s.world.tip().state.leaky, s.world.altering = sc.Plant.Leaky, sc.Plant.Altering
+		s.world.unwatched = sc.Validator
+		if sc.Policy.WalletDays > 0 {
+			s.world.purse = events.Balance{Wei: events.NewAmount(sc.Policy.Wei), ProofWei: events.NewAmount(1)}
 		}
 		s.newRecord(events.NewAmount(sc.Tokens))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +101,13 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		time.Sleep(time.Minute) // Fake time: the actor library's last timers run out.
 		out = Outcome{
 			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes,
-			Blocks: s.world.tip().head.Number, Events: s.count(t.Context()), Problem: problem,
+			Blocks: s.world.tip().head.Number, Events: map[string]int{}, Faults: s.faults, Problem: problem,
+		}
+		for e, err := range s.store.ReadAll(t.Context(), 0, 0) {
+			if err == nil {
+				out.Record = append(out.Record, e)
+				out.Events[e.Type]++
+			}
 		}
 	})
 	return out
@@ -142,19 +116,12 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 // newRecord begins an empty record; tokens is what the account is accountable for.
 func (s *simulator) newRecord(tokens events.Amount) {
 	s.store = events.NewMemory()
-	s.audit = newAudit(s.store, market, s.MaxQueued)
-	s.tokens, s.offered = tokens, false
+	s.audit = newAudit(s.store, s.market(), s.MaxQueued)
+	s.tokens, s.offered, s.compared = tokens, false, 0
 	s.owed = map[period]bool{}
-}
-
-func (s *simulator) count(ctx context.Context) map[string]int {
-	names := map[string]int{}
-	for e, err := range s.store.ReadAll(ctx, 0, 0) {
-		if err == nil {
-			names[e.Type]++
-		}
+	if s.NewView != nil {
+		s.view = s.NewView()
 	}
-	return names
 }
 
 func (s *simulator) note(format string, args ...any) {
@@ -164,7 +131,28 @@ func (s *simulator) note(format string, args ...any) {
 	}
 }
 
+// trouble notes a fault, and counts it.
+func (s *simulator) trouble(kind, where string, format string, args ...any) {
+	s.faults[Fault{kind, where}]++
+	s.note(format, args...)
+}
+
 func (s *simulator) chance(perMille int) bool { return s.rng.IntN(1000) < perMille }
+
+func (s *simulator) config() actors.Config {
+	cfg := actors.Config{
+		Node: "sim", Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
+		MaxSlotsPerRequest: 256, FinalBlocks: s.finality(), Margin: duty.Margin{Blocks: hostMargin, BlockTime: time.Second},
+		MinFill: minFill, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
+		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
+		Cores: s.rules.cores(), Turn: s.bus.turn,
+	}
+	if s.Validator {
+		cfg.Validator = validation.Settings{MaxSlots: 1000}
+	}
+	s.Policy.apply(&cfg)
+	return cfg
+}
 
 // start starts the host in the background: its first append parks on the bus.
 func (s *simulator) start(ctx context.Context) {
@@ -172,34 +160,42 @@ func (s *simulator) start(ctx context.Context) {
 	log.SetOutput(io.Discard)
 	if s.Log != nil {
 		log.SetOutput(s.Log)
-	}
-	cfg := actors.Config{
-		Node: "sim", Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
-		MaxSlotsPerRequest: 256, FinalBlocks: 8, Margin: duty.Margin{Blocks: 4, BlockTime: time.Second},
-		MinFill: 30 * time.Second, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
-		MaxQueued: s.MaxQueued, FailEveryNProofs: s.FailEveryNProofs, Cores: s.Cores, Turn: s.bus.turn,
+	} else {
+		log.SetLevel(logrus.PanicLevel)
 	}
 	ports := actors.Ports{
 		Market: fakeMarket{s.world}, Feed: fakeFeed{s.world}, Prover: fakeProver{s.world},
-		Repo: fakeRepo{s.world}, Content: fakeContent{s.world}, Clock: wallClock{},
-		Store: busStore{s.store, s.world},
+		Repo: fakeRepo{s.world}, Content: fakeContent{s.world}, Clock: wallClock{s.world},
+		Store: hostStore{busStore{s.store, s.world}, s.Reads},
 	}
+	if s.Validator {
+		ports.Validation = fakeValidation{s.world}
+	}
+	ctx, s.endLife = context.WithCancel(ctx)
 	go func() {
 		for ctx.Err() == nil { // Whoever runs the host starts it again until it starts.
-			host, err := actors.Start(ctx, cfg, ports, logrus.NewEntry(log))
-			if err == nil {
+			host, err := actors.Start(ctx, s.config(), ports, logrus.NewEntry(log))
+			switch {
+			case err != nil:
+				time.Sleep(time.Second)
+			case ctx.Err() != nil:
+				host.Kill()
+			default:
 				s.setHost(host)
 				return
 			}
-			time.Sleep(time.Second)
 		}
 	}()
 }
 
-// wallClock is the bubble's fake time.
-type wallClock struct{}
+// wallClock is the bubble's fake time, as far off as the machine's clock is.
+type wallClock struct{ *world }
 
-func (wallClock) Now() time.Time { return time.Now() }
+func (c wallClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.skew)
+}
 
 func (wallClock) After(d time.Duration, f func()) func() {
 	t := time.AfterFunc(d, f)
@@ -218,7 +214,10 @@ func (s *simulator) running() *actors.Host {
 	return s.host
 }
 
+// crash ends the host, also one that is only starting.
 func (s *simulator) crash() {
+	s.endLife()
+	synctest.Wait() // A start that had just succeeded hears of it.
 	if h := s.running(); h != nil {
 		h.Kill()
 		s.setHost(nil)
@@ -226,8 +225,7 @@ func (s *simulator) crash() {
 	s.forgive()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	s.world.unheard = map[string]bool{} // The next host reads everything.
-	s.world.hashes = map[uint64]bool{}
+	s.world.forgetHost()
 }
 
 // settle returns when every goroutine waits for the simulator or for time.
@@ -253,16 +251,16 @@ func (s *simulator) run(ctx context.Context) error {
 		if err := s.check(ctx); err != nil {
 			return fmt.Errorf("step %d: %w", s.steps, err)
 		}
-		if s.posted == s.Requests && s.steps%16 == 0 {
+		if len(s.posted) == s.Requests && s.steps%16 == 0 {
 			done, err := s.over()
 			if err != nil || done {
-				return err
+				return errors.Join(err, s.compareView(ctx))
 			}
 		}
 	}
 	_, err := s.over()
 	return errors.Join(err, fmt.Errorf("the run did not end within %d steps: %s; %s; calls that wait: %v",
-		s.MaxSteps, s.waits, s.world, s.bus.keys()))
+		s.MaxSteps, s.waits, s.world, s.bus))
 }
 
 // makeOffer puts capacity up for sale, as an operator does.

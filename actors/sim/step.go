@@ -2,27 +2,28 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"maps"
-	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
+// crowd is with how many parked calls the world begins to slow down: one call is
+// answered per step, and nodes and disks do not fall behind the chain for ever.
+const crowd = 6
+
 // step lets one thing happen.
 func (s *simulator) step(ctx context.Context) {
-	// Towards the end nothing goes wrong any more: what is left must come to an
-	// end by itself.
-	if calm := s.steps > s.MaxSteps*2/3; !calm && s.disturb(ctx) {
+	if !s.calm() && s.disturb(ctx) {
 		return
-	} else if calm && s.paused {
+	} else if s.calm() && s.paused {
 		s.pause(ctx)
 		return
 	}
-	if s.storeDown > 0 {
-		s.storeDown--
-	}
+	s.follow()
 	if s.away > 0 {
 		if s.away--; s.away == 0 {
 			s.note("start")
@@ -31,79 +32,25 @@ func (s *simulator) step(ctx context.Context) {
 			return
 		}
 	}
-	keys := s.bus.keys()
+	ready := s.bus.ready(s.height())
 	switch {
-	case s.posted < s.Requests && s.chance(20):
+	case len(s.posted) < s.Requests && s.chance(20):
 		s.post()
-	case len(keys) == 0 || s.chance(s.Block):
+	case len(ready) == 0 || s.chance(s.Block*crowd/max(crowd, len(ready))):
 		s.note("block")
 		s.world.mine()
 		time.Sleep(time.Second)
 	case s.chance(50):
 		time.Sleep(time.Second)
 	default:
-		s.answer(keys)
+		s.answer(ctx, ready)
 	}
-}
-
-// answer releases one of the parked calls.
-func (s *simulator) answer(keys []string) {
-	i := s.rng.IntN(len(keys))
-	v := proceed
-	switch {
-	case s.storeDown > 0 && strings.HasPrefix(keys[i], "store."):
-		v = fail
-	case s.steps > s.MaxSteps*2/3:
-	case s.chance(s.Fail):
-		v = fail
-	case s.chance(s.Lose):
-		v = lostMind
-	}
-	s.note("%s %s", keys[i], v)
-	s.bus.release(i, v)
-}
-
-// disturb lets something go wrong, or not.
-func (s *simulator) disturb(ctx context.Context) bool {
-	up := s.running() != nil && !s.stopping
-	switch {
-	case up && s.chance(s.Crash):
-		s.note("crash")
-		s.crashes++
-		s.crash()
-		s.start(ctx)
-	case up && s.chance(s.Stop):
-		s.stop(ctx)
-	case up && !s.forgot && s.chance(s.Forget) && s.hosts():
-		s.forget(ctx)
-	case up && s.offered && s.chance(s.Pause):
-		s.pause(ctx)
-	case s.chance(s.Reorganize):
-		n := 1 + s.rng.IntN(6)
-		s.note("reorganize %d", n)
-		s.world.reorganize(n)
-		s.owed = map[period]bool{} // Proofs that counted may no longer count.
-	case s.chance(s.Rival):
-		s.note("rival")
-		s.world.rival(s.rng.IntN(16))
-	case s.chance(s.Repeat):
-		s.note("repeat")
-		s.world.mu.Lock()
-		s.world.again = true
-		s.world.mu.Unlock()
-	case s.storeDown == 0 && s.chance(s.StoreDown):
-		s.storeDown = 50 + s.rng.IntN(200)
-		s.note("the store fails for %d steps", s.storeDown)
-	default:
-		return false
-	}
-	return true
 }
 
 // stop stops the host in good order and leaves it stopped for a while.
 func (s *simulator) stop(ctx context.Context) {
 	s.away = 50 + s.rng.IntN(200)
-	s.note("stop for %d steps", s.away)
+	s.trouble("stop", "world", "stop for %d steps", s.away)
 	s.crashes++
 	s.stopping = true
 	h := s.running()
@@ -113,8 +60,7 @@ func (s *simulator) stop(ctx context.Context) {
 		_ = h.Stop(ctx) // The record may miss that it stopped; the next start says so by its epoch.
 		s.world.mu.Lock()
 		defer s.world.mu.Unlock()
-		s.world.unheard = map[string]bool{}
-		s.world.hashes = map[uint64]bool{}
+		s.world.forgetHost()
 	}()
 }
 
@@ -136,7 +82,13 @@ func (s *simulator) pause(ctx context.Context) {
 		cmd = slotqueue.Pause{At: time.Now(), Reason: "operator"}
 	}
 	go func() {
-		if err := h.Queue(ctx, cmd); err != nil {
+		err := h.Queue(ctx, cmd)
+		for errors.Is(err, actors.ErrRecordAway) { // It may take effect; asking again is harmless.
+			time.Sleep(time.Second)
+			s.bus.turn(ctx, "operator pauses")
+			err = h.Queue(ctx, cmd)
+		}
+		if err != nil {
 			s.world.mu.Lock()
 			defer s.world.mu.Unlock()
 			s.paused = !s.paused // It did not happen; the operator sees that.
@@ -155,7 +107,7 @@ func (s *simulator) hosts() bool {
 // forget loses record and disk. The slots that the chain counts as ours are
 // all that is left; the new record accounts for their collateral as well.
 func (s *simulator) forget(ctx context.Context) {
-	s.note("forget")
+	s.trouble("record lost", "world", "forget")
 	s.forgot = true
 	s.crashes++
 	s.crash()
@@ -168,9 +120,8 @@ func (s *simulator) forget(ctx context.Context) {
 }
 
 func (s *simulator) post() {
-	s.posted++
 	r := events.Request{
-		ID: events.RequestID{byte(s.posted), 0x51}, Client: events.Address{7},
+		ID: events.RequestID{byte(len(s.posted) + 1), 0x51}, Client: events.Address{7},
 		Ask: events.Ask{
 			ProofProbability: events.NewAmount(1), PricePerBytePerSecond: events.NewAmount(uint64(1 + s.rng.IntN(3))),
 			CollateralPerByte: events.NewAmount(1), Slots: s.Slots, SlotSize: 4 * events.BlockSize,
@@ -179,14 +130,20 @@ func (s *simulator) post() {
 		Content: events.Content{CID: "cid", MerkleRoot: events.Root{1}},
 		Expiry:  time.Duration(120+s.rng.IntN(60)) * time.Second,
 	}
-	if s.posted%2 == 0 {
+	s.posted = append(s.posted, r)
+	if len(s.posted)%2 == 0 {
 		switch {
 		case s.BadContent:
 			r.Nonce[0] = liar
 		case s.NoClient:
 			r.Nonce[0] = silent
 		}
+		if s.BadClients {
+			r.Client[0]++
+		}
 	}
 	s.note("post %s", r.ID.Short())
-	s.world.post(r)
+	if err := s.world.post(r); err != nil {
+		panic(err) // The simulation's own mistake.
+	}
 }

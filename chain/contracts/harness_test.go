@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	c, err := newChain()
+	c, err := newChain(atOsaka)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -67,7 +67,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func newChain() (*chain, error) {
+func newChain(rules func(*node.Config, *ethconfig.Config)) (*chain, error) {
 	c := &chain{}
 	alloc := types.GenesisAlloc{}
 	for i := range c.keys {
@@ -81,7 +81,7 @@ func newChain() (*chain, error) {
 			Balance: new(big.Int).Lsh(big.NewInt(1), 100),
 		}
 	}
-	c.backend = simulated.NewBackend(alloc, atOsaka)
+	c.backend = simulated.NewBackend(alloc, rules)
 	return c, nil
 }
 
@@ -93,6 +93,12 @@ func atOsaka(_ *node.Config, config *ethconfig.Config) {
 	rules.AmsterdamTime = nil
 	config.Genesis.Config = &rules
 	config.Genesis.Timestamp = genesisTime
+}
+
+// atPrague is atOsaka with the rules of before.
+func atPrague(n *node.Config, config *ethconfig.Config) {
+	atOsaka(n, config)
+	config.Genesis.Config.OsakaTime = nil
 }
 
 func bigInt(n int64) *big.Int { return big.NewInt(n) }

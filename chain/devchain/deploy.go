@@ -186,7 +186,7 @@ func create(
 	if err := client.SendTransaction(ctx, tx); err != nil {
 		return common.Address{}, 0, err
 	}
-	if err := RemoteSeal(ctx, client.Client(), 1); err != nil {
+	if err := (Remote{client.Client()}).Seal(ctx, 1); err != nil {
 		return common.Address{}, 0, err
 	}
 	receipt, err := client.TransactionReceipt(ctx, tx.Hash())

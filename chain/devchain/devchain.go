@@ -58,7 +58,8 @@ type Config struct {
 	// IPCPath is the unix socket; empty means devchain.ipc in Dir. Use a shorter
 	// path when Dir is deep: the system limits it to about 100 bytes.
 	IPCPath string
-	// HTTPPort and WSPort open JSON-RPC on 127.0.0.1; 0 means not at all.
+	// HTTPPort and WSPort open JSON-RPC on 127.0.0.1; 0 means not at all, AnyPort a
+	// port that the system chooses.
 	HTTPPort, WSPort int
 	// GenesisTime is the time of the genesis block; zero means now. It counts only
 	// on the first start.
@@ -68,6 +69,9 @@ type Config struct {
 	Alloc map[common.Address]*big.Int
 }
 
+// AnyPort lets the system choose a port; the endpoint says which one it is.
+const AnyPort = -1
+
 // Chain is a running development chain. All methods are safe for concurrent use.
 type Chain struct {
 	cfg  Config
@@ -76,6 +80,7 @@ type Chain struct {
 
 	mu     sync.Mutex // one block, fork or gift at a time
 	closed bool
+	controls
 }
 
 // Open starts the chain of a directory, and makes it on the first start. It returns
@@ -122,7 +127,7 @@ func (cfg *Config) complete() error {
 	}
 	cfg.GenesisTime = startOf(cfg.GenesisTime)
 	for _, port := range []int{cfg.HTTPPort, cfg.WSPort} {
-		if port < 0 || port > 65535 {
+		if port < AnyPort || port > 65535 {
 			return fmt.Errorf("%w: port %d", ErrConfig, port)
 		}
 	}
@@ -143,12 +148,12 @@ func (cfg *Config) nodeConfig() *node.Config {
 	// Limits of a batch, in requests and bytes; this is go-ethereum's own default.
 	c.BatchRequestLimit, c.BatchResponseMaxSize = 1000, 25_000_000
 	if cfg.HTTPPort != 0 {
-		c.HTTPHost, c.HTTPPort = "127.0.0.1", cfg.HTTPPort
+		c.HTTPHost, c.HTTPPort = "127.0.0.1", max(cfg.HTTPPort, 0)
 		c.HTTPVirtualHosts = []string{"localhost"}
 		c.HTTPTimeouts = rpc.DefaultHTTPTimeouts
 	}
 	if cfg.WSPort != 0 {
-		c.WSHost, c.WSPort = "127.0.0.1", cfg.WSPort
+		c.WSHost, c.WSPort = "127.0.0.1", max(cfg.WSPort, 0)
 	}
 	return c
 }
@@ -193,7 +198,7 @@ func start(stack *node.Node, cfg Config) (*Chain, error) {
 
 // checkPort finds out early, with a message that names the port.
 func checkPort(port int) error {
-	if port == 0 {
+	if port <= 0 {
 		return nil
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -256,6 +261,14 @@ func headOf(h *types.Header) events.Head {
 // Seal seals n blocks, each one second after its parent; the first takes the
 // transactions of the pool. It returns the newest block.
 func (c *Chain) Seal(ctx context.Context, n uint64) (events.Head, error) {
+	return c.SealApart(ctx, n, time.Second)
+}
+
+// SealApart is Seal with more time from block to block: whole seconds, at least one.
+func (c *Chain) SealApart(ctx context.Context, n uint64, apart time.Duration) (events.Head, error) {
+	if apart < time.Second || apart%time.Second != 0 {
+		return events.Head{}, fmt.Errorf("%w: blocks %s apart; whole seconds are allowed", ErrConfig, apart)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n > maxSealBlocks {
@@ -266,7 +279,7 @@ func (c *Chain) Seal(ctx context.Context, n uint64) (events.Head, error) {
 		if err := ctx.Err(); err != nil {
 			return c.Head(), err
 		}
-		if err := c.sealOne(); err != nil {
+		if err := c.sealOne(uint64(apart / time.Second)); err != nil {
 			return c.Head(), fmt.Errorf("seal block %d: %w", c.Head().Number+1, err)
 		}
 	}
@@ -282,10 +295,11 @@ func (c *Chain) settle() error {
 	return nil
 }
 
-// sealOne needs the lock. It does what a consensus client makes a node do, except that
-// it never names a final block: go-ethereum would move final blocks into its freezer
-// and then refuse to reorganise them (chain.md §11).
-func (c *Chain) sealOne() error {
+// sealOne seals a block some seconds after its parent. It needs the lock. It does what
+// a consensus client makes a node do, except that it never names a final block:
+// go-ethereum would move final blocks into its freezer and then refuse to reorganise
+// them (chain.md §11).
+func (c *Chain) sealOne(seconds uint64) error {
 	if c.closed {
 		return ErrClosed
 	}
@@ -295,9 +309,12 @@ func (c *Chain) sealOne() error {
 		return err
 	}
 	parent := c.eth.BlockChain().CurrentBlock()
+	if err := c.burn(context.Background(), parent); err != nil {
+		return err
+	}
 	args := &miner.BuildPayloadArgs{
 		Parent:      parent.Hash(),
-		Timestamp:   parent.Time + 1,
+		Timestamp:   parent.Time + seconds,
 		Withdrawals: types.Withdrawals{},
 		BeaconRoot:  &common.Hash{},
 	}
@@ -305,7 +322,7 @@ func (c *Chain) sealOne() error {
 	if _, err := rand.Read(args.Random[:]); err != nil {
 		return err
 	}
-	block, _, err := c.eth.Miner().BuildTestingPayload(args, nil, false, nil)
+	block, _, err := c.eth.Miner().BuildTestingPayload(args, nil, c.held, nil)
 	if err != nil {
 		return fmt.Errorf("build: %w", err)
 	}
@@ -324,23 +341,31 @@ func (c *Chain) sealOne() error {
 func (c *Chain) Fork(_ context.Context, to events.Hash, drop bool) (events.Head, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return events.Head{}, ErrClosed
-	}
 	block := c.eth.BlockChain().GetBlockByHash(common.Hash(to))
 	if block == nil {
 		return events.Head{}, fmt.Errorf("fork to %s: %w", to, fs.ErrNotExist)
 	}
-	if _, err := c.eth.BlockChain().SetCanonical(block); err != nil {
-		return events.Head{}, fmt.Errorf("fork to %s: %w", to, err)
+	if err := c.fork(block, drop); err != nil {
+		return events.Head{}, err
+	}
+	return c.Head(), nil
+}
+
+// fork needs the lock.
+func (c *Chain) fork(to *types.Block, drop bool) error {
+	if c.closed {
+		return ErrClosed
+	}
+	if _, err := c.eth.BlockChain().SetCanonical(to); err != nil {
+		return fmt.Errorf("fork to %s: %w", to.Hash(), err)
 	}
 	if err := c.settle(); err != nil {
-		return events.Head{}, err
+		return err
 	}
 	if drop {
 		c.eth.TxPool().Clear()
 	}
-	return c.Head(), nil
+	return nil
 }
 
 // Close stops the chain. It may be called more than once.

@@ -151,23 +151,24 @@ func TestControlOverIPCSealsForksAndFunds(t *testing.T) {
 		t.Fatalf("dial: %v", err)
 	}
 	defer client.Close()
+	remote := devchain.Remote{Client: client.Client()}
 	start := c.Head()
 	who := events.Address{9}
-	if err := devchain.RemoteFund(t.Context(), client.Client(), who, events.NewAmount(5)); err != nil {
+	if err := remote.Fund(t.Context(), who, events.NewAmount(5)); err != nil {
 		t.Fatal(err)
 	}
 	wei, err := client.BalanceAt(t.Context(), common.Address(who), nil)
 	if err != nil || wei.Int64() != 5 {
 		t.Fatalf("balance is %v (%v), want 5", wei, err)
 	}
-	if err := devchain.RemoteSeal(t.Context(), client.Client(), 3); err != nil {
+	if err := remote.Seal(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
 	dropped := c.Head()
-	if err := devchain.RemoteFork(t.Context(), client.Client(), start.Hash, true); err != nil {
+	if err := remote.Fork(t.Context(), start.Hash, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := devchain.RemoteSeal(t.Context(), client.Client(), 5); err != nil {
+	if err := remote.Seal(t.Context(), 5); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.Head(); got.Number != start.Number+5 || got.Hash == dropped.Hash {

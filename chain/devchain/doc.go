@@ -14,8 +14,10 @@
 // The rules are those of Osaka, pinned: go-ethereum's own development default runs
 // future rules, under which gas costs several times as much (chain.md §3).
 //
-// A second process controls the chain over IPC with the namespace devchain: seal(n),
-// fork(hash, drop), fund(address, wei). HTTP and WebSocket do not offer it.
+// A second process controls the chain over IPC with the namespace devchain (Remote):
+// seal(n), fork(hash, drop), reorganize(depth, drop), warp(seconds), fund(address, wei),
+// pause(on), hold(on), raiseBaseFee(gwei). The last three stay on until they are turned
+// off or the process ends. HTTP and WebSocket do not offer any of it.
 //
 // Not for: any chain that matters. Whoever reaches the endpoints can make money from
 // nothing; they are on loopback only, and the daemon refuses development accounts on

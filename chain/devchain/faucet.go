@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -57,60 +56,8 @@ func (c *Chain) Fund(ctx context.Context, to events.Address, wei events.Amount) 
 	if err := c.eth.APIBackend.SendTx(ctx, tx); err != nil {
 		return fmt.Errorf("fund %s: %w", to, err)
 	}
-	if err := c.sealOne(); err != nil {
+	if err := c.sealOne(1); err != nil {
 		return err
 	}
 	return c.settle()
-}
-
-// api is the namespace devchain.
-type api struct{ chain *Chain }
-
-// Seal is devchain_seal: n blocks, each one second after its parent.
-func (a *api) Seal(ctx context.Context, n uint64) (common.Hash, error) {
-	head, err := a.chain.Seal(ctx, n)
-	return common.Hash(head.Hash), err
-}
-
-// Fork is devchain_fork: see Chain.Fork.
-func (a *api) Fork(ctx context.Context, to common.Hash, drop *bool) (common.Hash, error) {
-	head, err := a.chain.Fork(ctx, events.Hash(to), drop != nil && *drop)
-	return common.Hash(head.Hash), err
-}
-
-// Fund is devchain_fund; wei is a decimal number.
-func (a *api) Fund(ctx context.Context, to common.Address, wei string) error {
-	amount, err := events.ParseAmount(wei)
-	if err != nil {
-		return err
-	}
-	return a.chain.Fund(ctx, events.Address(to), amount)
-}
-
-// RemoteSeal seals blocks of a chain in another process. The client speaks over IPC or
-// comes from Attach.
-func RemoteSeal(ctx context.Context, client *rpc.Client, n uint64) error {
-	var hash common.Hash
-	if err := client.CallContext(ctx, &hash, "devchain_seal", n); err != nil {
-		return fmt.Errorf("seal %d blocks: %w", n, err)
-	}
-	return nil
-}
-
-// RemoteFork forks a chain in another process; see Chain.Fork.
-func RemoteFork(ctx context.Context, client *rpc.Client, to events.Hash, drop bool) error {
-	var hash common.Hash
-	if err := client.CallContext(ctx, &hash, "devchain_fork", common.Hash(to), drop); err != nil {
-		return fmt.Errorf("fork to %s: %w", to, err)
-	}
-	return nil
-}
-
-// RemoteFund gives wei to an account on a chain in another process.
-func RemoteFund(ctx context.Context, client *rpc.Client, to events.Address, wei events.Amount) error {
-	err := client.CallContext(ctx, nil, "devchain_fund", common.Address(to), wei.String())
-	if err != nil {
-		return fmt.Errorf("fund %s: %w", to, err)
-	}
-	return nil
 }

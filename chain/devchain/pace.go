@@ -26,7 +26,13 @@ func FixedPace(interval time.Duration) Pacer {
 	}
 }
 
-// Run seals a block whenever the pacer says, until ctx ends or the chain is closed;
+func (c *Chain) isPaused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.paused
+}
+
+// Run seals a block whenever the pacer says, unless it is paused, until ctx ends or the chain is closed;
 // then it returns nil. It returns the pacer's error otherwise.
 func (c *Chain) Run(ctx context.Context, pace Pacer) error {
 	for {
@@ -35,6 +41,9 @@ func (c *Chain) Run(ctx context.Context, pace Pacer) error {
 				return nil
 			}
 			return fmt.Errorf("pace of the development chain: %w", err)
+		}
+		if c.isPaused() {
+			continue
 		}
 		if _, err := c.Seal(ctx, 1); err != nil {
 			if ctx.Err() != nil || errors.Is(err, ErrClosed) {

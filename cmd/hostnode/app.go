@@ -9,13 +9,16 @@ import (
 	"os"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
 )
 
 // Exit codes.
@@ -23,6 +26,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // it did not work, or what was checked is not in order
 	exitUsage  = 2 // the command line or the configuration makes no sense
+	exitUnable = 2 // an audit could not look
 )
 
 // app is the program with what it touches of the world.
@@ -57,11 +61,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	code := exitFailed
-	if !a.began || errors.Is(err, errUsage) || errors.Is(err, config.ErrInvalid) {
+	if !a.began || errors.Is(err, errUsage) || errors.Is(err, config.ErrInvalid) || errors.Is(err, esdb.ErrURL) {
 		code = exitUsage
 	}
 	if !errors.Is(err, errQuiet) {
 		a.complain(err, code)
+	}
+	if _, could := errors.AsType[*unable](err); could {
+		code = exitUnable
 	}
 	return code
 }
@@ -77,7 +84,7 @@ func (a *app) complain(err error, code int) {
 		_ = json.NewEncoder(a.stderr).Encode(p) // There is nowhere else to say it.
 		return
 	}
-	fmt.Fprintf(a.stderr, "hostnode: %s\n", p.Detail)
+	fmt.Fprintf(a.stderr, "hostnode: %s\n", harmless(p.Detail))
 	fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
 }
 
@@ -92,11 +99,13 @@ func (a *app) root() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	config.AddFlags(root.PersistentFlags(), "dataDir")
+	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for machines")
 	root.AddCommand(
 		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.queueCommand(), a.drainCommand(),
-		a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.configCommand(), a.versionCommand(),
+		a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(), a.configCommand(),
+		a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(), a.eventstoreCommand(),
+		a.projectionsCommand(),
 	)
 	root.AddCommand(extraCommands(a.settings)...)
 	a.watch(root)
@@ -125,10 +134,16 @@ func (a *app) settings(cmd *cobra.Command) (config.Loaded, error) {
 type access int
 
 const (
-	look   access = iota // the directory must have been used before
-	change               // as look, and the account's key is needed
-	create               // as change, and the directory is made if needed
+	look     access = iota // the directory must have been used before
+	change                 // as look, and the account's key is needed
+	create                 // as change, and the directory is made if needed
+	lookBack               // as look, and the views of the present are not needed
 )
+
+// errAskTheHost: a store was named, and the views of it would lie in a directory that a
+// running host uses.
+var errAskTheHost = errors.New("leave --store out to ask the host that runs here, or name a directory " +
+	"without a host")
 
 // backend connects to the host, or opens its record when it does not run. The caller
 // calls the second result at the end.
@@ -138,7 +153,9 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		return nil, nil, err
 	}
 	client := api.NewClient(datadir.At(c.DataDir).Socket())
-	if client.Running(cmd.Context()) {
+	// Who names a store on the command line wants that one, whatever runs here.
+	running, named := client.Running(cmd.Context()), cmd.Flags().Changed("store")
+	if running && !named {
 		return client, client.Close, nil
 	}
 	account, err := a.account(c, want)
@@ -149,10 +166,18 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	if err != nil {
 		node = "hostnode"
 	}
+	log := c.Log
+	log.Level = logrus.WarnLevel.String() // A command that answers at once tells only what must be seen to.
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
+		Log:     newLog(log, a.stderr),
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
-		CacheBytes: int64(c.EventStore.CacheBytes), Create: want == create, Node: node, Now: a.now,
+		Store: stores.FromConfig(c.Config), Create: want == create, Node: node, Now: a.now,
+		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), Endpoint: c.Chain.Endpoint,
+		Fallbacks: c.Chain.Fallbacks,
 	})
+	if running && errors.Is(err, datadir.ErrInUse) {
+		return nil, nil, fmt.Errorf("%w: %w", errAskTheHost, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,7 +192,7 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 func (a *app) account(c config.Loaded, want access) (events.Address, error) {
 	key, err := keys.Load(c.Account.KeyFile)
 	if err != nil {
-		if want == look {
+		if want == look || want == lookBack {
 			return events.Address{}, nil
 		}
 		return events.Address{}, err

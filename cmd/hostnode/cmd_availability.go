@@ -45,23 +45,27 @@ type gone struct {
 }
 
 func (a *app) availabilityList() *cobra.Command {
-	return &cobra.Command{
+	return asAt(a, &cobra.Command{
 		Use: "list", Short: "List what is on offer, and what of it is sold", Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Ledger, error) {
 			return b.Ledger(ctx)
-		}, func(p *paper, l api.Ledger) error {
-			if len(l.Availabilities) == 0 {
-				p.line("nothing is on offer; put space on offer with hostnode availability add")
-			} else {
-				p.rows(availabilityRows(l.Availabilities...))
-			}
-			p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead",
-				size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead))
-			p.line("prices in base units per byte and second, collateral in base units")
-			p.asOf(l.AsOf)
-			return nil
-		}),
+		}, printAvailabilities),
+	}, func(ctx context.Context, p api.Past, _ []string) (api.Ledger, error) {
+		return p.Ledger(ctx)
+	}, printAvailabilities)
+}
+
+func printAvailabilities(p *paper, l api.Ledger) error {
+	if len(l.Availabilities) == 0 {
+		p.line("nothing is on offer; put space on offer with hostnode availability add")
+	} else {
+		p.rows(availabilityRows(l.Availabilities...))
 	}
+	p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead",
+		size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead))
+	p.line("prices in base units per byte and second, collateral in base units")
+	p.asOf(l.AsOf)
+	return nil
 }
 
 func availabilityRows(all ...projections.Availability) [][]string {

@@ -28,6 +28,16 @@ func printQueue(p *paper, q api.Queue) error {
 		p.line("  in work: slot %d of request %s%s, queued at %s",
 			t.SlotIndex, short(t.Request), repair, clock(t.QueuedAt))
 	}
+	for _, w := range q.Waiting {
+		failed := w.Criterion
+		if failed == "" {
+			failed = "something that is not known"
+		}
+		p.line("  looked at and put back: %s, for %s", count(w.Slots, "slot"), failed)
+	}
+	for _, c := range q.Avoided {
+		p.line("  avoided until %s: client %s, %s", clock(c.Until), c.Client, c.Reason)
+	}
 	if len(q.Refusals) > 0 {
 		p.line("")
 		rows := [][]string{{"REFUSED FOR", "REQUESTS", "SLOTS", "LAST", "LAST REASON"}}

@@ -15,15 +15,20 @@ func (a *app) salesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sales", Short: "List the sales: all that are open and the newest settled ones", Args: cobra.NoArgs,
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
-			settled := api.DefaultSettled
-			if all {
-				settled = api.MaxSettled
-			}
-			return b.Sales(ctx, settled)
+			return b.Sales(ctx, mostSettled(all))
 		}, printSales),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also settled ones that are older")
-	return cmd
+	return asAt(a, cmd, func(ctx context.Context, p api.Past, _ []string) (api.Sales, error) {
+		return p.Sales(ctx, mostSettled(all))
+	}, printSales)
+}
+
+func mostSettled(all bool) int {
+	if all {
+		return api.MaxSettled
+	}
+	return api.DefaultSettled
 }
 
 func printSales(p *paper, s api.Sales) error {
@@ -71,7 +76,7 @@ func proofs(n projections.Proofs) string {
 }
 
 func (a *app) saleCommand() *cobra.Command {
-	return &cobra.Command{
+	return asAt(a, &cobra.Command{
 		Use: "sale SLOT", Short: "Tell the story of a slot, and what it waits for",
 		Long: "Tell the story of a slot, and what it waits for.\n\n" +
 			"SLOT is a slot id as `hostnode sales` shows it; its first digits suffice.",
@@ -79,7 +84,9 @@ func (a *app) saleCommand() *cobra.Command {
 		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Story, error) {
 			return b.Sale(ctx, args[0])
 		}, printStory),
-	}
+	}, func(ctx context.Context, p api.Past, args []string) (api.Story, error) {
+		return p.Sale(ctx, args[0])
+	}, printStory)
 }
 
 func printStory(p *paper, s api.Story) error {
@@ -121,7 +128,7 @@ func storyRows(s projections.Sale) [][]string {
 		{"collateral", fmt.Sprintf("%s committed, %s on chain, %s slashed, %s returned, %s lost",
 			grouped(s.Collateral.Committed), grouped(s.Collateral.OnChain), grouped(s.Collateral.Slashed),
 			grouped(s.Collateral.Returned), grouped(s.Collateral.Lost))},
-		{"reward", fmt.Sprintf("%s, net %s", grouped(s.Reward), grouped(s.NetEarning))},
+		{"reward", fmt.Sprintf("%s%s, net %s", grouped(s.Reward), to(s.RewardRecipient), grouped(s.NetEarning))},
 		{"gas", fmt.Sprintf("%s in %s, %s of the chain's own coin",
 			grouped(fmt.Sprint(s.GasUsed)), count(s.Transactions, "transaction"), coins(s.FeesWei))},
 	}
@@ -132,4 +139,12 @@ func storyRows(s projections.Sale) [][]string {
 		rows = append(rows, []string{"availability", s.Availability})
 	}
 	return rows
+}
+
+// to says who got a reward, when it was not the host's account.
+func to(recipient string) string {
+	if recipient == "" {
+		return ""
+	}
+	return " to " + recipient
 }

@@ -18,13 +18,15 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
+	return asAt(a, &cobra.Command{
 		Use: "status", Short: "Say whether the host sells, and how everything stands", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Status, error) {
 				return b.Status(ctx)
 			}, printStatus)(cmd, args)
 			switch {
+			case errors.Is(err, errAskTheHost):
+				return err
 			case errors.Is(err, datadir.ErrEmpty):
 				return a.statusWithout(cmd, "no host has ever run in ", "start one: hostnode run")
 			case errors.Is(err, datadir.ErrInUse): // By a process that does not answer.
@@ -33,7 +35,7 @@ func (a *app) statusCommand() *cobra.Command {
 			}
 			return err
 		},
-	}
+	}, func(ctx context.Context, p api.Past, _ []string) (api.Status, error) { return p.Status(ctx) }, printStatus)
 }
 
 // statusWithout answers where there is no host to ask: that is a status too.
@@ -51,7 +53,12 @@ func (a *app) statusWithout(cmd *cobra.Command, reason, hint string) error {
 
 func printStatus(p *paper, s api.Status) error {
 	word := p.colour(yellow, "NOT SELLING")
-	if s.Selling {
+	switch {
+	case !s.AsOf.Recorded.IsZero():
+		word = p.colour(yellow, "THE PAST")
+	case s.Elsewhere:
+		word = p.colour(yellow, "NOT HERE")
+	case s.Selling:
 		word = p.colour(green, "SELLING")
 	}
 	p.line("%s: %s", word, s.Reason)
@@ -79,6 +86,7 @@ func printStatus(p *paper, s api.Status) error {
 	rows = append(rows, chainRows(s, p.now)...)
 	rows = append(rows, ledgerRows(p, s.Ledger)...)
 	rows = append(rows, workRows(s)...)
+	rows = append(rows, validatorRows(s.Validator)...)
 	p.rows(rows)
 	for _, t := range s.Trouble {
 		p.line("%s %s", p.colour(red, "trouble"), trouble(t))
@@ -180,6 +188,9 @@ func workRows(s api.Status) [][]string {
 	if e.Rewards != "" {
 		rows = append(rows, []string{"earned", fmt.Sprintf("%s base units net, %s paid for gas",
 			grouped(e.Net), coins(e.FeesWei))})
+		if e.RewardsElsewhere != "" && e.RewardsElsewhere != "0" {
+			rows = append(rows, []string{"", grouped(e.RewardsElsewhere) + " of it went to account.rewardRecipient"})
+		}
 	}
 	return rows
 }

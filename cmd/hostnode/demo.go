@@ -54,7 +54,10 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 			return runDemo(cmd, o)
 		},
 	}
-	config.AddFlags(cmd.Flags())
+	// Those that a demonstration heeds; its host gets the rest from the environment.
+	config.AddFlags(cmd.Flags(), "dataDir", "quota", "chain.endpoint", "devchain.period", "account.keyFile",
+		"sales.maxWorkers", "prover.samples", "prover.maxDepth", "prover.maxLog2Slots", "prover.keysDir",
+		"eventStore.url", "eventStore.passwordFile", "log.level", "log.format")
 	cmd.Flags().IntVar(&slots, "slots", 3, "slots of the dataset, a third of them parity")
 	cmd.Flags().IntVar(&periods, "periods", 3, "periods with proofs, at least")
 	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")
@@ -85,6 +88,9 @@ func runDemo(cmd *cobra.Command, o demo.Options) error {
 		o.Terminal = term.IsTerminal(int(f.Fd()))
 	}
 	sum, err := demo.Run(ctx, o)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = api.ErrDemoStopped
+	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON { // The flag is the program's own.
 		err = errors.Join(err, json.NewEncoder(cmd.OutOrStdout()).Encode(sum))
 	}

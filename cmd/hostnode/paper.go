@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -19,7 +22,36 @@ type paper struct {
 	now      time.Time
 }
 
-func (p *paper) text() string { return p.out.String() }
+func (p *paper) text() string { return harmless(p.out.String()) }
+
+// harmless takes out what would command a terminal, besides our own colours:
+// names of streams and events may be written by anybody who may append.
+func harmless(text string) string {
+	if !strings.ContainsFunc(text, commands) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		if colour := ourColour.FindString(text); colour != "" {
+			out.WriteString(colour)
+			text = text[len(colour):]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		if commands(r) {
+			r = utf8.RuneError
+		}
+		out.WriteRune(r)
+		text = text[size:]
+	}
+	return out.String()
+}
+
+var ourColour = regexp.MustCompile("^\x1b\\[(0|" + green + "|" + yellow + "|" + red + ")m")
+
+// commands reports whether a terminal does something else with a character than
+// to show it.
+func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
 // line writes a line.
 func (p *paper) line(format string, args ...any) {
@@ -27,12 +59,17 @@ func (p *paper) line(format string, args ...any) {
 	p.out.WriteByte('\n')
 }
 
-// rows writes aligned columns; a cell must not contain a tab.
+// rows writes aligned columns. A cell is one line without tabs, whatever it was.
 func (p *paper) rows(rows [][]string) {
+	oneLine := strings.NewReplacer("\n", " ", "\t", " ")
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
-		fmt.Fprintln(w, strings.Join(r, "\t"))
+		cells := make([]string, len(r))
+		for i, cell := range r {
+			cells[i] = oneLine.Replace(cell)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	_ = w.Flush() // A strings.Builder takes everything.
 	for line := range strings.Lines(text.String()) {
@@ -72,7 +109,11 @@ func (p *paper) asOf(a api.AsOf) {
 		p.line("as of %s", clock(a.Time))
 		return
 	}
-	how := "from the record; no host is running"
+	if !a.Recorded.IsZero() {
+		p.line("as it was at %s, after event %d", clock(a.Recorded), a.Position)
+		return
+	}
+	how := "from the record; no host was asked"
 	if a.Running {
 		how = "from the running host"
 	}

@@ -165,3 +165,14 @@ func FuzzFlags(f *testing.F) {
 		}
 	})
 }
+
+func TestNobodyElsesTextCommandsTheTerminal(t *testing.T) {
+	p := &paper{terminal: true}
+	p.line("%s %s", p.colour(red, "error"), "stream \x1b]0;title\x07\x1b[2J\x9b5n\rnothing")
+	p.rows([][]string{{"TYPE", "WHAT"}, {"two\nlines\tand a tab", "\x1b[31mred"}})
+	want := "\x1b[31merror\x1b[0m stream \uFFFD]0;title\uFFFD\uFFFD[2J\uFFFD5n\uFFFDnothing\n" +
+		"TYPE                 WHAT\ntwo lines and a tab  \x1b[31mred\n"
+	if got := p.text(); got != want {
+		t.Errorf("shown\n%q, want\n%q", got, want)
+	}
+}

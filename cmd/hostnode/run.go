@@ -16,13 +16,17 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events/wire"
 )
 
 // stopTime is how long a host may take to stop in good order.
 const stopTime = 30 * time.Second
 
 func newRunCommand(load loader) *cobra.Command {
+	begin := node.Begin{Version: versionText()}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run a host that stays up; without options everything is embedded",
@@ -41,10 +45,12 @@ safe, only slower: it goes on from its events at the next start.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return run(ctx, c.Config, newLog(c.Config.Log, cmd.ErrOrStderr()))
+			return run(ctx, c.Config, begin, newLog(c.Config.Log, cmd.ErrOrStderr()))
 		},
 	}
 	config.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "begin although the record says that this host runs "+
+		"elsewhere; only when that process is gone for good")
 	return cmd
 }
 
@@ -63,8 +69,21 @@ func newLog(c config.Log, out io.Writer) *logrus.Entry {
 }
 
 // run runs a host until ctx ends or it cannot go on.
-func run(ctx context.Context, c config.Config, log *logrus.Entry) (err error) {
-	p, err := node.Open(ctx, c, versionText(), log)
+func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Entry) (err error) {
+	serving, err := bindEvents(c.ServeEvents) // A port that is taken is known before the host says that it started.
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, l := range serving.Bound { // Closed already where they were served.
+			_ = l.Close()
+		}
+	}()
+	p, err := node.Open(ctx, c, begin, log)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		log.Info("stopping: the host had not begun")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -78,19 +97,29 @@ func run(ctx context.Context, c config.Config, log *logrus.Entry) (err error) {
 		return err
 	}
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
-		Host: p.Host, Store: p.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
+		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
 		DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
+		Fallbacks: c.Chain.Fallbacks,
 	}), log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
+	served, err := serveEvents(p.Store, serving, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, served.Close()) }()
 	log.WithField("account", p.Account.String()).Infof(
 		"the host runs; look at it with: hostnode status --data-dir %s", p.Dir.Root)
 	select {
 	case <-ctx.Done():
 		log.Info("stopping: no new sales are begun; what is hosted goes on at the next start")
 		return nil
+	case err := <-served.Failed():
+		return err
+	case <-p.Market.Failed():
+		return fmt.Errorf("the host cannot send transactions any more: %w", p.Market.Failure())
 	case err := <-p.SealingFailed():
 		return fmt.Errorf("the development chain makes no more blocks: %w", err)
 	case <-p.Host.Done():
@@ -99,4 +128,34 @@ func run(ctx context.Context, c config.Config, log *logrus.Entry) (err error) {
 		}
 		return nil
 	}
+}
+
+// bindEvents takes the address at which the settings say that the host's record can
+// be looked into; no address: no listener.
+func bindEvents(c config.ServeEvents) (o eventserver.Options, err error) {
+	if c.Listen == "" {
+		return o, nil
+	}
+	o = eventserver.Options{
+		Listen: []string{c.Listen}, CertFile: c.CertFile, KeyFile: c.KeyFile, UsersFile: c.UsersFile,
+		Advertise: c.Advertise, Guarded: eventserver.HostCategories(),
+	}
+	if c.UsersFile == "" { // On this machine only; the configuration has checked it.
+		o.Anonymous = wire.RoleAuditor
+	}
+	o.Bound, err = eventserver.Bind(o)
+	return o, err
+}
+
+// serveEvents lets EventStoreDB's tools look into the host's record.
+func serveEvents(store *stores.Opened, o eventserver.Options, log *logrus.Entry) (*eventserver.Server, error) {
+	if o.Bound == nil {
+		return &eventserver.Server{}, nil
+	}
+	server, err := eventserver.Start(store.Store, o, log)
+	if err != nil {
+		return nil, err
+	}
+	log.Infof("the record can be read at %s", server.ConnectionStrings(o.CertFile != ""))
+	return server, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,8 +18,10 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/wire"
 )
 
 // scriptAccount owns the key that scripts import.
@@ -35,9 +38,12 @@ func TestMain(m *testing.M) {
 // usual commands they have
 //
 //	exits CODE COMMAND...   the command ends with this exit code
-//	record STREAM FILE      appends the events of a JSONL file to the data directory
+//	record [-data=DIR] STREAM FILE  appends the events of a JSONL file to the data directory
 //	hold                    takes the data directory, as a host does that is starting
 //	serve                   answers on the socket, as a running host does
+//	truncate FILE -BYTES    cuts the end of a file off
+//	eventserver NAME [auditor]  serves an empty event store; NAME has its URL,
+//	                            NAME_ADDRESS host and port; everybody is operator, or auditor
 //	flip FILE OFFSET        damages a byte, counted from the end when negative
 func TestCommandsSayWhatTheManualSays(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -56,6 +62,7 @@ func TestCommandsSayWhatTheManualSays(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "hold": hold, "serve": serve, "flip": flip,
+			"truncate": truncate, "eventserver": eventServer,
 		},
 	})
 }
@@ -80,10 +87,15 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func record(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: record STREAM FILE")
+	root := ts.Getenv("DATA")
+	if len(args) > 0 && strings.HasPrefix(args[0], "-data=") {
+		root = ts.MkAbs(strings.TrimPrefix(args[0], "-data="))
+		args = args[1:]
 	}
-	dir, err := datadir.Open(ts.Getenv("DATA"), time.Now())
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: record [-data=DIR] STREAM FILE")
+	}
+	dir, err := datadir.Open(root, time.Now())
 	ts.Check(err)
 	defer func() { ts.Check(dir.Close()) }()
 	store, _, err := embedded.Open(dir.Events(), embedded.Config{})
@@ -130,6 +142,36 @@ func serve(ts *testscript.TestScript, _ bool, _ []string) {
 	server, err := api.Listen(socket, b, logrus.NewEntry(logrus.New()))
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(errors.Join(server.Close(), b.Close())) })
+}
+
+func truncate(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: truncate FILE -BYTES")
+	}
+	path := ts.MkAbs(args[0])
+	less, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	info, err := os.Stat(path)
+	ts.Check(err)
+	ts.Check(os.Truncate(path, info.Size()+less))
+}
+
+func eventServer(ts *testscript.TestScript, _ bool, args []string) {
+	role := wire.RoleOperator
+	switch {
+	case len(args) == 2 && args[1] == "auditor":
+		role = wire.RoleAuditor
+	case len(args) != 1:
+		ts.Fatalf("usage: eventserver NAME [auditor]")
+	}
+	store := events.NewMemory()
+	server, err := eventserver.Start(store, eventserver.Options{
+		Listen: []string{"127.0.0.1:0"}, Anonymous: role,
+	}, logrus.NewEntry(logrus.New()))
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(errors.Join(server.Close(), store.Close())) })
+	ts.Setenv(args[0], server.ConnectionStrings(false))
+	ts.Setenv(args[0]+"_ADDRESS", server.Addresses()[0])
 }
 
 func flip(ts *testscript.TestScript, _ bool, args []string) {

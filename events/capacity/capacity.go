@@ -88,6 +88,8 @@ type (
 		SlotIndex uint64
 		Attempt   uint32 // from 1
 		Ask       Ask
+		// Adopted says that the contract counts the slot as ours already.
+		Adopted bool
 	}
 	// Release moves bytes from reserved to stored, ahead of the write.
 	// TotalStored is how many bytes of the slot will be on disk after it.
@@ -166,6 +168,8 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideRelease(s, c)
 	case Settle:
 		return decideSettle(s, c)
+	case Renew:
+		return decideRenew(s, c)
 	}
 	panic(fmt.Sprintf("capacity: unknown command %T", c))
 }
@@ -311,12 +315,17 @@ func decideReserve(s State, c Reserve) ([]Event, error) {
 		return nil, &Refusal{Criterion: Full, Reason: fmt.Sprintf("the ledger holds %d reservations, "+
 			"the most it may", n)}
 	}
+	var brought []Event
 	a, refusal := Match(s, c.Ask)
 	if refusal != nil {
-		return nil, refusal
+		own := adopt(s, c)
+		if !c.Adopted || own == nil {
+			return nil, refusal
+		}
+		brought, a.ID = []Event{own}, AdoptedAvailability(c.Slot, c.Attempt)
 	}
 	collateral, _ := c.Ask.collateral() // It fits, or nothing had matched.
-	return []Event{&messages.ReservationCreated{
+	return append(brought, &messages.ReservationCreated{
 		At:             events.TimeToMessage(c.At),
 		ReservationId:  id.String(),
 		AvailabilityId: a.ID.String(),
@@ -328,7 +337,7 @@ func decideReserve(s State, c Reserve) ([]Event, error) {
 		Overhead:       uint64(c.Ask.Overhead),
 		Collateral:     collateral.String(),
 		ValidUntil:     events.TimeToMessage(end),
-	}}, nil
+	}), nil
 }
 
 func decideRelease(s State, c Release) ([]Event, error) {
@@ -369,10 +378,16 @@ func decideSettle(s State, c Settle) ([]Event, error) {
 	if sum := addSaturating(c.CollateralReturned, c.CollateralLost); sum != r.Collateral {
 		return nil, &SettlementError{id, r.Collateral, c.CollateralReturned, c.CollateralLost}
 	}
-	return []Event{&messages.ReservationDeleted{
+	settled := []Event{&messages.ReservationDeleted{
 		At:                 events.TimeToMessage(c.At),
 		ReservationId:      id.String(),
 		CollateralReturned: c.CollateralReturned.String(),
 		CollateralLost:     c.CollateralLost.String(),
-	}}, nil
+	}}
+	if leaves(s, *r) {
+		settled = append(settled, &messages.AvailabilityDeleted{
+			At: events.TimeToMessage(c.At), AvailabilityId: r.Availability.String(),
+		})
+	}
+	return settled, nil
 }

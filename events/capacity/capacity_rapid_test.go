@@ -51,7 +51,7 @@ func anyCommand(draw source, s State) Command {
 	case 5, 6, 7:
 		return Reserve{
 			At: at, Slot: slot, Attempt: attempt * uint32(few(1)),
-			Ask: Ask{bytes(), hours(), price(), amount(uint64(draw(4))), start.Add(hours()), events.Bytes(draw(50))},
+			Ask: anyAsk(draw),
 		}
 	case 8:
 		return Release{at, ReservationIDOf(slot, attempt), events.Bytes(draw(600))}
@@ -62,6 +62,19 @@ func anyCommand(draw source, s State) Command {
 		lost = r.Collateral.Sub(returned)
 	}
 	return Settle{at, events.ReservationID{}, slot, attempt, returned, lost}
+}
+
+// anyAsk is mostly one that some availability meets.
+func anyAsk(draw source) Ask {
+	ask := Ask{
+		SlotSize: events.Bytes(1+draw(5)) * 100, Duration: time.Duration(1+draw(3)) * time.Hour,
+		PricePerBytePerSecond: amount(uint64(1 + draw(3))), CollateralPerByte: amount(uint64(draw(4))),
+		RequestEnd: start.Add(time.Duration(1+draw(3)) * time.Hour), Overhead: events.Bytes(draw(50)),
+	}
+	if draw(2) == 0 {
+		ask.MaxAtRisk = ptr(amount(uint64(draw(8)) * 300))
+	}
+	return ask
 }
 
 // anyUpdate keeps one of the changes.
@@ -168,7 +181,7 @@ func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
 		if _, held := m.live.Reservation(ReservationIDOf(c.Slot, c.Attempt)); err == nil && held {
 			t.Fatalf("%+v: accepted, but the reservation is there", c)
 		}
-	case SetQuota, Create, Update, Delete:
+	case SetQuota, Create, Update, Delete, Renew:
 	}
 }
 
@@ -190,7 +203,13 @@ func plainMatch(s Snapshot, ask Ask) events.AvailabilityID {
 		}
 		return bytes.Compare(a.ID[:], b.ID[:])
 	})
-	if len(fits) == 0 {
+	added := ask.CollateralPerByte.MulSaturating(uint64(ask.SlotSize))
+	atRisk := added
+	for _, r := range s.Reservations {
+		atRisk = atRisk.Add(r.Collateral)
+	}
+	// A slot without collateral puts nothing more at risk, however much is already.
+	if len(fits) == 0 || ask.MaxAtRisk != nil && !added.IsZero() && ask.MaxAtRisk.Less(atRisk) {
 		return events.AvailabilityID{}
 	}
 	return fits[0].ID
@@ -266,6 +285,41 @@ func FuzzEvolve(f *testing.F) {
 		_, _ = Match(s, standardAsk())
 		if s.Check() == nil && !s.Book().balanced() {
 			t.Fatalf("Check passes %s", s.Book())
+		}
+	})
+}
+
+// What was refused is looked at again when the criterion that it failed may be
+// met. Nothing that fits is ever left out because of that.
+func TestNothingThatFitsNowWasNotWoken(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
+		s := New()
+		asks := make([]Ask, 4)
+		refused := map[int]Criterion{}
+		look := func(i int) {
+			delete(refused, i)
+			if _, r := Match(s, asks[i]); r != nil {
+				refused[i] = r.Criterion
+			}
+		}
+		for i := range asks {
+			asks[i] = anyAsk(draw)
+			look(i)
+		}
+		for range 5 + draw(60) {
+			out, _ := Decide(s, anyCommand(draw, s)) // A mistake brings no events.
+			for _, e := range out {
+				s = Evolve(s, e)
+				_, criteria := Wakes(s, e)
+				for i, ask := range asks {
+					if was, known := refused[i]; !known || slices.Contains(criteria, was) {
+						look(i)
+					} else if _, r := Match(s, ask); r == nil {
+						t.Fatalf("%s lets a slot fit that failed %s, and wakes only %v", tell(e), was, criteria)
+					}
+				}
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -283,12 +284,12 @@ func TestUpdateIsWiderWhenMoreSlotsMatch(t *testing.T) {
 			if len(out) != 1 {
 				t.Fatalf("events %v, want one", out)
 			}
-			if _, wakes := Wakes(out[0]); wakes != test.wider {
-				t.Fatalf("wakes the queue: %v, want %v", wakes, test.wider)
+			if _, wakes := Wakes(s, out[0]); slices.Contains(wakes, Price) != test.wider {
+				t.Fatalf("wakes the queue for %v, wider: %v", wakes, test.wider)
 			}
 			if test.when.Enabled != nil {
-				_, out = step(t, s, Update{ID: first, Enabled: ptr(true)})
-				if _, wakes := Wakes(out[0]); !wakes {
+				s, out = step(t, s, Update{ID: first, Enabled: ptr(true)})
+				if _, wakes := Wakes(s, out[0]); !slices.Contains(wakes, Disabled) {
 					t.Fatal("enabling does not wake the queue")
 				}
 			}

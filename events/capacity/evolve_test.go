@@ -105,8 +105,9 @@ func TestWhatComesBackWakesTheQueue(t *testing.T) {
 	for _, test := range tests {
 		var out []Event
 		s, out = step(t, s, test.when)
-		if reason, wakes := Wakes(out[0]); wakes != test.want || wakes && reason == "" {
-			t.Fatalf("%T wakes the queue: %v (%q), want %v", test.when, wakes, reason, test.want)
+		reason, criteria := Wakes(s, out[0])
+		if wakes := len(criteria) > 0; wakes != test.want || wakes && reason == "" {
+			t.Fatalf("%T wakes the queue: %v (%q), want %v", test.when, criteria, reason, test.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -22,6 +23,10 @@ type Ask struct {
 	RequestEnd time.Time
 	// Overhead is what trees and manifest need beside the slot.
 	Overhead events.Bytes
+	// MaxAtRisk bounds the collateral of all reservations together, this one
+	// included; nil: the availabilities alone do. A slot without collateral is
+	// never refused for it, also when more is at risk than the bound.
+	MaxAtRisk *events.Amount
 }
 
 // collateral is what the slot needs in full; false when no amount is that large.
@@ -45,6 +50,9 @@ const (
 	Until          Criterion = "until"
 	// Overhead: too little unallocated quota for trees and manifest.
 	Overhead Criterion = "overhead"
+	// AtRisk: the collateral of all sales together would be more than the host
+	// may have at stake.
+	AtRisk Criterion = "collateral-at-risk"
 	// Full: the ledger holds as many reservations as it may.
 	Full Criterion = "reservations"
 )
@@ -179,6 +187,27 @@ var criteria = []struct {
 				ask.Overhead, s.book.Unallocated, s.book)
 		},
 	},
+	{
+		AtRisk,
+		func(s State, _ *Availability, ask Ask) bool {
+			needed, fits := ask.collateral()
+			return ask.MaxAtRisk == nil || fits && !ask.MaxAtRisk.SubFloor(s.AtRisk()).Less(needed)
+		},
+		func(s State, _ *Availability, ask Ask) string {
+			needed, _ := ask.collateral()
+			return fmt.Sprintf("the slot needs %s collateral, all sales have %s at stake, the most is %s",
+				needed, s.AtRisk(), ask.MaxAtRisk)
+		},
+	},
+}
+
+// Criteria are the names of all that a slot can fail here.
+func Criteria() []Criterion {
+	all := []Criterion{NoAvailability, Full}
+	for _, c := range criteria {
+		all = append(all, c.name)
+	}
+	return all
 }
 
 // short is the first four bytes of the id, for lines that people read.
@@ -191,21 +220,46 @@ func ReservationIDOf(slot events.SlotID, attempt uint32) events.ReservationID {
 	return sha256.Sum256(binary.BigEndian.AppendUint32(text, attempt))
 }
 
-// Wakes says whether after an event slots may match that did not before, so
-// that the slot queue must look again, and why.
-func Wakes(e Event) (reason string, wakes bool) {
+// Wakes says which criteria slots may meet after an event that led to s, that
+// they did not meet before, so that the slot queue must look at those again, and
+// why. None: the event opens no door.
+//
+// A refusal names where the closest availability failed. Where there are several,
+// another one may have failed earlier: then what opens that one counts as well.
+func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 	switch e := e.(type) {
 	case *messages.QuotaSet:
-		return "the quota was set", true
+		return "the quota was set", []Criterion{Overhead}
 	case *messages.AvailabilityCreated:
-		return "an availability was created", e.GetEnabled()
+		if e.GetEnabled() {
+			return "an availability was created", offered
+		}
 	case *messages.AvailabilityUpdated:
-		return "an availability is wider", e.GetWider()
+		if e.GetWider() {
+			return "an availability is wider", append(slices.Clone(offered), Overhead)
+		}
+		return "an availability is narrower, its bytes may be unallocated", []Criterion{Overhead}
 	case *messages.AvailabilityDeleted:
-		return "an availability was deleted, its bytes are unallocated", true
+		// The one that came closest may be gone: then others count.
+		return "an availability was deleted, its bytes are unallocated", append(slices.Clone(offered), Overhead)
 	case *messages.ReservationDeleted:
-		return "space and collateral came back", true
+		if len(s.availabilities) > 1 {
+			return "space and collateral came back",
+				[]Criterion{Size, Duration, Price, Collateral, Until, Overhead, AtRisk, Full}
+		}
+		return "space and collateral came back", []Criterion{Size, Collateral, Overhead, AtRisk, Full}
 	case *messages.ReservationCreated, *messages.BytesReleased:
 	}
-	return "", false
+	return "", nil
 }
+
+// EndsReservation says whether an event gives back what a sale had.
+func EndsReservation(e Event) bool {
+	_, ended := e.(*messages.ReservationDeleted)
+	return ended
+}
+
+// offered is what a new or wider availability may meet: a slot that failed one
+// of the first criteria everywhere meets all of them there. What concerns the
+// whole host stays as it was.
+var offered = []Criterion{NoAvailability, Disabled, Size, Duration, Price, Collateral, Until}

@@ -66,6 +66,12 @@ func TestMatchNamesTheCriterionThatCameClosest(t *testing.T) {
 			"trees and manifest need 9001 bytes of unallocated quota, 9000 are left: quota 10000 bytes = " +
 				"9000 unallocated + 1000 free + 0 reserved + 0 stored + 0 overhead",
 		},
+		{
+			"too much at stake in all",
+			[]Offer{base},
+			func(a *Ask) { a.MaxAtRisk = ptr(amount(1999)) }, AtRisk,
+			"the slot needs 2000 collateral, all sales have 0 at stake, the most is 1999",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,5 +131,39 @@ func TestRemainingCollateralIsComputed(t *testing.T) {
 	a, _ := s.Availability(first)
 	if got := a.Remaining(); got != amount(1000) {
 		t.Fatalf("remaining %s, want 2500 - 1000 committed - 500 lost", got)
+	}
+}
+
+func TestTheCollateralOfAllSalesIsBounded(t *testing.T) {
+	s := given(t, SetQuota{At: start, Bytes: 5000}, create, reserve,
+		Create{At: start, ID: fill[events.AvailabilityID](9), Now: standard()})
+	taken := s.AtRisk()
+	ask := standardAsk()
+	needed, _ := ask.collateral()
+	for name, test := range map[string]struct {
+		most events.Amount
+		fits bool
+	}{
+		"just enough":      {taken.Add(needed), true},
+		"one less":         {taken.Add(needed).Sub(amount(1)), false},
+		"less than before": {amount(1), false},
+		"nothing":          {amount(0), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ask.MaxAtRisk = &test.most
+			_, refusal := Match(s, ask)
+			if fits := refusal == nil; fits != test.fits || !fits && refusal.Criterion != AtRisk {
+				t.Fatalf("%v, fits: %t, want %t", refusal, fits, test.fits)
+			}
+		})
+	}
+	free := ask
+	free.CollateralPerByte, free.MaxAtRisk = amount(0), ptr(amount(0))
+	if _, refusal := Match(s, free); refusal != nil {
+		t.Errorf("a slot that puts nothing at risk is refused: %v", refusal)
+	}
+	s, _ = step(t, s, settleIt)
+	if !s.AtRisk().IsZero() {
+		t.Fatalf("%s at stake after the only sale was settled", s.AtRisk())
 	}
 }

@@ -181,6 +181,15 @@ func (s State) Stored() events.Bytes { return s.book.Stored }
 // Overhead is the bytes set aside for trees and manifests of sales.
 func (s State) Overhead() events.Bytes { return s.book.Overhead }
 
+// AtRisk is the collateral of all reservations together. It looks at all
+// availabilities.
+func (s State) AtRisk() (sum events.Amount) {
+	for _, a := range s.availabilities {
+		sum = addSaturating(sum, a.Committed)
+	}
+	return sum
+}
+
 // Availability returns a copy of one availability.
 func (s State) Availability(id events.AvailabilityID) (Availability, bool) {
 	if a := s.availabilities[id]; a != nil {

@@ -34,7 +34,7 @@ func TestStories(t *testing.T) {
 			for _, e := range out {
 				s = Evolve(s, e)
 				fmt.Fprintln(&b, tell(e))
-				if reason, wakes := Wakes(e); wakes {
+				if reason, _ := Wakes(s, e); reason != "" {
 					fmt.Fprintf(&b, "  the queue wakes: %s\n", reason)
 				}
 			}

@@ -8,12 +8,13 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // Codec knows every event that a host stores.
 func Codec() *events.Codec {
 	return events.NewCodec(
 		sale.Table(), capacity.Table(), slotqueue.Table(),
-		events.MarketTable(), events.HostTable(), events.TxTable(),
+		events.MarketTable(), events.HostTable(), events.TxTable(), events.ValidatorTable(), snapshot.Table(),
 	)
 }

@@ -10,11 +10,32 @@
 //	required     = countable, drawn, pointer >= downtime
 //
 // n is the number of the block in which a transaction would be mined: the
-// newest block plus one. The package is pure.
+// newest block plus one.
+//
+// # Which challenge decides
+//
+// A proof has to fit the challenge of the block in which it is mined. Whether one
+// that is missing can be marked is judged later, in a block after the period's
+// end, with that block's pointer and hence maybe with another challenge. As long
+// as the pointer does not wrap in between, the two are the same. When it wraps
+// within the period, what was demanded before does not matter any more: the new
+// challenge decides, so a duty is excused or opened again (Pass sees the new
+// challenge at the first block after the wrap). When it wraps so late that the
+// new challenge cannot be answered in the period, it could still cost collateral
+// if the pointer left the downtime again before the marking ends. On a chain as
+// the contract's own rules demand it (a timeout shorter than the downtime) that
+// cannot be; on any other, every wrap ahead is taken as a demand, because a proof
+// that was accepted settles the period whatever the challenge is later. One proof
+// too many costs gas, one too few a part of the collateral.
+//
+// Pass says what is owed now, Required what was owed in a period that is over.
+// The package is pure.
 package duty
 
 import (
+	"encoding/binary"
 	"math/big"
+	"math/bits"
 	"time"
 
 	"golang.org/x/crypto/sha3"
@@ -65,7 +86,14 @@ func Drawn(probability *big.Int, c events.Challenge) bool {
 	if probability.Sign() == 0 {
 		return true
 	}
-	return new(big.Int).Mod(new(big.Int).SetBytes(c[:]), probability).Sign() == 0
+	if !probability.IsUint64() {
+		return new(big.Int).Mod(new(big.Int).SetBytes(c[:]), probability).Sign() == 0
+	}
+	rest, by := uint64(0), probability.Uint64() // Without garbage: this is asked for every slot.
+	for i := 0; i < len(c); i += 8 {
+		rest = bits.Rem64(rest, binary.BigEndian.Uint64(c[i:]), by)
+	}
+	return rest == 0
 }
 
 // Slot is what decides about a slot's duties.
@@ -88,39 +116,6 @@ type Verdict struct {
 
 // Hashes gives the hash of a block of the current chain by its number.
 type Hashes func(number uint64) (events.Hash, bool)
-
-// Next says what a slot owes if a transaction is mined right after head, in
-// the period of that moment. blockTime is the shortest time between two
-// blocks, at least a second: within the marking window (the period's end plus
-// timeout) the pointer moves by at most one for each, so a slot in downtime
-// owes a proof only if its pointer can leave the downtime before the window
-// ends; the contract evaluates the requirement at the block of the marking.
-func Next(cfg events.ProofConfig, s Slot, head events.Head, blockTime time.Duration, hashes Hashes) Verdict {
-	n, now := head.Number+1, head.Time.Add(time.Second)
-	v := Verdict{Period: Period(cfg, now)}
-	v.Pointer = Pointer(cfg, s.ID, n, v.Period)
-	number, ok := ChallengeBlock(n, v.Pointer)
-	if !ok {
-		return v
-	}
-	hash, ok := hashes(number)
-	if !ok {
-		return v
-	}
-	v.Known, v.Challenge = true, Challenge(hash)
-	countable := v.Period > Period(cfg, s.FilledAt)
-	v.Owed = countable && Drawn(s.Probability, v.Challenge) &&
-		leavesDowntime(cfg, v, now, max(blockTime, time.Second))
-	return v
-}
-
-func leavesDowntime(cfg events.ProofConfig, v Verdict, now time.Time, blockTime time.Duration) bool {
-	if v.Pointer >= cfg.Downtime {
-		return true
-	}
-	left := End(cfg, v.Period).Add(cfg.Timeout).Sub(now)
-	return time.Duration(cfg.Downtime-v.Pointer)*blockTime <= left
-}
 
 // Margin is what a proof needs before it is on chain.
 type Margin struct {

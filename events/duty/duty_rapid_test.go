@@ -110,22 +110,74 @@ func (c contract) markable(bn, now, period uint64) bool {
 // block is one block of a random chain.
 type block struct{ number, time uint64 }
 
-func drawChain(t *rapid.T, cfg events.ProofConfig, blockTime uint64) []block {
+// drawChain is a chain from somewhere in the period before the one in question to
+// after the end of its marking. Blocks are never closer than the block time; some
+// come late, and some so late that a whole period is left out.
+func drawChain(t *rapid.T, cfg events.ProofConfig, blockTime, latest uint64) []block {
 	seconds := uint64(cfg.Period / time.Second)
-	start := 14_583_334*seconds + rapid.Uint64Range(0, seconds-1).Draw(t, "into the period")
+	start := (questioned-1)*seconds + rapid.Uint64Range(0, seconds-1).Draw(t, "into the period before")
 	chain := []block{{rapid.Uint64Range(600, 5000).Draw(t, "first block"), start}}
-	until := 14_583_335*seconds + uint64(cfg.Timeout/time.Second)
+	until := (questioned+1)*seconds + uint64(cfg.Timeout/time.Second)
 	for last := chain[0]; last.time < until; last = chain[len(chain)-1] {
-		gap := blockTime + rapid.Uint64Range(0, 4).Draw(t, "late")
+		gap := blockTime + rapid.Uint64Range(0, latest).Draw(t, "late")
+		if latest > 0 && rapid.IntRange(0, 40).Draw(t, "skips") == 0 {
+			gap += rapid.Uint64Range(0, 2*seconds).Draw(t, "seconds skipped")
+		}
 		chain = append(chain, block{last.number + 1, last.time + gap})
 	}
 	return chain
 }
 
-// TestNobodyCanMarkAProofThatWasNotSaidToBeOwed is the soundness of Next: if
-// some block of the marking window finds the proof of a period required, then
-// Next said so after every block of that period from which on the pointer did
-// not wrap. Blocks are random, but never closer than the block time.
+// questioned is the period that a test is about.
+const questioned = 14_583_335
+
+// said is the first moment in which Next says that a proof of the period is owed
+// and the proof can be mined so many blocks later: then the challenge is still the
+// same and the period not over.
+func said(c contract, s Slot, chain []block, pace Pace, lead int) (at int, ok bool) {
+	for i := range chain[:max(0, len(chain)-lead)] {
+		b, mined := chain[i], chain[i+lead]
+		v := NewPass(c.cfg, events.Head{Number: b.number, Time: events.Unix(b.time)}, pace, hashOf).Verdict(&s)
+		if v.Period != questioned || mined.time/uint64(c.cfg.Period/time.Second) != questioned || !v.Owed {
+			continue
+		}
+		number, _ := ChallengeBlock(mined.number, uint8(c.pointer(mined.number, questioned)))
+		hash, _ := hashOf(number)
+		if Challenge(hash) == v.Challenge {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (c contract) slotOf() Slot {
+	return Slot{ID: c.slot, FilledAt: events.Unix(c.filledAt), Probability: Probability(c.cfg, events.NewAmount(c.asked))}
+}
+
+// provable reports whether anything could be mined in the period by somebody who
+// saw a block after which the period was on.
+func provable(cfg events.ProofConfig, chain []block, lead int) bool {
+	seconds := uint64(cfg.Period / time.Second)
+	for i := range chain[:max(0, len(chain)-lead)] {
+		if (chain[i].time+1)/seconds == questioned && chain[i+lead].time/seconds == questioned {
+			return true
+		}
+	}
+	return false
+}
+
+func drawContract(t *rapid.T, cfg events.ProofConfig, before uint64) contract {
+	return contract{
+		cfg: cfg, slot: drawSlot(t), asked: rapid.Uint64Range(1, 4).Draw(t, "probability"),
+		filledAt: before - rapid.Uint64Range(0, 2*uint64(cfg.Period/time.Second)).Draw(t, "filled before"),
+	}
+}
+
+// TestNobodyCanMarkAProofThatWasNotSaidToBeOwed is the soundness of a pass: if some
+// block of the marking window finds the proof of a period required, then it was
+// said to be owed, for a challenge that held, in time for a block of that period.
+// Whatever the contract's settings are, whether blocks are slow, fast or skip, and
+// also when the pointer wraps in the period or after it.
 func TestNobodyCanMarkAProofThatWasNotSaidToBeOwed(t *testing.T) {
 	rapid.Check(t, nobodyCanMark)
 }
@@ -136,34 +188,63 @@ func FuzzNobodyCanMarkAProofThatWasNotSaidToBeOwed(f *testing.F) {
 }
 
 func nobodyCanMark(t *rapid.T) {
-	cfg, id := drawConfig(t), drawSlot(t)
+	cfg := drawConfig(t)
 	blockTime := rapid.Uint64Range(1, 13).Draw(t, "block time")
-	chain := drawChain(t, cfg, blockTime)
-	c := contract{
-		cfg: cfg, slot: id,
-		filledAt: chain[0].time - rapid.Uint64Range(0, 2*uint64(cfg.Period/time.Second)).Draw(t, "filled before"),
-		asked:    rapid.Uint64Range(1, 4).Draw(t, "probability"),
+	chain := drawChain(t, cfg, blockTime, rapid.Uint64Range(0, 4).Draw(t, "latest"))
+	c := drawContract(t, cfg, chain[0].time)
+	_, ok := said(c, c.slotOf(), chain, Pace{Shortest: time.Duration(blockTime) * time.Second}, 1)
+	if ok || !provable(cfg, chain, 1) {
+		return
 	}
-	slot := Slot{
-		ID: id, FilledAt: events.Unix(c.filledAt),
-		Probability: Probability(cfg, events.NewAmount(c.asked)),
-	}
-	for i, b := range chain[:len(chain)-1] {
-		head := events.Head{Number: b.number, Time: events.Unix(b.time)}
-		v := Next(cfg, slot, head, time.Duration(blockTime)*time.Second, hashOf)
-		if uint64(v.Pointer) != c.pointer(b.number+1, v.Period) {
-			t.Fatalf("pointer %d, the contract says %d", v.Pointer, c.pointer(b.number+1, v.Period))
-		}
-		for _, m := range chain[i+1:] {
-			if uint64(v.Pointer)+(m.number-b.number-1) > 255 {
-				break // The pointer wraps: another challenge, another verdict.
-			}
-			if c.markable(m.number, m.time, v.Period) && !v.Owed {
-				t.Fatalf("after block %d at %d nothing was owed in period %d (pointer %d), but block %d at %d may mark it",
-					b.number, b.time, v.Period, v.Pointer, m.number, m.time)
-			}
+	for _, m := range chain {
+		if c.markable(m.number, m.time, questioned) {
+			t.Fatalf("nobody said in time that a proof is owed, and block %d at %d may mark it", m.number, m.time)
 		}
 	}
+}
+
+// When blocks come at a steady pace, it is said so early that the proof can be
+// mined as many blocks later as one takes.
+func TestWhatIsOwedIsSaidWithTimeToProveIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := drawConfig(t)
+		blockTime, lead := rapid.Uint64Range(1, 13).Draw(t, "block time"), rapid.IntRange(1, 10).Draw(t, "lead")
+		if uint64(cfg.Period/time.Second) < 3*uint64(lead)*blockTime {
+			t.Skip("no proof fits such a period")
+		}
+		chain := drawChain(t, cfg, blockTime, 0)
+		c := drawContract(t, cfg, chain[0].time)
+		step := time.Duration(blockTime) * time.Second
+		pace := Pace{Shortest: step, Lead: time.Duration(lead) * step}
+		if _, ok := said(c, c.slotOf(), chain, pace, lead); ok {
+			return
+		}
+		for _, m := range chain {
+			if c.markable(m.number, m.time, questioned) {
+				t.Fatalf("nobody said %d blocks before that a proof is owed, and block %d at %d may mark it",
+					lead, m.number, m.time)
+			}
+		}
+	})
+}
+
+// Required is the same question asked of each block in turn.
+func TestWhatWasRequiredInAWindowIsWhatItsBlocksSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := drawConfig(t)
+		first := rapid.Uint64Range(600, 5000).Draw(t, "first")
+		w := Window{first, first + rapid.Uint64Range(0, 700).Draw(t, "blocks") - 1}
+		c := drawContract(t, cfg, questioned*uint64(cfg.Period/time.Second))
+		s := c.slotOf()
+		_, got, known := Required(cfg, &s, questioned, w, ChallengesOf(hashOf))
+		want := false
+		for n := w.First; n <= w.Last; n++ {
+			want = want || c.proofRequired(n, questioned)
+		}
+		if got != want || !known {
+			t.Fatalf("required in blocks %d to %d: %t (known: %t), block by block %t", w.First, w.Last, got, known, want)
+		}
+	})
 }
 
 // TestWhatIsOwedNowIsWhatTheContractRequires: past the downtime there is no
@@ -188,7 +269,7 @@ func TestWhatIsOwedNowIsWhatTheContractRequires(t *testing.T) {
 		if required && !v.Owed {
 			t.Fatalf("the contract requires a proof, Next does not (pointer %d)", v.Pointer)
 		}
-		if v.Owed && !required && v.Pointer >= cfg.Downtime {
+		if v.Owed && !required && v.Pointer >= cfg.Downtime && cfg.Timeout <= time.Duration(cfg.Downtime)*time.Second {
 			t.Fatalf("Next demands a proof, the contract does not (pointer %d)", v.Pointer)
 		}
 	})

@@ -2,27 +2,83 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/hostnode/hostnode/events"
 )
 
-// MaxAppendBytes is the most bytes of one append, all events together.
-const MaxAppendBytes = 64 << 20
-
-// request is one append on its way through the committer.
+// request is one append or deletion on its way through the committer.
 type request struct {
 	stream   string
 	expected events.Expected
-	ids      []events.EventID
-	records  [][]byte // encoded, without their place
-	bytes    int
+	change   change
+	events   []newEvent // none when something is deleted
+	bytes    int        // about what it adds to the batch
 
 	state  atomic.Int32
 	done   chan struct{} // closed when result and err are set
 	result events.AppendResult
 	err    error
+	wrote  int // events, those of the store itself included
+}
+
+// change is what a request wants.
+type change uint8
+
+const (
+	changeAppend change = iota
+	changeDelete
+	changeTombstone
+)
+
+// newEvent is an event that has no place yet.
+type newEvent struct {
+	id     events.EventID
+	record []byte
+	// virtual are the virtual streams that it belongs to if it is the first of
+	// its stream.
+	virtual   []string
+	tombstone bool
+	sets      *setting // nil for all but metadata events
+}
+
+// setting is metadata for a stream.
+type setting struct {
+	of   string
+	meta events.StreamMetadata
+}
+
+// entryBytes is what the key and value of an index entry have besides the name.
+const entryBytes = 2 + 2*numberBytes + idBytes
+
+// prepare encodes an event. Neighbours of the same type and conversation share
+// their list of virtual streams.
+func prepare(stream string, e events.NewEvent, virtual []string) newEvent {
+	n := newEvent{
+		id: e.ID, record: encodeRecord(stream, e), virtual: virtual, tombstone: e.Type == events.TypeTombstone,
+	}
+	if of, meta, ok := metadataEvent(stream, e.Type, e.Data); ok {
+		n.sets = &setting{of, meta}
+	}
+	return n
+}
+
+func newRequest(stream string, expected events.Expected, batch []events.NewEvent) *request {
+	r := &request{
+		stream: stream, expected: expected, done: make(chan struct{}), events: make([]newEvent, len(batch)),
+	}
+	var virtual []string
+	for i, e := range batch {
+		if i == 0 || e.Type != batch[i-1].Type || e.Meta.Correlation != batch[i-1].Meta.Correlation {
+			virtual = events.VirtualOf(stream, e.Type, e.Meta.Correlation, true)
+		}
+		r.events[i] = prepare(stream, e, virtual)
+		r.bytes += len(r.events[i].record) + len(stream) + entryBytes
+		for _, name := range virtual {
+			r.bytes += len(name) + entryBytes
+		}
+	}
+	return r
 }
 
 // Who has a request: a caller that gives up in time takes it back, so that
@@ -46,24 +102,6 @@ func (r *request) answer(err error) {
 	close(r.done)
 }
 
-func newRequest(
-	stream string, expected events.Expected, batch []events.NewEvent,
-) (*request, error) {
-	r := &request{
-		stream: stream, expected: expected, done: make(chan struct{}),
-		ids: make([]events.EventID, len(batch)), records: make([][]byte, len(batch)),
-	}
-	for i, e := range batch {
-		r.ids[i], r.records[i] = e.ID, encodeRecord(stream, e)
-		r.bytes += len(r.records[i])
-		if r.bytes > MaxAppendBytes {
-			return nil, fmt.Errorf("%w: append of %d events to %s, the limit is %d bytes",
-				events.ErrTooLarge, len(batch), stream, MaxAppendBytes)
-		}
-	}
-	return r, nil
-}
-
 // Append implements events.Store. When ctx ends before the committer has taken
 // the request, nothing is written; when it ends later, the outcome is unknown
 // and the append is to be repeated with the same ids and expectation.
@@ -76,13 +114,35 @@ func (s *Store) Append(
 	if err := events.CheckAppend(stream, batch); err != nil {
 		return events.AppendResult{}, err
 	}
-	r, err := newRequest(stream, expected, batch)
-	if err != nil {
-		return events.AppendResult{}, err
+	return s.do(ctx, newRequest(stream, expected, batch))
+}
+
+// Delete implements events.Store.
+func (s *Store) Delete(
+	ctx context.Context, stream string, expected events.Expected, forever bool,
+) (events.Position, error) {
+	if err := s.usable(ctx); err != nil {
+		return 0, err
 	}
+	if err := events.CheckAppend(stream, nil); err != nil {
+		return 0, err
+	}
+	r := newRequest(stream, expected, nil)
+	r.change = changeDelete
+	if forever {
+		r.change = changeTombstone
+	}
+	result, err := s.do(ctx, r)
+	return result.Position, err
+}
+
+// do hands a request over and waits for its answer.
+func (s *Store) do(ctx context.Context, r *request) (events.AppendResult, error) {
 	if err := s.hand(ctx, r); err != nil {
 		return events.AppendResult{}, err
 	}
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
 	select {
 	case <-r.done:
 		return r.result, r.err

@@ -1,8 +1,9 @@
 package embedded
 
 import (
-	"errors"
 	"fmt"
+	"runtime"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -13,8 +14,9 @@ import (
 const (
 	// maxBatchRequests is the most appends that wait for one sync.
 	maxBatchRequests = 2048
-	// maxBatchBytes is when no further request is added to a batch.
-	maxBatchBytes = 16 << 20
+	// maxBatchBytes is when no further request is added to a batch: 1,024 writers
+	// of 100 events each need two batches, and the memory for one is no trouble.
+	maxBatchBytes = 32 << 20
 )
 
 // committer is the state of the one goroutine that writes.
@@ -25,16 +27,20 @@ type committer struct {
 	last   events.Position // of the last event written, synced or not
 
 	batch   *pebble.Batch
-	waiting []*request          // decided, to be answered after the sync
-	fresh   map[string]struct{} // streams that the batch writes to
-	key     []byte
-	value   []byte
+	waiting []*request // decided, to be answered after the sync
+	changed []*entry   // the heads that the batch changes
+	// before has these heads as they were before the batch.
+	before map[string]head
+
+	found []*entry // what lookUp found
+	key   []byte
+	value []byte
 }
 
 func newCommitter(s *Store, last events.Position) *committer {
 	return &committer{
 		store: s, heads: newHeads(maxHeads), recent: newRecent(maxRecent), last: last,
-		batch: s.db.NewBatch(), fresh: map[string]struct{}{},
+		batch: s.db.NewBatch(), before: map[string]head{},
 	}
 }
 
@@ -59,6 +65,9 @@ func (s *Store) commitAll(c *committer) {
 			}
 		}
 		c.commit()
+		// Those who were answered get the processor first: what they write next
+		// is part of the next batch, instead of waiting for the one after it.
+		runtime.Gosched()
 	}
 	// The batch was never handed to pebble; closing it cannot fail.
 	_ = c.batch.Close()
@@ -66,147 +75,160 @@ func (s *Store) commitAll(c *committer) {
 
 // handle decides one request and queues it for its answer.
 func (c *committer) handle(r *request) {
+	if c.mustReadBatch(r) {
+		c.commit()
+	}
 	if err := c.store.failed(); err != nil {
 		r.answer(err)
 		return
-	}
-	if _, written := c.fresh[r.stream]; written && c.mayRepeat(r) {
-		// The index of what is being written can be read only when it is written.
-		c.commit()
 	}
 	r.result, r.err = c.decide(r)
 	c.waiting = append(c.waiting, r)
 }
 
-// mayRepeat reports whether the request expects less than the stream has, so
-// that its ids must be compared.
-func (c *committer) mayRepeat(r *request) bool {
+// mustReadBatch reports whether deciding the request needs something that can
+// be read only when the batch is written: the ids of the events it repeats, or
+// the metadata of its stream.
+func (c *committer) mustReadBatch(r *request) bool {
+	e := c.heads.get(r.stream)
+	if e == nil || !e.changed {
+		return false
+	}
 	n, exact := r.expected.Count()
-	count, _ := c.heads.get(r.stream)
-	return exact && n < count && len(r.ids) > 0
+	if exact && n < e.head.count && len(r.events) > 0 {
+		return true
+	}
+	return (r.change == changeDelete || e.head.deleted()) &&
+		e.head.metadata > events.Position(c.store.synced.Load())
 }
 
-// decide applies the rules of events.Store.Append.
+// decide applies the rules of events.Store.Append and Delete.
 func (c *committer) decide(r *request) (events.AppendResult, error) {
-	count, err := c.head(r.stream)
+	e, err := c.head(r.stream)
 	if err != nil {
 		return events.AppendResult{}, err
 	}
-	wrong := &events.WrongRevisionError{
-		Stream: r.stream, Expected: r.expected, Exists: count > 0, Actual: max(count, 1) - 1,
+	if e.head.ended {
+		return events.AppendResult{}, fmt.Errorf("write to %s: %w", r.stream, events.ErrStreamDeleted)
 	}
-	n, exact := r.expected.Count()
-	switch {
-	case len(r.ids) == 0 && exact && n != count:
-		return events.AppendResult{}, wrong
-	case len(r.ids) == 0:
-		return events.AppendResult{Revision: wrong.Actual, Exists: count > 0}, nil
-	case !exact:
-		last, known := c.recent.known(r.stream, r.ids)
-		if known == len(r.ids) {
-			return repeated(last.revision, last.position), nil
-		} else if known > 0 {
-			return events.AppendResult{}, wrong
-		}
-	case n > count:
-		return events.AppendResult{}, wrong
-	case n < count:
-		position, same, err := c.same(r, n, count)
-		if err != nil {
-			return events.AppendResult{}, err
-		} else if !same {
-			return events.AppendResult{}, wrong
-		}
-		return repeated(n+uint64(len(r.ids))-1, position), nil
+	known, err := c.expect(r, &e.head)
+	if err != nil {
+		return events.AppendResult{}, err
 	}
-	return c.write(r, count)
+	switch r.change {
+	case changeDelete:
+		err = c.deleteSoftly(r, e)
+	case changeTombstone:
+		err = c.end(r, e)
+	case changeAppend:
+		if known != nil {
+			return *known, nil
+		}
+		err = c.append(r, e)
+	}
+	if err != nil {
+		return events.AppendResult{}, err
+	}
+	return events.AppendResult{Revision: max(e.head.count, 1) - 1, Exists: true, Position: c.last}, nil
 }
 
-func repeated(revision uint64, position events.Position) events.AppendResult {
-	return events.AppendResult{
+// expect compares the stream with what the writer expects. It returns a result
+// when nothing is to be written.
+func (c *committer) expect(r *request, h *head) (*events.AppendResult, error) {
+	wrong := &events.WrongRevisionError{
+		Stream: r.stream, Expected: r.expected, Exists: h.count > 0, Actual: max(h.count, 1) - 1,
+	}
+	n, exact := r.expected.Count()
+	if r.expected == events.NoStream() && h.deleted() {
+		n = h.count // It looks empty, and its numbering goes on.
+	}
+	switch {
+	case r.expected.IsExists() && (h.deleted() || h.count == 0 && h.metadata == 0):
+		return nil, wrong
+	case len(r.events) == 0 && exact && n != h.count:
+		return nil, wrong
+	case len(r.events) == 0:
+		return &events.AppendResult{Revision: wrong.Actual, Exists: h.count > 0}, nil
+	case !exact:
+		last, known := c.recent.known(r.stream, r.events)
+		if known == len(r.events) {
+			return repeated(last.revision, last.position), nil
+		} else if known > 0 {
+			return nil, wrong
+		}
+	case n > h.count:
+		return nil, wrong
+	case n < h.count:
+		position, same, err := c.same(r, n, h.count)
+		if err != nil {
+			return nil, err
+		} else if !same {
+			return nil, wrong
+		}
+		return repeated(n+uint64(len(r.events))-1, position), nil
+	}
+	return nil, nil
+}
+
+func repeated(revision uint64, position events.Position) *events.AppendResult {
+	return &events.AppendResult{
 		Revision: revision, Exists: true, Position: position, Repeated: true,
 	}
 }
 
-// head is the number of events of a stream, those of this batch included.
-func (c *committer) head(stream string) (uint64, error) {
-	if count, ok := c.heads.get(stream); ok {
-		return count, nil
-	}
-	c.key = appendHeadKey(c.key[:0], stream)
-	value, closer, err := c.store.db.Get(c.key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		c.heads.set(stream, 0)
-		return 0, nil
-	} else if err != nil {
-		return 0, damaged(err, stream, 0, 0)
-	}
-	count, err := parseHead(value)
-	if err := errors.Join(err, closer.Close()); err != nil {
-		return 0, &DamagedError{Stream: stream, Reason: err}
-	}
-	c.heads.set(stream, count)
-	return count, nil
-}
-
-// same compares the ids with those of the events from a revision on, and gives
-// the position of the last.
-func (c *committer) same(r *request, from, count uint64) (events.Position, bool, error) {
-	if uint64(len(r.ids)) > count-from {
-		return 0, false, nil
-	}
-	var last events.Position
-	for i, id := range r.ids {
-		revision := from + uint64(i)
-		c.key = appendIndexKey(c.key[:0], r.stream, revision)
-		value, closer, err := c.store.db.Get(c.key)
-		if errors.Is(err, pebble.ErrNotFound) {
-			return 0, false, &DamagedError{Stream: r.stream, Revision: revision, Reason: errMissing}
-		} else if err != nil {
-			return 0, false, damaged(err, r.stream, revision, 0)
-		}
-		entry, err := parseIndexEntry(value)
-		if err := errors.Join(err, closer.Close()); err != nil {
-			return 0, false, &DamagedError{Stream: r.stream, Revision: revision, Reason: err}
-		}
-		if entry.id != id {
-			return 0, false, nil
-		}
-		last = entry.position
-	}
-	return last, true, nil
-}
-
-// write numbers the events and adds them to the batch.
-func (c *committer) write(r *request, count uint64) (events.AppendResult, error) {
+// append writes the events of a request. A stream that was deleted takes events
+// again; what was before stays hidden.
+func (c *committer) append(r *request, e *entry) error {
 	now := c.store.now()
-	for i, record := range r.records {
-		c.last++
-		sealRecord(record, c.last, count, now)
-		c.key = appendEventKey(c.key[:0], c.last)
-		err := c.batch.Set(c.key, record, nil)
-		c.key = appendIndexKey(c.key[:0], r.stream, count)
-		c.value = appendIndexEntry(c.value[:0], indexEntry{c.last, r.ids[i]})
-		if err := errors.Join(err, c.batch.Set(c.key, c.value, nil)); err != nil {
-			return events.AppendResult{}, c.broken(err)
+	if e.head.deleted() {
+		meta, err := c.metadata(e)
+		if err != nil {
+			return err
 		}
-		c.recent.add(recentEvent{r.ids[i], r.stream, count, c.last})
-		count++
+		// What the events need is looked up first: a head that cannot be read
+		// must not leave half of the append in the batch.
+		if err := c.lookUp(r.events); err != nil {
+			return err
+		}
+		meta.TruncateBefore = e.head.count
+		if err := c.setMetadata(r, e, meta, now); err != nil {
+			return err
+		}
 	}
-	c.key = appendHeadKey(c.key[:0], r.stream)
-	c.value = appendHead(c.value[:0], count)
-	if err := c.batch.Set(c.key, c.value, nil); err != nil {
-		return events.AppendResult{}, c.broken(err)
-	}
-	c.heads.set(r.stream, count)
-	c.fresh[r.stream] = struct{}{}
-	return events.AppendResult{Revision: count - 1, Exists: true, Position: c.last}, nil
+	return c.write(r, e, r.events, now)
 }
 
-// broken stops the store: the batch no longer is what was decided.
-func (c *committer) broken(err error) error {
-	c.store.guard.fail(fmt.Errorf("write batch: %w", err))
-	return c.store.failed()
+func (c *committer) deleteSoftly(r *request, e *entry) error {
+	if e.head.count == 0 || e.head.deleted() {
+		return fmt.Errorf("delete %s: %w", r.stream, events.ErrStreamNotFound)
+	}
+	meta, err := c.metadata(e)
+	if err != nil {
+		return err
+	}
+	return c.setMetadata(r, e, meta.DeletedMetadata(), c.store.now())
+}
+
+func (c *committer) end(r *request, e *entry) error {
+	tombstone := prepare(r.stream, events.NewEvent{
+		ID:   events.NewEventID(r.stream, "tombstone", int(e.head.count)),
+		Type: events.TypeTombstone, Data: []byte("{}"),
+	}, nil)
+	return c.write(r, e, []newEvent{tombstone}, c.store.now())
+}
+
+// setMetadata writes metadata that the store itself sets.
+func (c *committer) setMetadata(r *request, of *entry, meta events.StreamMetadata, now time.Time) error {
+	stream := events.MetadataStream(of.stream)
+	e, err := c.head(stream)
+	if err != nil {
+		return err
+	}
+	event := prepare(stream, events.NewEvent{
+		ID:   events.NewEventID(stream, "store", int(c.last)),
+		Type: events.TypeMetadata, Data: meta.Marshal(),
+	}, nil)
+	return c.write(r, e, []newEvent{event}, now)
 }
 
 // commit makes the batch durable, then answers everybody who waits.
@@ -214,9 +236,9 @@ func (c *committer) commit() {
 	failed := c.sync()
 	for _, r := range c.waiting {
 		err := failed
-		if err == nil && r.err == nil && !r.result.Repeated && len(r.ids) > 0 {
+		if err == nil && r.err == nil && r.wrote > 0 {
 			c.store.appends.Add(1)
-			c.store.written.Add(uint64(len(r.ids)))
+			c.store.written.Add(uint64(r.wrote))
 		}
 		if err == nil {
 			err = r.err
@@ -225,7 +247,12 @@ func (c *committer) commit() {
 	}
 	clear(c.waiting)
 	c.waiting = c.waiting[:0]
-	clear(c.fresh)
+	for _, e := range c.changed {
+		e.settle()
+	}
+	clear(c.changed)
+	c.changed = c.changed[:0]
+	c.heads.forget()
 }
 
 // sync writes the batch and moves the limit of the readers. After an error
@@ -235,6 +262,12 @@ func (c *committer) sync() error {
 	if err := s.failed(); err != nil || c.batch.Empty() {
 		return err
 	}
+	for _, e := range c.changed {
+		if err := c.index(e); err != nil {
+			return c.broken(err)
+		}
+	}
+	s.durable.begin(c.before)
 	if err := c.batch.Commit(s.write); err != nil {
 		return c.broken(err)
 	}
@@ -247,10 +280,17 @@ func (c *committer) sync() error {
 	}
 	c.batch.Reset()
 	s.syncs.Add(1)
-	s.synced.Store(uint64(c.last))
+	s.durable.end(func() { s.synced.Store(uint64(c.last)) })
+	clear(c.before)
 	s.tail.Lock()
 	close(s.tail.changed)
 	s.tail.changed = make(chan struct{})
 	s.tail.Unlock()
 	return nil
+}
+
+// broken stops the store: the batch no longer is what was decided.
+func (c *committer) broken(err error) error {
+	c.store.guard.fail(fmt.Errorf("write batch: %w", err))
+	return c.store.failed()
 }

@@ -10,15 +10,21 @@
 // answered, the readers' limit moved forward and the subscribers woken. So 64
 // writers share one sync, and nobody ever reads an event that a power cut
 // could take back: pebble shows a batch before its sync is done, our readers
-// stop at the last position that is known to be synced.
+// stop at the last position that is known to be synced, and see the heads of
+// streams as they were before that batch (durable.go).
 //
 // # What is stored
 //
 // An event stands once, under its global position, with a CRC-32C over all of
 // it. The index of a stream maps a revision to position and event id, so that
 // an append whose answer was lost is recognised for ever. The head of a stream
-// is its number of events. keys.go and record.go have the layouts; FORMAT in
-// the directory has the version of all this.
+// has the number of its events, whether a tombstone ended it, and what its
+// metadata hides. A virtual stream is an index and a head too. All of this is
+// written in the batch of the events from which it follows. keys.go, head.go
+// and record.go have the layouts; FORMAT in the directory has the version of
+// all this, and upgrade.go makes of an older one what this build reads.
+//
+// Deletion and truncation hide events; nothing is taken from the log.
 //
 // # When something is wrong
 //
@@ -28,7 +34,7 @@
 // their checksum are a *DamagedError. Open reports how the last shutdown went
 // and what the end of the write-ahead log looked like, and refuses to go on
 // when acknowledged events are gone (MARK in the directory remembers the last
-// one). Verify walks everything.
+// one). Verify walks everything. Backup copies the store while it goes on.
 //
 // Not for: several processes on one directory. The second one gets ErrInUse.
 package embedded

@@ -9,6 +9,15 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
+// Errors of Backup.
+var (
+	// ErrBackupTarget: a backup is made in an empty or missing directory outside
+	// of the store.
+	ErrBackupTarget = errors.New("no place for a backup")
+	// ErrBackupRunning: there is one backup at a time.
+	ErrBackupRunning = errors.New("a backup is being made already")
+)
+
 // Errors of Open.
 var (
 	// ErrInUse: another process, or another part of this one, has the store open.
@@ -53,6 +62,8 @@ var (
 	errIndex    = errors.New("index does not agree with the event")
 	errKey      = errors.New("key is malformed")
 	errHead     = errors.New("head of the stream does not agree with its index")
+	errMetadata = errors.New("head of the stream does not agree with its metadata")
+	errVirtual  = errors.New("virtual stream does not agree with the events")
 )
 
 // damaged turns pebble's corruption errors into ours and leaves the others.

@@ -1,12 +1,8 @@
 package embedded
 
 import (
-	"context"
 	"errors"
 	"path"
-	"runtime"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -149,123 +145,45 @@ func TestOpenOnAFullDiskFailsWithoutHarm(t *testing.T) {
 	}
 }
 
-// gate is a disk whose log syncs wait until they are let through.
-type gate struct {
-	arrived chan struct{} // one per sync that waits
-	pass    chan struct{} // closed to let all through
-	on      atomic.Bool
-}
-
-func newGate() *gate {
-	return &gate{arrived: make(chan struct{}, 1), pass: make(chan struct{})}
-}
-
-func (g *gate) fs() vfs.FS {
-	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData ||
-			op.Kind == errorfs.OpFileSyncTo
-		if g.on.Load() && sync && strings.HasSuffix(op.Path, ".log") {
-			select {
-			case g.arrived <- struct{}{}:
-			default:
-			}
-			<-g.pass
+func TestOpenWhileTheDiskFailsEndsWithoutHarm(t *testing.T) {
+	var n, at atomic.Int64
+	f := &faulty{disk: vfs.NewCrashableMem()}
+	f.fails = func(op errorfs.Op) bool {
+		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Kind == errorfs.OpFileClose {
+			return false
 		}
-		return nil
-	}))
-}
-
-func TestWhatIsNotSyncedIsNotShown(t *testing.T) {
-	g := newGate()
-	s, _ := mustOpen(t, "store", Config{FS: g.fs()})
-	defer mustClose(t, s)
-	mustAppend(t, s, "a-1", 0)
-	g.on.Store(true)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { mustAppend(t, s, "a-1", 1) })
-	<-g.arrived
-	// The batch is in pebble now, and pebble shows it.
-	if _, closer, err := s.db.Get(appendEventKey(nil, 2)); err != nil {
-		t.Fatalf("pebble does not show the batch, so this test proves nothing: %v", err)
-	} else if err := closer.Close(); err != nil {
-		t.Fatal(err)
+		return n.Add(1) > at.Load()
 	}
-	if head, err := s.Head(t.Context()); err != nil || head != 1 {
-		t.Fatalf("head is %d, %v, want 1", head, err)
+	s, _ := mustOpen(t, "store", Config{FS: f.disk})
+	acks := newAcknowledged()
+	for n := range 30 {
+		result := mustAppend(t, s, "a-1", n)
+		acks.add(result.Position, place{"a-1", result.Revision, numbered(n, 1)[0].ID})
 	}
-	forward := events.ReadStream{}
-	backward := events.ReadStream{From: events.End, Backward: true}
-	for _, q := range []events.ReadStream{forward, backward} {
-		all, err := collect(s.ReadStream(t.Context(), "a-1", q))
-		if err != nil || len(all) != 1 {
-			t.Fatalf("%+v: %d events, %v, want 1", q, len(all), err)
-		}
-	}
-	if all, err := collect(s.ReadAll(t.Context(), 0, 0)); err != nil || len(all) != 1 {
-		t.Fatalf("read all: %d events, %v, want 1", len(all), err)
-	}
-	if v, err := s.Verify(t.Context()); err != nil || !v.OK() || v.Events != 1 {
-		t.Fatalf("verification beside a writer: %+v, %v", v, err)
-	}
-	close(g.pass)
-}
-
-func TestWaitingAppendsShareOneSync(t *testing.T) {
-	g := newGate()
-	s, _ := mustOpen(t, "store", Config{FS: g.fs()})
-	g.on.Store(true)
-	var wg sync.WaitGroup
-	wg.Go(func() { mustAppend(t, s, "first-1", 0) })
-	<-g.arrived
-	const waiting = 100
-	for n := range waiting {
-		wg.Go(func() { mustAppend(t, s, "a-1", n+1) })
-	}
-	for len(s.requests) < waiting {
-		runtime.Gosched()
-	}
-	close(g.pass)
-	wg.Wait()
-	want := Stats{Appends: waiting + 1, Events: waiting + 1, Syncs: 2}
-	if got := s.Stats(); got != want {
-		t.Fatalf("stats %+v, want %+v", got, want)
-	}
+	kept := f.disk.CrashClone(vfs.CrashCloneCfg{})
 	mustClose(t, s)
-}
-
-func TestCallerThatGivesUpInTimeWritesNothing(t *testing.T) {
-	g := newGate()
-	s, _ := mustOpen(t, "store", Config{FS: g.fs()})
-	g.on.Store(true)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 2)
-	give := func(stream string) {
-		_, err := s.Append(ctx, stream, events.NoStream(), numbered(1, 1))
-		ended <- err
-	}
-	go give("taken-1")
-	<-g.arrived
-	go give("waiting-1")
-	for len(s.requests) < 1 {
-		runtime.Gosched()
-	}
-	cancel()
-	for range 2 {
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Fatalf("append: %v, want the context's error", err)
+	f.disk = kept
+	for ; ; at.Add(1) {
+		n.Store(0)
+		f.armed.Store(true)
+		s, _, err := Open("store", Config{FS: f.fs(), CacheBytes: smallCache})
+		f.armed.Store(false)
+		if err == nil && n.Load() <= at.Load() {
+			mustClose(t, s)
+			break
 		}
+		if err == nil {
+			_ = s.Close() // The change that failed was one of the committer's time.
+		} else if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("open with change %d failing: %v", at.Load(), err)
+		}
+		again, _ := mustOpen(t, "store", Config{FS: f.disk.CrashClone(vfs.CrashCloneCfg{})})
+		if problem, err := missing(t.Context(), again, acks.all); err != nil || problem != "" {
+			t.Fatalf("after change %d failed: %s, %v", at.Load(), problem, err)
+		}
+		mustClose(t, again)
 	}
-	close(g.pass)
-	mustAppend(t, s, "after-1", 2)
-	all, err := collect(s.ReadAll(t.Context(), 0, 0))
-	if err != nil || len(all) != 2 || all[0].Stream != "taken-1" || all[1].Stream != "after-1" {
-		t.Fatalf("events %+v, %v, want those of taken-1 and after-1", all, err)
+	if at.Load() < 20 {
+		t.Fatalf("only %d changes could fail", at.Load())
 	}
-	// The one whose outcome was unknown is repeated and recognised.
-	result, err := s.Append(t.Context(), "taken-1", events.NoStream(), numbered(1, 1))
-	if err != nil || !result.Repeated {
-		t.Fatalf("repeated: %+v, %v", result, err)
-	}
-	mustClose(t, s)
 }

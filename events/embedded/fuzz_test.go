@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +19,19 @@ func sealed(stream string, e events.NewEvent, position events.Position, revision
 	return b
 }
 
+// layout1 is a record of an event without additions as format 1 had it.
+func layout1(b []byte) []byte {
+	b = bytes.Clone(b[:len(b)-1])
+	b[crcBytes] = recordLayout1
+	binary.BigEndian.PutUint32(b, crc32.Checksum(b[crcBytes:], crcTable))
+	return b
+}
+
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add(sealed("a-1", numbered(1, 10)[0], 1, 0), false)
 	f.Add(sealed("\x00\xff", events.NewEvent{Type: "t"}, 1<<63, 1<<62), true)
+	f.Add(sealed("a-1", events.NewEvent{Type: "t", Foreign: []byte("x"), Binary: true}, 1, 0), false)
+	f.Add(layout1(sealed("a-1", numbered(1, 10)[0], 1, 0)), false)
 	f.Add(bytes.Repeat([]byte{0xff}, headerBytes+60), true)
 	f.Add([]byte{}, false)
 	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
@@ -33,7 +45,9 @@ func FuzzDecodeRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e := events.NewEvent{ID: r.ID, Type: r.Type, Data: r.Data, Meta: r.Meta}
+		e := events.NewEvent{
+			ID: r.ID, Type: r.Type, Data: r.Data, Meta: r.Meta, Foreign: r.Foreign, Binary: r.Binary,
+		}
 		again := encodeRecord(r.Stream, e)
 		sealRecord(again, r.Position, r.Revision, r.Recorded)
 		back, err := decodeRecord(again, &names)
@@ -47,6 +61,8 @@ func FuzzDecodeKeys(f *testing.F) {
 	f.Add(appendEventKey(nil, 7))
 	f.Add(appendIndexKey(nil, "a-\x00-1", 9))
 	f.Add(appendHeadKey(nil, ""))
+	f.Add(appendIndexKey(nil, "$ce-a", 9))
+	f.Add(appendHeadKey(nil, "$streams"))
 	f.Add([]byte{prefixIndex, 0, nameEscape, 0, nameEnd, 0, 0})
 	f.Fuzz(func(t *testing.T, key []byte) {
 		if position, err := parseEventKey(key); err == nil {
@@ -54,14 +70,19 @@ func FuzzDecodeKeys(f *testing.F) {
 				t.Fatalf("event key %x is written %x", key, again)
 			}
 		}
-		if stream, revision, err := parseIndexKey(key); err == nil {
-			if again := appendIndexKey(nil, stream, revision); !bytes.Equal(again, key) {
-				t.Fatalf("index key %x is written %x", key, again)
+		for _, letter := range []byte{prefixIndex, prefixVirtual} {
+			if stream, revision, err := parseIndexKey(key, letter); err == nil {
+				again := binary.BigEndian.AppendUint64(appendName([]byte{letter}, stream), revision)
+				if !bytes.Equal(again, key) {
+					t.Fatalf("index key %x is written %x", key, again)
+				}
 			}
 		}
-		if stream, err := parseHeadKey(key); err == nil {
-			if again := appendHeadKey(nil, stream); !bytes.Equal(again, key) {
-				t.Fatalf("head key %x is written %x", key, again)
+		for _, letter := range []byte{prefixHead, prefixVirtualHead} {
+			if stream, err := parseHeadKey(key, letter); err == nil {
+				if again := appendName([]byte{letter}, stream); !bytes.Equal(again, key) {
+					t.Fatalf("head key %x is written %x", key, again)
+				}
 			}
 		}
 	})
@@ -72,42 +93,43 @@ func FuzzNamesKeepTheirOrderAndApart(f *testing.F) {
 	f.Add("a\x00", "a\x00\xff")
 	f.Add("", "\x00\x01")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, y := appendStreamPrefix(nil, a), appendStreamPrefix(nil, b)
+		x, y := appendName(nil, a), appendName(nil, b)
 		if got, want := bytes.Compare(x, y), strings.Compare(a, b); got != want {
 			t.Fatalf("%q and %q compare %d, their keys %d", a, b, want, got)
 		}
 		if a != b && (bytes.HasPrefix(x, y) || bytes.HasPrefix(y, x)) {
 			t.Fatalf("the keys of %q and %q are parts of each other", a, b)
 		}
-		inside := appendIndexKey(nil, a, ^uint64(0))
-		if bytes.Compare(inside, behind(x)) >= 0 || bytes.Compare(inside, x) < 0 {
-			t.Fatalf("the last key of %q is out of the bounds of its stream", a)
-		}
-		if a != b && bytes.Compare(y, x) >= 0 && bytes.Compare(y, behind(x)) < 0 {
-			t.Fatalf("the keys of %q are within the bounds of %q", b, a)
-		}
 	})
 }
 
 func FuzzDecodeValues(f *testing.F) {
-	f.Add(appendHead(nil, 3))
+	f.Add(appendHead(nil, head{count: 3}))
+	f.Add(appendHead(nil, head{count: 3, ended: true, metadata: 7, shown: shown{1, 2, 3}}))
+	f.Add([]byte{headLayout1, 0, 0, 0, 0, 0, 0, 0, 5})
+	f.Add(appendVirtualEntry(nil, 7))
 	f.Add(appendIndexEntry(nil, indexEntry{3, events.EventID{1}}))
 	f.Add([]byte(formatPrefix + "1\n"))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		if count, err := parseHead(value); err == nil {
-			if again := appendHead(nil, count); !bytes.Equal(again, value) {
-				t.Fatalf("head %x is written %x", value, again)
+		if h, err := parseHead(value); err == nil {
+			if again, err := parseHead(appendHead(nil, h)); err != nil || again != h {
+				t.Fatalf("head %x is %+v, and written and read again %+v, %v", value, h, again, err)
 			}
 		}
-		if entry, err := parseIndexEntry(value); err == nil {
+		if entry, err := parseEntry(value, prefixIndex); err == nil {
 			if again := appendIndexEntry(nil, entry); !bytes.Equal(again, value) {
 				t.Fatalf("index entry %x is written %x", value, again)
+			}
+		}
+		if entry, err := parseEntry(value, prefixVirtual); err == nil {
+			if again := appendVirtualEntry(nil, entry.position); !bytes.Equal(again, value) {
+				t.Fatalf("virtual entry %x is written %x", value, again)
 			}
 		}
 		if _, _, known := parseMark(value); known && len(value) != markBytes {
 			t.Fatalf("mark of %d bytes was accepted", len(value))
 		}
-		if err := checkFormat("dir", string(value)); err == nil &&
+		if _, err := parseFormat("dir", string(value)); err == nil &&
 			!strings.HasPrefix(string(value), formatPrefix) {
 			t.Fatalf("format %q was accepted", value)
 		}
@@ -117,19 +139,20 @@ func FuzzDecodeValues(f *testing.F) {
 func TestHeadsAndRecentForgetTheOldest(t *testing.T) {
 	h := newHeads(4)
 	for n := range 10 {
-		h.set(string(rune('a'+n)), uint64(n))
-		if count, ok := h.get("a"); !ok || count != 0 {
+		h.add(string(rune('a'+n)), head{count: uint64(n)})
+		h.forget()
+		if e := h.get("a"); e == nil || e.head.count != 0 {
 			t.Fatalf("after %d: the stream that is asked for was forgotten", n)
 		}
 	}
-	if _, ok := h.get("b"); ok || len(h.young)+len(h.old) > 4 {
+	if e := h.get("b"); e != nil || len(h.young)+len(h.old) > 4 {
 		t.Fatalf("%d heads are kept, want at most 4", len(h.young)+len(h.old))
 	}
 	r := newRecent(3)
-	ids := make([]events.EventID, 5)
+	ids := make([]newEvent, 5)
 	for n := range ids {
-		ids[n] = events.EventID{byte(n)}
-		r.add(recentEvent{id: ids[n], stream: "a", revision: uint64(n)})
+		ids[n].id = events.EventID{byte(n)}
+		r.add(recentEvent{recentKey: recentKey{ids[n].id, "a"}, revision: uint64(n)})
 	}
 	if _, known := r.known("a", ids[1:]); known != 0 {
 		t.Fatal("an event that was pushed out is known")

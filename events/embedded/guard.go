@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -12,7 +13,7 @@ import (
 
 // guard is the file system between pebble and the disk. It sees the first
 // write, sync, create or rename that fails, reports it once, and from then on
-// lets nothing change on disk. Three reasons:
+// lets nothing change on disk. The reasons:
 //
 //   - A failed sync must not be retried: the kernel may have dropped the pages
 //     and says "done" the second time.
@@ -22,10 +23,21 @@ import (
 //     the guard before it answers anybody.
 //   - Pebble goes on after an error of its manifest when Fatalf returns, and
 //     could then delete a log whose contents are nowhere else.
+//
+// While pebble opens, every error is hidden: it would try to flush the log that
+// it has replayed again and again, and never return.
 type guard struct {
 	vfs.FS
 	// onFailure is called once, with the first error, before pebble sees it.
 	onFailure func(error)
+
+	// opening: pebble is being opened.
+	opening atomic.Bool
+	// copying is the backup that is being made, nil if there is none.
+	copying atomic.Pointer[copying]
+	// logs has the segments of the log that were written since Open: a name to
+	// its *logSize.
+	logs sync.Map
 
 	once    sync.Once
 	failed  chan struct{} // closed by the first failure
@@ -43,6 +55,9 @@ func newGuard(fs vfs.FS) *guard {
 		failed: make(chan struct{}), closing: make(chan struct{}),
 	}
 }
+
+// opLink is how the guard calls the making of a hard link.
+const opLink = "link"
 
 // isLog reports whether a file is a segment of the write-ahead log.
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
@@ -77,20 +92,27 @@ func (g *guard) refuse(op, name string) error {
 	return fmt.Errorf("%s %s: refused after an earlier disk failure", op, g.PathBase(name))
 }
 
-// create wraps a newly opened file. A log that cannot be opened any more gets
-// a stand-in in memory.
+// create wraps a newly opened file. A log that cannot be opened any more, and
+// everything while pebble opens, gets a stand-in in memory.
 func (g *guard) create(op, name string, open func() (vfs.File, error)) (vfs.File, error) {
+	if c := g.copyOf(name); c != nil {
+		return c.create(open)
+	}
 	if !g.stopped() {
 		f, err := open()
 		if err == nil {
-			return &guarded{File: f, guard: g, name: name, hide: isLog(name)}, nil
+			guarded := &guarded{File: f, guard: g, name: name, hide: isLog(name)}
+			if guarded.hide {
+				g.logs.Store(name, &guarded.size)
+			}
+			return guarded, nil
 		}
-		if err = g.check(op, name, err); !isLog(name) {
+		if err = g.check(op, name, err); !isLog(name) && !g.opening.Load() {
 			return nil, err
 		}
 	}
-	if isLog(name) {
-		f, err := vfs.NewMem().Create("log", vfs.WriteCategoryUnspecified)
+	if isLog(name) || g.opening.Load() {
+		f, err := vfs.NewMem().Create("file", vfs.WriteCategoryUnspecified)
 		return &guarded{File: f, guard: g, name: name, hide: true}, err
 	}
 	wait := time.NewTimer(g.pause)
@@ -117,6 +139,7 @@ func (g *guard) OpenReadWrite(
 func (g *guard) ReuseForWrite(
 	oldname, newname string, c vfs.DiskWriteCategory,
 ) (vfs.File, error) {
+	g.logs.Delete(oldname)
 	return g.create("reuse", newname, func() (vfs.File, error) {
 		return g.FS.ReuseForWrite(oldname, newname, c)
 	})
@@ -128,18 +151,30 @@ func (g *guard) OpenDir(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c := g.copyOf(name); c != nil {
+		return &copiedDir{f, c}, nil
+	}
 	return &guarded{File: f, guard: g, name: name, hide: true}, nil
 }
 
 func (g *guard) change(op, name string, do func() error) error {
-	if g.stopped() {
-		return g.refuse(op, name)
+	if c := g.copyOf(name); c != nil {
+		return c.change(op, do)
 	}
-	return g.check(op, name, do())
+	var err error
+	if g.stopped() {
+		err = g.refuse(op, name)
+	} else {
+		err = g.check(op, name, do())
+	}
+	if g.opening.Load() {
+		return nil
+	}
+	return err
 }
 
 func (g *guard) Link(oldname, newname string) error {
-	return g.change("link", newname, func() error { return g.FS.Link(oldname, newname) })
+	return g.change(opLink, newname, func() error { return g.FS.Link(oldname, newname) })
 }
 
 func (g *guard) Rename(oldname, newname string) error {
@@ -153,14 +188,15 @@ func (g *guard) MkdirAll(dir string, perm os.FileMode) error {
 // Remove is refused after a failure, but failing to remove is no failure: the
 // file is only in the way.
 func (g *guard) Remove(name string) error {
-	if g.stopped() {
+	if g.stopped() && g.copyOf(name) == nil {
 		return g.refuse("remove", name)
 	}
+	g.logs.Delete(name)
 	return g.FS.Remove(name)
 }
 
 func (g *guard) RemoveAll(name string) error {
-	if g.stopped() {
+	if g.stopped() && g.copyOf(name) == nil {
 		return g.refuse("remove", name)
 	}
 	return g.FS.RemoveAll(name)
@@ -176,6 +212,7 @@ type guarded struct {
 	name  string
 	// hide keeps errors from pebble; the guard still reports the first one.
 	hide bool
+	size logSize // of a segment of the log
 }
 
 // do makes one change unless the guard has stopped.
@@ -186,14 +223,21 @@ func (f *guarded) do(op string, change func() error) error {
 	} else {
 		err = f.guard.check(op, f.name, change())
 	}
-	if f.hide {
+	if f.hidden() {
 		return nil
 	}
 	return err
 }
 
+// hidden reports whether pebble does not learn of errors.
+func (f *guarded) hidden() bool { return f.hide || f.guard.opening.Load() }
+
 func (f *guarded) Write(p []byte) (n int, err error) {
-	err = f.do("write", func() error { n, err = f.File.Write(p); return err })
+	err = f.do("write", func() error {
+		n, err = f.File.Write(p)
+		f.size.written.Add(int64(n))
+		return err
+	})
 	if err == nil {
 		n = len(p)
 	}
@@ -208,13 +252,25 @@ func (f *guarded) WriteAt(p []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
-func (f *guarded) Sync() error { return f.do("sync", f.File.Sync) }
+func (f *guarded) Sync() error { return f.do("sync", f.whole(f.File.Sync)) }
 
-func (f *guarded) SyncData() error { return f.do("sync", f.File.SyncData) }
+func (f *guarded) SyncData() error { return f.do("sync", f.whole(f.File.SyncData)) }
 
 func (f *guarded) SyncTo(length int64) (fullSync bool, err error) {
 	err = f.do("sync", func() error { fullSync, err = f.File.SyncTo(length); return err })
 	return fullSync, err
+}
+
+// whole notes that a sync was of everything written before it.
+func (f *guarded) whole(sync func() error) func() error {
+	return func() error {
+		written := f.size.written.Load()
+		err := sync()
+		if err == nil {
+			f.size.synced.Store(written)
+		}
+		return err
+	}
 }
 
 // Preallocate is a hint; that it fails is no failure.
@@ -231,7 +287,7 @@ func (f *guarded) Close() error {
 	if f.guard.stopped() {
 		return nil
 	}
-	if err = f.guard.check("close", f.name, err); f.hide {
+	if err = f.guard.check("close", f.name, err); f.hidden() {
 		return nil
 	}
 	return err

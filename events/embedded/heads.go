@@ -4,47 +4,80 @@ import "github.com/hostnode/hostnode/events"
 
 // Limits of what the committer remembers.
 const (
-	// maxHeads is how many streams' heads are kept in memory, about 200 bytes
-	// each. A head that is not there costs one read.
+	// maxHeads is how many heads are kept in memory, about 250 bytes each, those
+	// of virtual streams included. A head that is not there costs one read.
 	maxHeads = 100_000
 	// maxRecent is how many event ids are kept to recognise an append with Any
 	// that is repeated.
 	maxRecent = 32_768
 )
 
-// heads is a bounded cache of the number of events per stream, in two
-// generations: when the young one is full it becomes the old one, and what is
-// asked for moves back to the young.
+// entry is a head that the committer knows.
+type entry struct {
+	stream string
+	head   head // with what was decided, synced or not
+	// changed: the batch being made changes this head.
+	changed bool
+	// added are the entries of the index that the batch adds, the last ones.
+	added []indexEntry
+}
+
+// maxAddedKept is how many entries the space is kept for from batch to batch.
+const maxAddedKept = maxBatchRequests
+
+// settle forgets what a batch has added.
+func (e *entry) settle() {
+	e.changed = false
+	if e.added = e.added[:0]; cap(e.added) > maxAddedKept {
+		e.added = nil
+	}
+}
+
+// heads is a bounded cache of heads in two generations: when the young one is
+// full it becomes the old one, and what is asked for moves back to the young.
 type heads struct {
-	young, old map[string]uint64
+	young, old map[string]*entry
 	most       int
 }
 
 func newHeads(most int) *heads {
-	return &heads{young: map[string]uint64{}, most: most}
+	return &heads{young: map[string]*entry{}, most: most}
 }
 
-func (h *heads) get(stream string) (count uint64, ok bool) {
-	if count, ok = h.young[stream]; ok {
-		return count, true
+func (h *heads) get(stream string) *entry {
+	if e := h.young[stream]; e != nil {
+		return e
 	}
-	if count, ok = h.old[stream]; ok {
-		h.set(stream, count)
+	e := h.old[stream]
+	if e != nil {
+		h.young[stream] = e
 	}
-	return count, ok
+	return e
 }
 
-func (h *heads) set(stream string, count uint64) {
-	if _, ok := h.young[stream]; !ok && len(h.young) >= max(1, h.most/2) {
-		h.old, h.young = h.young, make(map[string]uint64)
+func (h *heads) add(stream string, known head) *entry {
+	e := &entry{stream: stream, head: known}
+	h.young[stream] = e
+	return e
+}
+
+// forget makes room. It is called between batches only: a head that the batch
+// being made changes is nowhere else.
+func (h *heads) forget() {
+	if len(h.young) >= max(1, h.most/2) {
+		h.old, h.young = h.young, make(map[string]*entry)
 	}
-	h.young[stream] = count
+}
+
+// recentKey: the same id may be written to several streams.
+type recentKey struct {
+	id     events.EventID
+	stream string
 }
 
 // recentEvent is one event that was written lately.
 type recentEvent struct {
-	id       events.EventID
-	stream   string
+	recentKey
 	revision uint64
 	position events.Position
 }
@@ -53,33 +86,33 @@ type recentEvent struct {
 type recent struct {
 	ring []recentEvent
 	next int
-	byID map[events.EventID]int
+	byID map[recentKey]int
 	most int
 }
 
 func newRecent(most int) *recent {
-	return &recent{byID: map[events.EventID]int{}, most: most}
+	return &recent{byID: map[recentKey]int{}, most: most}
 }
 
 func (r *recent) add(e recentEvent) {
 	if len(r.ring) < r.most {
 		r.ring = append(r.ring, e)
 	} else {
-		if oldest := r.ring[r.next].id; r.byID[oldest] == r.next {
+		if oldest := r.ring[r.next].recentKey; r.byID[oldest] == r.next {
 			delete(r.byID, oldest)
 		}
 		r.ring[r.next] = e
 	}
-	r.byID[e.id] = r.next
+	r.byID[e.recentKey] = r.next
 	r.next = (r.next + 1) % r.most
 }
 
-// known counts how many leading ids were written lately to the stream, and
-// gives the last of these events.
-func (r *recent) known(stream string, ids []events.EventID) (last recentEvent, n int) {
-	for _, id := range ids {
-		i, ok := r.byID[id]
-		if !ok || r.ring[i].stream != stream {
+// known counts how many leading events were written lately to the stream, and
+// gives the last of them.
+func (r *recent) known(stream string, batch []newEvent) (last recentEvent, n int) {
+	for _, e := range batch {
+		i, ok := r.byID[recentKey{e.id, stream}]
+		if !ok {
 			break
 		}
 		last = r.ring[i]

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -107,23 +109,61 @@ func (a *acknowledged) wait(n int) map[events.Position]place {
 	return seen
 }
 
-// load runs writers until the store refuses or ctx ends.
-func load(ctx context.Context, s *Store, writers int, acks *acknowledged) *sync.WaitGroup {
+// load runs writers until the store refuses or ctx ends. Their streams begin
+// with name.
+func load(ctx context.Context, s *Store, name string, writers int, acks *acknowledged) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	for w := range writers {
-		wg.Go(func() {
-			stream := fmt.Sprintf("w-%d", w)
-			for n := 0; ; n++ {
-				batch := numbered(w<<32+n, 50+n%400)
-				result, err := s.Append(ctx, stream, events.ExpectNext(uint64(n)), batch)
-				if err != nil {
-					return
-				}
-				acks.add(result.Position, place{stream, result.Revision, batch[0].ID})
-			}
-		})
+		wg.Go(func() { _ = work(ctx, s, fmt.Sprintf("%s-%d", name, w), acks.add) })
 	}
 	return &wg
+}
+
+// work writes to a stream, and now and then limits it, deletes it and makes
+// streams that end with a tombstone, until the store refuses. Of what the store
+// itself writes the place has only the stream.
+func work(ctx context.Context, s *Store, stream string, ack func(events.Position, place)) error {
+	add := func(stream string, expected events.Expected, e events.NewEvent) error {
+		result, err := s.Append(ctx, stream, expected, []events.NewEvent{e})
+		if err == nil {
+			ack(result.Position, place{stream, result.Revision, e.ID})
+		}
+		return err
+	}
+	end := func(stream, written string, forever bool) error {
+		position, err := s.Delete(ctx, stream, events.Any(), forever)
+		if err == nil {
+			ack(position, place{stream: written})
+		}
+		return err
+	}
+	for n := 0; ; n++ {
+		e := numbered(0, 50+n%400)[0]
+		e.ID, e.Meta.Correlation = events.NewEventID(stream, "work", n), stream
+		e.Type = fmt.Sprintf("type-%d", n%3)
+		err := add(stream, events.ExpectNext(uint64(n)), e)
+		if err != nil {
+			return err
+		}
+		switch meta := events.MetadataStream(stream); n % 20 {
+		case 5:
+			err = add(meta, events.Any(), events.NewEvent{
+				ID: events.NewEventID(meta, "work", n), Type: events.TypeMetadata,
+				Data: fmt.Appendf(nil, `{"$maxCount":%d,"n":%d}`, 3+n%7, n),
+			})
+		case 9:
+			err = end(stream, meta, false)
+		case 13:
+			side := fmt.Sprintf("%s-until-%d", stream, n)
+			e.ID = events.NewEventID(side, "work", n)
+			if err = add(side, events.NoStream(), e); err == nil {
+				err = end(side, side, true)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // missing is what a store that was opened again does not have of what was
@@ -139,9 +179,8 @@ func missing(ctx context.Context, s *Store, acks map[events.Position]place) (str
 			continue // Written, but the answer did not arrive in time.
 		}
 		found++
-		if (p != place{r.Stream, r.Revision, r.ID}) {
-			return fmt.Sprintf("position %d is %s revision %d, acknowledged was %+v",
-				r.Position, r.Stream, r.Revision, p), nil
+		if at := (place{r.Stream, r.Revision, r.ID}); p != at && p != (place{stream: r.Stream}) {
+			return fmt.Sprintf("position %d is %+v, acknowledged was %+v", r.Position, at, p), nil
 		}
 	}
 	if found != len(acks) {
@@ -150,6 +189,47 @@ func missing(ctx context.Context, s *Store, acks map[events.Position]place) (str
 	v, err := s.Verify(ctx)
 	if err != nil || !v.OK() {
 		return fmt.Sprintf("verification: %v", v.Findings), err
+	}
+	return unlikeMemory(ctx, s)
+}
+
+// unlikeMemory compares what can be read of every stream, virtual ones and
+// metadata included, with what events.Memory shows of the same log.
+func unlikeMemory(ctx context.Context, s *Store) (string, error) {
+	memory := events.NewMemory()
+	streams := map[string]bool{}
+	for r, err := range s.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			return "", err
+		}
+		memory.Clock = func() time.Time { return r.Recorded }
+		e := events.NewEvent{
+			ID: r.ID, Type: r.Type, Data: r.Data, Meta: r.Meta, Foreign: r.Foreign, Binary: r.Binary,
+		}
+		expected := events.ExpectNext(r.Revision)
+		result := events.AppendResult{}
+		if r.Type == events.TypeTombstone {
+			result.Position, err = memory.Delete(ctx, r.Stream, expected, true)
+		} else {
+			result, err = memory.Append(ctx, r.Stream, expected, []events.NewEvent{e})
+		}
+		if err != nil || result.Position != r.Position || result.Repeated {
+			return fmt.Sprintf("position %d cannot follow: %+v, %v", r.Position, result, err), nil
+		}
+		streams[r.Stream], streams[events.MetadataStream(r.Stream)] = true, true
+		for _, name := range virtualOf(&r) {
+			streams[name] = true
+		}
+	}
+	for name := range streams {
+		for _, q := range []events.ReadStream{{}, {From: events.End, Backward: true, Limit: 5}} {
+			want, wanted := collect(memory.ReadStream(ctx, name, q))
+			got, err := collect(s.ReadStream(ctx, name, q))
+			if fmt.Sprint(wanted) != fmt.Sprint(err) || !slices.EqualFunc(want, got, sameEvent) {
+				return fmt.Sprintf("%q reads as %d events, %v; in memory %d events, %v",
+					name, len(got), err, len(want), wanted), nil
+			}
+		}
 	}
 	return "", nil
 }

@@ -3,34 +3,43 @@ package embedded
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/hostnode/hostnode/events"
 )
 
-// The first byte of a key says what it is. The letters c (category and
-// position) and t (type and position) are reserved for indexes, m for facts
-// about the store.
+// The first byte of a key says what it is. The letter m is for facts about the
+// store.
 //
 //	e position                  -> the event (record.go)
 //	s stream, end, revision     -> position and event id
-//	h stream, end               -> layout and number of events
+//	h stream, end               -> the head of the stream (head.go)
+//	v virtual stream, end, n    -> position of its event n
+//	w virtual stream, end       -> the head of the virtual stream
+//	m "upgrade"                 -> how far an upgrade has come (upgrade.go)
 //
 // Numbers are big-endian, so that keys sort as numbers do. Names are any
 // bytes: a NUL in a name is stored as 00 FF, the name ends with 00 01. So no
 // name is the beginning of another one's keys, and names sort as they are.
+//
+// Virtual streams have letters of their own because format 1 took any name: a
+// stream of such a store that is called as a virtual one is called now does
+// not get in its way.
 const (
-	prefixEvent = 'e'
-	prefixIndex = 's'
-	prefixHead  = 'h'
+	prefixEvent       = 'e'
+	prefixIndex       = 's'
+	prefixHead        = 'h'
+	prefixVirtual     = 'v'
+	prefixVirtualHead = 'w'
+	prefixFact        = 'm'
 )
 
 const (
-	nameEscape  = 0xff // behind a NUL: the name has a NUL
-	nameEnd     = 0x01 // behind a NUL: the name is over
-	indexBytes  = 8 + 16
-	headBytes   = 1 + 8
-	headLayout  = 1
-	numberBytes = 8
+	nameEscape   = 0xff // behind a NUL: the name has a NUL
+	nameEnd      = 0x01 // behind a NUL: the name is over
+	numberBytes  = 8
+	indexBytes   = numberBytes + 16 // of the index of a stream
+	virtualBytes = numberBytes      // of the index of a virtual stream
 )
 
 func appendEventKey(dst []byte, position events.Position) []byte {
@@ -47,13 +56,14 @@ func parseEventKey(key []byte) (events.Position, error) {
 
 // appendName writes a stream's name with its end.
 func appendName(dst []byte, stream string) []byte {
-	for i := range len(stream) {
-		dst = append(dst, stream[i])
-		if stream[i] == 0 {
-			dst = append(dst, nameEscape)
+	for {
+		before, behind, found := strings.Cut(stream, "\x00")
+		dst = append(dst, before...)
+		if !found {
+			return append(dst, 0, nameEnd)
 		}
+		dst, stream = append(dst, 0, nameEscape), behind
 	}
-	return append(dst, 0, nameEnd)
 }
 
 // parseName reads what appendName wrote and returns what follows it.
@@ -79,17 +89,33 @@ func parseName(key []byte) (stream string, rest []byte, err error) {
 	return "", nil, fmt.Errorf("%w: name has no end", errKey)
 }
 
+// indexPrefix and headPrefix are the letters of a stream's keys.
+func indexPrefix(stream string) byte {
+	if events.IsVirtual(stream) {
+		return prefixVirtual
+	}
+	return prefixIndex
+}
+
+func headPrefix(stream string) byte {
+	if events.IsVirtual(stream) {
+		return prefixVirtualHead
+	}
+	return prefixHead
+}
+
 // appendStreamPrefix is the beginning of all index keys of a stream.
 func appendStreamPrefix(dst []byte, stream string) []byte {
-	return appendName(append(dst, prefixIndex), stream)
+	return appendName(append(dst, indexPrefix(stream)), stream)
 }
 
 func appendIndexKey(dst []byte, stream string, revision uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendStreamPrefix(dst, stream), revision)
 }
 
-func parseIndexKey(key []byte) (stream string, revision uint64, err error) {
-	if len(key) == 0 || key[0] != prefixIndex {
+// parseIndexKey reads the key of an index entry with this letter.
+func parseIndexKey(key []byte, letter byte) (stream string, revision uint64, err error) {
+	if len(key) == 0 || key[0] != letter {
 		return "", 0, fmt.Errorf("%w: %x is no index key", errKey, key)
 	}
 	stream, rest, err := parseName(key[1:])
@@ -103,11 +129,12 @@ func parseIndexKey(key []byte) (stream string, revision uint64, err error) {
 }
 
 func appendHeadKey(dst []byte, stream string) []byte {
-	return appendName(append(dst, prefixHead), stream)
+	return appendName(append(dst, headPrefix(stream)), stream)
 }
 
-func parseHeadKey(key []byte) (stream string, err error) {
-	if len(key) == 0 || key[0] != prefixHead {
+// parseHeadKey reads the key of a head with this letter.
+func parseHeadKey(key []byte, letter byte) (stream string, err error) {
+	if len(key) == 0 || key[0] != letter {
 		return "", fmt.Errorf("%w: %x is no head key", errKey, key)
 	}
 	stream, rest, err := parseName(key[1:])
@@ -117,7 +144,8 @@ func parseHeadKey(key []byte) (stream string, err error) {
 	return stream, err
 }
 
-// indexEntry is the value of an index key.
+// indexEntry is the value of an index key. Virtual streams have no ids of
+// their own.
 type indexEntry struct {
 	position events.Position
 	id       events.EventID
@@ -128,25 +156,23 @@ func appendIndexEntry(dst []byte, e indexEntry) []byte {
 	return append(dst, e.id[:]...)
 }
 
-func parseIndexEntry(value []byte) (indexEntry, error) {
-	if len(value) != indexBytes {
-		return indexEntry{}, fmt.Errorf("%w: index entry of %d bytes, want %d",
-			errLayout, len(value), indexBytes)
-	}
-	return indexEntry{
-		position: events.Position(binary.BigEndian.Uint64(value)),
-		id:       events.EventID(value[numberBytes:]),
-	}, nil
+func appendVirtualEntry(dst []byte, position events.Position) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(position))
 }
 
-// appendHead writes the number of events of a stream.
-func appendHead(dst []byte, count uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, headLayout), count)
+// parseEntry reads the value of an index key with this letter.
+func parseEntry(value []byte, letter byte) (e indexEntry, err error) {
+	want := indexBytes
+	if letter == prefixVirtual {
+		want = virtualBytes
+	}
+	if len(value) != want {
+		return indexEntry{}, fmt.Errorf("%w: index entry of %d bytes, want %d", errLayout, len(value), want)
+	}
+	e.position = events.Position(binary.BigEndian.Uint64(value))
+	copy(e.id[:], value[numberBytes:])
+	return e, nil
 }
 
-func parseHead(value []byte) (count uint64, err error) {
-	if len(value) != headBytes || value[0] != headLayout {
-		return 0, fmt.Errorf("%w: head %x", errLayout, value)
-	}
-	return binary.BigEndian.Uint64(value[1:]), nil
-}
+// revisionOf is the number at the end of an index key.
+func revisionOf(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-numberBytes:]) }

@@ -40,16 +40,9 @@ func writeUntilKilled(dir string) error {
 	for w := range 16 {
 		go func() {
 			stream := fmt.Sprintf("w-%d-from-%d", w, head)
-			for n := 0; ; n++ {
-				batch := numbered(w<<32+n, 50+n%300)
-				result, err := s.Append(context.Background(), stream,
-					events.ExpectNext(uint64(n)), batch)
-				if err != nil {
-					failed <- err
-					return
-				}
-				fmt.Printf("%d %s %d %v\n", result.Position, stream, result.Revision, batch[0].ID)
-			}
+			failed <- work(context.Background(), s, stream, func(position events.Position, p place) {
+				fmt.Printf("%d %s %d %v\n", position, p.stream, p.revision, p.id)
+			})
 		}()
 	}
 	return <-failed

@@ -23,8 +23,9 @@ const (
 	lockFile   = "LOCK"
 	dataDir    = "pebble"
 
-	// formatVersion is the version of everything this package stores.
-	formatVersion = 1
+	// formatVersion is the version of everything this package stores. Format 2
+	// has virtual streams and stream metadata (upgrade.go).
+	formatVersion = 2
 	formatPrefix  = "hostnode event store, format "
 	markBytes     = 16
 	markMagic     = 0x686e6d31 // "hnm1"
@@ -103,39 +104,38 @@ func (m *mark) closeClean(last events.Position) error {
 	return errors.Join(m.write(last, true), m.file.Sync(), m.file.Close())
 }
 
-// prepareFormat checks FORMAT, or writes it when the directory is new.
-func prepareFormat(fsys vfs.FS, dir string) (created bool, err error) {
-	path := fsys.PathJoin(dir, formatFile)
-	f, err := fsys.Open(path)
+// prepareFormat reads FORMAT, or writes it when the directory is new.
+func prepareFormat(fsys vfs.FS, dir string) (version int, created bool, err error) {
+	f, err := fsys.Open(fsys.PathJoin(dir, formatFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, writeFormat(fsys, dir, path)
+		return formatVersion, true, claim(fsys, dir)
 	} else if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 128))
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	return false, checkFormat(dir, string(b))
+	version, err = parseFormat(dir, string(b))
+	return version, false, err
 }
 
-func checkFormat(dir, text string) error {
+func parseFormat(dir, text string) (int, error) {
 	number, ok := strings.CutPrefix(text, formatPrefix)
 	version, err := strconv.ParseUint(strings.TrimSuffix(number, "\n"), 10, 32)
 	if !ok || err != nil || version == 0 || version > math.MaxUint16 {
-		return fmt.Errorf("%s: %w: its %s file says %q", dir, ErrNotAStore, formatFile, text)
+		return 0, fmt.Errorf("%s: %w: its %s file says %q", dir, ErrNotAStore, formatFile, text)
 	}
 	if version > formatVersion {
-		return fmt.Errorf("%s: %w: %d, this version of hostnode knows %d; use a newer hostnode",
+		return 0, fmt.Errorf("%s: %w: %d, this version of hostnode knows %d; use a newer hostnode",
 			dir, ErrNewerFormat, version, formatVersion)
 	}
-	return nil
+	return int(version), nil
 }
 
-// writeFormat claims an empty directory. The name appears only when the
-// contents are on disk.
-func writeFormat(fsys vfs.FS, dir, path string) error {
+// claim makes an empty directory ours.
+func claim(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
 		return err
@@ -146,6 +146,13 @@ func writeFormat(fsys vfs.FS, dir, path string) error {
 				dir, ErrNotAStore, formatFile, name)
 		}
 	}
+	return writeFormat(fsys, dir)
+}
+
+// writeFormat writes FORMAT. The name appears, or changes its meaning, only
+// when the contents are on disk.
+func writeFormat(fsys vfs.FS, dir string) error {
+	path := fsys.PathJoin(dir, formatFile)
 	f, err := fsys.Create(path+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err

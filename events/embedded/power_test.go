@@ -21,7 +21,7 @@ func cutPower(t *testing.T, cfg Config, rng *rand.Rand) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	acks := newAcknowledged()
-	writers := load(ctx, s, 8, acks)
+	writers := load(ctx, s, "w", 8, acks)
 	// What a subscriber has seen must not be taken back either.
 	writers.Go(func() {
 		for r, err := range s.Subscribe(ctx, 0) {
@@ -51,6 +51,8 @@ func cutPower(t *testing.T, cfg Config, rng *rand.Rand) string {
 	}
 	return problem
 }
+
+func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, n)) }
 
 func TestPowerCutTakesNothingThatWasAcknowledged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -56,7 +56,7 @@ func (r *reader) fill(read func(most int) error) error {
 // yield hands the chunk out; false ends the read.
 func (r *reader) yield(yield func(events.Recorded, error) bool) bool {
 	for _, e := range r.chunk {
-		if err := r.ctx.Err(); err != nil {
+		if err := r.store.usable(r.ctx); err != nil {
 			yield(events.Recorded{}, err)
 			return false
 		}
@@ -80,6 +80,31 @@ func (s *Store) ReadAll(
 			err := r.fillAll(after)
 			if len(r.chunk) > 0 {
 				after = r.chunk[len(r.chunk)-1].Position
+			}
+			if !r.yield(yield) {
+				return
+			}
+			if err != nil {
+				yield(events.Recorded{}, err)
+				return
+			}
+			if len(r.chunk) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// ReadBack implements events.Store.
+func (s *Store) ReadBack(
+	ctx context.Context, before events.Position, limit int,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		r := s.newReader(ctx, limit)
+		for {
+			err := r.fillBack(before)
+			if len(r.chunk) > 0 {
+				before = r.chunk[len(r.chunk)-1].Position
 			}
 			if !r.yield(yield) {
 				return
@@ -140,6 +165,29 @@ func (s *Store) changed() <-chan struct{} {
 	return s.tail.changed
 }
 
+// Wait implements events.Store.
+func (s *Store) Wait(ctx context.Context, after events.Position) error {
+	for {
+		// In this order, for the reasons that Subscribe has.
+		changed, failed := s.changed(), s.failed()
+		if err := s.usable(ctx); err != nil {
+			return err
+		}
+		if events.Position(s.synced.Load()) > after {
+			return nil
+		}
+		if failed != nil {
+			return failed
+		}
+		select {
+		case <-changed:
+		case <-s.guard.failed:
+		case <-s.closing:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // fillAll reads the next events in global order, up to what is durable.
 func (r *reader) fillAll(after events.Position) error {
 	return r.fill(func(most int) error {
@@ -174,6 +222,37 @@ func (r *reader) fillAll(after events.Position) error {
 	})
 }
 
+// fillBack reads the events before a position, the last one first.
+func (r *reader) fillBack(before events.Position) error {
+	return r.fill(func(most int) error {
+		before = min(before, events.Position(r.store.synced.Load())+1)
+		if before <= 1 {
+			return nil
+		}
+		it, err := r.store.db.NewIter(&pebble.IterOptions{
+			LowerBound: []byte{prefixEvent}, UpperBound: appendEventKey(nil, before),
+		})
+		if err != nil {
+			return err
+		}
+		defer it.Close()
+		size := 0
+		for ok := it.Last(); len(r.chunk) < most && size < maxChunkBytes && before > 1; ok = it.Prev() {
+			before--
+			if !ok && it.Error() != nil {
+				return damaged(it.Error(), "", 0, before)
+			}
+			e, err := r.event(it, ok, before)
+			if err != nil {
+				return err
+			}
+			size += len(e.Data)
+			r.chunk = append(r.chunk, e)
+		}
+		return nil
+	})
+}
+
 // event decodes what the iterator stands on, which must be the event of this
 // position.
 func (r *reader) event(
@@ -197,192 +276,6 @@ func (r *reader) event(
 	}
 	if err != nil {
 		return events.Recorded{}, &DamagedError{Position: position, Reason: err}
-	}
-	return e, nil
-}
-
-// ReadStream implements events.Store.
-func (s *Store) ReadStream(
-	ctx context.Context, stream string, q events.ReadStream,
-) iter.Seq2[events.Recorded, error] {
-	return func(yield func(events.Recorded, error) bool) {
-		r := s.newReader(ctx, q.Limit)
-		next, found := q.From, false
-		for {
-			err := r.fillStream(stream, next, q.Backward, &found)
-			over := len(r.chunk) == 0
-			if !over {
-				last := r.chunk[len(r.chunk)-1].Revision
-				if next = last + 1; q.Backward {
-					next, over = last-1, last == 0
-				}
-			}
-			if !r.yield(yield) {
-				return
-			}
-			if err != nil {
-				yield(events.Recorded{}, err)
-				return
-			}
-			if over {
-				return
-			}
-		}
-	}
-}
-
-// fillStream reads the next events of a stream. The first time, found is
-// false, and a stream without events is an error.
-func (r *reader) fillStream(stream string, from uint64, backward bool, found *bool) error {
-	return r.fill(func(most int) error {
-		count, err := r.durableCount(stream)
-		if err != nil {
-			return err
-		}
-		if count == 0 && !*found {
-			return events.ErrStreamNotFound
-		}
-		*found = true
-		if backward {
-			from = min(from, count-1)
-		} else if from >= count {
-			return nil
-		}
-		return r.fillRevisions(stream, from, count, backward, most)
-	})
-}
-
-// durableCount is the number of events of a stream that are synced: pebble may
-// show some that are not yet.
-func (r *reader) durableCount(stream string) (uint64, error) {
-	synced := events.Position(r.store.synced.Load())
-	prefix := appendStreamPrefix(nil, stream)
-	it, err := r.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: prefix, UpperBound: behind(prefix),
-	})
-	if err != nil {
-		return 0, err
-	}
-	defer it.Close()
-	for ok := it.Last(); ok; ok = it.Prev() {
-		_, revision, err := parseIndexKey(it.Key())
-		if err != nil {
-			return 0, &DamagedError{Stream: stream, Reason: err}
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return 0, damaged(err, stream, revision, 0)
-		}
-		entry, err := parseIndexEntry(value)
-		if err != nil {
-			return 0, &DamagedError{Stream: stream, Revision: revision, Reason: err}
-		}
-		if entry.position <= synced {
-			return revision + 1, nil
-		}
-	}
-	if err := it.Error(); err != nil {
-		return 0, damaged(err, stream, 0, 0)
-	}
-	return 0, nil
-}
-
-// behind is the smallest key that is larger than all keys with the prefix. The
-// prefix ends with the end of a name, so adding one never overflows.
-func behind(prefix []byte) []byte {
-	upper := append([]byte(nil), prefix...)
-	upper[len(upper)-1]++
-	return upper
-}
-
-// fillRevisions reads events by the index of their stream.
-func (r *reader) fillRevisions(
-	stream string, from, count uint64, backward bool, most int,
-) error {
-	prefix := appendStreamPrefix(nil, stream)
-	index, err := r.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: prefix, UpperBound: appendIndexKey(nil, stream, count),
-	})
-	if err != nil {
-		return err
-	}
-	defer index.Close()
-	log, err := r.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{prefixEvent}, UpperBound: []byte{prefixEvent + 1},
-	})
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	var ok bool
-	var key []byte
-	if backward {
-		ok = index.SeekLT(appendIndexKey(nil, stream, from+1))
-	} else {
-		ok = index.SeekGE(appendIndexKey(nil, stream, from))
-	}
-	for size := 0; len(r.chunk) < most && size < maxChunkBytes; {
-		e, err := r.indexed(index, log, ok, &key, stream, from)
-		if err != nil {
-			return err
-		}
-		size += len(e.Data)
-		r.chunk = append(r.chunk, e)
-		if backward {
-			if from == 0 {
-				return nil
-			}
-			from, ok = from-1, index.Prev()
-		} else {
-			if from+1 == count {
-				return nil
-			}
-			from, ok = from+1, index.Next()
-		}
-	}
-	return nil
-}
-
-// indexed reads the event to which the index points, and checks that both mean
-// the same.
-func (r *reader) indexed(
-	index, log *pebble.Iterator, ok bool, key *[]byte, stream string, revision uint64,
-) (events.Recorded, error) {
-	fail := func(position events.Position, reason error) (events.Recorded, error) {
-		return events.Recorded{}, &DamagedError{stream, revision, position, reason}
-	}
-	if !ok {
-		if err := index.Error(); err != nil {
-			return events.Recorded{}, damaged(err, stream, revision, 0)
-		}
-		return fail(0, errMissing)
-	}
-	if _, at, err := parseIndexKey(index.Key()); err != nil || at != revision {
-		return fail(0, errors.Join(errMissing, err))
-	}
-	value, err := index.ValueAndErr()
-	if err != nil {
-		return events.Recorded{}, damaged(err, stream, revision, 0)
-	}
-	entry, err := parseIndexEntry(value)
-	if err != nil {
-		return fail(0, err)
-	}
-	*key = appendEventKey((*key)[:0], entry.position)
-	found := log.SeekGE(*key)
-	if err := log.Error(); err != nil {
-		return events.Recorded{}, damaged(err, stream, revision, entry.position)
-	}
-	e, err := r.event(log, found, entry.position)
-	var d *DamagedError
-	if errors.As(err, &d) {
-		return fail(entry.position, d.Reason)
-	} else if err != nil {
-		return events.Recorded{}, err
-	}
-	if e.Stream != stream || e.Revision != revision || e.ID != entry.id {
-		return fail(entry.position, fmt.Errorf("%w: it is %q revision %d, id %s",
-			errIndex, e.Stream, e.Revision, e.ID))
 	}
 	return e, nil
 }

@@ -18,14 +18,21 @@ import (
 //	event id                      16 bytes
 //	stream, type, correlation, causation, node, data: length and bytes each
 //	schema version, host epoch    lengths and these numbers are uvarints
+//	flags                         1 byte, not in layout 1
+//	foreign metadata              length and bytes, only with its flag
 //
 // Position and revision are in the key and in the index too: a record that
 // ended up in the wrong place does not pass as the right one.
 const (
-	recordLayout = 1
-	crcBytes     = 4
-	headerBytes  = crcBytes + 1 + 3*numberBytes
-	maxUvarint   = binary.MaxVarintLen64
+	recordLayout1 = 1 // of format 1: without flags and foreign metadata
+	recordLayout2 = 2
+	crcBytes      = 4
+	idBytes       = 16
+	headerBytes   = crcBytes + 1 + 3*numberBytes
+	maxUvarint    = binary.MaxVarintLen64
+
+	flagBinary  = 1 << 0 // the data is no JSON
+	flagForeign = 1 << 1 // another writer's metadata follows
 )
 
 // crcTable is Castagnoli's polynomial, which processors compute in hardware.
@@ -35,7 +42,7 @@ var crcTable = crc32.MakeTable(crc32.Castagnoli)
 // fills in when the event has its place.
 func encodeRecord(stream string, e events.NewEvent) []byte {
 	size := headerBytes + len(e.ID) + len(stream) + len(e.Type) + len(e.Meta.Correlation) +
-		len(e.Meta.Causation) + len(e.Meta.Node) + len(e.Data) + 8*maxUvarint
+		len(e.Meta.Causation) + len(e.Meta.Node) + len(e.Data) + len(e.Foreign) + 9*maxUvarint + 1
 	b := make([]byte, headerBytes, size)
 	b = append(b, e.ID[:]...)
 	for _, s := range [...]string{
@@ -47,12 +54,21 @@ func encodeRecord(stream string, e events.NewEvent) []byte {
 	b = binary.AppendUvarint(b, uint64(len(e.Data)))
 	b = append(b, e.Data...)
 	b = binary.AppendUvarint(b, uint64(e.Meta.Version))
-	return binary.AppendUvarint(b, e.Meta.Epoch)
+	b = binary.AppendUvarint(b, e.Meta.Epoch)
+	var flags byte
+	if e.Binary {
+		flags |= flagBinary
+	}
+	if e.Foreign == nil {
+		return append(b, flags)
+	}
+	b = binary.AppendUvarint(append(b, flags|flagForeign), uint64(len(e.Foreign)))
+	return append(b, e.Foreign...)
 }
 
 // sealRecord gives a record its place, its time and its checksum.
 func sealRecord(b []byte, position events.Position, revision uint64, at time.Time) {
-	b[crcBytes] = recordLayout
+	b[crcBytes] = recordLayout2
 	place := b[crcBytes+1:]
 	binary.BigEndian.PutUint64(place, uint64(position))
 	binary.BigEndian.PutUint64(place[8:], revision)
@@ -60,26 +76,39 @@ func sealRecord(b []byte, position events.Position, revision uint64, at time.Tim
 	binary.BigEndian.PutUint32(b, crc32.Checksum(b[crcBytes:], crcTable))
 }
 
+// checkRecord says whether a record is whole and of a layout that is known.
+func checkRecord(b []byte) error {
+	if len(b) < headerBytes+idBytes {
+		return fmt.Errorf("%w: %d bytes", errShort, len(b))
+	}
+	if got, want := crc32.Checksum(b[crcBytes:], crcTable), binary.BigEndian.Uint32(b); got != want {
+		return fmt.Errorf("%w: is %08x, stored %08x", errChecksum, got, want)
+	}
+	if b[crcBytes] != recordLayout1 && b[crcBytes] != recordLayout2 {
+		return fmt.Errorf("%w: %d", errLayout, b[crcBytes])
+	}
+	return nil
+}
+
+// recordTime is when the event of a checked record was recorded.
+func recordTime(b []byte) time.Time {
+	return time.Unix(0, int64(binary.BigEndian.Uint64(b[crcBytes+1+2*numberBytes:]))).UTC()
+}
+
 // decodeRecord reads a record and copies what it keeps. The strings go through
 // names, because the same few come again and again.
 func decodeRecord(b []byte, names *interner) (events.Recorded, error) {
-	if len(b) < headerBytes+16 {
-		return events.Recorded{}, fmt.Errorf("%w: %d bytes", errShort, len(b))
-	}
-	if got, want := crc32.Checksum(b[crcBytes:], crcTable), binary.BigEndian.Uint32(b); got != want {
-		return events.Recorded{}, fmt.Errorf("%w: is %08x, stored %08x", errChecksum, got, want)
-	}
-	if b[crcBytes] != recordLayout {
-		return events.Recorded{}, fmt.Errorf("%w: %d", errLayout, b[crcBytes])
+	if err := checkRecord(b); err != nil {
+		return events.Recorded{}, err
 	}
 	place := b[crcBytes+1:]
 	r := events.Recorded{
 		Position: events.Position(binary.BigEndian.Uint64(place)),
 		Revision: binary.BigEndian.Uint64(place[8:]),
-		Recorded: time.Unix(0, int64(binary.BigEndian.Uint64(place[16:]))).UTC(),
-		ID:       events.EventID(b[headerBytes : headerBytes+16]),
+		Recorded: recordTime(b),
+		ID:       events.EventID(b[headerBytes : headerBytes+idBytes]),
 	}
-	f := fields{rest: b[headerBytes+16:]}
+	f := fields{rest: b[headerBytes+idBytes:]}
 	r.Stream = names.string(f.bytes())
 	r.Type = names.string(f.bytes())
 	r.Meta.Correlation = names.string(f.bytes())
@@ -88,6 +117,9 @@ func decodeRecord(b []byte, names *interner) (events.Recorded, error) {
 	r.Data = append(make([]byte, 0), f.bytes()...)
 	version := f.number()
 	r.Meta.Version, r.Meta.Epoch = uint32(version), f.number()
+	if b[crcBytes] == recordLayout2 {
+		f.additions(&r)
+	}
 	switch {
 	case f.err != nil:
 		return events.Recorded{}, f.err
@@ -97,6 +129,23 @@ func decodeRecord(b []byte, names *interner) (events.Recorded, error) {
 		return events.Recorded{}, fmt.Errorf("%w: %d", errLong, len(f.rest))
 	}
 	return r, nil
+}
+
+// additions reads what layout 2 has and layout 1 has not.
+func (f *fields) additions(r *events.Recorded) {
+	if len(f.rest) == 0 {
+		f.err = errShort
+		return
+	}
+	flags := f.rest[0]
+	f.rest = f.rest[1:]
+	if flags&^(flagBinary|flagForeign) != 0 {
+		f.err = fmt.Errorf("%w: flags %x", errLayout, flags)
+	}
+	r.Binary = flags&flagBinary != 0
+	if flags&flagForeign != 0 {
+		r.Foreign = append(make([]byte, 0), f.bytes()...)
+	}
 }
 
 // fields reads lengths, bytes and numbers until something does not fit.

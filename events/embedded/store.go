@@ -50,6 +50,10 @@ type Config struct {
 	// noSync leaves out the sync of each batch. Tests use it to show that the
 	// test for power loss can fail.
 	noSync bool
+	// unfinished opens a copy that is not called a store yet: it has no FORMAT.
+	unfinished bool
+	// stepped is called after each step of an upgrade. Tests use it.
+	stepped func(done events.Position)
 }
 
 // Logger takes messages about the inside of the store. It must be safe for
@@ -75,13 +79,21 @@ type Report struct {
 	// Tail is the end of the write-ahead log. Bytes that are dropped there were
 	// never acknowledged, unless Lost says otherwise.
 	Tail LogTail
+	// UpgradedFrom is the format that the directory had when it was older than
+	// this build's, and was brought up to it; 0 when it was not. An older build
+	// cannot open it any more.
+	UpgradedFrom int
+	// Unread is how many events the upgrade found damaged and left out of the
+	// virtual streams; Verify says which.
+	Unread uint64
 }
 
 // Stats counts what the store did since it was opened.
 type Stats struct {
-	Appends uint64 // acknowledged appends that wrote something
-	Events  uint64 // events of these
+	Appends uint64 // acknowledged appends and deletions that wrote something
+	Events  uint64 // events of these, those of the store itself included
 	Syncs   uint64 // batches; Appends/Syncs is what group commit is worth
+	Waiting int64  // appends and deletions that are not answered yet
 }
 
 // Store is the events.Store in a directory. See the package comment.
@@ -101,18 +113,21 @@ type Store struct {
 	requests chan *request
 	over     chan struct{} // closed when the committer has ended
 
+	backups sync.Mutex // held while a backup is made
 	// reading is held while pebble is read; Close waits for it.
 	reading sync.RWMutex
 	closing chan struct{}
 
-	synced atomic.Uint64 // the last durable position
-	tail   struct {
+	synced  atomic.Uint64 // the last durable position; moved by durable.end
+	durable durable
+	tail    struct {
 		sync.Mutex
 		changed chan struct{} // closed and replaced by each batch
 	}
 	failure atomic.Pointer[error]
 
 	appends, written, syncs atomic.Uint64
+	waiting                 atomic.Int64
 
 	closeOnce sync.Once
 	closeErr  error
@@ -177,8 +192,11 @@ func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 func (s *Store) open(cfg Config) (Report, error) {
 	var r Report
 	var err error
-	if r.Created, err = prepareFormat(s.guard, s.dir); err != nil {
-		return r, err
+	format := formatVersion
+	if !cfg.unfinished {
+		if format, r.Created, err = prepareFormat(s.guard, s.dir); err != nil {
+			return r, err
+		}
 	}
 	var known bool
 	if r.Acknowledged, r.Clean, known, err = readMark(s.guard, s.dir); err != nil {
@@ -189,8 +207,11 @@ func (s *Store) open(cfg Config) (Report, error) {
 	if r.Tail, err = readLogTail(s.guard, data); err != nil {
 		return r, err
 	}
-	if s.db, err = pebble.Open(data, s.options(cfg)); err != nil {
-		return r, s.openError(err)
+	s.guard.opening.Store(true)
+	s.db, err = pebble.Open(data, s.options(cfg))
+	s.guard.opening.Store(false)
+	if err = s.openError(err); err != nil {
+		return r, err
 	}
 	if r.Last, err = s.lastPosition(); err != nil {
 		return r, err
@@ -205,19 +226,24 @@ func (s *Store) open(cfg Config) (Report, error) {
 		r.Lost = lost
 	}
 	s.synced.Store(uint64(r.Last))
-	s.mark, err = openMark(s.guard, s.dir, r.Last)
-	if err == nil {
-		err = s.failed()
+	if s.mark, err = openMark(s.guard, s.dir, r.Last); err != nil {
+		return r, err
 	}
-	return r, err
+	if format < formatVersion {
+		r.UpgradedFrom = format
+		if r.Unread, err = s.upgrade(r.Last, cfg); err != nil {
+			return r, err
+		}
+	}
+	return r, s.failed()
 }
 
-// openError says what pebble's refusal means.
+// openError says what pebble's answer means.
 func (s *Store) openError(err error) error {
 	if failed := s.failed(); failed != nil {
 		return failed
 	}
-	if pebble.IsCorruptionError(err) {
+	if err != nil && pebble.IsCorruptionError(err) {
 		return &DamagedError{Reason: err}
 	}
 	return err
@@ -309,7 +335,7 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 
 // Stats returns the counters since Open.
 func (s *Store) Stats() Stats {
-	return Stats{s.appends.Load(), s.written.Load(), s.syncs.Load()}
+	return Stats{s.appends.Load(), s.written.Load(), s.syncs.Load(), s.waiting.Load()}
 }
 
 // usable is why a call must end: the context's error, or ErrClosed.

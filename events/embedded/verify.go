@@ -2,8 +2,10 @@ package embedded
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -38,9 +40,9 @@ func (f Finding) String() string {
 
 // Verification is what Verify saw.
 type Verification struct {
-	// Events, Streams and Entries count what is legible: events, heads of
-	// streams, entries of the index.
-	Events, Streams, Entries uint64
+	// Events, Streams and Entries count what is legible: events, streams, entries
+	// of their indexes. Links counts the entries of the virtual streams.
+	Events, Streams, Entries, Links uint64
 	// Findings lists what is wrong, at most 1,000; More counts the rest.
 	Findings []Finding
 	More     uint64
@@ -68,9 +70,10 @@ func (v *Verification) add(f Finding) {
 
 // Verify reads everything that is durable now and checks: positions without
 // gaps from 1, every checksum, the index entry of every event, revisions
-// without gaps from 0, no index entry without its event, and the head of every
-// stream. It goes on behind what is damaged. The error is ErrClosed or ctx's;
-// damage is in the findings. Writers and readers may go on meanwhile.
+// without gaps from 0, no index entry without its event, the virtual streams of
+// every event, and the head of every stream with its metadata and its end. It
+// goes on behind what is damaged. The error is ErrClosed or ctx's; damage is in
+// the findings. Writers and readers may go on meanwhile.
 func (s *Store) Verify(ctx context.Context) (Verification, error) {
 	s.reading.RLock()
 	defer s.reading.RUnlock()
@@ -78,34 +81,42 @@ func (s *Store) Verify(ctx context.Context) (Verification, error) {
 	if err := s.usable(ctx); err != nil {
 		return v, err
 	}
-	w := &walker{store: s, v: &v, ctx: ctx}
-	// Nothing before synced changes any more; a snapshot keeps what is written
-	// meanwhile out of sight.
-	w.synced = events.Position(s.synced.Load())
-	w.snapshot = s.db.NewSnapshot()
+	w := &walker{store: s, v: &v, ctx: ctx, links: newTally()}
+	s.durable.now(func(before map[string]head) {
+		w.synced = events.Position(s.synced.Load())
+		w.before = maps.Clone(before)
+		w.snapshot = s.db.NewSnapshot()
+	})
 	err := w.walk()
 	return v, errors.Join(err, w.snapshot.Close())
 }
 
-// walker is one run of Verify.
+// walker is one run of Verify. It sees a snapshot, which may have a batch that
+// is not durable: what is behind synced, and heads instead of which before
+// counts.
 type walker struct {
 	store    *Store
 	ctx      context.Context
 	snapshot *pebble.Snapshot
 	synced   events.Position
+	before   map[string]head
 	v        *Verification
+	links    *tally
 	names    interner
 }
 
 func (w *walker) walk() error {
-	if err := w.walkEvents(); err != nil {
-		return err
-	}
-	if err := w.walkIndex(); err != nil {
-		return err
-	}
-	if err := w.walkHeads(); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return w.walkEvents(w.checkEvent) },
+		func() error { return w.walkIndex(prefixIndex) },
+		func() error { return w.walkIndex(prefixVirtual) },
+		func() error { return w.walkHeads(prefixHead) },
+		func() error { return w.walkHeads(prefixVirtualHead) },
+		w.compareLinks,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	if w.v.OK() && w.v.Entries != w.v.Events {
 		w.v.add(Finding{Problem: fmt.Sprintf("%v: %d entries for %d events",
@@ -124,11 +135,12 @@ func (w *walker) usable() error {
 	}
 }
 
-// walkEvents checks every position. After an unreadable block it tries each
-// position of it anew, because where the block ends is not known.
-func (w *walker) walkEvents() error {
+// walkEvents calls check with the record at every position. After an unreadable
+// block it tries each position of it anew, because where the block ends is not
+// known.
+func (w *walker) walkEvents(check func(events.Position, []byte)) error {
 	for position := events.Position(1); position <= w.synced; {
-		next, err := w.walkEventsFrom(position)
+		next, err := w.walkEventsFrom(position, check)
 		if err != nil {
 			return err
 		}
@@ -138,7 +150,9 @@ func (w *walker) walkEvents() error {
 }
 
 // walkEventsFrom goes as far as one iterator does.
-func (w *walker) walkEventsFrom(position events.Position) (events.Position, error) {
+func (w *walker) walkEventsFrom(
+	position events.Position, check func(events.Position, []byte),
+) (events.Position, error) {
 	it, err := w.snapshot.NewIter(&pebble.IterOptions{
 		LowerBound: appendEventKey(nil, position), UpperBound: appendEventKey(nil, w.synced+1),
 	})
@@ -162,7 +176,7 @@ func (w *walker) walkEventsFrom(position events.Position) (events.Position, erro
 		if err != nil {
 			w.v.add(Finding{Position: at, Problem: err.Error()})
 		} else {
-			w.checkEvent(at, value)
+			check(at, value)
 		}
 		position = at + 1
 	}
@@ -176,7 +190,7 @@ func (w *walker) walkEventsFrom(position events.Position) (events.Position, erro
 	return position, nil
 }
 
-// checkEvent checks one record and what the index says about it.
+// checkEvent checks one record and what the indexes say about it.
 func (w *walker) checkEvent(position events.Position, value []byte) {
 	e, err := decodeRecord(value, &w.names)
 	if err == nil && e.Position != position {
@@ -187,127 +201,58 @@ func (w *walker) checkEvent(position events.Position, value []byte) {
 		return
 	}
 	w.v.Events++
-	f := Finding{Position: position, Stream: e.Stream, Revision: e.Revision}
-	entry, closer, err := w.snapshot.Get(appendIndexKey(nil, e.Stream, e.Revision))
-	if err != nil {
-		f.Problem = fmt.Sprintf("index entry: %v", err)
-		w.v.add(f)
-		return
+	for _, virtual := range virtualOf(&e) {
+		w.links.add(virtual, position)
 	}
-	index, err := parseIndexEntry(entry)
-	if err == nil && (index.position != position || index.id != e.ID) {
+	for _, err := range []error{w.checkEntry(&e), w.checkEnd(&e), w.checkMetadata(&e)} {
+		if err != nil {
+			w.v.add(Finding{
+				Position: position, Stream: e.Stream, Revision: e.Revision, Problem: err.Error(),
+			})
+		}
+	}
+}
+
+func virtualOf(e *events.Recorded) []string {
+	return events.VirtualOf(e.Stream, e.Type, e.Meta.Correlation, e.Revision == 0)
+}
+
+// checkEntry compares an event with its index entry.
+func (w *walker) checkEntry(e *events.Recorded) error {
+	key := appendName([]byte{prefixIndex}, e.Stream)
+	key = binary.BigEndian.AppendUint64(key, e.Revision)
+	value, closer, err := w.snapshot.Get(key)
+	if err != nil {
+		return fmt.Errorf("index entry: %w", err)
+	}
+	index, err := parseEntry(value, prefixIndex)
+	if err == nil && (index.position != e.Position || index.id != e.ID) {
 		err = fmt.Errorf("%w: it points to position %d, id %s", errIndex, index.position, index.id)
 	}
-	if err := errors.Join(err, closer.Close()); err != nil {
-		f.Problem = err.Error()
-		w.v.add(f)
-	}
+	return errors.Join(err, closer.Close())
 }
 
-// walkIndex checks that the revisions of every stream have no gap and that its
-// head agrees. An unreadable part ends the walk, with a finding.
-func (w *walker) walkIndex() error {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{prefixIndex}, UpperBound: []byte{prefixIndex + 1},
-	})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	var at string    // the stream
-	var due uint64   // its next revision
-	var unsynced int // of its entries, at its end
-	for ok := it.First(); ok; ok = it.Next() {
-		if err := w.usable(); err != nil {
-			return err
-		}
-		stream, revision, err := parseIndexKey(it.Key())
-		if err != nil {
-			w.v.add(Finding{Problem: err.Error()})
-			continue
-		}
-		if stream != at {
-			w.checkHead(at, due, unsynced)
-			at, due, unsynced = w.names.string([]byte(stream)), 0, 0
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			w.v.add(Finding{Stream: at, Revision: revision, Problem: err.Error()})
-			continue
-		}
-		entry, err := parseIndexEntry(value)
-		if entry.position > w.synced {
-			unsynced++
-			continue
-		}
-		w.v.Entries++
-		f := Finding{Position: entry.position, Stream: at, Revision: revision}
-		if err == nil && revision != due {
-			err = fmt.Errorf("%w: revision %d is due", errMissing, due)
-		}
-		if err != nil {
-			f.Problem = err.Error()
-			w.v.add(f)
-		}
-		due = revision + 1
-	}
-	if it.Error() != nil {
-		w.v.add(Finding{
-			Stream: at, Revision: due,
-			Problem: "index unreadable from here on: " + it.Error().Error(),
-		})
+// checkEnd: a tombstone that is the last event of its stream ends it.
+func (w *walker) checkEnd(e *events.Recorded) error {
+	if e.Type != events.TypeTombstone {
 		return nil
 	}
-	w.checkHead(at, due, unsynced)
-	return nil
+	h, err := w.head(prefixHead, e.Stream)
+	if err == nil && !h.ended && h.count == e.Revision+1 {
+		err = fmt.Errorf("%w: a tombstone, and the stream goes on", errHead)
+	}
+	return err
 }
 
-// checkHead compares a stream's head with the entries that were counted.
-func (w *walker) checkHead(stream string, count uint64, unsynced int) {
-	if count == 0 {
-		return
+// checkMetadata: the head knows a metadata event, or a later one.
+func (w *walker) checkMetadata(e *events.Recorded) error {
+	of, _, ok := metadataEvent(e.Stream, e.Type, e.Data)
+	if !ok {
+		return nil
 	}
-	w.v.Streams++
-	value, closer, err := w.snapshot.Get(appendHeadKey(nil, stream))
-	var head uint64
-	if err == nil {
-		head, err = parseHead(value)
-		err = errors.Join(err, closer.Close())
+	h, err := w.head(headPrefix(of), of)
+	if err == nil && h.metadata < e.Position {
+		err = fmt.Errorf("%w: that of %q is at position %d", errMetadata, of, h.metadata)
 	}
-	if err == nil && head != count+uint64(unsynced) {
-		err = fmt.Errorf("%w: it says %d events", errHead, head)
-	}
-	if err != nil {
-		w.v.add(Finding{Stream: stream, Revision: count - 1, Problem: err.Error()})
-	}
-}
-
-// walkHeads checks that no head stands for a stream that has no events.
-func (w *walker) walkHeads() error {
-	it, err := w.snapshot.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{prefixHead}, UpperBound: []byte{prefixHead + 1},
-	})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for ok := it.First(); ok; ok = it.Next() {
-		if err := w.usable(); err != nil {
-			return err
-		}
-		stream, err := parseHeadKey(it.Key())
-		if err == nil {
-			_, closer, missing := w.snapshot.Get(appendIndexKey(nil, stream, 0))
-			if err = missing; err == nil {
-				err = closer.Close()
-			}
-		}
-		if err != nil {
-			w.v.add(Finding{Stream: stream, Problem: fmt.Sprintf("%v: first event: %v", errHead, err)})
-		}
-	}
-	if it.Error() != nil {
-		w.v.add(Finding{Problem: "heads unreadable: " + it.Error().Error()})
-	}
-	return nil
+	return err
 }

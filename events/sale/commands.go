@@ -45,8 +45,8 @@ type (
 	}
 	// ReportNotReservable says that the contract takes no reservation from us.
 	ReportNotReservable struct {
-		At     time.Time
-		Reason string
+		At                time.Time
+		Reason, Criterion string
 	}
 	// ReportStored says that the slot is complete on disk.
 	ReportStored struct {
@@ -78,12 +78,14 @@ type (
 		Reason string
 	}
 	// GiveUp ends a sale before its fill: because of an error that trying again
-	// cannot mend, or, with LetGo, because the host wants its worker back.
+	// cannot mend, or, with LetGo, because the host wants its worker back. Criterion
+	// names the rule that says so, if one does.
 	GiveUp struct {
 		At        time.Time
 		Reason    string
 		LetGo     bool
 		Reprocess bool
+		Criterion string
 	}
 	// ReportExtended says that the data is kept until the end of the request.
 	ReportExtended struct{ At, Until time.Time }
@@ -113,6 +115,15 @@ type (
 		Period uint64
 		Reason string
 	}
+	// ReportSilentPeriod says that a period that is over owed a proof, and that nobody
+	// looked while it ran.
+	ReportSilentPeriod struct {
+		At        time.Time
+		Period    uint64
+		Challenge events.Challenge
+		Deadline  time.Time
+		Reason    string
+	}
 	// ReportCollateral says what the contract holds after the marking window of a
 	// missed period.
 	ReportCollateral struct {
@@ -135,6 +146,12 @@ type (
 		Me    events.Address
 		// FinalBlocks is how many blocks make a fill final.
 		FinalBlocks uint64
+		// Fill is what the chain says of the block of the recorded fill, when it was
+		// asked: that is when the record and the facts differ, or the fill is young.
+		Fill FillWord
+		// Log is the block of the newest fill of the slot, as its log said; zero when
+		// the log is not at hand.
+		Log events.Head
 	}
 )
 
@@ -154,6 +171,7 @@ func (ReportProofDue) command()       {}
 func (ReportProofSubmitted) command() {}
 func (ReportProofExcused) command()   {}
 func (ReportPeriodClosed) command()   {}
+func (ReportSilentPeriod) command()   {}
 func (ReportCollateral) command()     {}
 func (ReportFreed) command()          {}
 func (ReportDeleted) command()        {}

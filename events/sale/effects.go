@@ -47,8 +47,12 @@ type (
 	ReadCollateral struct{ Period uint64 }
 	// Free makes the contract let go of the slot: paid out, or dropped.
 	Free struct{ Attempt uint32 }
-	// DeleteData removes everything of the slot from the disk.
-	DeleteData struct{ Attempt uint32 }
+	// DeleteData removes everything of the slot from the disk. WhenFinal: the chain
+	// may still make the slot ours, so it is asked again when it no longer can.
+	DeleteData struct {
+		Attempt   uint32
+		WhenFinal bool
+	}
 	// Settle gives bytes and collateral back to the ledger.
 	Settle struct {
 		Attempt        uint32
@@ -102,6 +106,35 @@ func (ReadCollateral) effect()  {}
 func (Free) effect()            {}
 func (DeleteData) effect()      {}
 func (Settle) effect()          {}
+
+// IsDuty names the effects that are due whether or not the record can take what
+// led to them: the proofs of a slot that is ours, and keeping its data, without
+// which a sale does not come to prove. Missing them costs collateral, and doing
+// them twice does no harm. Everything else commits the host to something, and
+// waits until it is in the record.
+func IsDuty(e Effect) bool {
+	switch e.(type) {
+	case Extend, SubmitProof:
+		return true
+	case ReserveCapacity, ReserveSlot, Download, ProveInitial, Fill, ReadCollateral, Free, DeleteData, Settle:
+		return false
+	}
+	panic(fmt.Sprintf("sale: unknown effect %T", e))
+}
+
+// TellsOfDuty names the commands by which a sale learns what became of its
+// duties. They stay true whatever else is recorded meanwhile.
+func TellsOfDuty(c Command) bool {
+	switch c.(type) {
+	case ReportProofDue, ReportProofSubmitted, ReportProofExcused, ReportPeriodClosed, ReportSilentPeriod:
+		return true
+	case Start, ReportCapacity, ReportNoCapacity, ReportSlotReserved, ReportNotReservable, ReportStored,
+		ReportInitialProof, ReportProofOutdated, ReportFilled, ReportNotFree, GiveUp, ReportExtended,
+		ReportCollateral, ReportFreed, ReportDeleted, ReportSettled, ReportChain, Refill:
+		return false
+	}
+	panic(fmt.Sprintf("sale: unknown command %T", c))
+}
 
 // Next returns the calls that the state waits for, most urgent first. A
 // restarted host replays the record and asks Next again.
@@ -158,7 +191,7 @@ func nextEnd(s State) []Effect {
 	case s.OnChain:
 		return []Effect{Free{s.Attempt}}
 	case !s.Deleted:
-		return []Effect{DeleteData{s.Attempt}}
+		return []Effect{DeleteData{s.Attempt, s.mayReturn()}}
 	}
 	returned, lost := s.Settlement()
 	return []Effect{Settle{s.Attempt, returned, lost}}

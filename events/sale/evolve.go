@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,7 +15,7 @@ import (
 func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.SaleStarted:
-		return started(e)
+		return carry(s, started(e))
 	case *messages.CapacityReserved:
 		s.Availability = events.Must(events.ParseAvailabilityID(e.GetAvailabilityId()))
 		s.Reservation = events.Must(events.ParseReservationID(e.GetReservationId()))
@@ -32,25 +33,14 @@ func Evolve(s State, e Event) State {
 	case *messages.InitialProofMade:
 		s.Challenge = events.Must(events.ParseChallenge(e.GetChallenge()))
 		s.Proof = events.Must(events.ParseProof(e.GetProof()))
-		s.Phase = Filling
+		s.Phase, s.Tried = Filling, true
 	case *messages.InitialProofOutdated:
 		s.Challenge, s.Proof = events.Challenge{}, events.Proof{}
 		s.Phase = InitialProving
 	case *messages.SlotFilled:
-		s.OnChain = true
-		s.FilledAt = events.TimeFromMessage(e.GetFilledAt())
-		s.FilledBlock = e.GetBlock()
-		s.Collateral = amount(e.GetCollateral())
-		s.Phase, s.Reason, s.Reprocess = Filled, "", false
+		return slotFilled(s, e)
 	case *messages.FillReverted:
-		s.OnChain, s.Started, s.Adopted = false, false, false
-		s.FilledAt, s.FilledBlock = time.Time{}, 0
-		s.Collateral = events.Amount{}
-		s.Duties, s.Unchecked = nil, nil
-		s.Phase = Filling
-		if s.Proof.Invalid() { // The fill was found on chain; no proof was ever made here.
-			s.Phase = InitialProving
-		}
+		return fillReverted(s)
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
 		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused, *messages.CollateralChecked:
 		return evolveHosting(s, e)
@@ -60,6 +50,49 @@ func Evolve(s State, e Event) State {
 		return evolveEnd(s, e)
 	default:
 		panic(fmt.Sprintf("sale: unknown event %T", e))
+	}
+	return s
+}
+
+// slotFilled: the slot is ours. One that we host already keeps its phase and its
+// duties; its fill is in another block now.
+func slotFilled(s State, e *messages.SlotFilled) State {
+	s.OnChain = true
+	s.FilledAt = events.TimeFromMessage(e.GetFilledAt())
+	s.FilledBlock, s.FilledHash = e.GetBlock(), events.Hash{}
+	if e.BlockHash != nil {
+		s.FilledHash = events.Must(events.ParseHash(e.GetBlockHash()))
+	}
+	s.Collateral = amount(e.GetCollateral())
+	if !s.Hosting() {
+		s.Phase = Filled
+	}
+	s.Reason, s.Criterion, s.Reprocess = "", "", false
+	s.Forfeited, s.Lost = false, events.Amount{}
+	return s
+}
+
+// fillReverted goes back to before the fill, as far as it takes: a fill that was found
+// on chain needed neither a proof nor, when its request had ended, data or space.
+func fillReverted(s State) State {
+	s.OnChain, s.Started, s.Adopted = false, false, false
+	s.FilledAt, s.FilledBlock, s.FilledHash = time.Time{}, 0, events.Hash{}
+	s.Collateral = events.Amount{}
+	s.Duties, s.Unchecked = nil, nil
+	s.Reason = "" // The end of the request may have been recorded.
+	if s.Deleted {
+		s.Deleted, s.Stored, s.SlotRoot = false, 0, events.Root{}
+		s.Challenge, s.Proof = events.Challenge{}, events.Proof{}
+	}
+	switch {
+	case !s.Proof.Invalid():
+		s.Phase = Filling
+	case s.Stored > 0:
+		s.Phase = InitialProving
+	case s.Reservation != (events.ReservationID{}):
+		s.Phase = SlotReserving
+	default:
+		s.Phase = Preparing
 	}
 	return s
 }
@@ -95,7 +128,7 @@ func evolveHosting(s State, e Event) State {
 		s.Submitted++
 		s.Duties = closeDuty(s.Duties, e.GetPeriod())
 	case *messages.ProofExcused:
-		s.Duties = closeDuty(s.Duties, e.GetPeriod())
+		s.Duties, s.Excused = closeDuty(s.Duties, e.GetPeriod()), e.GetPeriod()
 	case *messages.ProofMissed:
 		s.Missed++
 		s.Duties = closeDuty(s.Duties, e.GetPeriod())
@@ -127,10 +160,15 @@ func openDuty(s State, e *messages.ProofDue) State {
 			return s
 		}
 	}
-	s.LastPeriod = max(s.LastPeriod, d.Period)
-	s.DutyCount++
-	d.Spoil = s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0
-	s.Duties = append(s.Duties, d)
+	if s.reopens(d.Period) {
+		s.Excused = 0
+	} else {
+		s.DutyCount++
+		d.Spoil = s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0
+	}
+	s = s.remember(d.Period)
+	at, _ := slices.BinarySearchFunc(s.Duties, d.Period, func(o Duty, p uint64) int { return cmp.Compare(o.Period, p) })
+	s.Duties = slices.Insert(s.Duties, at, d)
 	return s
 }
 
@@ -153,6 +191,7 @@ func evolveEnd(s State, e Event) State {
 		}
 	case *messages.SaleIgnored:
 		s.Phase, s.Reason, s.Reprocess = Ignored, e.GetReason(), e.GetReprocess()
+		s.Criterion = e.GetCriterion()
 	case *messages.SaleCancelled:
 		s.Phase, s.Reason = Cancelled, e.GetReason()
 		s.Duties, s.Unchecked = nil, nil
@@ -163,9 +202,11 @@ func evolveEnd(s State, e Event) State {
 		s.OnChain, s.Lost, s.Phase = false, s.Committed, Errored
 	case *messages.SlotForfeited:
 		s.OnChain, s.Lost, s.Phase, s.Reason = false, s.Committed, Errored, e.GetReason()
+		s.Forfeited = true
 		s.Duties, s.Unchecked = nil, nil
 	case *messages.SaleErrored:
 		s.Phase, s.Reason, s.Reprocess = Errored, e.GetError(), e.GetReprocess()
+		s.Criterion = e.GetCriterion()
 	case *messages.DataDeleted:
 		s.Deleted = true
 	case *messages.SaleSettled:

@@ -126,6 +126,13 @@ func excused(period uint64) ReportProofExcused {
 	return ReportProofExcused{At: deadline(period), Period: period, Reason: "the pointer wrapped"}
 }
 
+func silent(period uint64, c events.Challenge) ReportSilentPeriod {
+	return ReportSilentPeriod{
+		At: periodEnd(period).Add(time.Hour), Period: period, Challenge: c, Deadline: deadline(period),
+		Reason: "the host did not run",
+	}
+}
+
 func checked(period, holds uint64) ReportCollateral {
 	return ReportCollateral{
 		At: periodEnd(period).Add(time.Minute), Period: period, Collateral: events.NewAmount(holds),
@@ -173,7 +180,7 @@ func chainAt(block uint64, host events.Address, slot events.SlotState, req event
 		RequestEnd:    ends,
 		Host:          host,
 	}
-	if slot == events.SlotFilled {
+	if host != (events.Address{}) { // The contract shows it also of a slot that was paid.
 		facts.Collateral = collateral
 	}
 	return ReportChain{Facts: facts, Me: me, FinalBlocks: finalBlocks}

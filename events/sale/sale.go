@@ -27,9 +27,15 @@
 //     Proving back to Filling (to InitialProving, if it was found on chain and
 //     no proof was made here); a fill that turns out to stand, after all, leads
 //     from any earlier or given-up state to Filled as long as the data is here.
+//     That goes for the end as well: until the contract has let go of the slot, a
+//     fill that is gone leads back to Filling, and from there, because the request is
+//     over, to the exit that returns everything.
 //  8. At the end, in this order: the contract lets go of the slot (payout, or
 //     dropping a failed one), the data is deleted, bytes and collateral are
-//     settled. Then, and only then, the sale is over.
+//     settled. Then, and only then, the sale is over. As long as the chain may
+//     still make the slot ours, the data stays.
+//  9. A slot that the contract took from us is filled again when that is final
+//     and the data is here: the next attempt begins with the data of the last.
 //
 // Commands are what we learn or want, events what is so, effects what must be
 // done next. A command that comes twice, or too late, changes nothing.
@@ -40,132 +46,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
-
-// Phase is where a sale stands. The names are the seed's, without its prefix.
-type Phase uint8
-
-// The phases, in the order of a good life, then the exits. Unknown is a sale
-// of which nothing is recorded; a replayed sale keeps the phase of its record
-// and is compared with the chain by ReportChain.
-const (
-	Unknown Phase = iota
-	Preparing
-	SlotReserving
-	Downloading
-	InitialProving
-	Filling
-	Filled
-	Proving
-	ProvingSimulated
-	Payout
-	Finished
-	Ignored
-	Cancelled
-	Failed
-	Errored
-)
-
-// Phases are all fifteen, for tables and tests.
-func Phases() []Phase {
-	all := make([]Phase, 0, Errored+1)
-	for p := Unknown; p <= Errored; p++ {
-		all = append(all, p)
-	}
-	return all
-}
-
-func (p Phase) String() string {
-	return [...]string{
-		"Unknown", "Preparing", "SlotReserving", "Downloading", "InitialProving", "Filling",
-		"Filled", "Proving", "ProvingSimulated", "Payout", "Finished", "Ignored", "Cancelled",
-		"Failed", "Errored",
-	}[p]
-}
-
-// State is everything that later decisions need, and nothing else.
-type State struct {
-	Phase     Phase
-	Attempt   uint32
-	Slot      events.SlotID
-	Index     uint64
-	Request   events.Request
-	Repair    bool
-	Adopted   bool
-	ExpiresAt time.Time // chain time: an unfilled request is void after it
-	EndsAt    time.Time // chain time: the request is finished after it
-	FailEvery uint32    // every how manyth proof is spoiled on purpose; 0: none
-
-	// What the ledger holds for the sale.
-	Availability events.AvailabilityID
-	Reservation  events.ReservationID
-	Committed    events.Amount
-
-	Stored    events.Bytes
-	SlotRoot  events.Root
-	Challenge events.Challenge // of the initial proof
-	Proof     events.Proof     // the initial proof
-
-	// What the contract holds. OnChain says that the slot is ours there.
-	OnChain     bool
-	FilledAt    time.Time // of a fill found on chain: when the request was made
-	FilledBlock uint64
-	Collateral  events.Amount
-	Started     bool // the request has all its slots
-
-	Duties     []Duty   // open, by period
-	LastPeriod uint64   // the highest period that ever opened a duty
-	DutyCount  uint64   // how many periods opened a duty
-	Unchecked  []uint64 // missed periods whose cost was not read yet
-	Submitted  uint64   // proofs that the contract took
-	Missed     uint64   // proofs that were owed and not accepted
-
-	Paid     bool // the payout arrived; Reward and Returned are final
-	Reward   events.Amount
-	Returned events.Amount // collateral that came back from the contract
-	Lost     events.Amount // collateral that never will
-	Deleted  bool
-	Settled  bool
-
-	Reprocess bool   // the slot may be queued again
-	Reason    string // why the sale ended, when it did not finish
-}
-
-// Duty is a proof that is owed.
-type Duty struct {
-	Period    uint64
-	Challenge events.Challenge
-	Deadline  time.Time // chain time: the last second of the period
-	Spoil     bool      // hand in an invalid proof; simulation of failures only
-}
-
-// Over reports whether nothing is left to do.
-func (s State) Over() bool { return s.Settled }
-
-// Ended reports whether the sale is in one of its exits or Finished.
-func (s State) Ended() bool { return s.Phase >= Finished }
-
-// BeforeFill reports whether the sale runs and may still be given up.
-func (s State) BeforeFill() bool { return s.Phase >= Preparing && s.Phase <= Filling }
-
-// Hosting reports whether the slot is ours and runs.
-func (s State) Hosting() bool { return s.Phase >= Filled && s.Phase <= ProvingSimulated }
-
-// WakeAt is the chain time from which on the chain must be asked how the slot
-// is doing, because it changes state by time alone. Zero: it need not be.
-func (s State) WakeAt() time.Time {
-	switch {
-	case s.BeforeFill() && !s.Repair, s.Hosting() && !s.Started:
-		return s.ExpiresAt.Add(time.Second)
-	case s.BeforeFill(), s.Hosting():
-		return s.EndsAt.Add(time.Second)
-	}
-	return time.Time{}
-}
 
 // Event is a fact of a sale.
 type Event = messages.SaleEvent
@@ -201,12 +85,14 @@ func Decide(s State, c Command) ([]Event, error) {
 	case GiveUp:
 		return decideGiveUp(s, c)
 	case ReportExtended, ReportProofDue, ReportProofSubmitted, ReportProofExcused,
-		ReportPeriodClosed, ReportCollateral:
+		ReportPeriodClosed, ReportSilentPeriod, ReportCollateral:
 		return decideHosting(s, c)
 	case ReportFreed, ReportDeleted, ReportSettled:
 		return decideEnd(s, c)
 	case ReportChain:
 		return decideChain(s, c)
+	case Refill:
+		return decideRefill(s, c)
 	}
 	panic(fmt.Sprintf("sale: unknown command %T", c))
 }
@@ -246,13 +132,7 @@ func decideStart(s State, c Start) ([]Event, error) {
 func decideBeforeFill(s State, c Command) ([]Event, error) {
 	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportCapacity:
-		return in(s, Preparing, &messages.CapacityReserved{
-			At:             events.TimeToMessage(c.At),
-			AvailabilityId: c.Availability.String(),
-			ReservationId:  c.Reservation.String(),
-			Bytes:          uint64(c.Bytes),
-			Collateral:     c.Collateral.String(),
-		})
+		return in(s, Preparing, capacityReserved(c))
 	case ReportNoCapacity:
 		if s.Adopted { // The contract holds our collateral: keep trying to find room.
 			return nil, nil
@@ -267,7 +147,7 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 		})
 	case ReportNotReservable:
 		return in(s, SlotReserving, &messages.SaleIgnored{
-			At: events.TimeToMessage(c.At), Reason: text(c.Reason),
+			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Criterion: text(c.Criterion),
 		})
 	case ReportStored:
 		return in(s, Downloading, &messages.SlotStored{
@@ -292,6 +172,7 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 			At:         events.TimeToMessage(c.At),
 			FilledAt:   events.TimeToMessage(c.Fill.FilledAt),
 			Block:      c.Fill.Block,
+			BlockHash:  blockHash(c.Fill.Receipt.Block.Hash),
 			Collateral: c.Fill.Collateral.String(),
 			Receipt:    events.ReceiptToMessage(c.Fill.Receipt),
 		})
@@ -299,6 +180,16 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 		return in(s, Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
 	}
 	panic(fmt.Sprintf("sale: %T is no report from before the fill", c))
+}
+
+func capacityReserved(c ReportCapacity) *messages.CapacityReserved {
+	return &messages.CapacityReserved{
+		At:             events.TimeToMessage(c.At),
+		AvailabilityId: c.Availability.String(),
+		ReservationId:  c.Reservation.String(),
+		Bytes:          uint64(c.Bytes),
+		Collateral:     c.Collateral.String(),
+	}
 }
 
 // in yields the event when the sale is in that phase.
@@ -322,10 +213,12 @@ func decideGiveUp(s State, c GiveUp) ([]Event, error) {
 	case c.LetGo:
 		return []Event{&messages.SaleIgnored{
 			At: events.TimeToMessage(c.At), Reason: text(c.Reason), Reprocess: c.Reprocess,
+			Criterion: text(c.Criterion),
 		}}, nil
 	}
 	return []Event{&messages.SaleErrored{
 		At: events.TimeToMessage(c.At), Error: text(c.Reason), Reprocess: c.Reprocess,
+		Criterion: text(c.Criterion),
 	}}, nil
 }
 
@@ -364,6 +257,8 @@ func decideHosting(s State, c Command) ([]Event, error) {
 		return []Event{&messages.ProofMissed{
 			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
 		}}, nil
+	case ReportSilentPeriod:
+		return decideSilent(s, c), nil
 	case ReportCollateral:
 		if !slices.Contains(s.Unchecked, c.Period) {
 			return nil, nil
@@ -386,7 +281,7 @@ func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
 	switch {
 	case isOpen && open.Challenge == c.Challenge:
 		return nil, nil
-	case !isOpen && c.Period <= s.LastPeriod: // Closed already.
+	case !isOpen && s.Settles(c.Period): // Closed already.
 		return nil, nil
 	}
 	return []Event{&messages.ProofDue{
@@ -408,15 +303,6 @@ func text(s string) string {
 	return strings.ToValidUTF8(s, "?")
 }
 
-func (s State) duty(period uint64) (Duty, bool) {
-	for _, d := range s.Duties {
-		if d.Period == period {
-			return d, true
-		}
-	}
-	return Duty{}, false
-}
-
 // -------------------------------------------------------------------- the end
 
 func decideEnd(s State, c Command) ([]Event, error) {
@@ -428,12 +314,7 @@ func decideEnd(s State, c Command) ([]Event, error) {
 				At: events.TimeToMessage(c.At), Receipt: events.ReceiptToMessage(c.Payout.Receipt),
 			}}, nil
 		case s.Phase == Payout, s.Phase == Cancelled && s.OnChain:
-			return []Event{&messages.PayoutReceived{
-				At:         events.TimeToMessage(c.At),
-				Reward:     c.Payout.Paid.SubFloor(c.Payout.Collateral).String(),
-				Collateral: c.Payout.Collateral.String(),
-				Receipt:    events.ReceiptToMessage(c.Payout.Receipt),
-			}}, nil
+			return []Event{payoutReceived(c)}, nil
 		}
 		return nil, nil
 	case ReportDeleted:
@@ -442,7 +323,9 @@ func decideEnd(s State, c Command) ([]Event, error) {
 		}
 		return []Event{&messages.DataDeleted{At: events.TimeToMessage(c.At)}}, nil
 	case ReportSettled:
-		if !s.Deleted {
+		// A fill may be found between the ledger's answer and its report: then the slot is
+		// collected first, and the ledger is asked once more.
+		if !s.Deleted || s.OnChain || !s.Ended() {
 			return nil, nil
 		}
 		returned, lost := s.Settlement()
@@ -453,6 +336,20 @@ func decideEnd(s State, c Command) ([]Event, error) {
 		}}, nil
 	}
 	panic(fmt.Sprintf("sale: %T is no report of the end", c))
+}
+
+func payoutReceived(c ReportFreed) *messages.PayoutReceived {
+	e := &messages.PayoutReceived{
+		At:         events.TimeToMessage(c.At),
+		Reward:     c.Payout.Paid.SubFloor(c.Payout.Collateral).String(),
+		Collateral: c.Payout.Collateral.String(),
+		Receipt:    events.ReceiptToMessage(c.Payout.Receipt),
+	}
+	if !c.Payout.RewardRecipient.Zero() {
+		to := c.Payout.RewardRecipient.String()
+		e.RewardRecipient = &to
+	}
+	return e
 }
 
 // Settlement splits the collateral that the ledger committed into what comes

@@ -38,6 +38,10 @@ type witness struct {
 	past   []memory
 	wasOn  bool              // some fill of this attempt stands on chain
 	duties map[uint64]string // of this attempt: open, submitted, missed, excused, lapsed
+	opened []uint64          // the periods of duties, in the order in which they were opened
+	// excused is the last period that was; only that one may be due again.
+	excused  uint64
+	reopened map[uint64]bool
 }
 
 func (w *witness) give(t *rapid.T, c Command) {
@@ -138,7 +142,8 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 	}
 	switch e := e.(type) {
 	case *messages.SaleStarted:
-		w.wasOn, w.duties = false, map[uint64]string{}
+		w.wasOn, w.duties, w.opened, w.excused = false, map[uint64]string{}, nil, 0
+		w.reopened = map[uint64]bool{}
 	case *messages.SlotFilled:
 		w.wasOn = true
 	case *messages.FillReverted:
@@ -151,9 +156,14 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 			t.Fatalf("%T while the slot is ours on chain", e)
 		}
 	case *messages.ProofDue:
-		if how, known := w.duties[e.GetPeriod()]; known && how != "open" {
+		how, known := w.duties[e.GetPeriod()]
+		if known && how != "open" && (how != "excused" || w.excused != e.GetPeriod()) {
 			t.Fatalf("period %d was %s and is due again", e.GetPeriod(), how)
 		}
+		if !known {
+			w.opened = append(w.opened, e.GetPeriod())
+		}
+		w.reopened[e.GetPeriod()] = w.reopened[e.GetPeriod()] || how == "excused"
 		w.duties[e.GetPeriod()] = "open"
 	case *messages.ProofSubmitted:
 		closeAs(e.GetPeriod(), "submitted")
@@ -161,6 +171,7 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 		closeAs(e.GetPeriod(), "missed")
 	case *messages.ProofExcused:
 		closeAs(e.GetPeriod(), "excused")
+		w.excused = e.GetPeriod()
 	case *messages.SaleSettled:
 		w.checkSettlement(t, before, e)
 	}
@@ -234,23 +245,15 @@ func (w *witness) checkDuties(t *rapid.T) {
 		t.Fatalf("%d duties open in %s", len(s.Duties), s.Phase)
 	}
 	for _, d := range s.Duties {
-		spoiled := s.FailEvery > 0 && w.ordinal(d.Period)%uint64(s.FailEvery) == 0
+		spoiled := s.FailEvery > 0 && w.ordinal(d.Period)%uint64(s.FailEvery) == 0 && !w.reopened[d.Period]
 		if d.Spoil != spoiled {
 			t.Fatalf("duty %d of the sale has spoil %t with every %d spoiled", w.ordinal(d.Period), d.Spoil, s.FailEvery)
 		}
 	}
 }
 
-// ordinal numbers the duties of an attempt by period, from 1.
-func (w *witness) ordinal(period uint64) uint64 {
-	n := uint64(0)
-	for p := range w.duties {
-		if p <= period {
-			n++
-		}
-	}
-	return n
-}
+// ordinal numbers the duties of an attempt as they were opened, from 1.
+func (w *witness) ordinal(period uint64) uint64 { return uint64(slices.Index(w.opened, period) + 1) }
 
 // differ is empty when two states are the same, to the last bit.
 func differ(want, got State) string {
@@ -280,6 +283,7 @@ func (w *witness) checkPast(t *rapid.T) {
 // mayMove is the table of design §6, with the backward arcs.
 func mayMove(from, to Phase) bool {
 	exits := []Phase{Ignored, Cancelled, Failed, Errored}
+	again := []Phase{Preparing, SlotReserving, InitialProving, Filling} // Its fill was taken back.
 	allowed := map[Phase][]Phase{
 		Unknown:          {Preparing},
 		Preparing:        append(exits, SlotReserving, Downloading /* adopted */, Filled /* found ours */),
@@ -290,11 +294,11 @@ func mayMove(from, to Phase) bool {
 		Filled:           {Proving, ProvingSimulated, Payout, Cancelled, Failed, Errored, Filling, InitialProving},
 		Proving:          {Payout, Cancelled, Failed, Errored, Filling, InitialProving},
 		ProvingSimulated: {Payout, Cancelled, Failed, Errored, Filling, InitialProving},
-		Payout:           {Finished},
+		Payout:           append([]Phase{Finished, Errored}, again...),
 		Finished:         {Preparing},
 		Ignored:          {Preparing, Filled /* late fill */},
-		Cancelled:        {Preparing, Filled},
-		Failed:           {Preparing, Filled, Errored /* dropped */},
+		Cancelled:        append([]Phase{Filled, Errored}, again...),
+		Failed:           append([]Phase{Filled, Errored /* dropped */}, again...),
 		Errored:          {Preparing, Filled},
 	}
 	return from == to || slices.Contains(allowed[from], to)
@@ -357,6 +361,9 @@ func drawHosting(t *rapid.T, s State) Command {
 		}
 		return closed(d.Period)
 	}
+	if s.LastPeriod > 0 && rapid.IntRange(0, 3).Draw(t, "silent") == 0 {
+		return silent(s.LastPeriod+2-rapid.Uint64Range(0, 70).Draw(t, "ago"), drawChallenge(t))
+	}
 	return due(max(s.LastPeriod, period1)+rapid.Uint64Range(0, 2).Draw(t, "ahead"), drawChallenge(t))
 }
 
@@ -390,6 +397,7 @@ func drawAny(t *rapid.T, s State) Command {
 			return c
 		},
 		func() Command { return ReportProofExcused{At: t0, Period: period, Reason: why} },
+		func() Command { return silent(period, drawChallenge(t)) },
 		func() Command { return checked(period, rapid.Uint64Range(0, 140_000).Draw(t, "holds")) },
 		func() Command { return drawFreed(t) },
 		func() Command { return deleted() },
@@ -428,6 +436,10 @@ func drawChain(t *rapid.T) Command {
 	f := rapid.SampledFrom(facts()).Draw(t, "fact")
 	c := chainAt(rapid.Uint64Range(fillBlock-5, fillBlock+2*finalBlocks).Draw(t, "block"), host, f.slot, f.req)
 	c.Facts.RequestKnown = f.known
+	c.Fill = rapid.SampledFrom([]FillWord{FillUnasked, FillStands, FillGone}).Draw(t, "fill")
+	if rapid.IntRange(0, 3).Draw(t, "slashed") == 0 {
+		c.Facts.Collateral = events.NewAmount(rapid.Uint64Range(0, 140_000).Draw(t, "holds"))
+	}
 	return c
 }
 

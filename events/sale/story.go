@@ -77,6 +77,10 @@ func sentenceHosting(e Event) string {
 	case *messages.ProofExcused:
 		return fmt.Sprintf("No proof is due in period %d any more: %s.", e.GetPeriod(), e.GetReason())
 	case *messages.CollateralChecked:
+		if e.GetPeriod() == 0 {
+			return fmt.Sprintf("The contract holds %s: slashed by %s, and no recorded miss explains it.",
+				e.GetCollateral(), e.GetSlashed())
+		}
 		return fmt.Sprintf("After the miss in period %d the contract holds %s: slashed by %s.",
 			e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
 	default:
@@ -89,6 +93,10 @@ func sentenceEnd(e Event) string {
 	case *messages.RequestEnded:
 		return "The request has ended; the payout is due."
 	case *messages.PayoutReceived:
+		if e.RewardRecipient != nil {
+			return fmt.Sprintf("%s for storing went to %s, and %s of collateral came back%s.",
+				e.GetReward(), e.GetRewardRecipient(), e.GetCollateral(), paid(e.GetReceipt()))
+		}
 		return fmt.Sprintf("Received %s for storing, and %s of collateral back%s.",
 			e.GetReward(), e.GetCollateral(), paid(e.GetReceipt()))
 	case *messages.SaleIgnored:

@@ -101,6 +101,11 @@ func (n *narrator) command(t *testing.T, d *datadriven.TestData) Command {
 		return ReportProofExcused{At: n.now, Period: n.period(), Reason: reason(d)}
 	case "period-closed":
 		return ReportPeriodClosed{At: n.now, Period: n.period() - 1, Reason: reason(d)}
+	case "silent-period":
+		period := n.period() - n.number(t, d, "periods-ago", 1)
+		return ReportSilentPeriod{
+			At: n.now, Period: period, Challenge: n.challenge(t, d), Deadline: deadline(period), Reason: reason(d),
+		}
 	case "collateral-read":
 		back := n.number(t, d, "periods-ago", 1)
 		return ReportCollateral{
@@ -176,7 +181,7 @@ func (n *narrator) chain(t *testing.T, d *datadriven.TestData) Command {
 			c.Facts.RequestState = r
 		}
 	}
-	if c.Facts.SlotState == events.SlotFilled {
+	if who != "" {
 		c.Facts.Collateral = events.NewAmount(n.number(t, d, "holds", 131072))
 	}
 	if got := c.Facts.SlotState.String(); got != slotName {

@@ -18,7 +18,7 @@ func mutate(e Event, index, revision uint64) {
 	case *messages.SlotTaken:
 		e.SlotIndex = index
 	case *messages.SlotReleased:
-		e.SlotIndex = index
+		e.SlotIndex, e.Requeue = index, revision%2 == 0
 	case *messages.SlotRemoved:
 		e.SlotIndices = []uint64{index}
 	case *messages.SlotsRefused:
@@ -27,6 +27,11 @@ func mutate(e Event, index, revision uint64) {
 		e.ByOperator = index%2 == 0
 	case *messages.QueueResumed:
 		e.ByOperator = index%2 == 0
+		if e.Criteria = nil; revision%3 == 0 {
+			e.Criteria = []string{"price"}
+		}
+	case *messages.ClientAvoided:
+		e.Client = events.Address{byte(index)}.String()
 	}
 }
 
@@ -82,10 +87,10 @@ func BenchmarkQueue(b *testing.B) {
 		for b.Loop() {
 			s = apply(b, s, Take{start, 1})
 			it := s.Taken()[0]
-			s = apply(b, s, Release{start, it.RequestID, it.SlotIndex, "done", true})
-			if len(s.seen) == n/2 {
+			s = apply(b, s, Release{At: start, RequestID: it.RequestID, SlotIndex: it.SlotIndex, Outcome: "done", Requeue: true})
+			if s.seen.n == n/2 {
 				b.StopTimer()
-				s = apply(b, s, Wake{start, "again"})
+				s = apply(b, s, Wake{At: start, Reason: "again"})
 				b.StartTimer()
 			}
 		}
@@ -104,10 +109,10 @@ func BenchmarkQueue(b *testing.B) {
 			for range n / 2 {
 				s = apply(b, s, Take{start, 1})
 				it := s.Taken()[0]
-				s = apply(b, s, Release{start, it.RequestID, it.SlotIndex, "done", true})
+				s = apply(b, s, Release{At: start, RequestID: it.RequestID, SlotIndex: it.SlotIndex, Outcome: "done", Requeue: true})
 			}
 			b.StartTimer()
-			s = apply(b, s, Wake{start, "again"})
+			s = apply(b, s, Wake{At: start, Reason: "again"})
 		}
 	})
 }
@@ -126,4 +131,31 @@ func BenchmarkMemory(b *testing.B) {
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/slot")
 		runtime.KeepAlive(s)
 	}
+}
+
+// BenchmarkPieces1M writes and restores a queue of a million slots, each of
+// another request: the most that a setting allows, and the worst of that.
+func BenchmarkPieces1M(b *testing.B) {
+	const n = 1_000_000
+	limits := Limits{MaxItems: n}
+	s := holding(b, n, limits)
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			size := 0
+			pieces := s.Pieces()
+			for _, piece := range pieces {
+				size += len(piece)
+			}
+			b.ReportMetric(float64(len(pieces)), "pieces")
+			b.ReportMetric(float64(size)/n, "B/slot")
+		}
+	})
+	pieces := s.Pieces()
+	b.Run("restore", func(b *testing.B) {
+		for b.Loop() {
+			if r, err := RestorePieces(limits, pieces); err != nil || r.Len() != n {
+				b.Fatal(r.Len(), err)
+			}
+		}
+	})
 }

@@ -59,7 +59,7 @@ func (s State) checkItems() error {
 			wrong = "not where its request believes"
 		case it.taken && !slices.Contains(s.taken, it):
 			wrong = "taken by nobody"
-		case it.seen && (it.taken || s.seen[it.inSeen] != it):
+		case it.seen && (it.taken || !s.seen.holds(it)):
 			wrong = "not among the seen"
 		}
 		if wrong != "" {
@@ -72,9 +72,16 @@ func (s State) checkItems() error {
 	for _, siblings := range s.requests {
 		related += len(siblings)
 	}
-	if seen != len(s.seen) || related != len(s.items) {
+	listed := 0
+	for _, list := range s.seen.by {
+		listed += len(list)
+	}
+	if seen != listed || seen != s.seen.n || related != len(s.items) {
 		return fmt.Errorf("slotqueue: %d of %d seen slots, %d of %d slots by request",
-			seen, len(s.seen), related, len(s.items))
+			seen, listed, related, len(s.items))
+	}
+	if n := len(s.avoided.by); n > s.limits.MaxAvoided {
+		return fmt.Errorf("slotqueue: %d avoided clients, the limit is %d", n, s.limits.MaxAvoided)
 	}
 	return nil
 }
@@ -85,6 +92,7 @@ type Snapshot struct {
 	Items   []Item // the best first
 	Taken   []Item // in the order of taking
 	Refused []RefusedRequest
+	Avoided []AvoidedClient // in order of their addresses
 	// Next is the order number of the next item.
 	Next               uint64
 	Exhausted, Stopped bool
@@ -100,7 +108,7 @@ type Snapshot struct {
 // Snapshot copies the state.
 func (s State) Snapshot() Snapshot {
 	return Snapshot{
-		Items: slices.Collect(s.Items()), Taken: s.Taken(), Refused: s.Refused(""),
+		Items: slices.Collect(s.Items()), Taken: s.Taken(), Refused: s.Refused(""), Avoided: s.AvoidedClients(),
 		Next: s.order, Exhausted: s.exhausted, Stopped: s.stopped,
 		ExhaustedFor: s.exhaustedFor, StoppedFor: s.stoppedFor,
 		LastMarketRevision: s.lastMarketRevision, Faults: s.faults, FirstFault: s.firstFault,
@@ -127,6 +135,9 @@ func Restore(l Limits, from Snapshot) State {
 	for _, r := range from.Refused {
 		s.refusals.add(r, s.limits.MaxRefused)
 	}
+	for _, c := range from.Avoided {
+		s.avoided.by[c.Client] = c
+	}
 	return s
 }
 
@@ -135,7 +146,7 @@ func (v Item) item(offers map[offer]*offer) *item {
 	it := &item{
 		offer: share(offers, offer{v.RequestID, v.QueuedAt, v.Terms}),
 		index: v.SlotIndex, place: v.Place, order: v.Order, seen: v.Seen, gone: v.Gone,
-		woken: v.Woken, retried: v.Retried,
+		woken: v.Woken, retried: v.Retried, criterion: v.Criterion, retryAt: v.RetryAt, wokenFor: v.WokenFor,
 	}
 	if v.Again != nil {
 		it.again = share(offers, offer{v.RequestID, v.AgainAt, *v.Again})

@@ -24,6 +24,7 @@ func Table() []events.Entry {
 		entry("SlotTaken", &messages.SlotTaken{At: at, RequestId: request, SlotIndex: 2}),
 		entry("SlotReleased", &messages.SlotReleased{
 			At: at, RequestId: request, SlotIndex: 2, Outcome: "no availability fits", Requeue: true,
+			Criterion: "price", RetryAt: timestamppb.New(time.Unix(1_700_000_600, 0)),
 		}),
 		entry("SlotRemoved", &messages.SlotRemoved{
 			At: at, RequestId: request, SlotIndices: []uint64{0, 1},
@@ -36,7 +37,11 @@ func Table() []events.Entry {
 		}),
 		entry("QueuePaused", &messages.QueuePaused{At: at, Reason: "maintenance", ByOperator: true}),
 		entry("QueueResumed", &messages.QueueResumed{
-			At: at, Reason: "maintenance is over", ByOperator: true,
+			At: at, Reason: "maintenance is over", ByOperator: true, Criteria: []string{"price"},
+		}),
+		entry("ClientAvoided", &messages.ClientAvoided{
+			At: at, Client: "0xcccccccccccccccccccccccccccccccccccccccc",
+			Until: timestamppb.New(time.Unix(1_700_086_400, 0)), Reason: "the data was not what the request names",
 		}),
 	}
 }

@@ -53,8 +53,8 @@ func TestCheckFindsIndexesThatDisagree(t *testing.T) {
 		{"a slot under another's name", func(s *State) { slot(s, 2).index = 0 }, "filed as another"},
 		{"a slot in another's place", func(s *State) { slot(s, 2).inRequest = 0 }, "its request believes"},
 		{"a slot that nobody has", func(s *State) { s.taken[0] = slot(s, 2) }, "taken by nobody"},
-		{"a seen slot that is not listed", func(s *State) { s.seen[0] = slot(s, 2) }, "not among the seen"},
-		{"a slot that is listed as seen", func(s *State) { s.seen = append(s.seen, slot(s, 2)) }, "2 seen slots"},
+		{"a seen slot that is not listed", func(s *State) { s.seen.by[""][0] = slot(s, 2) }, "not among the seen"},
+		{"a slot that is listed as seen", func(s *State) { s.seen.by[""] = append(s.seen.by[""], slot(s, 2)) }, "2 seen slots"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -38,7 +38,7 @@ func queue(id byte, profit uint64, indices ...uint64) Queue {
 }
 
 func release(id byte, index uint64, requeue bool) Release {
-	return Release{start, request(id), index, "done", requeue}
+	return Release{At: start, RequestID: request(id), SlotIndex: index, Outcome: "done", Requeue: requeue}
 }
 
 // given folds what commands lead to; they must all be accepted.

@@ -34,8 +34,14 @@ type item struct {
 
 	seen, taken, gone bool
 	woken, retried    bool // rule 6
+	// wokenFor are the criteria for which a taken slot was woken, sorted; none: for
+	// whatever it may fail.
+	wokenFor []string
 
-	inBest, inWorst, inSeen, inRequest int32
+	criterion string    // what it failed when it was seen; empty: not known
+	retryAt   time.Time // it sleeps until then; zero: until something changes
+
+	inBest, inWorst, inSeen, inTimed, inRequest int32
 }
 
 // compare is the order of the queue (rule 1), the better first. It is total:
@@ -194,8 +200,7 @@ func (s *State) rank(it *item) {
 	s.best.add(it)
 	s.worst.add(it)
 	if it.seen {
-		it.inSeen = int32(len(s.seen))
-		s.seen = append(s.seen, it)
+		s.seen.add(it)
 	}
 }
 
@@ -203,11 +208,7 @@ func (s *State) unrank(it *item) {
 	s.best.remove(it)
 	s.worst.remove(it)
 	if it.seen {
-		last := len(s.seen) - 1
-		s.seen[it.inSeen] = s.seen[last]
-		s.seen[it.inSeen].inSeen = it.inSeen
-		s.seen[last] = nil
-		s.seen = s.seen[:last]
+		s.seen.remove(it)
 	}
 }
 

@@ -90,6 +90,21 @@ func (m refusals) indices(id events.RequestID) []uint64 {
 	return nil
 }
 
+// by are the requests that failed one of the criteria, the oldest refusal first;
+// of too many the newest.
+func (m refusals) by(criteria []string, most int) []RefusedRequest {
+	var out []RefusedRequest
+	for e := m.byAge.Back(); e != nil && len(out) < most; e = e.Prev() {
+		r := *e.Value.(*RefusedRequest)
+		if slices.Contains(criteria, r.Criterion) {
+			r.SlotIndices = slices.Clone(r.SlotIndices)
+			out = append(out, r)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
 func (m refusals) of(criterion string) []RefusedRequest {
 	var out []RefusedRequest
 	for e := m.byAge.Front(); e != nil; e = e.Next() {

@@ -16,15 +16,19 @@
 //  5. A slot that fits nothing now comes back as seen. When the best slot is
 //     seen, all are: the queue pauses instead of turning in circles.
 //  6. It goes on when an unseen slot arrives, or when something changed (Wake):
-//     then every slot is unseen again. A slot that was being looked at just
-//     then may have been judged by what was, so it comes back unseen as well,
+//     then every slot is unseen again that failed what changed, unless its time
+//     has not come; a resume by the operator makes all unseen. A slot that was being looked at just
+//     then may have been judged by what was, so it comes back unseen if it failed that,
 //     but only once in a row, or its own release could wake it for ever.
 //  7. A pause by the operator ends by the operator alone.
 //  8. A slot that leaves the market while it is taken does not come back on
 //     release; one that is offered anew meanwhile is queued on release, unseen.
 //  9. What was refused is remembered by request and criterion, within a bound,
 //     so that a better availability can look back.
-//  10. Commands that follow from the market carry the revision of its event. A
+//  10. A client whose data could not be had, or was wrong, is avoided until a
+//     point in chain time; whoever judges slots asks here and refuses them. The
+//     list is bounded, the one that is forgiven first is forgotten first.
+//  11. Commands that follow from the market carry the revision of its event. A
 //     revision that was consumed is not consumed again.
 //
 // Not for: judging a slot. Whether it fits is for the ledger to say (package
@@ -44,16 +48,12 @@ import (
 // Event is what the queue records.
 type Event = messages.QueueEvent
 
-// QueueFull is the criterion under which the worst newcomers of a full queue
-// are refused.
-const QueueFull = "queue-full"
-
 // Command asks the queue for something.
 //
 //sumtype:decl
 type Command interface{ command() }
 
-// The commands. At is recorded, nothing is decided by it. MarketRevision is
+// The commands. At is recorded; only Wake and Avoid decide by it. MarketRevision is
 // that of the market stream's event that led to the command, 0 when none did;
 // of several commands that follow from one event only the last carries it.
 type (
@@ -76,12 +76,16 @@ type (
 	}
 	// Release ends a worker's hold of a slot. With Requeue it comes back, as
 	// seen (but see rule 6). A slot that is not taken is released already.
+	// Criterion is what it failed, empty when that is not known; RetryAt, unless
+	// zero, the chain time before which looking again is of no use.
 	Release struct {
 		At        time.Time
 		RequestID events.RequestID
 		SlotIndex uint64
 		Outcome   string
 		Requeue   bool
+		Criterion string
+		RetryAt   time.Time
 	}
 	// Remove says that slots are no longer on offer; no indices mean all slots
 	// of the request, and that its refusal need not be remembered.
@@ -92,9 +96,19 @@ type (
 		Reason         string
 		MarketRevision uint64
 	}
-	// Wake says that slots may fit now that did not before.
+	// Wake says that slots may fit now that failed one of these criteria; none:
+	// that any may. At is chain time: slots that wait for theirs go by it.
 	Wake struct {
+		At       time.Time
+		Reason   string
+		Criteria []string
+	}
+	// Avoid says that a client's requests are refused until a point in chain
+	// time. An earlier one than is known changes nothing.
+	Avoid struct {
 		At     time.Time
+		Client events.Address
+		Until  time.Time
 		Reason string
 	}
 	// Pause is the operator's: nothing is taken until Resume.
@@ -114,6 +128,7 @@ func (Take) command()    {}
 func (Release) command() {}
 func (Remove) command()  {}
 func (Wake) command()    {}
+func (Avoid) command()   {}
 func (Pause) command()   {}
 func (Resume) command()  {}
 
@@ -173,10 +188,14 @@ func Decide(s State, c Command) ([]Event, error) {
 	case Remove:
 		return decideRemove(s, c)
 	case Wake:
-		if !s.drowsy() {
+		if !s.drowsy(c.Criteria, c.At) {
 			return nil, nil
 		}
-		return []Event{&messages.QueueResumed{At: events.TimeToMessage(c.At), Reason: c.Reason}}, nil
+		return []Event{&messages.QueueResumed{
+			At: events.TimeToMessage(c.At), Reason: c.Reason, Criteria: c.Criteria,
+		}}, nil
+	case Avoid:
+		return decideAvoid(s, c), nil
 	case Pause:
 		if s.stopped {
 			return nil, nil
@@ -185,7 +204,7 @@ func Decide(s State, c Command) ([]Event, error) {
 			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
 		}}, nil
 	case Resume:
-		if !s.stopped && !s.drowsy() {
+		if !s.stopped && !s.drowsy(nil, c.At) {
 			return nil, nil
 		}
 		return []Event{&messages.QueueResumed{
@@ -285,14 +304,14 @@ func decideRelease(s State, c Release) []Event {
 	requeue := c.Requeue && !it.gone
 	out := []Event{&messages.SlotReleased{
 		At: events.TimeToMessage(c.At), RequestId: c.RequestID.String(), SlotIndex: c.SlotIndex,
-		Outcome: c.Outcome, Requeue: requeue,
+		Outcome: c.Outcome, Requeue: requeue, Criterion: c.Criterion, RetryAt: events.TimeToMessage(c.RetryAt),
 	}}
 	if it.again != nil { // Rule 8: the newer offer counts.
 		return append(out, admit(s, c.At, it.again, []uint64{c.SlotIndex}, 0)...)
 	}
 	if requeue && s.Len() >= s.limits.MaxItems {
 		back := *it
-		back.comeBack()
+		back.comeBack(c.Criterion, c.RetryAt)
 		worst := s.worst.first()
 		if worst == nil || worst.before(&back) {
 			worst = &back
@@ -338,7 +357,7 @@ func Evolve(s State, e Event) State {
 	case *messages.SlotTaken:
 		s.take(keyOf(e.GetRequestId(), e.GetSlotIndex()))
 	case *messages.SlotReleased:
-		s.release(keyOf(e.GetRequestId(), e.GetSlotIndex()), e.GetRequeue())
+		s.release(keyOf(e.GetRequestId(), e.GetSlotIndex()), e)
 	case *messages.SlotRemoved:
 		request := events.Must(events.ParseRequestID(e.GetRequestId()))
 		for _, index := range e.GetSlotIndices() {
@@ -361,11 +380,12 @@ func Evolve(s State, e Event) State {
 			s.exhausted, s.exhaustedFor = true, e.GetReason()
 		}
 	case *messages.QueueResumed:
-		s.exhausted, s.exhaustedFor = false, ""
 		if e.GetByOperator() {
 			s.stopped, s.stoppedFor = false, ""
 		}
-		s.clearSeen()
+		s.wake(e.GetCriteria(), events.TimeFromMessage(e.GetAt()))
+	case *messages.ClientAvoided:
+		s.avoided.add(avoidedOf(e), s.limits.MaxAvoided)
 	}
 	return s
 }

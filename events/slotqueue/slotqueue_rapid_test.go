@@ -25,7 +25,7 @@ func anyCommand(draw source, s State) Command {
 	if draw(2) == 0 {
 		revision = s.LastMarketRevision() + uint64(draw(3))
 	}
-	switch draw(12) {
+	switch draw(13) {
 	case 0, 1, 2:
 		c := Queue{
 			At: start, RequestID: id, SlotIndices: indices, MarketRevision: revision,
@@ -49,13 +49,29 @@ func anyCommand(draw source, s State) Command {
 			it := taken[draw(len(taken))]
 			id, index = it.RequestID, it.SlotIndex
 		}
-		return Release{start, id, index, "done", draw(3) > 0}
+		c := Release{
+			At: start, RequestID: id, SlotIndex: index, Outcome: "done", Requeue: draw(3) > 0,
+			Criterion: []string{"", "price", "window"}[draw(3)],
+		}
+		if c.Criterion == "window" {
+			c.RetryAt = start.Add(time.Duration(draw(3)) * time.Minute)
+		}
+		return c
 	case 8:
 		return Remove{start, id, indices, "filled", revision}
 	case 9:
-		return Wake{start, "space"}
+		c := Wake{At: start.Add(time.Duration(draw(3)) * time.Minute), Reason: "space"}
+		for _, criterion := range []string{"price", "window", CriterionClient} {
+			if draw(2) == 0 {
+				c.Criteria = append(c.Criteria, criterion)
+			}
+		}
+		return c
 	case 10:
 		return Pause{start, "operator"}
+	case 11:
+		at := start.Add(time.Duration(draw(2)) * time.Minute)
+		return Avoid{at, events.Address{byte(draw(4))}, at.Add(time.Duration(draw(3)) * time.Minute), "data"}
 	}
 	return Resume{start, "operator"}
 }
@@ -165,8 +181,12 @@ func (p *plain) after(c Command, before State) {
 			return
 		}
 		if c.Requeue && !it.Gone {
-			again := it.Woken && !it.Retried
-			it.Seen, it.Retried, it.Woken = !again, again, false
+			again := it.Woken && !it.Retried && (len(it.WokenFor) == 0 || c.Criterion == "" ||
+				c.RetryAt.IsZero() && slices.Contains(it.WokenFor, c.Criterion))
+			it.Seen, it.Retried, it.Woken, it.WokenFor = !again, again, false, nil
+			if it.Seen {
+				it.Criterion, it.RetryAt = c.Criterion, c.RetryAt
+			}
 			p.queued = append(p.queued, *it)
 			p.shrink()
 		}
@@ -178,15 +198,24 @@ func (p *plain) after(c Command, before State) {
 			return it.RequestID == c.RequestID &&
 				(len(c.SlotIndices) == 0 || slices.Contains(c.SlotIndices, it.SlotIndex))
 		})
-	case Wake, Resume:
-		if _, operator := c.(Resume); !operator || before.drowsy() || before.stopped {
-			for i := range p.queued {
-				p.queued[i].Seen = false
-			}
-		}
-		p.shrink()
-	case Pause:
+	case Wake:
+		p.wake(func(it Item) bool {
+			return len(c.Criteria) == 0 || !it.RetryAt.After(c.At) &&
+				(it.Criterion == "" || slices.Contains(c.Criteria, it.Criterion))
+		})
+	case Resume:
+		p.wake(func(Item) bool { return true })
+	case Pause, Avoid:
 	}
+}
+
+func (p *plain) wake(worth func(Item) bool) {
+	for i, it := range p.queued {
+		if it.Seen && worth(it) {
+			p.queued[i].Seen, p.queued[i].Criterion, p.queued[i].RetryAt = false, "", time.Time{}
+		}
+	}
+	p.shrink()
 }
 
 // fatal is what rapid's and testing's T have in common.
@@ -205,7 +234,7 @@ type machine struct {
 }
 
 func newMachine() *machine {
-	l := Limits{MaxItems: 5, MaxRefused: 2}
+	l := Limits{MaxItems: 5, MaxRefused: 2, MaxAvoided: 2}
 	return &machine{l, New(l), New(l), plain{limit: l.MaxItems}, events.NewCodec(Table())}
 }
 
@@ -247,7 +276,7 @@ func (m *machine) do(t fatal, c Command) {
 		if c.MarketRevision == 0 && len(out) > 1 {
 			return
 		}
-	case Release, Remove, Wake, Pause, Resume:
+	case Release, Remove, Wake, Pause, Resume, Avoid:
 	}
 	if again, err := Decide(m.live, c); len(again) > 0 || err != nil {
 		t.Fatalf("%+v given twice: %s, %v", c, tellAll(again), err)
@@ -296,7 +325,7 @@ func TestEverySlotIsLookedAtBeforeTheQueuePauses(t *testing.T) {
 			m.do(t, anyCommand(below, m.live))
 		}
 		for _, it := range m.live.Taken() {
-			m.do(t, Release{start, it.RequestID, it.SlotIndex, "done", false})
+			m.do(t, Release{At: start, RequestID: it.RequestID, SlotIndex: it.SlotIndex, Outcome: "done", Requeue: false})
 		}
 		m.do(t, Resume{start, "operator"})
 		for n := range m.live.Len() {
@@ -305,7 +334,7 @@ func TestEverySlotIsLookedAtBeforeTheQueuePauses(t *testing.T) {
 			if len(taken) != 1 {
 				t.Fatalf("look %d: %d taken, want one", n, len(taken))
 			}
-			m.do(t, Release{start, taken[0].RequestID, taken[0].SlotIndex, "nothing fits", true})
+			m.do(t, Release{At: start, RequestID: taken[0].RequestID, SlotIndex: taken[0].SlotIndex, Outcome: "nothing fits", Requeue: true})
 		}
 		m.do(t, Take{start, 1})
 		if _, _, paused := m.live.Paused(); paused != (m.live.Len() > 0) {
@@ -338,10 +367,10 @@ func FuzzEvolve(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6}, uint64(2), uint64(7))
 	f.Fuzz(func(t *testing.T, order []byte, index, revision uint64) {
 		order = order[:min(len(order), 100)]
-		l := Limits{MaxItems: 3, MaxRefused: 1}
+		l := Limits{MaxItems: 3, MaxRefused: 1, MaxAvoided: 1}
 		s := New(l)
 		for i, b := range order {
-			e := Table()[int(b)%7].Example.(Event)
+			e := Table()[int(b)%len(Table())].Example.(Event)
 			mutate(e, index+uint64(i%4), revision)
 			s = Evolve(s, e)
 		}

@@ -12,7 +12,7 @@ import (
 
 var (
 	take   = Take{At: start, MaxWorkers: 2}
-	wake   = Wake{start, "space came back"}
+	wake   = Wake{At: start, Reason: "space came back"}
 	pause  = Pause{start, "maintenance"}
 	resume = Resume{start, "maintenance is over"}
 )
@@ -373,7 +373,7 @@ func TestViewsTellPlacesAndWorkers(t *testing.T) {
 		}
 		break // A sequence may be left early.
 	}
-	if got := New(Limits{}).limits; got != (Limits{100_000, 10_000}) {
+	if got := New(Limits{}).limits; got != (Limits{MaxItems: 100_000, MaxRefused: 10_000, MaxAvoided: 1_000}) {
 		t.Fatalf("default limits %+v", got)
 	}
 }
@@ -388,7 +388,7 @@ func TestWakingKeepsTheOrderHoweverManyWereSeen(t *testing.T) {
 		for range seen {
 			s, _ = step(t, s, take)
 			it := s.Taken()[0]
-			s, _ = step(t, s, Release{start, it.RequestID, it.SlotIndex, "nothing fits", true})
+			s, _ = step(t, s, Release{At: start, RequestID: it.RequestID, SlotIndex: it.SlotIndex, Outcome: "nothing fits", Requeue: true})
 		}
 		if got := order(s); got == want {
 			t.Fatalf("after %d looks the order is still %s", seen, got)

@@ -22,6 +22,9 @@ type Limits struct {
 	// MaxRefused is how many refused requests are remembered, default 10,000;
 	// the oldest is forgotten first.
 	MaxRefused int
+	// MaxAvoided is how many clients are avoided at once, default 1,000: each cost
+	// a worker the time of a download that failed.
+	MaxAvoided int
 }
 
 // Terms are what the slots of one offer have in common.
@@ -46,9 +49,10 @@ type State struct {
 	requests map[events.RequestID][]*item
 	best     ranking
 	worst    ranking
-	seen     []*item // queued and seen; each knows its place
+	seen     dozing
 	taken    []*item // in the order of taking
 	refusals refusals
+	avoided  clients
 	order    uint64 // the number of the next item
 
 	exhausted    bool // every slot was seen
@@ -69,24 +73,22 @@ func New(l Limits) State {
 	if l.MaxRefused == 0 {
 		l.MaxRefused = 10_000
 	}
+	if l.MaxAvoided == 0 {
+		l.MaxAvoided = 1_000
+	}
 	return State{
 		limits:   l,
 		items:    map[key]*item{},
 		requests: map[events.RequestID][]*item{},
 		worst:    ranking{worstFirst: true},
 		refusals: newRefusals(),
+		avoided:  clients{map[events.Address]AvoidedClient{}},
 	}
 }
 
 // consumed says whether the market's event was consumed before.
 func (s State) consumed(revision uint64) bool {
 	return revision > 0 && revision <= s.lastMarketRevision
-}
-
-// drowsy says whether waking the queue would change anything.
-func (s State) drowsy() bool {
-	return s.exhausted || len(s.seen) > 0 ||
-		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.woken })
 }
 
 // fresh keeps the indices that may be queued, each once, in their order (rule 2).
@@ -170,11 +172,11 @@ func (s *State) take(k key) {
 		return
 	}
 	s.unrank(it)
-	it.taken, it.seen = true, false
+	it.taken, it.seen, it.criterion, it.retryAt = true, false, "", time.Time{}
 	s.taken = append(s.taken, it)
 }
 
-func (s *State) release(k key, requeue bool) {
+func (s *State) release(k key, e *messages.SlotReleased) {
 	it := s.items[k]
 	if it == nil || !it.taken {
 		s.fault("slot %d of request %s was released, but is not taken", k.index, k.request)
@@ -182,11 +184,11 @@ func (s *State) release(k key, requeue bool) {
 	}
 	s.taken = slices.DeleteFunc(s.taken, func(other *item) bool { return other == it })
 	it.taken = false
-	if !requeue || it.gone {
+	if !e.GetRequeue() || it.gone {
 		s.forget(it)
 		return
 	}
-	it.comeBack()
+	it.comeBack(e.GetCriterion(), events.TimeFromMessage(e.GetRetryAt()))
 	if !it.seen {
 		s.exhausted, s.exhaustedFor = false, ""
 	}
@@ -194,9 +196,15 @@ func (s *State) release(k key, requeue bool) {
 }
 
 // comeBack is what the worker's look leaves behind (rule 6).
-func (it *item) comeBack() {
-	it.seen = !it.woken || it.retried
-	it.woken, it.retried = false, !it.seen
+func (it *item) comeBack(criterion string, retryAt time.Time) {
+	// Only what changed may have been judged by what was.
+	concerned := it.woken && (len(it.wokenFor) == 0 || criterion == "" ||
+		retryAt.IsZero() && slices.Contains(it.wokenFor, criterion))
+	it.seen = !concerned || it.retried
+	it.woken, it.wokenFor, it.retried = false, nil, !it.seen
+	if it.seen {
+		it.criterion, it.retryAt = criterion, retryAt
+	}
 }
 
 func (s *State) remove(k key) {
@@ -208,20 +216,6 @@ func (s *State) remove(k key) {
 	default:
 		s.unrank(it)
 		s.forget(it)
-	}
-}
-
-// clearSeen makes every slot unseen, the taken ones when they come back. Each
-// is moved before the next is changed, so the order holds at every step.
-func (s *State) clearSeen() {
-	for _, it := range s.seen {
-		it.seen = false
-		s.best.fix(it)
-		s.worst.fix(it)
-	}
-	s.seen = nil
-	for _, it := range s.taken {
-		it.woken = true
 	}
 }
 
@@ -253,6 +247,12 @@ func (s State) Paused() (reason string, byOperator, paused bool) {
 // refusal first; all of them for "". It looks at all.
 func (s State) Refused(criterion string) []RefusedRequest { return s.refusals.of(criterion) }
 
+// RefusedBy returns the remembered requests that failed one of the criteria, the
+// oldest refusal first; of more than most the newest.
+func (s State) RefusedBy(criteria []string, most int) []RefusedRequest {
+	return s.refusals.by(criteria, most)
+}
+
 // Item is a slot as people see it.
 type Item struct {
 	RequestID events.RequestID
@@ -264,11 +264,16 @@ type Item struct {
 	// in which the queue took it in.
 	Place uint32
 	Order uint64
-	// Seen says that it was looked at and nothing fitted.
-	Seen bool
-	// Woken says of a taken slot that the queue resumed meanwhile; Retried that
-	// it came back unseen for that reason, and was not seen since.
+	// Seen says that it was looked at and nothing fitted, Criterion what it
+	// failed, if that is known, RetryAt the chain time for which it waits, if any.
+	Seen      bool
+	Criterion string
+	RetryAt   time.Time
+	// Woken says of a taken slot that the queue resumed meanwhile, WokenFor by
+	// which criteria, none meaning any; Retried that it came back unseen for that
+	// reason, and was not seen since.
 	Woken, Retried bool
+	WokenFor       []string
 	// Gone says of a taken slot that it left the market.
 	Gone bool
 	// Again is, of a taken slot that is gone, the newer offer that waits for
@@ -282,7 +287,7 @@ func (it *item) view() Item {
 	v := Item{
 		RequestID: it.offer.request, SlotIndex: it.index, Terms: it.offer.Terms,
 		QueuedAt: it.offer.at, Place: it.place, Order: it.order, Seen: it.seen, Gone: it.gone,
-		Woken: it.woken, Retried: it.retried,
+		Woken: it.woken, WokenFor: it.wokenFor, Retried: it.retried, Criterion: it.criterion, RetryAt: it.retryAt,
 	}
 	if it.again != nil {
 		terms := it.again.Terms

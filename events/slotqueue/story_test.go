@@ -95,11 +95,11 @@ func command(t *testing.T, d *datadriven.TestData) Command {
 	case "take":
 		return Take{start, int(workers)}
 	case "release":
-		return Release{start, request(byte(id)), slots[0], reason, d.HasArg("requeue")}
+		return Release{At: start, RequestID: request(byte(id)), SlotIndex: slots[0], Outcome: reason, Requeue: d.HasArg("requeue"), Criterion: criterion}
 	case "remove":
 		return Remove{start, request(byte(id)), slots, reason, revision}
 	case "wake":
-		return Wake{start, reason}
+		return Wake{At: start, Reason: reason}
 	case "pause":
 		return Pause{start, reason}
 	case "resume":

@@ -13,13 +13,13 @@ import (
 )
 
 // appends holds a store to the rules of Append.
-func appends(t *testing.T, open func(*testing.T) events.Store) {
-	t.Run("expected revisions follow the table", func(t *testing.T) { expectations(t, open(t)) })
+func appends(t *testing.T, b bench) {
+	t.Run("expected revisions follow the table", func(t *testing.T) { expectations(t, b.open(t)) })
 	t.Run("an append repeated in full gives the original result", func(t *testing.T) {
-		repeats(t, open(t))
+		repeats(t, b)
 	})
 	t.Run("ids are not looked at when the revision is right", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 1, 2)
 		got := mustAppend(t, s, "a-1", events.Exact(1), 1, 2)
 		want := events.AppendResult{Revision: 3, Exists: true, Position: 4}
@@ -28,14 +28,14 @@ func appends(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("any recognises what was just written to the same stream", func(t *testing.T) {
-		anyRepeats(t, open(t))
+		anyRepeats(t, b)
 	})
-	t.Run("an append without events only checks", func(t *testing.T) { emptyAppends(t, open(t)) })
+	t.Run("an append without events only checks", func(t *testing.T) { emptyAppends(t, b.open(t)) })
 	t.Run("what does not fit is refused and nothing is written", func(t *testing.T) {
-		refusals(t, open(t))
+		refusals(t, b)
 	})
 	t.Run("the caller may change its bytes afterwards", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		e := event(1)
 		want := recorded(event(1), "a-1", 0, 1)
 		if _, err := s.Append(t.Context(), "a-1", events.Any(), []events.NewEvent{e}); err != nil {
@@ -49,7 +49,7 @@ func appends(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("a context that has ended writes nothing", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := s.Append(ctx, "a-1", events.Any(), numbered(1)); !errors.Is(err, context.Canceled) {
@@ -113,13 +113,14 @@ func expectations(t *testing.T, s events.Store) {
 
 // repeats appends twice, in all the ways in which the second can agree or
 // disagree with what is there.
-func repeats(t *testing.T, s events.Store) {
+func repeats(t *testing.T, b bench) {
+	s := b.open(t)
 	mustAppend(t, s, "other-1", events.NoStream(), 90)
 	first := mustAppend(t, s, "a-1", events.NoStream(), 1, 2)
 	mustAppend(t, s, "other-1", events.Exact(0), 91)
 	second := mustAppend(t, s, "a-1", events.Exact(1), 3, 4, 5)
-	first.Repeated, second.Repeated = true, true
-	middle := events.AppendResult{Revision: 3, Exists: true, Position: 6, Repeated: true}
+	first, second = b.repeated(first), b.repeated(second)
+	middle := b.repeated(events.AppendResult{Revision: 3, Exists: true, Position: 6})
 	for _, c := range []struct {
 		name     string
 		expected events.Expected
@@ -157,13 +158,14 @@ func repeats(t *testing.T, s events.Store) {
 }
 
 // anyRepeats holds Any to what it promises about recent events.
-func anyRepeats(t *testing.T, s events.Store) {
+func anyRepeats(t *testing.T, b bench) {
+	s := b.open(t)
 	mustAppend(t, s, "b-1", events.Any(), 50)
 	first := mustAppend(t, s, "a-1", events.Any(), 1, 2)
 	if first.Repeated {
 		t.Fatalf("the first append is called repeated: %+v", first)
 	}
-	first.Repeated = true
+	first = b.repeated(first)
 	if got := mustAppend(t, s, "a-1", events.Any(), 1, 2); got != first {
 		t.Fatalf("repeated: %+v, want %+v", got, first)
 	}
@@ -217,7 +219,8 @@ func emptyAppends(t *testing.T, s events.Store) {
 }
 
 // refusals checks the limits of the port, from both sides.
-func refusals(t *testing.T, s events.Store) {
+func refusals(t *testing.T, b bench) {
+	s := b.open(t)
 	large := event(1)
 	large.Data = bytes.Repeat([]byte{'x'}, events.MaxEventBytes)
 	larger := large
@@ -226,7 +229,13 @@ func refusals(t *testing.T, s events.Store) {
 	talkative.Meta.Causation = strings.Repeat("c", events.MaxEventBytes)
 	untyped := event(3)
 	untyped.Type = ""
-	longest := strings.Repeat("n", events.MaxStreamNameBytes)
+	unnamed := event(3)
+	unnamed.ID = events.EventID{}
+	tombstone := event(3)
+	tombstone.Type = events.TypeTombstone
+	strange := event(3)
+	strange.Type = "\xff"
+	longest := strings.Repeat("n", b.nameBytes())
 	for _, c := range []struct {
 		name   string
 		stream string
@@ -238,15 +247,31 @@ func refusals(t *testing.T, s events.Store) {
 		{"too many events", "a-1", make([]events.NewEvent, events.MaxAppendEvents+1), events.ErrTooLarge},
 		{"no name", "", numbered(1), events.ErrMalformed},
 		{"a name that is too long", longest + "n", numbered(1), events.ErrMalformed},
+		{"a name that is not UTF-8", "a-1\xff", numbered(1), events.ErrMalformed},
 		{"an event without a type", "a-1", []events.NewEvent{event(2), untyped}, events.ErrMalformed},
+		{"an event without an id", "a-1", []events.NewEvent{event(2), unnamed}, events.ErrMalformed},
+		{"a tombstone", "a-1", []events.NewEvent{event(2), tombstone}, events.ErrMalformed},
+		{"a type that is not UTF-8", "a-1", []events.NewEvent{event(2), strange}, events.ErrMalformed},
 	} {
 		if _, err := s.Append(t.Context(), c.stream, events.Any(), c.batch); !errors.Is(err, c.want) {
 			t.Fatalf("%s: %v, want %v", c.name, err, c.want)
 		}
 		wantHead(t, s, 0)
 	}
-	// The last byte that fits leaves no room for type and metadata in MaxEventBytes.
-	large.Data, large.Meta = large.Data[:events.MaxEventBytes-512], events.Metadata{}
+	largest(t, b, s, longest)
+}
+
+// largest appends as much as is allowed.
+func largest(t *testing.T, b bench, s events.Store, longest string) {
+	bytesMost, eventsMost := events.MaxEventBytes, events.MaxAppendEvents
+	if b.AppendBytes > 0 {
+		const encoded = 512 // bytes of a small event on its way, with all that belongs to it
+		bytesMost, eventsMost = min(bytesMost, b.AppendBytes), min(eventsMost, b.AppendBytes/encoded)
+	}
+	large := event(1)
+	// What is left of the limit is for type and metadata.
+	large.Data, large.Meta = bytes.Repeat([]byte{'x'}, bytesMost-512), events.Metadata{}
+	large.Binary = true
 	if _, err := s.Append(t.Context(), longest, events.Any(), []events.NewEvent{large}); err != nil {
 		t.Fatalf("the largest event in the longest name: %v", err)
 	}
@@ -254,15 +279,15 @@ func refusals(t *testing.T, s events.Store) {
 	if d := diff(want, stream(t, s, longest)); d != "" {
 		t.Fatal("the largest event is not what was written")
 	}
-	many := make([]events.NewEvent, events.MaxAppendEvents)
+	many := make([]events.NewEvent, eventsMost)
 	for i := range many {
 		many[i] = event(i + 10)
 	}
 	result, err := s.Append(t.Context(), "many-1", events.NoStream(), many)
-	if err != nil || result.Revision != events.MaxAppendEvents-1 {
+	if err != nil || result.Revision != uint64(eventsMost-1) {
 		t.Fatalf("the largest append: %+v, %v", result, err)
 	}
-	if got := stream(t, s, "many-1"); len(got) != events.MaxAppendEvents {
+	if got := stream(t, s, "many-1"); len(got) != eventsMost {
 		t.Fatalf("the largest append has %d events", len(got))
 	}
 }

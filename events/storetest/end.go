@@ -10,9 +10,9 @@ import (
 )
 
 // ends holds a store to the rules of Close.
-func ends(t *testing.T, open func(*testing.T) events.Store) {
+func ends(t *testing.T, b bench) {
 	t.Run("after Close everything answers that it is closed", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 1, 2)
 		for range 3 {
 			if err := s.Close(); err != nil {
@@ -25,10 +25,16 @@ func ends(t *testing.T, open func(*testing.T) events.Store) {
 		_, all := collect(s.ReadAll(t.Context(), 0, 0))
 		_, one := collect(s.ReadStream(t.Context(), "a-1", events.ReadStream{}))
 		_, none := collect(s.ReadStream(t.Context(), "a-2", events.ReadStream{}))
+		_, backward := collect(s.ReadBack(t.Context(), events.EndPosition, 0))
+		_, deleted := s.Delete(t.Context(), "a-1", events.Any(), false)
+		_, ended := s.Delete(t.Context(), "a-1", events.Any(), true)
+		_, virtual := collect(s.ReadStream(t.Context(), "$ce-a", events.ReadStream{}))
 		_, subscribed := collect(s.Subscribe(t.Context(), 0))
 		for what, err := range map[string]error{
 			"append": appended, "check": checked, "head": headed, "read all": all,
 			"read stream": one, "read unknown stream": none, "subscribe": subscribed,
+			"read back": backward, "delete": deleted, "end": ended, "read virtual stream": virtual,
+			"wait": s.Wait(t.Context(), 0),
 		} {
 			if !errors.Is(err, events.ErrClosed) {
 				t.Errorf("%s after Close: %v, want closed", what, err)
@@ -36,10 +42,11 @@ func ends(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("Close ends reads and subscriptions that are under way", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 1, 2, 3)
 		sequences := []iter.Seq2[events.Recorded, error]{
-			s.ReadAll(t.Context(), 0, 0), s.Subscribe(t.Context(), 0),
+			s.ReadAll(t.Context(), 0, 0), s.Subscribe(t.Context(), 0), s.ReadBack(t.Context(), events.EndPosition, 0),
+			s.ReadStream(t.Context(), "a-1", events.ReadStream{}),
 		}
 		var started, over sync.WaitGroup
 		closed := make(chan struct{})
@@ -70,7 +77,7 @@ func ends(t *testing.T, open func(*testing.T) events.Store) {
 		over.Wait()
 	})
 	t.Run("Close wakes subscribers that wait", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 1)
 		caughtUp := make(chan struct{})
 		ended := make(chan error)
@@ -92,7 +99,7 @@ func ends(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("an append beside Close is written or refused, and never hangs", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		var wg sync.WaitGroup
 		var first sync.WaitGroup
 		first.Add(1)

@@ -6,186 +6,253 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
 )
 
-// oracle is the port in a few lines: the whole log, searched from the start.
-type oracle struct{ log []events.Recorded }
-
-func (o *oracle) stream(name string) []events.Recorded {
-	var all []events.Recorded
-	for _, r := range o.log {
-		if r.Stream == name {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
-// append returns what a store must answer; ok is false for a wrong revision.
-func (o *oracle) append(
-	name string, expected events.Expected, batch []events.NewEvent,
-) (result events.AppendResult, ok bool) {
-	there := o.stream(name)
-	count := uint64(len(there))
-	n, exact := expected.Count()
-	if !exact {
-		n = count
-	}
-	switch {
-	case n > count, len(batch) == 0 && n != count:
-		return result, false
-	case len(batch) == 0:
-		return events.AppendResult{Revision: max(count, 1) - 1, Exists: count > 0}, true
-	case n < count:
-		if uint64(len(batch)) > count-n {
-			return result, false
-		}
-		for i, e := range batch {
-			if there[n+uint64(i)].ID != e.ID {
-				return result, false
-			}
-		}
-		last := there[n+uint64(len(batch))-1]
-		return events.AppendResult{
-			Revision: last.Revision, Exists: true, Position: last.Position, Repeated: true,
-		}, true
-	}
-	for i, e := range batch {
-		o.log = append(o.log, recorded(e, name, count+uint64(i), events.Position(len(o.log)+1)))
-	}
-	return events.AppendResult{
-		Revision: count + uint64(len(batch)) - 1, Exists: true, Position: events.Position(len(o.log)),
-	}, true
-}
-
 // model compares a store with the oracle under random operations. All of
 // rapid's runs use one store, each with streams of its own, because opening a
 // durable store takes longer than a run.
-func model(t *testing.T, open func(*testing.T) events.Store) {
-	s := open(t)
+func model(t *testing.T, b bench) {
+	s := b.open(t)
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
-		compare(rt, s, fmt.Sprintf("run%d", run))
+		compare(rt, b, s, fmt.Sprintf("run%d", run))
 	})
 }
 
-// compare runs one random history in streams of its own.
-func compare(t *rapid.T, s events.Store, run string) {
-	streams := []string{run + "-a", run + "-a-b", run + "-c"}
+// trial is one random history in streams of its own.
+type trial struct {
+	bench
+	store   events.Store
+	oracle  *oracle
+	base    events.Position // the head when it began
+	streams []string
+	fresh   int // ids used up for what the model does not remember
+	// places are the positions that the log gave.
+	places map[place]bool
+}
+
+func compare(t *rapid.T, b bench, s events.Store, run string) {
 	base, err := s.Head(t.Context())
 	if err != nil {
 		t.Fatalf("head: %v", err)
 	}
-	o := &oracle{}
-	fresh := 0
-	t.Repeat(map[string]func(*rapid.T){
-		"append": func(t *rapid.T) {
-			name := rapid.SampledFrom(streams).Draw(t, "stream")
-			expected := expectation(t, uint64(len(o.stream(name))))
-			batch := make([]events.NewEvent, rapid.IntRange(0, 4).Draw(t, "events"))
-			for i := range batch {
-				number := rapid.IntRange(0, 12).Draw(t, "id")
-				if expected.IsAny() {
-					// What Any remembers is bounded and not part of the model.
-					fresh++
-					number = 1000 + fresh
-				}
-				batch[i] = event(number)
-			}
-			checkAppend(t, s, o, base, name, expected, batch)
-		},
-		"read": func(t *rapid.T) {
-			name := rapid.SampledFrom(streams).Draw(t, "stream")
-			q := events.ReadStream{
-				From:     rapid.OneOf(rapid.Uint64Range(0, 8), rapid.Just(events.End)).Draw(t, "from"),
-				Backward: rapid.Bool().Draw(t, "backward"),
-				Limit:    rapid.IntRange(0, 5).Draw(t, "limit"),
-			}
-			checkRead(t, s, o, base, name, q)
-		},
-		"": func(t *rapid.T) {
-			got, err := collect(s.ReadAll(t.Context(), base, 0))
-			if err != nil {
-				t.Fatalf("read all: %v", err)
-			}
-			if d := diff(o.log, shift(got, base)); d != "" {
-				t.Fatalf("all (-model +store):\n%s", d)
-			}
-		},
-	})
+	m := &trial{
+		bench: b, store: s, base: base, streams: []string{run + "-a", run + "-a-b", run + "-c"},
+		oracle: &oracle{streams: map[string]*told{}, forgets: b.DeleteForgets}, places: map[place]bool{},
+	}
+	actions := map[string]func(*rapid.T){
+		"append": m.append, "read": m.read, "metadata": m.metadata, "delete": m.delete, "": m.logged,
+	}
+	if !b.NoVirtual && !b.LateVirtual {
+		actions["category"] = func(t *rapid.T) {
+			q := query(t)
+			virtual := events.VirtualCategory + run
+			want, failure := m.oracle.category(virtual, q)
+			m.same(t, virtual, q, want, failure)
+		}
+	}
+	t.Repeat(actions)
 }
 
 func expectation(t *rapid.T, count uint64) events.Expected {
-	switch rapid.IntRange(0, 5).Draw(t, "expectation") {
+	switch rapid.IntRange(0, 7).Draw(t, "expectation") {
 	case 0:
 		return events.Any()
 	case 1:
 		return events.ExpectNext(rapid.Uint64Range(0, 6).Draw(t, "count"))
 	case 2:
 		return events.NoStream()
+	case 3:
+		return events.StreamExists()
 	}
 	return events.ExpectNext(count)
 }
 
-// shift moves positions back to those of a store that began empty.
-func shift(all []events.Recorded, base events.Position) []events.Recorded {
-	for i := range all {
-		all[i].Position -= base
-	}
-	return all
-}
-
-func checkAppend(
-	t *rapid.T, s events.Store, o *oracle, base events.Position,
-	name string, expected events.Expected, batch []events.NewEvent,
-) {
-	count := uint64(len(o.stream(name)))
-	want, ok := o.append(name, expected, batch)
-	got, err := s.Append(t.Context(), name, expected, batch)
-	if got.Position > 0 {
-		got.Position -= base
-	}
-	var wrong *events.WrongRevisionError
-	switch {
-	case ok && (err != nil || got != want):
-		t.Fatalf("append %d to %s expecting %v: %+v, %v, want %+v",
-			len(batch), name, expected, got, err, want)
-	case !ok && !errors.As(err, &wrong):
-		t.Fatalf("append %d to %s expecting %v: %+v, %v, want a wrong revision",
-			len(batch), name, expected, got, err)
-	case !ok && (wrong.Exists != (count > 0) || wrong.Exists && wrong.Actual != count-1):
-		t.Fatalf("append to %s expecting %v: %+v, the stream has %d", name, expected, wrong, count)
+func query(t *rapid.T) events.ReadStream {
+	return events.ReadStream{
+		From:     rapid.OneOf(rapid.Uint64Range(0, 8), rapid.Just(events.End)).Draw(t, "from"),
+		Backward: rapid.Bool().Draw(t, "backward"),
+		Limit:    rapid.IntRange(0, 5).Draw(t, "limit"),
 	}
 }
 
-func checkRead(
-	t *rapid.T, s events.Store, o *oracle, base events.Position, name string, q events.ReadStream,
-) {
-	got, err := collect(s.ReadStream(t.Context(), name, q))
-	want := o.stream(name)
-	if len(want) == 0 {
-		if !errors.Is(err, events.ErrStreamNotFound) {
-			t.Fatalf("read %s: %v, want not found", name, err)
+func (m *trial) append(t *rapid.T) {
+	name := rapid.SampledFrom(m.streams).Draw(t, "stream")
+	count := uint64(len(m.oracle.stream(name)))
+	expected := expectation(t, count)
+	_, exact := expected.Count()
+	batch := make([]events.NewEvent, rapid.IntRange(0, 4).Draw(t, "events"))
+	for i := range batch {
+		number := rapid.IntRange(0, 12).Draw(t, "id")
+		if !exact {
+			// What Any remembers is bounded and not part of the model.
+			m.fresh++
+			number = 1000 + m.fresh
 		}
+		batch[i] = event(number)
+	}
+	want, failure := m.oracle.append(name, expected, batch)
+	got, err := m.store.Append(t.Context(), name, expected, batch)
+	m.failed(t, "append", name, expected, failure, err, count)
+	if failure != nil {
 		return
 	}
-	if err != nil {
-		t.Fatalf("read %s %+v: %v", name, q, err)
+	position := got.Position
+	got.Position, want.Repeated = 0, want.Repeated && !m.remote
+	if got != want {
+		t.Fatalf("append %d to %s expecting %v: %+v, want %+v", len(batch), name, expected, got, want)
 	}
-	if q.Backward {
-		want = want[:min(q.From, uint64(len(want)-1))+1]
-		slices.Reverse(want)
-	} else {
-		want = want[min(q.From, uint64(len(want))):]
+	m.logged(t)
+	if len(batch) > 0 && !m.places[place{position, name, want.Revision}] {
+		t.Fatalf("append to %s: revision %d is not at position %d", name, want.Revision, position)
 	}
-	if q.Limit > 0 {
-		want = want[:min(q.Limit, len(want))]
+}
+
+// failed demands the same kind of outcome from oracle and store.
+func (m *trial) failed(
+	t *rapid.T, what, name string, expected events.Expected, want, got error, count uint64,
+) {
+	if !errors.Is(got, want) {
+		t.Fatalf("%s %s expecting %v: %v, want %v", what, name, expected, got, want)
 	}
-	if d := diff(want, shift(got, base)); d != "" {
+	var wrong *events.WrongRevisionError
+	if !errors.As(got, &wrong) {
+		return
+	}
+	if wrong.Stream != name || wrong.Expected != expected || wrong.Exists != (count > 0) ||
+		wrong.Exists && wrong.Actual != count-1 {
+		t.Fatalf("%s %s expecting %v: %+v, the stream has %d", what, name, expected, wrong, count)
+	}
+}
+
+func (m *trial) delete(t *rapid.T) {
+	name := rapid.SampledFrom(m.streams).Draw(t, "stream")
+	count := uint64(len(m.oracle.stream(name)))
+	expected := expectation(t, count)
+	forever := rapid.IntRange(0, 9).Draw(t, "for ever") == 0
+	failure := m.oracle.delete(name, expected, forever)
+	position, err := m.store.Delete(t.Context(), name, expected, forever)
+	m.failed(t, "delete", name, expected, failure, err, count)
+	if head, err := m.store.Head(t.Context()); failure == nil && !m.Shared && (err != nil || head != position) {
+		t.Fatalf("delete %s: position %d, the head is %d, %v", name, position, head, err)
+	}
+}
+
+// metadata sets the metadata of a stream that is not deleted: what then comes
+// back differs between servers.
+func (m *trial) metadata(t *rapid.T) {
+	name := rapid.SampledFrom(m.streams).Draw(t, "stream")
+	about := m.oracle.told(name)
+	if about.ended || about.meta.Deleted() {
+		t.Skip("deleted")
+	}
+	meta := events.StreamMetadata{
+		TruncateBefore: rapid.Uint64Range(0, 6).Draw(t, "$tb"),
+		MaxCount:       rapid.Uint64Range(0, 4).Draw(t, "$maxCount"),
+	}
+	e := events.NewEvent{
+		ID: events.NewEventID(name, "metadata", int(about.writes)), Type: events.TypeMetadata, Data: meta.Marshal(),
+	}
+	result, err := m.store.Append(t.Context(), events.MetadataStream(name), events.ExpectNext(about.writes),
+		[]events.NewEvent{e})
+	if err != nil || result.Revision != about.writes {
+		t.Fatalf("set the metadata of %s: %+v, %v, want revision %d", name, result, err, about.writes)
+	}
+	about.meta = meta
+	about.writes++
+}
+
+func (m *trial) read(t *rapid.T) {
+	name, q := rapid.SampledFrom(m.streams).Draw(t, "stream"), query(t)
+	want, failure := m.oracle.read(name, q)
+	m.same(t, name, q, want, failure)
+}
+
+// same demands that a read gives the same, at the positions of the log.
+func (m *trial) same(t *rapid.T, name string, q events.ReadStream, want []events.Recorded, failure error) {
+	got, err := collect(m.store.ReadStream(t.Context(), name, q))
+	if !errors.Is(err, failure) {
+		t.Fatalf("read %s %+v: %v, want %v", name, q, err, failure)
+	}
+	for i, r := range got {
+		if !m.places[place{r.Position, r.Stream, r.Revision}] {
+			t.Fatalf("read %s %+v: %s revision %d is not at position %d", name, q, r.Stream, r.Revision, r.Position)
+		}
+		got[i].Position = 0
+	}
+	if d := diff(want, got); d != "" {
 		t.Fatalf("read %s %+v (-model +store):\n%s", name, q, d)
+	}
+}
+
+// logged compares the log, in both directions.
+func (m *trial) logged(t *rapid.T) {
+	all, err := collect(m.store.ReadAll(t.Context(), m.base, 0))
+	if err != nil {
+		t.Fatalf("read all: %v", err)
+	}
+	if len(all) > 0 && !m.Shared { // Shared, others may have written in between.
+		back, err := collect(m.store.ReadBack(t.Context(), events.EndPosition, len(all)))
+		if err != nil {
+			t.Fatalf("read back: %v", err)
+		}
+		slices.Reverse(back)
+		if d := diff(all, back); d != "" {
+			t.Fatalf("the log read backward (-forward +backward):\n%s", d)
+		}
+	}
+	var got []events.Recorded
+	about := map[string]*told{}
+	at := m.base
+	for _, r := range all {
+		if r.Position <= at {
+			t.Fatalf("the log has position %d behind %d", r.Position, at)
+		}
+		at = r.Position
+		m.places[place{r.Position, r.Stream, r.Revision}] = true
+		r.Position = 0
+		of, meta := events.MetadataOf(r.Stream)
+		switch {
+		case meta:
+			m.heard(t, about, of, r)
+			continue
+		case r.Type == events.TypeTombstone: // Its number is its store's own business.
+			r = events.Recorded{Stream: r.Stream, Type: r.Type}
+		}
+		got = append(got, r)
+	}
+	if d := diff(m.oracle.log, got); d != "" {
+		t.Fatalf("all (-model +store):\n%s", d)
+	}
+	for _, name := range m.streams {
+		want, have := *m.oracle.told(name), told{}
+		if about[name] != nil {
+			have = *about[name]
+		}
+		have.ended = want.ended
+		if d := cmp.Diff(want, have, cmp.AllowUnexported(told{}), cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("metadata of %s in the log (-model +store):\n%s", name, d)
+		}
+	}
+}
+
+// heard takes an event of a metadata stream from the log.
+func (m *trial) heard(t *rapid.T, about map[string]*told, of string, r events.Recorded) {
+	if about[of] == nil {
+		about[of] = &told{}
+	}
+	if r.Revision != about[of].writes {
+		t.Fatalf("%s has revision %d where %d is due", r.Stream, r.Revision, about[of].writes)
+	}
+	about[of].writes++
+	var err error
+	if about[of].meta, err = events.ParseStreamMetadata(r.Data); err != nil {
+		t.Fatalf("%s revision %d: %v", r.Stream, r.Revision, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,13 +13,14 @@ import (
 )
 
 // reads holds a store to the rules of ReadStream and ReadAll.
-func reads(t *testing.T, open func(*testing.T) events.Store) {
-	t.Run("events come back as they were written", func(t *testing.T) { roundTrip(t, open(t)) })
+func reads(t *testing.T, b bench) {
+	t.Run("events come back as they were written", func(t *testing.T) { roundTrip(t, b.open(t)) })
+	t.Run("the metadata of others comes back byte for byte", func(t *testing.T) { foreign(t, b.open(t)) })
 	t.Run("streams are read in both directions from any revision", func(t *testing.T) {
-		directions(t, open(t))
+		directions(t, b.open(t))
 	})
 	t.Run("a stream without events is not found", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.Any(), 1)
 		for _, q := range []events.ReadStream{{}, {From: 5}, {From: events.End, Backward: true}} {
 			n := 0
@@ -33,12 +35,12 @@ func reads(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("all streams are read in one order without gaps", func(t *testing.T) {
-		globalOrder(t, open(t))
+		globalOrder(t, b.open(t))
 	})
-	t.Run("names are bytes and none is part of another", func(t *testing.T) { names(t, open(t)) })
-	t.Run("large events and long streams survive", func(t *testing.T) { large(t, open(t)) })
+	t.Run("names are bytes and none is part of another", func(t *testing.T) { names(t, b.open(t)) })
+	t.Run("large events and long streams survive", func(t *testing.T) { large(t, b.open(t)) })
 	t.Run("a consumer may stop at any event", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.Any(), 1, 2, 3)
 		for range s.ReadAll(t.Context(), 0, 0) {
 			break
@@ -51,7 +53,7 @@ func reads(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("a context that ends in the middle ends the read", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.Any(), 1, 2, 3)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -80,11 +82,10 @@ func roundTrip(t *testing.T, s events.Store) {
 	before := time.Now()
 	plain := events.NewEvent{ID: id(2), Type: "no data, no metadata"}
 	binary := events.NewEvent{
-		ID: id(3), Type: "bytes \x00\xff", Data: []byte{0, 1, 0xff, '\n'},
+		ID: id(3), Type: "a type \x00 \u2028", Binary: true, Data: []byte{0, 1, 0xff, '\n'},
 		Meta: events.Metadata{Correlation: "\"<&>\u2028", Version: 1<<32 - 1, Epoch: 1<<64 - 1},
 	}
-	zero := events.NewEvent{Type: "id of zeros", Data: []byte("{}")}
-	batch := []events.NewEvent{event(1), plain, binary, zero}
+	batch := []events.NewEvent{event(1), plain, binary}
 	if _, err := s.Append(t.Context(), "a-1", events.NoStream(), batch); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +104,32 @@ func roundTrip(t *testing.T, s events.Store) {
 		if r.Recorded.Before(before.Add(-time.Minute)) || r.Recorded.After(time.Now().Add(time.Minute)) {
 			t.Fatalf("recorded at %v, it is %v", r.Recorded, time.Now())
 		}
+	}
+}
+
+// foreign writes what other programs write beside their events.
+func foreign(t *testing.T, s events.Store) {
+	var want []events.Recorded
+	for n, text := range []string{
+		`{"$correlationId":"x","other":[1,2,{"a":null}]}`, ` { "$causationId": "7" } `, `{}`, `[]`, `"x"`, `null`,
+		`{"$correlationId":7}`, `{"schemaVersion":1,"schemaVersion":2}`, `{`, "no JSON", "\x00\xff\n",
+		`{"a":"` + strings.Repeat("long", 10_000) + `"}`,
+	} {
+		e := events.NewEvent{ID: id(n), Type: "Somebody's", Data: []byte(`{"x": 1.50}`), Binary: n%2 == 1}
+		e.Meta, e.Foreign = events.DecodeMetadata([]byte(text))
+		if e.Foreign == nil {
+			t.Fatalf("metadata %q is taken for ours", text)
+		}
+		if _, err := s.Append(t.Context(), "a-1", events.ExpectNext(uint64(n)), []events.NewEvent{e}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, recorded(e, "a-1", uint64(n), events.Position(n+1)))
+	}
+	if d := diff(want, stream(t, s, "a-1")); d != "" {
+		t.Fatalf("stream (-want +got):\n%s", d)
+	}
+	if d := diff(want, mustRead(t, s.ReadAll(t.Context(), 0, 0))); d != "" {
+		t.Fatalf("all (-want +got):\n%s", d)
 	}
 }
 
@@ -189,9 +216,9 @@ func globalOrder(t *testing.T, s events.Store) {
 
 func names(t *testing.T, s events.Store) {
 	all := []string{
-		"a", "a-", "a-1", "a-1-2", "a-11", "a-1\x00", "a-1\x00\x00", "a-1\x00\x01", "a-1\x00\xff",
-		"a-1\x01", "a-1\xff", "a-1\xff\xff", "\x00", "\x00\x00", "\x00\x01", "\xff", "-", "--",
-		"größe-ß", "銀行-1", "銀行-1\u0301", "A-1", " ", "e", "s", "h", "$ce-a", "a/../b", "%s%d",
+		"a", "a-", "a-1", "a-1-2", "a-11", "a-1\x00", "a-1\x00\x00", "a-1\x00\x01", "a-1\x00ÿ",
+		"a-1\x01", "a-1ÿ", "a-1ÿÿ", "\x00", "\x00\x00", "\x00\x01", "\U0010ffff", "-", "--",
+		"größe-ß", "銀行-1", "銀行-1\u0301", "A-1", " ", "e", "s", "h", "$a", "ce-a", "a/../b", "%s%d",
 		"a-1\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00",
 	}
 	for round := range 3 {
@@ -221,6 +248,7 @@ func large(t *testing.T, s events.Store) {
 	var want []events.Recorded
 	for n := range 24 {
 		e := event(n)
+		e.Binary = true
 		e.Data = make([]byte, (n%4)*200<<10+n)
 		for i := range e.Data {
 			e.Data[i] = byte(i * (n + 1) >> 3)

@@ -71,6 +71,50 @@ func reopened(t *testing.T, open func(t *testing.T, dir string) events.Store) {
 			t.Fatalf("read: %v, want not found", err)
 		}
 	})
+	t.Run("metadata, deletions and virtual streams outlive the process", func(t *testing.T) {
+		dir := t.TempDir()
+		s := open(t, dir)
+		for _, name := range []string{"a-1", "soft-1", "again-1", "hard-1"} {
+			mustAppend(t, s, name, events.NoStream(), 0, 1, 2)
+		}
+		setMetadata(t, s, "a-1", `{"$tb":1,"$maxCount":2}`)
+		setMetadata(t, s, "later-1", `{"$maxCount":1}`)
+		mustDelete(t, s, "soft-1", events.Exact(2), false)
+		mustDelete(t, s, "again-1", events.Exact(2), false)
+		mustAppend(t, s, "again-1", events.NoStream(), 3)
+		mustDelete(t, s, "hard-1", events.Exact(2), true)
+		log := mustRead(t, s.ReadAll(t.Context(), 0, 0))
+		virtual := stream(t, s, "$et-type-0")
+		for range 2 {
+			mustClose(t, s)
+			s = open(t, dir)
+			if d := diff(log, mustRead(t, s.ReadAll(t.Context(), 0, 0))); d != "" {
+				t.Fatalf("the log (-before +after):\n%s", d)
+			}
+			if d := diff(virtual, stream(t, s, "$et-type-0")); d != "" {
+				t.Fatalf("a virtual stream (-before +after):\n%s", d)
+			}
+			wantRevisions(t, s, "a-1", events.ReadStream{}, 1, 2)
+			wantGone(t, s, "soft-1", events.ErrStreamNotFound)
+			wantRevisions(t, s, "again-1", events.ReadStream{}, 3)
+			wantGone(t, s, "hard-1", events.ErrStreamDeleted)
+			if _, err := s.Append(t.Context(), "hard-1", events.Any(), numbered(3)); !errors.Is(
+				err, events.ErrStreamDeleted) {
+				t.Fatalf("append behind a tombstone: %v", err)
+			}
+		}
+		defer mustClose(t, s)
+		mustAppend(t, s, "later-1", events.StreamExists(), 0, 1)
+		wantRevisions(t, s, "later-1", events.ReadStream{}, 1)
+		mustAppend(t, s, "soft-1", events.NoStream(), 3)
+		wantRevisions(t, s, "soft-1", events.ReadStream{}, 3)
+		mustAppend(t, s, "a-1", events.Exact(2), 3)
+		wantRevisions(t, s, "a-1", events.ReadStream{}, 2, 3)
+		virtual = stream(t, s, "$et-type-0")
+		if last := virtual[len(virtual)-1]; last.Link.Revision != uint64(len(virtual)-1) {
+			t.Fatalf("the links do not go on: %d at %d", last.Link.Revision, len(virtual)-1)
+		}
+	})
 	t.Run("a subscription goes on at its checkpoint", func(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)

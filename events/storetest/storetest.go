@@ -17,28 +17,66 @@ import (
 
 // Run holds a store to the port. open gives an empty store each time; the
 // suite closes it.
-func Run(t *testing.T, open func(t *testing.T) events.Store) {
-	fresh := func(t *testing.T) events.Store {
-		s := open(t)
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Errorf("close at the end: %v", err)
-			}
-		})
+func Run(t *testing.T, open func(t *testing.T) events.Store) { run(t, bench{start: open}) }
+
+// bench is a kind of store under test.
+type bench struct {
+	start  func(t *testing.T) events.Store
+	remote bool
+	Options
+}
+
+// open starts an empty store that the end of the test closes.
+func (b bench) open(t *testing.T) events.Store {
+	t.Helper()
+	s := b.start(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close at the end: %v", err)
+		}
+	})
+	if !b.Shared {
 		return s
 	}
+	mine, err := newOwn(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mine
+}
+
+// repeated is the result of an append that wrote nothing, where it had been
+// written before.
+func (b bench) repeated(r events.AppendResult) events.AppendResult {
+	r.Repeated = !b.remote
+	return r
+}
+
+// nameBytes is how long a name may be.
+func (b bench) nameBytes() int {
+	if b.Shared {
+		return events.MaxStreamNameBytes - prefixBytes
+	}
+	return events.MaxStreamNameBytes
+}
+
+func run(t *testing.T, b bench) {
 	for _, group := range []struct {
 		name string
-		run  func(*testing.T, func(*testing.T) events.Store)
+		run  func(*testing.T, bench)
 	}{
 		{"append", appends},
 		{"read", reads},
+		{"log", logs},
+		{"delete", deletes},
+		{"metadata", metadata},
+		{"virtual", virtuals},
 		{"subscribe", subscriptions},
 		{"together", together},
 		{"end", ends},
 		{"model", model},
 	} {
-		t.Run(group.name, func(t *testing.T) { group.run(t, fresh) })
+		t.Run(group.name, func(t *testing.T) { group.run(t, b) })
 	}
 }
 
@@ -136,7 +174,7 @@ func recorded(
 ) events.Recorded {
 	return events.Recorded{
 		ID: e.ID, Stream: stream, Revision: revision, Position: position,
-		Type: e.Type, Data: e.Data, Meta: e.Meta,
+		Type: e.Type, Data: e.Data, Meta: e.Meta, Foreign: e.Foreign, Binary: e.Binary,
 	}
 }
 
@@ -144,8 +182,9 @@ func recorded(
 func diff(want, got []events.Recorded) string {
 	equal := slices.EqualFunc(want, got, func(a, b events.Recorded) bool {
 		return a.ID == b.ID && a.Stream == b.Stream && a.Revision == b.Revision &&
-			a.Position == b.Position && a.Type == b.Type && a.Meta == b.Meta &&
-			bytes.Equal(a.Data, b.Data)
+			a.Position == b.Position && a.Type == b.Type && a.Meta == b.Meta && a.Binary == b.Binary &&
+			bytes.Equal(a.Data, b.Data) && bytes.Equal(a.Foreign, b.Foreign) &&
+			(a.Link == b.Link || a.Link != nil && b.Link != nil && *a.Link == *b.Link)
 	})
 	if equal { // cmp takes seconds for megabytes.
 		return ""

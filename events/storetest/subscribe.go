@@ -12,9 +12,9 @@ import (
 )
 
 // subscriptions holds a store to the rules of Subscribe.
-func subscriptions(t *testing.T, open func(*testing.T) events.Store) {
+func subscriptions(t *testing.T, b bench) {
 	t.Run("first what exists, then what comes", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 1, 2, 3)
 		next, stop := iter.Pull2(s.Subscribe(t.Context(), 1))
 		defer stop()
@@ -26,7 +26,7 @@ func subscriptions(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("an empty store can be subscribed to, and the future too", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		got := make(chan events.Recorded)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -59,10 +59,10 @@ func subscriptions(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("no gap and no duplicate under concurrent writers", func(t *testing.T) {
-		liveUnderLoad(t, open(t))
+		liveUnderLoad(t, b.open(t))
 	})
 	t.Run("it ends with its context", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -81,7 +81,7 @@ func subscriptions(t *testing.T, open func(*testing.T) events.Store) {
 		}
 	})
 	t.Run("a consumer that is slow delays nobody", func(t *testing.T) {
-		s := open(t)
+		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 0)
 		next, stop := iter.Pull2(s.Subscribe(t.Context(), 0))
 		defer stop()

@@ -61,6 +61,12 @@ type Report struct {
 	Findings      []Finding `json:"findings"`
 	Errors        uint64    `json:"errors"`
 	Warnings      uint64    `json:"warnings"`
+	// ChainCompared says that the tokens on chain were compared with the record.
+	ChainCompared bool `json:"chainCompared,omitempty"`
+	// ContinuedFrom is the position at which a checkpoint let the audit continue;
+	// CheckpointIgnored says why one that was there was of no use.
+	ContinuedFrom     events.Position `json:"continuedFrom,omitempty"`
+	CheckpointIgnored string          `json:"checkpointIgnored,omitempty"`
 }
 
 // Clean reports whether no rule was broken; warnings are none.
@@ -78,44 +84,112 @@ type Options struct {
 	// MaxFindings is the most findings of the report; all are counted. 0 means
 	// DefaultMaxFindings.
 	MaxFindings int
+	// Chain reaches a contract, to compare the tokens there with the record; nil:
+	// they are not compared. It is called once for each contract that the record
+	// names. An error of it, or of the chain, ends the audit.
+	Chain func(context.Context, Market) (Chain, error)
+	// Checkpoint is a file that holds what the audit knows: it is written now and
+	// then, at an interrupt, and when everything is read; and an audit that finds
+	// it continues from there. Empty: none.
+	Checkpoint string
+	// CheckpointEvery is after how many events it is written; 0 means
+	// DefaultCheckpointEvery.
+	CheckpointEvery uint64
+	// filterBits is the size of the filter of ids; 0 means defaultFilterBits.
+	filterBits uint64
 }
 
 // Run audits a store, up to what is durable while it reads. Everything that is
 // wrong with the record is in the report; the error is about the reading
-// itself: the context's, or the store's.
+// itself: the context's, the store's, the chain's, or that of a checkpoint that
+// cannot be written.
 func Run(ctx context.Context, store events.Store, o Options) (Report, error) {
-	return newAuditor(o).run(ctx, store)
+	a := newAuditor(o)
+	if o.Checkpoint != "" {
+		if b, ignored := resume(ctx, store, a.options); b != nil {
+			a = b
+		} else {
+			a.report.CheckpointIgnored = ignored
+		}
+	}
+	return a.run(ctx, store)
 }
 
 func (a *auditor) run(ctx context.Context, store events.Store) (Report, error) {
-	if err := a.read(ctx, store, 0, a.event); err != nil {
+	a.metadata = func(stream string) (events.StreamMetadata, error) { return readMetadata(ctx, store, stream) }
+	if err := a.readOn(ctx, store); err != nil {
 		return a.report, fmt.Errorf("audit: %w", err)
 	}
 	if err := a.recheck(ctx, store); err != nil {
 		return a.report, fmt.Errorf("audit: %w", err)
 	}
 	a.atTheEnd()
+	if err := a.endOfMoney(ctx); err != nil {
+		return a.report, fmt.Errorf("audit: %w", err)
+	}
 	slices.SortStableFunc(a.report.Findings, func(x, y Finding) int {
 		return cmp.Compare(x.Position, y.Position)
 	})
 	return a.report, nil
 }
 
+// readOn reads all events behind the last one, and keeps the checkpoint.
+func (a *auditor) readOn(ctx context.Context, store events.Store) error {
+	since := uint64(0)
+	err := a.read(ctx, store, a.last.position, func(r events.Recorded) error {
+		a.event(r)
+		since++
+		if err := a.compare(ctx, false); err != nil {
+			return err
+		}
+		if a.options.Checkpoint == "" || since < a.options.CheckpointEvery {
+			return nil
+		}
+		since = 0
+		return a.save()
+	})
+	if a.options.Checkpoint != "" && (err == nil || ctx.Err() != nil) {
+		return errors.Join(err, a.save())
+	}
+	return err
+}
+
 // auditor is one run.
 type auditor struct {
 	options Options
 	codec   *events.Codec
-	report  Report
-	streams map[string]*stream
-	hosts   map[string]*host
-	ids     *idFilter
-	txs     receipts
-	views   *projections.Views
+	// versions are the current schema versions by stored names.
+	versions map[string]uint32
+	// metadata reads that of a stream as it is now.
+	metadata func(stream string) (events.StreamMetadata, error)
+	report   Report
+	streams  map[string]*stream // that are not at rest
+	resting  map[restKey]rest
+	hosts    map[string]*host
+	ids      *idFilter
+	txs      receipts
+	chains   map[Market]Chain
+	claims   int // that wait for the chain, of all hosts
+	views    *projections.Views
+	// rebuilt are the views as of the position of the given ones, unprinted why
+	// they could not be printed.
+	rebuilt   *projections.Snapshot
+	unprinted error
 	// damage is where something could not be read. When there is any, one stream
 	// may seem to contradict another.
 	damage map[events.Position]bool
 	// now is the newest block's time in the market streams.
 	now time.Time
+	// correlation is that of the event that is judged.
+	correlation string
+	// before and last are the last two events that were read.
+	before, last seen
+}
+
+// seen is an event that was read.
+type seen struct {
+	position events.Position
+	id       events.EventID
 }
 
 // place is where an event stands.
@@ -131,11 +205,21 @@ func newAuditor(o Options) *auditor {
 	if o.MaxFindings <= 0 {
 		o.MaxFindings = DefaultMaxFindings
 	}
+	if o.CheckpointEvery == 0 {
+		o.CheckpointEvery = DefaultCheckpointEvery
+	}
+	if o.filterBits == 0 {
+		o.filterBits = defaultFilterBits
+	}
 	a := &auditor{
-		options: o, codec: catalog.Codec(), report: Report{Findings: []Finding{}},
-		streams: map[string]*stream{}, hosts: map[string]*host{},
-		ids: newIDFilter(filterBits, maxSuspects), txs: newReceipts(keptMined, maxAwaited),
-		damage: map[events.Position]bool{},
+		options: o, codec: catalog.Codec(), versions: map[string]uint32{}, report: Report{Findings: []Finding{}},
+		streams: map[string]*stream{}, resting: map[restKey]rest{}, hosts: map[string]*host{},
+		ids: newIDFilter(o.filterBits, maxSuspects), txs: newReceipts(keptMined, maxAwaited),
+		chains: map[Market]Chain{}, damage: map[events.Position]bool{},
+		metadata: func(string) (events.StreamMetadata, error) { return events.StreamMetadata{}, nil },
+	}
+	for e := range a.codec.Entries() {
+		a.versions[e.Name] = e.Version
 	}
 	if o.Views != nil {
 		a.views = projections.NewViews(o.Views.Scope)
@@ -145,14 +229,16 @@ func newAuditor(o Options) *auditor {
 
 // read hands out all events behind a position. Damaged ones are passed over.
 func (a *auditor) read(
-	ctx context.Context, store events.Store, after events.Position, take func(events.Recorded),
+	ctx context.Context, store events.Store, after events.Position, take func(events.Recorded) error,
 ) error {
 	for range maxDamaged {
 		err := readUntil(ctx, store, &after, take)
 		if !errors.Is(err, events.ErrDamaged) {
 			return err
 		}
-		after++ // The store reads event by event: the next one is damaged.
+		// Only our own stores find damage. They number without gaps and read event
+		// by event: the next one is damaged.
+		after++
 		if !a.damage[after] {
 			a.damage[after] = true
 			a.find(StoreDamaged, place{position: after}, "the event cannot be read: %v", err)
@@ -163,13 +249,15 @@ func (a *auditor) read(
 }
 
 func readUntil(
-	ctx context.Context, store events.Store, after *events.Position, take func(events.Recorded),
+	ctx context.Context, store events.Store, after *events.Position, take func(events.Recorded) error,
 ) error {
 	for r, err := range store.ReadAll(ctx, *after, 0) {
 		if err != nil {
 			return err
 		}
-		take(r)
+		if err := take(r); err != nil {
+			return err
+		}
 		*after = r.Position
 	}
 	return nil
@@ -178,21 +266,39 @@ func readUntil(
 // event looks at one event: first at its form, then at what it says.
 func (a *auditor) event(r events.Recorded) {
 	a.report.Events++
+	if r.Position <= a.report.AsOf {
+		a.find(PositionOrder, placeOf(r), "it follows position %d", a.report.AsOf)
+	}
+	a.report.AsOf = max(a.report.AsOf, r.Position)
+	a.before, a.last = a.last, seen{r.Position, r.ID}
+	if events.IsSystem(r.Stream) {
+		a.keepViews(r, func(v *projections.Views) { v.Apply(r) })
+		a.system(r)
+		return
+	}
 	s := a.stream(r.Stream)
+	if r.Type == events.TypeTombstone {
+		a.keepViews(r, func(v *projections.Views) { v.Apply(r) })
+		if s.kind != kindUnknown && s.kind != kindDisposable {
+			a.find(StreamTruncated, placeOf(r), "the stream was deleted for good; the record must stay whole")
+		}
+		return
+	}
 	a.checkOrder(s, r)
 	a.checkEpoch(s, r)
 	a.ids.add(s.hash, r)
 	m, err := a.decode(s, r)
-	if a.views != nil && r.Position <= a.options.Views.AsOf {
+	a.keepViews(r, func(v *projections.Views) {
 		if err != nil {
-			a.views.Apply(r)
+			v.Apply(r)
 		} else {
-			a.views.ApplyDecoded(r, m)
+			v.ApplyDecoded(r, m)
 		}
-	}
+	})
 	if err == nil {
 		a.judge(s, r, m)
 	}
+	a.layToRest(s)
 }
 
 // find adds a finding.
@@ -245,16 +351,21 @@ func (a *auditor) endOfViews() {
 			"the views are as of position %d, the store ends at %d", given.AsOf, a.report.AsOf)
 		return
 	}
-	rebuilt, err := a.views.Snapshot()
-	if err != nil {
-		a.find(AuditIncomplete, place{position: given.AsOf}, "the views cannot be printed: %v", err)
+	a.printViews()
+	switch {
+	case a.rebuilt == nil:
+		a.find(AuditIncomplete, place{position: given.AsOf},
+			"the views are as of position %d, before the checkpoint; they were not compared", given.AsOf)
+		return
+	case a.unprinted != nil:
+		a.find(AuditIncomplete, place{position: given.AsOf}, "the views cannot be printed: %v", a.unprinted)
 		return
 	}
 	byName := map[string]string{}
 	for _, t := range given.Tables {
 		byName[t.Name] = string(t.JSON)
 	}
-	for _, t := range rebuilt.Tables {
+	for _, t := range a.rebuilt.Tables {
 		if byName[t.Name] != string(t.JSON) {
 			a.cross(ViewDiffers, place{position: given.AsOf},
 				"the view %s is not what the events up to position %d say; rebuild the views", t.Name, given.AsOf)
@@ -262,11 +373,13 @@ func (a *auditor) endOfViews() {
 	}
 }
 
-// judge looks at what an event says.
+// judge looks at where an event comes from and at what it says.
 func (a *auditor) judge(s *stream, r events.Recorded, m proto.Message) {
 	if s.judge == nil {
 		return
 	}
+	a.correlation = r.Meta.Correlation
+	a.checkOrigin(s, r, m)
 	if !s.judge(placeOf(r), m) {
 		a.find(EventMisplaced, placeOf(r), "%s does not belong into this stream", r.Type)
 		s.giveUp()

@@ -38,12 +38,14 @@ func anyHistory(t *rapid.T) {
 		}
 	}
 	given := views(t, store, dir)
-	report, err := Run(context.Background(), store, Options{Views: &given})
+	report, err := Run(context.Background(), store, Options{Views: &given, filterBits: 1 << 12})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range report.Findings {
-		if f.Rule != ProofOverdue {
+		switch f.Rule { // These tell of a world that is not as it should be, not of a bad record.
+		case ProofOverdue, ProofUnclosed, SlashUnseen:
+		default:
 			t.Fatalf("%v", f)
 		}
 	}
@@ -182,7 +184,7 @@ func anyStepOfHosting(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.
 	if len(s.Unchecked) > 0 {
 		_ = w.AskSale(slot, sale.ReportCollateral{
 			At: w.Now, Period: s.Unchecked[0],
-			Collateral: events.NewAmount(rapid.Uint64Range(0, 140_000).Draw(t, "holds")),
+			Collateral: upTo(t, s.Collateral, "holds"),
 		})
 		return
 	}
@@ -203,9 +205,9 @@ func anyStepOfHosting(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.
 func anyStepOfTheEnd(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.State) {
 	switch {
 	case s.OnChain:
-		back := rapid.Uint64Range(0, 140_000).Draw(t, "back")
+		back := upTo(t, s.Collateral, "back")
 		_ = w.AskSale(slot, sale.ReportFreed{At: w.Now, Payout: events.PayoutReceipt{
-			Paid: events.NewAmount(back + 1000), Collateral: events.NewAmount(back),
+			Paid: back.Add(events.NewAmount(1000)), Collateral: back,
 			Receipt: w.Receipt("f" + w.Now.String()),
 		}})
 	case !s.Deleted:
@@ -214,4 +216,9 @@ func anyStepOfTheEnd(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.S
 		w.Release(slot)
 		_ = w.AskSale(slot, sale.ReportSettled{At: w.Now})
 	}
+}
+
+// upTo is an amount that the contract can still have: it never gets more.
+func upTo(t *rapid.T, held events.Amount, what string) events.Amount {
+	return events.NewAmount(rapid.Uint64Range(0, held.Big().Uint64()).Draw(t, what))
 }

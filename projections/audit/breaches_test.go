@@ -45,9 +45,7 @@ func formBreaches() []breach {
 			i := r.at("HostStopped", 1)
 			r.list[i].Revision--
 		}},
-		{"an id comes twice", EventIDRepeated, "HostStopped", func(r *record) {
-			r.list[r.at("HostStopped", 1)].ID = r.list[r.at("HostStarted", 0)].ID
-		}},
+		{"an id comes twice", EventIDRepeated, "Snapshot", func(r *record) { twice(r) }},
 		{"an unknown type", EventUnknown, "HostPondered", func(r *record) {
 			r.list[r.at("HostStopped", 1)].Type = "HostPondered"
 		}},
@@ -62,6 +60,7 @@ func formBreaches() []breach {
 		}},
 		{"the epoch goes back", EpochDecreased, "HostStopped", func(r *record) {
 			r.list[r.at("HostStopped", 1)].Meta.Epoch = 1
+			r.derive()
 		}},
 		{"a machine of the future", StreamUnknown, "SectorPledged", func(r *record) {
 			r.insert(len(r.list), "sector-1", &messages.QuotaSet{Bytes: 1})
@@ -77,6 +76,15 @@ func formBreaches() []breach {
 		{"an intent without an outcome", TransactionOpen, "TxIntended", func(r *record) {
 			r.insert(len(r.list), txStream, &messages.TxIntended{Key: "free:1", To: me.String(), Data: "0x"})
 		}},
+	}
+}
+
+// twice writes two events with one id, to a stream whose ids follow from nothing.
+func twice(r *record) {
+	for range 2 {
+		r.insert(len(r.list), events.SnapshotStream(capacityStream), &messages.HostStopped{})
+		last := &r.list[len(r.list)-1]
+		last.Type, last.ID = "Snapshot", events.EventID{1}
 	}
 }
 
@@ -219,6 +227,9 @@ func ledgerBreaches() []breach {
 			i := r.at("SlotTaken", 0)
 			m, _ := catalog.Codec().Decode(r.list[i])
 			r.insert(i+1, queueStream, m)
+		}},
+		{"a slot is refused on a whim", QueueCriterion, "SlotReleased", func(r *record) {
+			change(r, 0, func(m *messages.SlotReleased) { m.Criterion = "whim" })
 		}},
 		{"a slot is released twice", QueueContradiction, "SlotReleased", func(r *record) {
 			i := r.at("SlotReleased", 0)

@@ -130,6 +130,9 @@ func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreat
 	l := h.sales[slot]
 	switch {
 	case l != nil && l.broken:
+	case l != nil && l.account != nil && l.forfeited && l.attempt+1 == e.GetAttempt():
+		// The next attempt at a slot that was lost goes on with its data; the sale says
+		// so when the ledger has.
 	case l == nil || l.account == nil || l.attempt != e.GetAttempt():
 		a.cross(ReservationOwner, p, "no running sale of slot %s has attempt %d", slot, e.GetAttempt())
 	case l.request != e.GetRequestId() || l.index != e.GetSlotIndex() || l.slotSize != e.GetBytes():
@@ -155,7 +158,7 @@ func (a *auditor) fitsRelease(h *host, p place, e *messages.ReservationDeleted) 
 	if l == nil || l.account == nil || l.attempt != r.Attempt {
 		return true // Found before, or nothing can be said.
 	}
-	if !l.ended() || !l.deleted {
+	if !l.ended() || !l.deleted && !l.forfeited {
 		a.cross(ReservationEarly, p, "the sale is in phase %s, its data deleted: %t", l.phase, l.deleted)
 	}
 	l.released, l.ledgerReturn, l.ledgerLoss = true, back, lost

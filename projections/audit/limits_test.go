@@ -27,7 +27,7 @@ func TestAFullFilterSuspectsAllAndFindsOnlyWhatIsSo(t *testing.T) {
 	if report := run(t, a, r); len(report.Findings) > 0 || len(a.ids.suspects) < 50 {
 		t.Fatalf("%d suspects, findings %v", len(a.ids.suspects), report.Findings)
 	}
-	r.list[r.at("HostStopped", 1)].ID = r.list[r.at("HostStarted", 0)].ID
+	twice(r)
 	a = newAuditor(Options{})
 	a.ids = newIDFilter(64, maxSuspects)
 	if report := run(t, a, r); len(report.Findings) != 1 || report.Findings[0].Rule != EventIDRepeated {

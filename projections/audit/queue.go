@@ -2,7 +2,9 @@ package audit
 
 import (
 	"math"
+	"slices"
 
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -13,13 +15,16 @@ type queue struct {
 	state  slotqueue.State
 	slots  map[slotKey]slotPlace
 	broken bool
-	since  int
-	last   place
+	// part says that what was in the queue at the beginning is not known. Then a
+	// slot that is not known may well be in it.
+	part  bool
+	since int
+	last  place
 }
 
 type slotKey struct {
-	request string
-	index   uint64
+	Request string
+	Index   uint64
 }
 
 // slotPlace says where a slot is that the queue knows.
@@ -38,10 +43,19 @@ func newQueue() *queue {
 	}
 }
 
+// partly makes the queue one of which the beginning is not known.
+func (q *queue) partly() {
+	*q = *newQueue()
+	q.part = true
+}
+
 func (a *auditor) judgeQueue(h *host, p place, e slotqueue.Event) {
 	q := h.queue
 	if !a.fitsQueue(q, p, e) {
 		a.streams[p.stream].giveUp()
+		return
+	}
+	if q.part { // The core would miss what it never saw.
 		return
 	}
 	q.state = slotqueue.Evolve(q.state, e)
@@ -69,7 +83,7 @@ func (a *auditor) endOfQueue(h *host) {
 // fitsQueue compares an event with where its slots are, and moves them.
 func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 	wrong := func(what string, k slotKey) bool {
-		a.find(QueueContradiction, p, "slot %d of request %s was %s", k.index, k.request, what)
+		a.find(QueueContradiction, p, "slot %d of request %s was %s", k.Index, k.Request, what)
 		return false
 	}
 	switch e := e.(type) {
@@ -85,17 +99,18 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 		}
 	case *messages.SlotTaken:
 		k := slotKey{e.GetRequestId(), e.GetSlotIndex()}
-		if s, known := q.slots[k]; !known || s.taken {
+		if s, known := q.slots[k]; !known && !q.part || s.taken {
 			return wrong("taken, but is not queued", k)
 		}
 		q.slots[k] = slotPlace{taken: true}
 	case *messages.SlotReleased:
 		k := slotKey{e.GetRequestId(), e.GetSlotIndex()}
 		s := q.slots[k]
-		if !s.taken {
+		if !s.taken && !q.part {
 			return wrong("released, but is not taken", k)
 		}
 		delete(q.slots, k)
+		a.checkCriterion(p, e.GetCriterion())
 		if e.GetRequeue() && !s.gone {
 			q.slots[k] = slotPlace{}
 		}
@@ -108,7 +123,24 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 				delete(q.slots, k)
 			}
 		}
-	case *messages.SlotsRefused, *messages.QueuePaused, *messages.QueueResumed:
+	case *messages.SlotsRefused:
+		a.checkCriterion(p, e.GetCriterion())
+	case *messages.ClientAvoided:
+		if !e.GetUntil().AsTime().After(e.GetAt().AsTime()) {
+			a.find(QueueContradiction, p, "client %s is avoided until before it is", e.GetClient())
+		}
+	case *messages.QueuePaused, *messages.QueueResumed:
 	}
 	return true
+}
+
+// checkCriterion demands that a slot was refused by a rule that is written down
+// (docs/admission.md). A release that says none is of a slot that is in work, or
+// of a time before releases named one.
+func (a *auditor) checkCriterion(p place, criterion string) {
+	if criterion == "" || slices.Contains(slotqueue.Criteria(), criterion) ||
+		slices.Contains(capacity.Criteria(), capacity.Criterion(criterion)) {
+		return
+	}
+	a.find(QueueCriterion, p, "a slot was refused by %q, which is no criterion", criterion)
 }

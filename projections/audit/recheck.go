@@ -2,8 +2,10 @@ package audit
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
-	"hash/maphash"
+	"math/bits"
 	"strings"
 
 	"github.com/hostnode/hostnode/events"
@@ -11,9 +13,9 @@ import (
 )
 
 const (
-	// filterBits is the size of the filter of event ids: 32 MiB. With ten
+	// defaultFilterBits is the size of the filter of event ids: 32 MiB. With ten
 	// million events it suspects one in two thousand for no reason.
-	filterBits = 1 << 28
+	defaultFilterBits = 1 << 28
 	// filterProbes is how many bits one id sets.
 	filterProbes = 4
 	// maxSuspects is the most ids that are looked at again.
@@ -24,7 +26,9 @@ const (
 // repeated id, and sometimes suspects one that is not; those that it suspects
 // are looked at again, exactly.
 type idFilter struct {
-	seed     maphash.Seed
+	// key is drawn for each audit, so that nobody can write ids that all set the
+	// same bits.
+	key      [2]uint64
 	bits     []uint64
 	suspects map[suspect]bool // true once it was seen in the second pass
 	most     int              // of suspects
@@ -32,24 +36,31 @@ type idFilter struct {
 }
 
 type suspect struct {
-	stream string
-	id     events.EventID
+	Stream string
+	ID     events.EventID
 }
 
-func newIDFilter(bits uint64, most int) *idFilter {
-	return &idFilter{
-		seed: maphash.MakeSeed(), bits: make([]uint64, bits/64), suspects: map[suspect]bool{}, most: most,
-	}
+func newIDFilter(size uint64, most int) *idFilter {
+	f := &idFilter{bits: make([]uint64, size/64), suspects: map[suspect]bool{}, most: most}
+	var seed [16]byte
+	_, _ = rand.Read(seed[:]) // It never fails.
+	f.key = [2]uint64{binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])}
+	return f
 }
 
-func (f *idFilter) hashOf(stream string) uint64 { return maphash.String(f.seed, stream) }
+// hashOf is a number that stands for a name.
+func (f *idFilter) hashOf(name string) uint64 {
+	keyed := make([]byte, 16, 16+len(name))
+	binary.LittleEndian.PutUint64(keyed, f.key[0])
+	binary.LittleEndian.PutUint64(keyed[8:], f.key[1])
+	sum := sha256.Sum256(append(keyed, name...))
+	return binary.LittleEndian.Uint64(sum[:])
+}
 
 // add sets the bits of an id, and suspects it when they were all set.
 func (f *idFilter) add(stream uint64, r events.Recorded) {
-	var key [24]byte
-	binary.LittleEndian.PutUint64(key[:], stream)
-	copy(key[8:], r.ID[:])
-	h := maphash.Bytes(f.seed, key[:])
+	first, second := binary.LittleEndian.Uint64(r.ID[:8]), binary.LittleEndian.Uint64(r.ID[8:])
+	h := mixed(mixed(first^f.key[0], stream^f.key[1])^f.key[1], second^f.key[0])
 	step, seen := h>>32|1, true
 	for range filterProbes {
 		bit := h % (64 * uint64(len(f.bits)))
@@ -68,6 +79,13 @@ func (f *idFilter) add(stream uint64, r events.Recorded) {
 	}
 }
 
+// mixed folds the product of two numbers, so that each bit of it depends on all
+// bits of both.
+func mixed(a, b uint64) uint64 {
+	high, low := bits.Mul64(a|1<<63, b|1<<62)
+	return high ^ low
+}
+
 // recheck reads the events once more when the first pass left a doubt: an id
 // that may have been there before, or a receipt whose transaction may have been
 // forgotten.
@@ -80,9 +98,9 @@ func (a *auditor) recheck(ctx context.Context, store events.Store) error {
 		a.find(AuditIncomplete, place{position: a.report.AsOf},
 			"%d event ids were not looked at again: more than %d were suspected", a.ids.over, a.ids.most)
 	}
-	return a.read(ctx, store, 0, func(r events.Recorded) {
-		if r.Position > a.report.AsOf {
-			return // It came meanwhile; the next audit looks at it.
+	return a.read(ctx, store, 0, func(r events.Recorded) error {
+		if r.Position > a.report.AsOf || events.IsSystem(r.Stream) {
+			return nil // It came meanwhile, and the next audit looks at it; or nobody does.
 		}
 		k := suspect{r.Stream, r.ID}
 		if seen, suspected := a.ids.suspects[k]; seen {
@@ -93,6 +111,7 @@ func (a *auditor) recheck(ctx context.Context, store events.Store) error {
 		if doubt && events.Category(r.Stream) == events.CategoryTx {
 			a.seeMined(r)
 		}
+		return nil
 	})
 }
 
@@ -103,6 +122,6 @@ func (a *auditor) seeMined(r events.Recorded) {
 	}
 	if e, ok := m.(*messages.TxMined); ok && e.GetSucceeded() && e.GetReceipt() != nil {
 		_, account, _ := strings.Cut(r.Stream, "-")
-		a.txs.seen(txKey{account, e.GetReceipt().GetTxHash()})
+		a.arrived(txKey{account, e.GetReceipt().GetTxHash()}, r.Meta.Correlation)
 	}
 }

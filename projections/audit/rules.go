@@ -3,135 +3,153 @@ package audit
 // Rule is the stable code of something that must be so.
 type Rule string
 
-// The rules. Those marked (warning) may be broken for a while by a host that
-// runs, or tell that the audit could not look at everything.
+// The rules; the table below says of each what it demands and how bad a breach is.
 const (
-	// StoreDamaged: stored bytes do not have their checksum.
-	StoreDamaged Rule = "store-damaged"
-	// PositionOrder: positions increase.
-	PositionOrder Rule = "position-order"
-	// RevisionGap and RevisionRepeated: revisions of a stream are 0, 1, 2 ...
-	RevisionGap      Rule = "revision-gap"
-	RevisionRepeated Rule = "revision-repeated"
-	// EventIDRepeated: ids are unique within a stream.
-	EventIDRepeated Rule = "event-id-repeated"
-	// EventUnknown, EventNewer, EventMalformed: every event can be read.
-	EventUnknown   Rule = "event-unknown"
-	EventNewer     Rule = "event-newer"
-	EventMalformed Rule = "event-malformed"
-	// EventMisplaced: every event is in a stream of its machine.
-	EventMisplaced Rule = "event-misplaced"
-	// EpochDecreased: the host epoch of a stream's events never goes back: an
-	// older process wrote after a younger one.
-	EpochDecreased Rule = "epoch-decreased"
-	// StreamUnknown (warning): a stream of a machine that this build does not know.
-	StreamUnknown Rule = "stream-unknown"
+	StoreDamaged        Rule = "store-damaged"
+	PositionOrder       Rule = "position-order"
+	RevisionGap         Rule = "revision-gap"
+	RevisionRepeated    Rule = "revision-repeated"
+	StreamTruncated     Rule = "stream-truncated"
+	QueueTruncated      Rule = "queue-truncated"
+	EventIDRepeated     Rule = "event-id-repeated"
+	EventIDUnderived    Rule = "event-id-underived"
+	EventUnknown        Rule = "event-unknown"
+	EventNewer          Rule = "event-newer"
+	EventMalformed      Rule = "event-malformed"
+	EventMisplaced      Rule = "event-misplaced"
+	EpochDecreased      Rule = "epoch-decreased"
+	StreamUnknown       Rule = "stream-unknown"
+	CauseUnknown        Rule = "cause-unknown"
+	CauseUnresolved     Rule = "cause-unresolved"
+	CorrelationMismatch Rule = "correlation-mismatch"
 
-	// HostEpoch: starts of a host are numbered 1, 2, 3 ..., and a stop has the
-	// number of the start before it.
 	HostEpoch Rule = "host-epoch"
 
-	// SaleTransition: each event of a sale is one that its phase allows.
-	SaleTransition Rule = "sale-transition"
-	// SaleAttempt: attempts at a slot are numbered 1, 2, 3 ...
-	SaleAttempt Rule = "sale-attempt"
-	// SaleSlot: a sale is about the slot that its stream is named after.
-	SaleSlot Rule = "sale-slot"
-	// SaleSettlement: what a sale returns and loses is what it committed, and
-	// what the contract gave back.
-	SaleSettlement Rule = "sale-settlement"
-	// ProofNotDue: only a proof that is owed is submitted, missed or excused.
-	ProofNotDue Rule = "proof-not-due"
-	// ProofDueAgain: a period that is closed owes nothing.
-	ProofDueAgain Rule = "proof-due-again"
-	// ProofMissedEarly: nothing is missed before its deadline is over.
-	ProofMissedEarly Rule = "proof-missed-early"
-	// ProofOverdue (warning): a proof is owed and its deadline is over.
-	ProofOverdue Rule = "proof-overdue"
-	// CollateralCheck: a reading of the collateral follows a missed proof, and
-	// what it says was slashed is the difference to the last.
-	CollateralCheck Rule = "collateral-check"
-	// ProofWithoutTransaction: a proof with a receipt has its mined transaction.
-	ProofWithoutTransaction Rule = "proof-without-transaction"
-	// ReceiptWithoutTransaction (warning): so has every other receipt.
+	SaleTransition            Rule = "sale-transition"
+	SaleAttempt               Rule = "sale-attempt"
+	SaleSlot                  Rule = "sale-slot"
+	SaleSettlement            Rule = "sale-settlement"
+	ProofNotDue               Rule = "proof-not-due"
+	ProofDueAgain             Rule = "proof-due-again"
+	ProofMissedEarly          Rule = "proof-missed-early"
+	ProofUnexplained          Rule = "proof-unexplained"
+	ProofUnclosed             Rule = "proof-unclosed"
+	ProofOverdue              Rule = "proof-overdue"
+	CollateralCheck           Rule = "collateral-check"
+	CollateralExcess          Rule = "collateral-excess"
+	SlashUnseen               Rule = "slash-unseen"
+	ProofWithoutTransaction   Rule = "proof-without-transaction"
 	ReceiptWithoutTransaction Rule = "receipt-without-transaction"
-	// ReceiptsUnchecked (warning): there were too many to look at all.
-	ReceiptsUnchecked Rule = "receipts-unchecked"
+	ReceiptsUnchecked         Rule = "receipts-unchecked"
 
-	// LedgerContradiction: an event of the ledger fits what was before it.
-	LedgerContradiction Rule = "ledger-contradiction"
-	// LedgerUnbalanced: the ledger is closed after every event.
-	LedgerUnbalanced Rule = "ledger-unbalanced"
-	// ReservationOwner: a reservation belongs to an attempt of a sale that runs.
-	ReservationOwner Rule = "reservation-owner"
-	// ReservationMismatch: ledger and sale say the same of a reservation.
-	ReservationMismatch Rule = "reservation-mismatch"
-	// ReservationEarly: it is released when the sale has ended and its data is
-	// deleted, not before.
-	ReservationEarly Rule = "reservation-released-early"
-	// ReservationNotOpen: it is released once.
-	ReservationNotOpen Rule = "reservation-not-open"
-	// ReservationUnreleased: a settled sale holds nothing.
+	LedgerContradiction   Rule = "ledger-contradiction"
+	LedgerUnbalanced      Rule = "ledger-unbalanced"
+	ReservationOwner      Rule = "reservation-owner"
+	ReservationMismatch   Rule = "reservation-mismatch"
+	ReservationEarly      Rule = "reservation-released-early"
+	ReservationNotOpen    Rule = "reservation-not-open"
 	ReservationUnreleased Rule = "reservation-unreleased"
 
-	// QueueContradiction: an event of the queue fits what was before it.
 	QueueContradiction Rule = "queue-contradiction"
-	// QueueInconsistent: the queue's indexes agree.
-	QueueInconsistent Rule = "queue-inconsistent"
+	QueueInconsistent  Rule = "queue-inconsistent"
+	QueueCriterion     Rule = "queue-criterion"
 
-	// TransactionOpen (warning): an intent is neither mined nor abandoned.
-	TransactionOpen Rule = "transaction-open"
+	TransactionOpen       Rule = "transaction-open"
+	TransactionUnresolved Rule = "transaction-unresolved"
 
-	// ViewDiffers: the views are what the events say.
-	ViewDiffers Rule = "view-differs"
-	// AuditIncomplete (warning): a limit of the audit was reached.
+	MarkingContradiction      Rule = "marking-contradiction"
+	MarkingOwnSlot            Rule = "marking-own-slot"
+	MarkingWithoutTransaction Rule = "marking-without-transaction"
+
+	MoneyMismatch   Rule = "money-mismatch"
+	MoneyUnrecorded Rule = "money-unrecorded"
+	CollateralHeld  Rule = "collateral-held"
+	ChainAhead      Rule = "chain-ahead"
+
+	ViewDiffers     Rule = "view-differs"
 	AuditIncomplete Rule = "audit-incomplete"
 )
 
-// warnings are the rules whose breach is no error.
-var warnings = map[Rule]bool{
-	StreamUnknown: true, ProofOverdue: true, ReceiptWithoutTransaction: true, ReceiptsUnchecked: true,
-	TransactionOpen: true, AuditIncomplete: true,
+// RuleInfo says what a rule demands.
+type RuleInfo struct {
+	Rule     Rule     `json:"rule"`
+	Severity Severity `json:"severity"`
+	// Demands is a sentence: what is so when the rule is kept.
+	Demands string `json:"demands"`
 }
 
-// Rules are all of them.
-func Rules() []Rule {
-	return []Rule{
-		StoreDamaged,
-		PositionOrder,
-		RevisionGap,
-		RevisionRepeated,
-		EventIDRepeated,
-		EventUnknown,
-		EventNewer,
-		EventMalformed,
-		EventMisplaced,
-		EpochDecreased,
-		StreamUnknown,
-		HostEpoch,
-		SaleTransition,
-		SaleAttempt,
-		SaleSlot,
-		SaleSettlement,
-		ProofNotDue,
-		ProofDueAgain,
-		ProofMissedEarly,
-		ProofOverdue,
-		CollateralCheck,
-		ProofWithoutTransaction,
-		ReceiptWithoutTransaction,
-		ReceiptsUnchecked,
-		LedgerContradiction,
-		LedgerUnbalanced,
-		ReservationOwner,
-		ReservationMismatch,
-		ReservationEarly,
-		ReservationNotOpen,
-		ReservationUnreleased,
-		QueueContradiction,
-		QueueInconsistent,
-		TransactionOpen,
-		ViewDiffers,
-		AuditIncomplete,
-	}
+// table of all rules. A breach of one that is a warning may be there for a
+// while because a host runs, or tells that the audit could not look at all.
+var ruleTable = []RuleInfo{
+	{StoreDamaged, Error, "Stored bytes have their checksum."},
+	{PositionOrder, Error, "Positions increase."},
+	{RevisionGap, Error, "The revisions of a stream are 0, 1, 2 ..."},
+	{RevisionRepeated, Error, "No revision comes twice."},
+	{StreamTruncated, Error, "Nothing of a stream is removed or marked for removal; the queue, behind a " +
+		"snapshot, is the one exception."},
+	{QueueTruncated, Warning, "The queue's stream is whole. If not, what was in the queue before is not known."},
+	{EventIDRepeated, Error, "Event ids are unique within a stream."},
+	{EventIDUnderived, Error, "An event's id is the one that follows from its stream, its cause and its place."},
+	{EventUnknown, Error, "This build knows the event's type."},
+	{EventNewer, Error, "The event's schema is not newer than this build."},
+	{EventMalformed, Error, "The event's data can be read."},
+	{EventMisplaced, Error, "An event is in a stream of its machine."},
+	{EpochDecreased, Error, "No older process of the host writes after a younger one."},
+	{StreamUnknown, Warning, "This build knows the stream's machine."},
+	{CauseUnknown, Error, "A cause has one of the forms that hostnode writes."},
+	{CauseUnresolved, Error, "What a cause names is in the record."},
+	{CorrelationMismatch, Error, "All events of a sale, in every stream, have its request for a correlation."},
+	{HostEpoch, Error, "Starts of a host are numbered 1, 2, 3 ..., and a stop has the number of its start."},
+	{SaleTransition, Error, "Each event of a sale is one that its phase allows."},
+	{SaleAttempt, Error, "Attempts at a slot are numbered 1, 2, 3 ..."},
+	{SaleSlot, Error, "A sale is about the slot that its stream is named after."},
+	{SaleSettlement, Error, "What a sale returns and loses is what it committed, and what the contract gave back."},
+	{ProofNotDue, Error, "Only a proof that is owed is submitted, missed or excused."},
+	{ProofDueAgain, Error, "A period that is closed owes nothing."},
+	{ProofMissedEarly, Error, "Nothing is missed before its deadline is over."},
+	{ProofUnexplained, Error, "A proof that was missed or excused has a reason."},
+	{ProofUnclosed, Warning, "A proof whose deadline was over before its request was has been closed."},
+	{ProofOverdue, Warning, "No proof is owed whose deadline is over."},
+	{CollateralCheck, Error, "A reading of the collateral follows a missed proof, or finds that some is gone; " +
+		"it says what was slashed since."},
+	{CollateralExcess, Error, "The contract holds no more collateral than the request demands, and gives back no " +
+		"more than it held."},
+	{SlashUnseen, Warning, "Collateral that the contract kept was seen to be slashed."},
+	{ProofWithoutTransaction, Error, "A proof with a receipt has its mined transaction."},
+	{ReceiptWithoutTransaction, Warning, "Every other receipt has one, too."},
+	{ReceiptsUnchecked, Warning, "All receipts could be compared with transactions."},
+	{LedgerContradiction, Error, "An event of the ledger fits what was before it."},
+	{LedgerUnbalanced, Error, "The ledger is closed after every event."},
+	{ReservationOwner, Error, "A reservation belongs to an attempt of a sale that runs."},
+	{ReservationMismatch, Error, "Ledger and sale say the same of a reservation."},
+	{ReservationEarly, Error, "A reservation is released when the sale has ended and its data is deleted, not before."},
+	{ReservationNotOpen, Error, "A reservation is released once."},
+	{ReservationUnreleased, Error, "A settled sale holds nothing."},
+	{QueueContradiction, Error, "An event of the queue fits what was before it."},
+	{QueueInconsistent, Error, "The queue's indexes agree."},
+	{QueueCriterion, Warning, "A slot is refused by a criterion that is written down."},
+	{TransactionOpen, Warning, "Every intent is mined or abandoned."},
+	{TransactionUnresolved, Error, "At the latest, it is so when its sale is settled."},
+	{MarkingContradiction, Error, "A validator marks each missing proof once, after it has started, and says why " +
+		"when it could not."},
+	{MarkingOwnSlot, Error, "Nobody marks proofs of the slots that he hosts himself."},
+	{MarkingWithoutTransaction, Error, "A marked proof has its mined transaction."},
+	{MoneyMismatch, Error, "A transaction moved on chain what its event says."},
+	{MoneyUnrecorded, Warning, "All that moved on chain between account and contract is in the record."},
+	{CollateralHeld, Error, "The contract holds no more for a slot than the record says."},
+	{ChainAhead, Warning, "The chain says nothing of a slot that the record does not know yet."},
+	{ViewDiffers, Error, "The views are what the events say."},
+	{AuditIncomplete, Warning, "No limit of the audit was reached."},
 }
+
+// warnings are the rules whose breach is no error.
+var warnings = func() map[Rule]bool {
+	all := map[Rule]bool{}
+	for _, r := range ruleTable {
+		all[r.Rule] = r.Severity == Warning
+	}
+	return all
+}()
+
+// Rules are all of them, in the order in which they are documented.
+func Rules() []RuleInfo { return append([]RuleInfo(nil), ruleTable...) }

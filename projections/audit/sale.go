@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -18,6 +20,10 @@ type life struct {
 	phase   phase
 	attempt uint32
 	settled bool
+	// kept: the attempt that was settled left its data to the next one.
+	kept bool
+	// began is where the newest attempt began, settledAt where it was settled.
+	began, settledAt events.Position
 	*account
 }
 
@@ -26,7 +32,9 @@ type account struct {
 	request   string
 	index     uint64
 	slotSize  uint64
+	demanded  events.Amount // collateral, by the request
 	adopted   bool
+	repair    bool
 	simulated bool
 
 	hasCapacity bool
@@ -39,10 +47,18 @@ type account struct {
 	paid        bool
 	lost        events.Amount
 	deleted     bool
+	forfeited   bool // the contract took the slot
+	pledge      pledge
 
 	duties     map[uint64]duty
 	lastPeriod uint64
-	unchecked  map[uint64]bool
+	// opened are the periods that opened a duty, of the last sale.RememberedPeriods
+	// back from the last one; excused is the one that may be due again.
+	opened    map[uint64]bool
+	excused   uint64
+	unchecked map[uint64]bool
+	// doubt says that collateral may be gone of which no reading tells.
+	doubt bool
 
 	released                 bool // by the ledger
 	ledgerReturn, ledgerLoss events.Amount
@@ -60,7 +76,8 @@ func (l *life) ended() bool {
 }
 
 // judgeSale holds an event to the table, then follows it.
-func (a *auditor) judgeSale(h *host, l *life, p place, e sale.Event) {
+func (a *auditor) judgeSale(s *stream, p place, e sale.Event) {
+	h, l := s.host, s.life
 	name := string(e.ProtoReflect().Descriptor().Name())
 	next, allowed := table[l.phase][name]
 	reason := "the phase does not allow it"
@@ -69,8 +86,7 @@ func (a *auditor) judgeSale(h *host, l *life, p place, e sale.Event) {
 	}
 	if reason != "" {
 		a.find(SaleTransition, p, "%s in phase %s of attempt %d: %s", name, l.phase, l.attempt, reason)
-		*l = life{slot: l.slot, broken: true}
-		a.streams[p.stream].giveUp()
+		s.giveUp()
 		return
 	}
 	if next != stays {
@@ -78,9 +94,16 @@ func (a *auditor) judgeSale(h *host, l *life, p place, e sale.Event) {
 	}
 	if m, ok := e.(interface{ GetReceipt() *messages.Receipt }); ok && m.GetReceipt() != nil {
 		_, proof := e.(*messages.ProofSubmitted)
-		a.expectTx(h, m.GetReceipt().GetTxHash(), p, proof)
+		w := awaited{at: p, proof: proof}
+		if l.account != nil {
+			w.request = l.request
+		}
+		a.expectTx(h, m.GetReceipt().GetTxHash(), w)
 	}
 	a.follow(h, l, p, e)
+	if l.account != nil {
+		l.noteMoney(p, e)
+	}
 }
 
 // forbids says what an event needs beside its phase and does not have; empty
@@ -90,17 +113,22 @@ func (l *life) forbids(e sale.Event) string {
 	switch {
 	case start && l.phase != unknown && !l.settled:
 		return "the attempt before it is not settled"
+	case start && l.kept && !e.(*messages.SaleStarted).GetRepair():
+		return "the data of the attempt before it is still here"
 	case !start && l.settled:
 		return "the sale is settled"
 	}
 	late := l.ended()
 	switch e.(type) {
 	case *messages.SlotForfeited:
-		return unless(l.onChain || l.adopted, "the slot was never ours")
+		return unless(l.onChain || l.adopted && !late, "the slot was never ours")
+	case *messages.FillReverted:
+		return unless(l.onChain, "no fill stands that could be taken back")
 	case *messages.SaleErrored:
 		return unless(!l.adopted, "an adopted slot is ended by the chain alone")
 	case *messages.SlotFilled:
-		gone := l.onChain || l.filled || l.paid || !l.lost.IsZero()
+		// What was forfeited comes back when what took it is reorganised.
+		gone := l.onChain || l.paid || !l.forfeited && (l.filled || !l.lost.IsZero())
 		return unless(!late || !gone, "the slot was filled and is over")
 	case *messages.DataLifetimeExtended:
 		return unless(l.stored && !l.deleted, "the data is not here")
@@ -109,9 +137,27 @@ func (l *life) forbids(e sale.Event) string {
 	case *messages.DataDeleted:
 		return unless(!l.onChain && !l.deleted, "the slot is on chain, or the data was deleted before")
 	case *messages.SaleSettled:
-		return unless(l.deleted && !l.onChain, "the data is not deleted, or the slot is on chain")
+		return unless((l.deleted || l.forfeited && l.stored) && !l.onChain,
+			"the data is not deleted, or the slot is on chain")
 	}
 	return ""
+}
+
+// again is the phase to which a fill that is taken back leads: what is not here
+// comes first.
+func (l *life) again() phase {
+	if l.deleted {
+		l.deleted, l.stored, l.proved = false, false, false
+	}
+	switch {
+	case l.proved:
+		return filling
+	case l.stored:
+		return initialProving
+	case l.hasCapacity:
+		return slotReserving
+	}
+	return preparing
 }
 
 func unless(ok bool, reason string) string {
@@ -139,13 +185,11 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.InitialProofOutdated:
 		l.proved = false
 	case *messages.SlotFilled:
-		l.onChain, l.filled, l.held = true, true, amount(e.GetCollateral())
+		a.followFill(l, p, e)
 	case *messages.FillReverted:
 		l.onChain, l.filled, l.adopted, l.held = false, false, false, events.Amount{}
 		l.lapse()
-		if !l.proved {
-			l.phase = initialProving
-		}
+		l.phase = l.again()
 	case *messages.DataLifetimeExtended:
 		if l.simulated {
 			l.phase = provingSimulated
@@ -153,14 +197,18 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.ProofDue, *messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
 		*messages.CollateralChecked:
 		a.followProof(l, p, e)
-	case *messages.RequestEnded, *messages.SaleCancelled, *messages.SaleFailed:
-		l.lapse()
+	case *messages.RequestEnded:
+		a.closeAll(l, events.TimeFromMessage(e.GetAt()))
+	case *messages.SaleCancelled:
+		a.closeAll(l, events.TimeFromMessage(e.GetAt()))
+	case *messages.SaleFailed:
+		a.closeAll(l, events.TimeFromMessage(e.GetAt()))
 	case *messages.PayoutReceived:
-		l.onChain, l.paid = false, true
-		l.lost = l.committed.SubFloor(amount(e.GetCollateral()))
+		a.followPayout(l, p, e)
 	case *messages.SlotDropped, *messages.SlotForfeited:
 		l.onChain, l.lost = false, l.committed
-		l.lapse()
+		_, l.forfeited = e.(*messages.SlotForfeited)
+		l.lapse() // What was missed is why.
 	case *messages.DataDeleted:
 		l.deleted = true
 	case *messages.SaleSettled:
@@ -179,37 +227,91 @@ func (a *auditor) followStart(l *life, p place, e *messages.SaleStarted) {
 		a.find(SaleSlot, p, "slot %s, index %d of request %s, in the stream of another slot",
 			e.GetSlotId(), e.GetSlotIndex(), e.GetRequest().GetId())
 	}
-	*l = life{slot: l.slot, phase: preparing, attempt: e.GetAttempt(), account: &account{
-		request: e.GetRequest().GetId(), index: e.GetSlotIndex(), slotSize: e.GetRequest().GetSlotSize(),
-		adopted: e.GetAdopted(), simulated: e.GetFailEveryNProofs() > 0,
+	ask := e.GetRequest()
+	*l = life{slot: l.slot, phase: preparing, attempt: e.GetAttempt(), began: p.position, account: &account{
+		request: ask.GetId(), index: e.GetSlotIndex(), slotSize: ask.GetSlotSize(),
+		demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
+		adopted:  e.GetAdopted(), repair: e.GetRepair(), simulated: e.GetFailEveryNProofs() > 0,
 	}}
 }
 
-// lapse ends all duties, and the readings that would follow from misses.
-func (l *account) lapse() { l.duties, l.unchecked = nil, nil }
+// followFill begins the account of the collateral on chain: what the contract
+// holds is returned, or slashed, or lost in the end.
+func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
+	moved := l.onChain // Into another block, by a reorganisation.
+	l.onChain, l.filled, l.held = true, true, amount(e.GetCollateral())
+	l.forfeited, l.lost = false, events.Amount{}
+	if moved {
+		return
+	}
+	l.doubt = e.GetReceipt() == nil // Found on chain, it may have been slashed before.
+	switch {
+	case l.demanded.Less(l.held):
+		a.find(CollateralExcess, p, "the contract holds %s, the request demands %s", l.held, l.demanded)
+	case l.held.Less(l.demanded) && !l.doubt:
+		a.find(SlashUnseen, p, "the contract holds %s right after the fill, the request demands %s", l.held, l.demanded)
+	}
+}
+
+// followPayout ends it.
+func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
+	back := amount(e.GetCollateral())
+	switch {
+	case l.held.Less(back):
+		a.find(CollateralExcess, p, "%s of collateral came back, the contract held %s", back, l.held)
+	case back.Less(l.held) && !l.doubt && e.GetReceipt() != nil:
+		a.find(SlashUnseen, p, "%s of collateral came back, the contract held %s, and no reading "+
+			"says what became of the rest", back, l.held)
+	}
+	l.onChain, l.paid = false, true
+	l.lost = l.committed.SubFloor(back)
+}
+
+// lapse ends all duties, and the readings that would follow from misses. What
+// they would have shown stays unknown.
+func (l *account) lapse() {
+	l.doubt = l.doubt || len(l.duties)+len(l.unchecked) > 0
+	l.duties, l.unchecked = nil, nil
+}
+
+// closeAll lets all duties lapse because the request is over. One whose
+// deadline was over before should have been closed.
+func (a *auditor) closeAll(l *life, at time.Time) {
+	for _, period := range sortedKeys(l.duties) {
+		if d := l.duties[period]; !d.deadline.IsZero() && d.deadline.Before(at) {
+			a.find(ProofUnclosed, d.at, "the proof of period %d was due until %s; the request was over at %s, "+
+				"and nothing says what became of the proof", period, clock(d.deadline), clock(at))
+		}
+	}
+	l.lapse()
+}
 
 func (a *auditor) followProof(l *life, p place, e sale.Event) {
 	switch e := e.(type) {
 	case *messages.ProofDue:
 		_, open := l.duties[e.GetPeriod()]
-		if !open && e.GetPeriod() <= l.lastPeriod {
-			a.find(ProofDueAgain, p, "a proof of period %d is due after period %d", e.GetPeriod(), l.lastPeriod)
+		if !open && l.closed(e.GetPeriod()) {
+			a.find(ProofDueAgain, p, "a proof of period %d is due again, or long after period %d",
+				e.GetPeriod(), l.lastPeriod)
 		}
+		l.open(e.GetPeriod())
 		if l.duties == nil {
 			l.duties = map[uint64]duty{}
 		}
 		l.duties[e.GetPeriod()] = duty{events.TimeFromMessage(e.GetDeadline()), p}
-		l.lastPeriod = max(l.lastPeriod, e.GetPeriod())
 	case *messages.ProofSubmitted:
 		a.closeDuty(l, p, e.GetPeriod(), "submitted")
 	case *messages.ProofExcused:
+		a.explained(p, e.GetPeriod(), "excused", e.GetReason())
 		a.closeDuty(l, p, e.GetPeriod(), "excused")
+		l.excused = e.GetPeriod()
 	case *messages.ProofMissed:
 		d, open := l.duties[e.GetPeriod()]
 		if at := events.TimeFromMessage(e.GetAt()); open && !at.After(d.deadline) {
 			a.find(ProofMissedEarly, p, "period %d was missed at %s, its deadline is %s",
 				e.GetPeriod(), clock(at), clock(d.deadline))
 		}
+		a.explained(p, e.GetPeriod(), "missed", e.GetReason())
 		a.closeDuty(l, p, e.GetPeriod(), "missed")
 		if l.unchecked == nil {
 			l.unchecked = map[uint64]bool{}
@@ -217,13 +319,46 @@ func (a *auditor) followProof(l *life, p place, e sale.Event) {
 		l.unchecked[e.GetPeriod()] = true
 	case *messages.CollateralChecked:
 		now := amount(e.GetCollateral())
-		if slashed := l.held.SubFloor(now).String(); !l.unchecked[e.GetPeriod()] || slashed != e.GetSlashed() {
+		slashed := l.held.SubFloor(now)
+		// Period 0: no miss of the record explains what was slashed.
+		explained := l.unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
+		if !explained || slashed.String() != e.GetSlashed() {
 			a.find(CollateralCheck, p, "after period %d the contract held %s, it says slashed by %s; "+
 				"it held %s before, and the period was missed: %t",
 				e.GetPeriod(), now, e.GetSlashed(), l.held, l.unchecked[e.GetPeriod()])
 		}
+		if l.held.Less(now) {
+			a.find(CollateralExcess, p, "the contract held %s, and %s after period %d", l.held, now, e.GetPeriod())
+		}
 		delete(l.unchecked, e.GetPeriod())
 		l.held = now
+	}
+}
+
+// closed reports whether a period owes nothing any more: it was closed for good, or
+// lies so far back that nobody remembers.
+func (l *account) closed(period uint64) bool {
+	if period > l.lastPeriod || l.excused != 0 && period == l.excused {
+		return false
+	}
+	return l.opened[period] || l.lastPeriod-period >= sale.RememberedPeriods
+}
+
+// open notes that a period opened a duty.
+func (l *account) open(period uint64) {
+	if l.opened == nil {
+		l.opened = map[uint64]bool{}
+	}
+	l.opened[period], l.lastPeriod = true, max(l.lastPeriod, period)
+	if l.excused == period {
+		l.excused = 0
+	}
+	maps.DeleteFunc(l.opened, func(p uint64, _ bool) bool { return p+sale.RememberedPeriods <= l.lastPeriod })
+}
+
+func (a *auditor) explained(p place, period uint64, how, reason string) {
+	if strings.TrimSpace(reason) == "" {
+		a.find(ProofUnexplained, p, "the proof of period %d was %s, and there is no reason", period, how)
 	}
 }
 
@@ -269,7 +404,11 @@ func (a *auditor) followSettled(h *host, l *life, p place, e *messages.SaleSettl
 	if _, open := h.ledger.state.Reservation(id); open && !h.ledger.broken {
 		a.cross(ReservationUnreleased, p, "the sale is settled, but its reservation %s is open", id)
 	}
-	*l = life{slot: l.slot, phase: l.phase, attempt: l.attempt, settled: true}
+	a.claim(h, l)
+	*l = life{
+		slot: l.slot, phase: l.phase, attempt: l.attempt, settled: true, kept: !l.deleted, began: l.began,
+		settledAt: p.position,
+	}
 }
 
 // endOfSales warns of proofs that are owed and late by the chain's own time.

@@ -18,11 +18,19 @@ import (
 
 // stream is what is known of a stream, whatever it is about.
 type stream struct {
+	name  string
+	kind  kind
 	hash  uint64
 	next  uint64 // the revision that must come next
 	epoch uint64 // of its last event
-	known bool   // its machine is one of ours
-	told  bool   // that it is not
+	told  bool   // that its machine is unknown
+	// decision is the revision at which the decision of its last event began.
+	decision uint64
+	// partial says that the beginning of its next decision may have been removed.
+	partial bool
+	host    *host // nil: the stream belongs to none
+	life    *life // of a sale
+	recent  *recent
 	// judge looks at an event; false says that it is of another machine. It is
 	// nil once the stream can only be checked for its form.
 	judge func(place, proto.Message) bool
@@ -37,75 +45,127 @@ func (s *stream) giveUp() {
 	}
 }
 
+// kind is a machine, as far as its streams are judged.
+type kind uint8
+
+const (
+	kindUnknown kind = iota
+	kindHost
+	kindMarket
+	kindLedger
+	kindQueue
+	kindSale
+	kindTx
+	kindValidator
+	// kindDisposable are snapshots: a start is faster with them, and nothing is
+	// lost without. They are checked for their form only.
+	kindDisposable
+)
+
+// kinds are the categories of streams that this build knows.
+var kinds = map[string]kind{
+	events.CategoryHost: kindHost, events.CategoryMarket: kindMarket, events.CategoryCapacity: kindLedger,
+	events.CategorySlotQueue: kindQueue, events.CategorySale: kindSale, events.CategoryTx: kindTx,
+	events.CategoryValidator: kindValidator,
+}
+
+func kindOf(name string) kind {
+	if events.IsSnapshot(name) {
+		return kindDisposable
+	}
+	return kinds[events.Category(name)]
+}
+
 // host is what is known of one address, over all its streams.
 type host struct {
 	address string
+	number  uint32 // in the order of appearance
 	started uint64 // the last epoch of its own stream
-	ledger  *ledger
-	queue   *queue
-	sales   map[events.SlotID]*life
-	hasTxs  bool
-	intents map[string]place // open, by key
+	// market is the stream of its market, and account the contract and its chain;
+	// empty before the first start.
+	market   string
+	chainID  uint64
+	contract events.Address
+	ledger   *ledger
+	queue    *queue
+	sales    map[events.SlotID]*life // that are not at rest
+	tx       txAccount
+	money    money
+	marks    marks
 }
 
 func (a *auditor) host(address string) *host {
 	h := a.hosts[address]
 	if h == nil {
 		h = &host{
-			address: address, ledger: newLedger(), queue: newQueue(),
-			sales: map[events.SlotID]*life{}, intents: map[string]place{},
+			address: address, number: uint32(len(a.hosts)), ledger: newLedger(), queue: newQueue(),
+			sales: map[events.SlotID]*life{}, tx: txAccount{intents: map[string]intent{}},
 		}
 		a.hosts[address] = h
 	}
 	return h
 }
 
+// stream is that of a name, made if it was never seen or is at rest.
 func (a *auditor) stream(name string) *stream {
 	if s := a.streams[name]; s != nil {
 		return s
 	}
-	s := &stream{hash: a.ids.hashOf(name), known: true, abandon: func() {}}
+	s := a.makeStream(name)
 	a.streams[name] = s
-	a.report.Streams++
-	category, rest, _ := strings.Cut(name, "-")
-	address, _, _ := strings.Cut(rest, "-")
-	switch category {
-	case events.CategoryHost:
-		h := a.host(address)
-		s.judge = func(p place, m proto.Message) bool { return a.judgeHost(h, p, m) }
-	case events.CategoryCapacity:
-		h := a.host(address)
-		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, p, e) })
-		s.abandon = func() { h.ledger.broken = true }
-	case events.CategorySlotQueue:
-		h := a.host(address)
-		s.judge = judgeAs(func(p place, e slotqueue.Event) { a.judgeQueue(h, p, e) })
-		s.abandon = func() { h.queue.broken = true }
-	case events.CategoryTx:
-		h := a.host(address)
-		h.hasTxs = true
-		s.judge = judgeAs(func(p place, e messages.TxEvent) { a.judgeTx(h, p, e) })
-	case events.CategoryMarket:
-		s.judge = judgeAs(func(_ place, e messages.MarketEvent) { a.judgeMarket(e) })
-	case events.CategorySale:
-		a.saleStream(s, name)
-	default:
-		s.known = false
+	if !a.wake(s) {
+		a.report.Streams++
 	}
 	return s
 }
 
-func (a *auditor) saleStream(s *stream, name string) {
-	address, slot, err := events.ParseSaleStream(name)
-	if err != nil {
-		s.known = false
-		return
+func (a *auditor) makeStream(name string) *stream {
+	_, rest, _ := strings.Cut(name, "-")
+	address, _, _ := strings.Cut(rest, "-")
+	s := &stream{name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
+	switch s.kind {
+	case kindHost, kindLedger, kindQueue, kindTx, kindValidator:
+		s.host = a.host(address)
+	case kindSale:
+		owner, slot, err := events.ParseSaleStream(name)
+		if err != nil {
+			s.kind = kindUnknown
+			return s
+		}
+		s.host, s.life = a.host(owner.String()), &life{slot: slot, phase: unknown}
+		s.host.sales[slot] = s.life
+	case kindMarket:
+		s.recent = &recent{}
+	case kindUnknown, kindDisposable:
 	}
-	h := a.host(address.String())
-	l := &life{slot: slot, phase: unknown}
-	h.sales[slot] = l
-	s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(h, l, p, e) })
-	s.abandon = func() { *l = life{slot: slot, broken: true} }
+	a.appoint(s)
+	return s
+}
+
+// appoint gives a stream the judge of its machine.
+func (a *auditor) appoint(s *stream) {
+	h, l := s.host, s.life
+	switch s.kind {
+	case kindHost:
+		s.judge = func(p place, m proto.Message) bool { return a.judgeHost(h, p, m) }
+	case kindLedger:
+		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, p, e) })
+		s.abandon = func() { h.ledger.broken = true }
+	case kindQueue:
+		s.judge = judgeAs(func(p place, e slotqueue.Event) { a.judgeQueue(h, p, e) })
+		s.abandon = func() { h.queue.broken = true }
+	case kindTx:
+		h.tx.kept = true
+		s.judge = judgeAs(func(p place, e messages.TxEvent) { a.judgeTx(s, p, e) })
+	case kindValidator:
+		s.judge = judgeAs(func(p place, e messages.ValidatorEvent) { a.judgeValidator(h, p, e) })
+	case kindMarket:
+		s.judge = judgeAs(func(p place, e messages.MarketEvent) { a.judgeMarket(s, p, e) })
+	case kindSale:
+		s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(s, p, e) })
+		s.abandon = func() { *l = life{slot: l.slot, broken: true} }
+	case kindUnknown, kindDisposable:
+	}
 }
 
 func judgeAs[E proto.Message](judge func(place, E)) func(place, proto.Message) bool {
@@ -118,16 +178,11 @@ func judgeAs[E proto.Message](judge func(place, E)) func(place, proto.Message) b
 	}
 }
 
-// checkOrder holds an event to its place in the whole and in its stream.
+// checkOrder holds an event to its place in its stream.
 func (a *auditor) checkOrder(s *stream, r events.Recorded) {
-	if r.Position <= a.report.AsOf {
-		a.find(PositionOrder, placeOf(r), "it follows position %d", a.report.AsOf)
-	}
-	a.report.AsOf = max(a.report.AsOf, r.Position)
 	switch {
 	case r.Revision > s.next:
-		a.find(RevisionGap, placeOf(r), "revisions %d to %d of the stream are missing", s.next, r.Revision-1)
-		s.giveUp()
+		a.gap(s, r)
 	case r.Revision < s.next:
 		a.find(RevisionRepeated, placeOf(r), "the stream had this revision before")
 		s.giveUp()
@@ -135,8 +190,10 @@ func (a *auditor) checkOrder(s *stream, r events.Recorded) {
 	s.next = max(s.next, r.Revision+1)
 }
 
+// checkEpoch holds the processes of a host to their order. What the market said
+// is written by whichever host comes first, each with epochs of its own.
 func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
-	if r.Meta.Epoch < s.epoch {
+	if s.kind != kindMarket && r.Meta.Epoch < s.epoch {
 		a.find(EpochDecreased, placeOf(r), "written in epoch %d of the host, after an event of epoch %d",
 			r.Meta.Epoch, s.epoch)
 	}
@@ -144,11 +201,14 @@ func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
 }
 
 func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
-	if !s.known {
-		if !s.told {
-			s.told = true
-			a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
-		}
+	switch {
+	case s.kind == kindDisposable:
+		return nil, events.ErrUnknownEvent
+	case s.kind == kindUnknown && !s.told:
+		s.told = true
+		a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
+		fallthrough
+	case s.kind == kindUnknown:
 		return nil, events.ErrUnknownEvent
 	}
 	m, err := a.codec.Decode(r)
@@ -175,9 +235,15 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 			a.find(HostEpoch, p, "the host started epoch %d after epoch %d", e.GetEpoch(), h.started)
 		}
 		h.started = e.GetEpoch()
+		h.chainID, h.contract = e.GetChainId(), events.Must(events.ParseAddress(e.GetContract()))
+		h.market = events.MarketStream(h.chainID, h.contract)
 	case *messages.HostStopped:
 		if e.GetEpoch() != h.started {
 			a.find(HostEpoch, p, "the host stopped epoch %d in epoch %d", e.GetEpoch(), h.started)
+		}
+	case *messages.HostHeartbeat:
+		if e.GetEpoch() != h.started {
+			a.find(HostEpoch, p, "a process of epoch %d lives in epoch %d", e.GetEpoch(), h.started)
 		}
 	default:
 		return false
@@ -185,7 +251,12 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 	return true
 }
 
-func (a *auditor) judgeMarket(e messages.MarketEvent) {
+func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
+	about := uint64(0)
+	if of, ok := e.(interface{ GetRequestId() string }); ok {
+		about = a.ids.hashOf(of.GetRequestId())
+	}
+	s.recent.note(p.revision, about)
 	if e, ok := e.(*messages.BlocksScanned); ok {
 		if t := events.TimeFromMessage(e.GetTime()); t.After(a.now) {
 			a.now = t

@@ -48,13 +48,18 @@ var table = map[phase]steps{
 	proving:          hosting(duties()),
 	provingSimulated: hosting(duties()),
 
-	payout:   {"PayoutReceived": finished},
+	// The chain may take the fill, or the slot, back until its last word was collected.
+	payout:   {"PayoutReceived": finished, "FillReverted": filling, "SlotForfeited": errored},
 	finished: over(steps{}),
 	// An end that was decided without knowing of our fill is taken back by it.
-	ignored:   over(steps{"SlotFilled": filled}),
-	cancelled: over(steps{"SlotFilled": filled, "PayoutReceived": stays}),
-	failed:    over(steps{"SlotFilled": filled, "SlotDropped": errored}),
-	errored:   over(steps{"SlotFilled": filled}),
+	ignored: over(steps{"SlotFilled": filled}),
+	cancelled: over(steps{
+		"SlotFilled": filled, "PayoutReceived": stays, "FillReverted": filling, "SlotForfeited": errored,
+	}),
+	failed: over(steps{
+		"SlotFilled": filled, "SlotDropped": errored, "FillReverted": filling, "SlotForfeited": errored,
+	}),
+	errored: over(steps{"SlotFilled": filled}),
 }
 
 func beforeFill(more steps) steps {
@@ -68,6 +73,7 @@ func hosting(more steps) steps {
 	return with(more, steps{
 		"RequestStarted": stays, "RequestEnded": payout, "SaleCancelled": cancelled,
 		"SaleFailed": failed, "SlotForfeited": errored, "FillReverted": filling,
+		"SlotFilled": stays, // In another block.
 	})
 }
 

@@ -4,7 +4,10 @@
 package history
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -59,7 +62,9 @@ func New(t T, store events.Store, me events.Address) *Writer {
 	}
 }
 
-// Append writes events to a stream of this host.
+// Append writes events to a stream of this host, with metadata and ids as a
+// host gives them. An empty correlation is what the event itself says, or the
+// request of the stream's sale.
 func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 	w.T.Helper()
 	if len(list) == 0 {
@@ -73,15 +78,73 @@ func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 		if err != nil {
 			w.T.Fatalf("encode %T: %v", m, err)
 		}
+		meta := events.Metadata{
+			Correlation: cmp.Or(correlation, w.correlation(stream, m)), Causation: w.cause(stream, m),
+			Version: version, Epoch: w.Epoch, Node: "test",
+		}
 		batch = append(batch, events.NewEvent{
-			ID: events.NewEventID(stream, fmt.Sprintf("test@%d", n), i), Type: name, Data: data,
-			Meta: events.Metadata{Correlation: correlation, Version: version, Epoch: w.Epoch, Node: "test"},
+			ID: IDOf(stream, m, meta, n, i), Type: name, Data: data, Meta: meta,
 		})
 	}
 	if _, err := w.Store.Append(context.Background(), stream, events.ExpectNext(n), batch); err != nil {
 		w.T.Fatalf("append to %s: %v", stream, err)
 	}
 	w.count[stream] = n + uint64(len(list))
+}
+
+// IDOf is the id that a host gives to an event: the i-th of a decision that
+// begins at a revision.
+func IDOf(stream string, m proto.Message, meta events.Metadata, first uint64, i int) events.EventID {
+	switch events.Category(stream) {
+	case events.CategoryHost:
+		return events.NewEventID(stream, fmt.Sprintf("epoch:%d@%d", meta.Epoch, first+uint64(i)), 0)
+	case events.CategoryTx:
+		content, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(content)
+		return events.NewEventID(stream, hex.EncodeToString(sum[:]), int(first)+i)
+	}
+	return events.NewEventID(stream, fmt.Sprintf("%s@%d", meta.Causation, first), i)
+}
+
+// CauseOf is the cause of an event of the market.
+func CauseOf(m proto.Message) string {
+	if m, ok := m.(interface{ GetLog() *messages.ChainLog }); ok && m.GetLog() != nil {
+		return fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())
+	}
+	return "chain"
+}
+
+// cause is one that can be: what the tests do is the operator's doing, or
+// follows from a block.
+func (w *Writer) cause(stream string, m proto.Message) string {
+	switch events.Category(stream) {
+	case events.CategoryHost, events.CategoryTx:
+		return ""
+	case events.CategorySale:
+		if _, begins := m.(*messages.SaleStarted); begins {
+			return "begin"
+		}
+		return fmt.Sprintf("block:%d", w.block)
+	case events.CategoryMarket:
+		return CauseOf(m)
+	}
+	return "operator"
+}
+
+func (w *Writer) correlation(stream string, m proto.Message) string {
+	if start, ok := m.(*messages.SaleStarted); ok {
+		return start.GetRequest().GetId()
+	}
+	if of, ok := m.(interface{ GetRequestId() string }); ok {
+		return of.GetRequestId()
+	}
+	if _, slot, err := events.ParseSaleStream(stream); err == nil {
+		return w.Sales[slot].Request.ID.String()
+	}
+	return ""
 }
 
 // Start begins the next epoch of the host.
@@ -149,7 +212,7 @@ func (w *Writer) AskSale(slot events.SlotID, c sale.Command) error {
 	if err != nil {
 		return err
 	}
-	w.Append(events.SaleStream(w.Me, slot), s.Request.ID.String(), plain(list)...)
+	w.Append(events.SaleStream(w.Me, slot), "", plain(list)...)
 	for _, e := range list {
 		s = sale.Evolve(s, e)
 	}

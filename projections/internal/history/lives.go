@@ -147,10 +147,17 @@ func (w *Writer) Facts(
 // collateral.
 func (w *Writer) Finish(slot events.SlotID, collateral uint64) {
 	w.T.Helper()
+	w.FinishTo(slot, collateral, events.Address{})
+}
+
+// FinishTo is Finish with the reward for another address; zero: the account.
+func (w *Writer) FinishTo(slot events.SlotID, collateral uint64, recipient events.Address) {
+	w.T.Helper()
 	w.MustSale(slot, w.Facts(slot, true, events.SlotFinished, events.RequestFinished))
 	w.MustSale(slot, sale.ReportFreed{At: w.Now, Payout: events.PayoutReceipt{
 		Receipt: w.Receipt(fmt.Sprintf("free:%s:%d#0", slot, w.Sales[slot].Attempt)),
 		Paid:    events.NewAmount(1_000_000 + collateral), Collateral: events.NewAmount(collateral),
+		RewardRecipient: recipient,
 	}})
 	w.Settle(slot)
 }

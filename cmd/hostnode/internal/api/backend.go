@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -34,8 +35,12 @@ type Backend interface {
 	PauseQueue(ctx context.Context, reason string) (Queue, error)
 	// ResumeQueue takes slots again.
 	ResumeQueue(ctx context.Context, reason string) (Queue, error)
-	// Audit replays all streams.
-	Audit(ctx context.Context) (Audit, error)
+	Inspector
+	// Backup copies the embedded event store into a directory that is empty or
+	// missing, an absolute path, while the host goes on.
+	Backup(ctx context.Context, dir string) (Backup, error)
+	// Export writes all streams as transfer.Export does.
+	Export(ctx context.Context, w io.Writer, acceptScavenged bool) error
 }
 
 // AsOf says what an answer rests on.
@@ -46,6 +51,9 @@ type AsOf struct {
 	Time time.Time `json:"time"`
 	// Running says that a host is running.
 	Running bool `json:"running"`
+	// Recorded is when the last event that the answer knows was written, by the
+	// clock of the store's machine; only in answers about the past.
+	Recorded time.Time `json:"recorded,omitzero"`
 }
 
 // Status is how a host stands.
@@ -56,6 +64,9 @@ type Status struct {
 	Selling bool   `json:"selling"`
 	Reason  string `json:"reason"`
 	Hint    string `json:"hint,omitempty"`
+	// Elsewhere says that by the record the host runs on another machine, and so
+	// nothing is known of it but what is in the record.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 
 	Account string `json:"account,omitempty"`
 	DataDir string `json:"dataDir"`
@@ -64,11 +75,14 @@ type Status struct {
 	Epoch   uint64    `json:"epoch"`
 	Since   time.Time `json:"since,omitzero"`
 	Chain   Chain     `json:"chain"`
+	Record  Record    `json:"record"`
 	Balance *Balance  `json:"balance,omitempty"`
 
 	Ledger   projections.Ledger   `json:"ledger"`
 	Queue    projections.Queue    `json:"queue"`
 	Earnings projections.Earnings `json:"earnings"`
+	// Validator is what this account marks; nil: it never did.
+	Validator *Validator `json:"validator,omitempty"`
 	// Phases counts the open sales by phase.
 	Phases map[string]int `json:"phases"`
 	// Trouble lists the sales that cannot go on as they should.
@@ -92,6 +106,32 @@ type Chain struct {
 	// silent for longer than it should.
 	Live    bool `json:"live"`
 	Stalled bool `json:"stalled"`
+}
+
+// Validator is what an account marks that validates.
+type Validator struct {
+	projections.Validator
+	// Enabled says that the running host validates now; the rest is of the record.
+	Enabled bool `json:"enabled"`
+	// Ready says that the history of the market is read, so that slots are marked.
+	Ready bool `json:"ready"`
+	// Watching counts the slots of other hosts that are watched, Skipped those beyond
+	// the limit, Marking the missing proofs that are being marked.
+	Watching uint64 `json:"watching"`
+	Skipped  uint64 `json:"skipped"`
+	Marking  uint64 `json:"marking"`
+	// Trouble says why nothing is validated any more.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Record says whether the event store answers a running host. While it does not,
+// proofs that are due are sent, and nothing else begins.
+type Record struct {
+	Away bool `json:"away"`
+	// Since is when it was first found away, by the machine's clock, and Reason what
+	// it said last.
+	Since  time.Time `json:"since,omitzero"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // Balance is what the account holds, or why that is not known.

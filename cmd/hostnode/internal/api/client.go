@@ -169,8 +169,3 @@ func (c *Client) PauseQueue(ctx context.Context, why string) (Queue, error) {
 func (c *Client) ResumeQueue(ctx context.Context, why string) (Queue, error) {
 	return ask[Queue](ctx, c, http.MethodPost, "/v1/queue/resume", reason{why})
 }
-
-// Audit implements Backend.
-func (c *Client) Audit(ctx context.Context) (Audit, error) {
-	return ask[Audit](ctx, c, http.MethodGet, "/v1/audit", nil)
-}

@@ -21,7 +21,9 @@
 //	GET    /v1/queue
 //	POST   /v1/queue/pause               {"reason": "..."}
 //	POST   /v1/queue/resume              {"reason": "..."}
-//	GET    /v1/audit
+//	GET    /v1/audit?from=POSITION&checkpoint=FILE&chain=ENDPOINT
+//	GET    /v1/replay?stream=NAME&at=WHEN&events=true
+//	GET    /v1/past/status?at=WHEN       and so ledger, queue, sales, sales/{slot}
 //
 // An id in a path may be cut short as long as it is the only one that begins so. Sizes
 // are bytes, durations seconds, amounts decimal strings of token base units.

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -26,6 +28,8 @@ type LiveConfig struct {
 	// nothing.
 	Endpoint    string
 	Development bool
+	// Fallbacks are further endpoints of the same chain, for audits.
+	Fallbacks []string
 	// Now is the machine's clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -42,8 +46,8 @@ func NewLive(cfg LiveConfig) *Live {
 		cfg.Now = time.Now
 	}
 	return &Live{cfg: cfg, reader: reader{
-		projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
-		now: cfg.Now, running: true,
+		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
+		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, now: cfg.Now, running: true,
 	}}
 }
 
@@ -59,11 +63,13 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	}
 	s := l.status()
 	s.Epoch = now.Epoch
-	s.Chain.Endpoint, s.Chain.Development = l.cfg.Endpoint, l.cfg.Development
+	s.Chain.Endpoint, s.Chain.Development = chain.Redact(l.cfg.Endpoint), l.cfg.Development
 	s.Chain.Live, s.Chain.Stalled = now.Live, now.Stalled
+	s.Record = Record{now.Record.Away, now.Record.Since.UTC(), now.Record.Reason}
 	if now.Head.Number != 0 || !now.Head.Time.IsZero() {
 		s.Chain.Head, s.Chain.HeadHash, s.Chain.HeadTime = now.Head.Number, now.Head.Hash.String(), now.Head.Time
 	}
+	s.Validator = validates(s.Validator, now.Validator, s.Account)
 	for _, sale := range now.Sales {
 		if t := troubleOf(sale); t != nil {
 			s.Trouble = append(s.Trouble, *t)
@@ -75,6 +81,22 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	s.Balance = l.balance(ctx)
 	s.Selling, s.Reason, s.Hint = selling(s, now.Booted)
 	return s, nil
+}
+
+// validates adds what a validator does now to what it did.
+func validates(did *Validator, now *actors.ValidatorStatus, account string) *Validator {
+	if now == nil {
+		return did
+	}
+	if did == nil { // Its first event is on its way.
+		did = &Validator{Validator: projections.Validator{
+			Account: account, MaxSlots: now.Settings.MaxSlots, Groups: now.Settings.Groups,
+			GroupIndex: now.Settings.GroupIndex, Rewards: "0", FeesWei: "0", Newest: []projections.Marking{},
+		}}
+	}
+	did.Enabled, did.Ready, did.Trouble = true, now.Ready, now.Trouble
+	did.Watching, did.Skipped, did.Marking = now.Watching, now.Skipped, now.Marking
+	return did
 }
 
 func (l *Live) balance(ctx context.Context) *Balance {
@@ -94,6 +116,10 @@ func (l *Live) balance(ctx context.Context) *Balance {
 // the way, in the order in which they would have to be put right.
 func selling(s Status, booted bool) (ok bool, reason, hint string) {
 	switch {
+	case s.Record.Away:
+		return false, fmt.Sprintf("the event store does not answer since %s: %s; proofs that are due are still sent",
+				s.Record.Since.Format("2006-01-02 15:04:05Z"), s.Record.Reason),
+			"check the event store's server and network, or the disk; work goes on by itself when it is back"
 	case !booted:
 		return false, "the host is starting and waits for the chain",
 			"when it stays so, check chain.endpoint: hostnode config show"

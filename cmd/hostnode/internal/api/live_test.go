@@ -97,11 +97,15 @@ func (idle) After(d time.Duration, f func()) func() {
 // running starts a host on a quiet market, in a bubble of fake time.
 func running(t *testing.T) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
+	return runningOn(t, events.NewMemory())
+}
+
+func runningOn(t *testing.T, store events.Store) (live *api.Live, m *quietMarket, kill func()) {
+	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	m = &quietMarket{}
 	m.holds(5, 7, nil)
-	store := events.NewMemory()
 	host, err := actors.Start(t.Context(), actors.Config{
 		Node: "test", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{0xcc},
 		Quota: 10 << 20,
@@ -203,7 +207,7 @@ func TestTheStatusOfARunningHostSaysAllThatIsKnown(t *testing.T) {
 		if diff := cmp.Diff(&api.Balance{Tokens: "5", Wei: "7"}, s.Balance); diff != "" {
 			t.Fatal(diff)
 		}
-		if s.Ledger.Quota != 10<<20 || len(s.Pools) != 5 {
+		if s.Ledger.Quota != 10<<20 || len(s.Pools) != 6 {
 			t.Fatalf("quota %d, pools %v", s.Ledger.Quota, s.Pools)
 		}
 	})
@@ -225,7 +229,7 @@ func TestWhatARunningHostWasToldIsSeenAtOnce(t *testing.T) {
 				t.Fatalf("removed %s, left %v", gone, l.Availabilities)
 			}
 		}
-		if a := ask(t, live.Audit); !a.Clean || a.Store != nil {
+		if a := ask(t, func(ctx context.Context) (api.Audit, error) { return live.Audit(ctx, api.AuditOptions{}) }); !a.Clean || a.Store != nil {
 			t.Fatalf("%+v", a)
 		}
 	})

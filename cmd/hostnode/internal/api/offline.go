@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -23,10 +26,20 @@ type OfflineConfig struct {
 	Account events.Address
 	// Quota is what the ledger is told before space is put on offer, as the host would.
 	Quota events.Bytes
-	// CacheBytes is the memory of the event store.
-	CacheBytes int64
+	// Store is where the record is. One that is no EventStoreDB is in DataDir. With
+	// an EventStoreDB a data directory is used if there is one, for the views.
+	Store stores.Spec
 	// Create makes the directory if no host has used it.
 	Create bool
+	// NoViews opens no views of the present: Audit, At and Replay need none, and to
+	// build them from a distant record takes its time.
+	NoViews bool
+	// Endpoint is how the chain is reached, for audits; empty: only its host reaches it.
+	Endpoint string
+	// Fallbacks are further endpoints of the same chain.
+	Fallbacks []string
+	// Log takes what the connection to an EventStoreDB has to say; nil drops it.
+	Log *logrus.Entry
 	// Node names this machine in the record.
 	Node string
 	// Now is the machine's clock; nil: time.Now.
@@ -38,8 +51,8 @@ type OfflineConfig struct {
 type Offline struct {
 	reader
 	cfg   OfflineConfig
-	dir   *datadir.Dir
-	store *embedded.Store
+	dir   *datadir.Dir // nil: there is none
+	store *stores.Opened
 }
 
 // OpenOffline takes the data directory. Errors besides those of the disk: datadir.ErrInUse,
@@ -53,6 +66,9 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 		open = datadir.Open
 	}
 	dir, err := open(cfg.DataDir, cfg.Now())
+	if cfg.Store.Remote() && (errors.Is(err, datadir.ErrEmpty) || cfg.NoViews && errors.Is(err, datadir.ErrInUse)) {
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -64,21 +80,42 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 }
 
 func (o *Offline) open(ctx context.Context) error {
-	store, report, err := embedded.Open(o.dir.Events(), embedded.Config{CacheBytes: o.cfg.CacheBytes, Now: o.cfg.Now})
+	spec := o.cfg.Store
+	spec.Dir, spec.Now = datadir.At(o.cfg.DataDir).Events(), o.cfg.Now
+	if o.dir != nil && !spec.Remote() {
+		if err := o.dir.RecordIsHere(); err != nil {
+			return err
+		}
+	}
+	var log *logrus.Entry // The embedded store says what matters in its report.
+	if spec.Remote() {
+		log = o.cfg.Log
+	}
+	store, err := stores.Open(ctx, spec, log)
 	if err != nil {
-		return fmt.Errorf("open the event store: %w", err)
+		return err
 	}
 	o.store = store
-	p, err := projections.Open(ctx, store, projections.Config{Dir: o.dir.Views()})
+	o.reader = reader{
+		views: projections.NewViews(projections.Scope{}), store: store.Store, host: o.cfg.Account,
+		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
+		fallbacks: o.cfg.Fallbacks,
+	}
+	if store.Embedded != nil && !store.Report.Clean { // Closed in order, the end of a log is no unfinished write.
+		o.dropped = store.Report.Tail.Dropped
+	}
+	if o.cfg.NoViews {
+		return nil
+	}
+	views := ""
+	if o.dir != nil {
+		views = o.dir.Views()
+	}
+	p, err := projections.Open(ctx, store, projections.Config{Dir: views})
 	if err != nil {
 		return fmt.Errorf("open the views: %w", err)
 	}
-	o.reader = reader{
-		projector: p, store: store, host: o.cfg.Account, dataDir: o.cfg.DataDir, now: o.cfg.Now,
-	}
-	if !report.Clean { // Closed in order, the end of a log is no unfinished write.
-		o.dropped = report.Tail.Dropped
-	}
+	o.views, o.projector = p, p
 	if o.host.Zero() {
 		// Without a key and without a start there is nothing to tell; that is an
 		// empty answer, not an error.
@@ -98,12 +135,25 @@ func (o *Offline) Close() error {
 	if o.store != nil {
 		errs = append(errs, o.store.Close())
 	}
-	return errors.Join(append(errs, o.dir.Close())...)
+	if o.dir != nil {
+		errs = append(errs, o.dir.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Status implements Backend.
 func (o *Offline) Status(context.Context) (Status, error) {
 	s := o.status()
+	h := mine(&o.reader, o.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
+	if n := len(h.Runs); n > 0 && !h.Stopped && o.cfg.Store.Remote() {
+		last := h.Runs[n-1]
+		s.Elsewhere = true
+		s.Reason = fmt.Sprintf("last start %d at %s on %q, last heard at %s; whether it runs cannot be seen from here",
+			last.Epoch, last.StartedAt.UTC().Format(time.RFC3339), last.Node, last.HeardAt.UTC().Format(time.RFC3339))
+		s.Hint = fmt.Sprintf("ask it where it runs: hostnode status; a host that lives is heard every %s",
+			actors.DefaultHeartbeat)
+		return s, nil
+	}
 	s.Reason, s.Hint = "no host is running in "+o.dataDir, "start it: hostnode run --data-dir "+o.dataDir
 	return s, nil
 }
@@ -180,8 +230,8 @@ func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) (Queu
 }
 
 func (o *Offline) writer() writer {
-	h := mine(&o.reader, o.projector.Hosts().Hosts, func(h projections.Host) string { return h.Host })
-	return writer{store: o.store, meta: events.Metadata{Epoch: h.Epoch, Node: o.cfg.Node, Causation: "operator"}}
+	h := mine(&o.reader, o.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
+	return writer{store: o.store.Store, meta: events.Metadata{Epoch: h.Epoch, Node: o.cfg.Node, Causation: "operator"}}
 }
 
 // DroppedBytes is how much of an unfinished write was dropped from the end of

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events/capacity"
 )
 
@@ -26,7 +28,9 @@ var (
 	ErrTimeout  = errors.New("the answer took too long")
 	// errNoSpace stands for *capacity.SpaceError in the table.
 	errNoSpace = errors.New("not enough unallocated quota")
-	errOther   = errors.New("something went wrong")
+	// errTakenOver stands for actors.ErrTakenOver and chain.ErrTakenOver.
+	errTakenOver = errors.New("another process has this account")
+	errOther     = errors.New("something went wrong")
 )
 
 // Errors of the demonstration; they stand here because their hints do.
@@ -39,6 +43,8 @@ var (
 	ErrDemoRefused = errors.New("the host refuses the availability")
 	// ErrDemoNotPaid: not all slots were sold and paid.
 	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
+	// ErrDemoStopped: a signal ended it before the end.
+	ErrDemoStopped = errors.New("stopped before the payout")
 	// ErrUnclean: the audit found something.
 	ErrUnclean = errors.New("the audit is not clean")
 )
@@ -106,6 +112,8 @@ func matches(err, is error) bool {
 	switch {
 	case errors.Is(is, errNoSpace):
 		return errors.As(err, &space)
+	case errors.Is(is, errTakenOver):
+		return errors.Is(err, is) || errors.Is(err, actors.ErrTakenOver) || errors.Is(err, chain.ErrTakenOver)
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
 		return true
 	}

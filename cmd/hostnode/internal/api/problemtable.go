@@ -3,17 +3,24 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"syscall"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/transfer"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -65,6 +72,18 @@ var kinds = []kind{
 		"sale-unknown", http.StatusNotFound, ErrUnknownSale, "This host has never had a sale of that slot.",
 		"`hostnode sales --all` shows all with their slots.",
 	},
+	{
+		"stream-unknown", http.StatusNotFound, replay.ErrUnknownStream, "The record has no such stream.",
+		"Give the whole name, or its first characters; `hostnode sales --all` shows the slots of all sales.",
+	},
+	{
+		"before-record", http.StatusNotFound, replay.ErrBefore, "Nothing was recorded yet at that point.",
+		"Choose a later point; the message says when the record begins.",
+	},
+	{
+		"beyond-record", http.StatusNotFound, replay.ErrBeyond, "The record ends before that point.",
+		"Choose an earlier point, or leave --at out; the message says where the record ends.",
+	},
 	{"id-ambiguous", http.StatusConflict, ErrAmbiguous, "Several ids begin so.", "Give more digits of the id."},
 	{
 		"host-starting", http.StatusServiceUnavailable, actors.ErrStarting,
@@ -82,6 +101,13 @@ var kinds = []kind{
 	{
 		"host-not-running", http.StatusServiceUnavailable, ErrNotRunning, "No host answers on the socket.",
 		"Start one: `hostnode run`; or name another directory with --data-dir.",
+	},
+	{
+		"record-away", http.StatusServiceUnavailable, actors.ErrRecordAway,
+		"The event store does not answer the host, so nothing can be decided.",
+		"`hostnode status` says since when and why; the host goes on by itself when the store is back. " +
+			"Then run the command again. What was on its way may have taken effect, and doing it twice is harmless; " +
+			"but `availability add` adds another one, so look at `hostnode availability list` first.",
 	},
 	{
 		"other-market", http.StatusConflict, actors.ErrOtherMarket,
@@ -148,8 +174,18 @@ var kinds = []kind{
 		"Stop it, or set `devchain.httpPort` and `devchain.wsPort` to free ports or 0.",
 	},
 	{
+		"events-address", http.StatusConflict, eventserver.ErrListen, "Events cannot be served at this address.",
+		"When something else listens there, stop it, or choose another address: `serveEvents.listen` of a host, " +
+			"--listen of `hostnode eventstore`. The address must be one of this machine.",
+	},
+	{
 		"devchain-in-use", http.StatusConflict, devchain.ErrInUse, "Another process runs this development chain.",
 		"Stop that process, or choose another directory with --data-dir.",
+	},
+	{
+		"chain-settings", http.StatusBadRequest, chain.ErrConfig,
+		"With these settings no connection to the market can be made.",
+		"Correct what the message names; the settings are those below `chain`, `fees` and `account`.",
 	},
 	{
 		"chain-other", http.StatusConflict, chain.ErrWrongChain, "The Ethereum node follows another chain.",
@@ -176,9 +212,21 @@ var kinds = []kind{
 		"Check the disk; keep the directory, it may hold transactions that were sent.",
 	},
 	{
-		"account-taken-over", http.StatusConflict, chain.ErrTakenOver,
-		"Another process sends transactions for this account.",
-		"Find and stop the other host that uses this key.",
+		"account-taken-over", http.StatusConflict, errTakenOver,
+		"Another process runs this host or sends transactions for its account, so this one has ended.",
+		"Keep the one that has the data of the slots, and stop every other one that uses this key for good; " +
+			"`hostnode status` says where the host was last heard.",
+	},
+	{
+		"host-elsewhere", http.StatusConflict, node.ErrElsewhere,
+		"By the record this host runs elsewhere, with another data directory.",
+		"Stop it there; two hosts with one account spoil each other's record and miss proofs. If that process is " +
+			"gone for good, begin with `hostnode run --take-over`; slots whose data is gone cannot be proven.",
+	},
+	{
+		"account-record-short", http.StatusConflict, chain.ErrStreamShort,
+		"The event store has lost transactions of this account.",
+		"It is another store, or an older copy of it: use the one that this data directory was used with.",
 	},
 	{
 		"slots-in-use", http.StatusConflict, storage.ErrInUse, "Another process has the slots open.",
@@ -201,8 +249,42 @@ var kinds = []kind{
 		"Check --data-dir; move foreign files out of its directory `events`.",
 	},
 	{
+		"store-url", http.StatusBadRequest, esdb.ErrURL, "The connection string of the event store cannot be used.",
+		"Correct `eventStore.url` (--store) as the message says; `hostnode config example` has an example.",
+	},
+	{
+		"store-settings", http.StatusBadRequest, esdb.ErrSettings,
+		"With these settings no connection to the event store can be made.",
+		"The end of the message says what to check: the host and settings in `eventStore.url` (--store), or " +
+			"the server's certificate.",
+	},
+	{
+		"store-away", http.StatusServiceUnavailable, events.ErrAway, "The event store does not answer.",
+		"Check that its server runs and that the address is right; then run the command again.",
+	},
+	{
+		"store-denied", http.StatusForbidden, events.ErrDenied, "The event store refuses this user.",
+		"Check the user, its password file and what it may do there.",
+	},
+	{
 		"event-newer", http.StatusConflict, events.ErrNewerEvent,
 		"An event was written by a newer version of hostnode.", "Use that version.",
+	},
+	{
+		"event-unknown", http.StatusConflict, events.ErrUnknownEvent,
+		"The record has an event that this version of hostnode does not know.",
+		"Use the version that wrote it. When something else wrote it, `hostnode audit` names the place; " +
+			"nothing but its host may write a host's streams.",
+	},
+	{
+		"record-moved", http.StatusConflict, events.ErrWrongRevision,
+		"The record moved while this was decided.",
+		"Run the command again. When it stays so, something else writes the streams of this host; find and stop it.",
+	},
+	{
+		"record-elsewhere", http.StatusConflict, datadir.ErrNoRecord,
+		"The host of this data directory keeps its record in another event store.",
+		"Name it with --store, or as `eventStore.url` in the configuration (hostnode.yaml in the data directory).",
 	},
 	{
 		"store-damaged", http.StatusInternalServerError, events.ErrDamaged,
@@ -214,6 +296,16 @@ var kinds = []kind{
 		"The event store failed; nothing more is accepted.",
 		"Check that the disk is neither full nor failing, then start the host again. " +
 			"What was acknowledged is safe.",
+	},
+	{
+		"disk-full", http.StatusInsufficientStorage, syscall.ENOSPC, "A disk is full.",
+		"Make room on the disk that the message names, then start again. What was acknowledged is safe.",
+	},
+	{
+		"no-projections", http.StatusNotImplemented, serverviews.ErrNoProjections,
+		"There are no projections in this event store.",
+		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show the views that are " +
+			"built in. Projections are for an EventStoreDB that runs them: start it with RunProjections=All.",
 	},
 	{
 		"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
@@ -246,12 +338,57 @@ var kinds = []kind{
 		"The host did not take the offer of the demonstration.", "Raise --quota, or use another --data-dir.",
 	},
 	{
+		"demo-stopped", http.StatusConflict, ErrDemoStopped, "The demonstration was stopped.",
+		"`hostnode run --data-dir DIR` goes on with what is in its directory, or begin again with `hostnode demo`.",
+	},
+	{
 		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
 		"The summary says how each sale ended; host.log in the data directory has the whole story.",
 	},
 	{
 		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit found something.",
 		"The findings name stream and revision; keep the data directory as it is.",
+	},
+	{
+		"backup-directory", http.StatusConflict, ErrNoBackupDir, "A backup cannot be made in this directory.",
+		"Name a directory that is empty or missing, outside of the data directory.",
+	},
+	{
+		"backup-target", http.StatusConflict, embedded.ErrBackupTarget, "A backup cannot be made there.",
+		"Name a directory that is empty or missing, outside of the data directory.",
+	},
+	{
+		"backup-running", http.StatusConflict, embedded.ErrBackupRunning, "A backup is being made already.",
+		"Try again when it is done.",
+	},
+	{
+		"backup-not-embedded", http.StatusConflict, ErrNotEmbedded, "The record is in an EventStoreDB.",
+		"Back it up as its manual says, or write it to a file with `hostnode export`.",
+	},
+	{
+		"file-exists", http.StatusConflict, ErrFileExists, "There is a file with this name already.",
+		"Name another file, or replace it with --force.",
+	},
+	{
+		"transfer-conflict", http.StatusConflict, transfer.ErrConflict,
+		"The target has other events in streams that were to be moved.",
+		"Use an empty store as the target, or find out who wrote these streams there.",
+	},
+	{
+		"transfer-scavenged", http.StatusConflict, transfer.ErrScavenged,
+		"The source has thrown away a part of its events.",
+		"Take an older backup if there is one; --accept-scavenged moves what is left, with new revisions, and " +
+			"an audit of it cannot be clean.",
+	},
+	{
+		"transfer-differs", http.StatusInternalServerError, transfer.ErrDiffers,
+		"After the transfer the target does not hold what the source does.",
+		"Was something else writing to the target? Run the same command again; if it stays so, use an empty target.",
+	},
+	{
+		"export-damaged", http.StatusBadRequest, transfer.ErrBadFile, "The file is no whole export.",
+		"Copy or export it again. Nothing of it was written to the store, unless it came through a pipe; then " +
+			"import the whole file, which goes on from there.",
 	},
 	{
 		"not-found", http.StatusNotFound, ErrNoRoute, "There is no such resource.",

@@ -11,27 +11,44 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections"
-	"github.com/hostnode/hostnode/projections/audit"
 )
 
 // MaxSettled is the most settled sales of an answer.
 const MaxSettled = 10_000
 
+// viewer is what shows the views: a projector as they are, views as they were.
+type viewer interface {
+	AsOf() events.Position
+	Ledgers() projections.LedgersView
+	Queues() projections.QueuesView
+	Sales() projections.SalesView
+	Earnings() projections.EarningsView
+	Hosts() projections.HostsView
+	Validators() projections.ValidatorsView
+}
+
 // reader answers from views; live and offline answers come from here.
 type reader struct {
+	views viewer
+	// projector keeps the views; nil: they are of the past, or there are none.
 	projector *projections.Projector
+	// past is what belongs to the past that is looked at, and recorded when its
+	// last event was written; nil and zero: it is the present.
+	past      projections.Until
+	recorded  time.Time
 	store     events.Store
 	host      events.Address
 	dataDir   string
 	now       func() time.Time
 	running   bool
-	dropped   int64 // bytes of an unfinished write, dropped when the store was opened
+	dropped   int64    // bytes of an unfinished write, dropped when the store was opened
+	endpoint  string   // of the chain, for audits
+	fallbacks []string // of the same chain
 }
 
 func (r *reader) asOf() AsOf {
-	return AsOf{Position: r.projector.AsOf(), Time: r.now().UTC(), Running: r.running}
+	return AsOf{Position: r.views.AsOf(), Time: r.now().UTC(), Running: r.running, Recorded: r.recorded}
 }
 
 // mine picks what belongs to this host.
@@ -46,7 +63,7 @@ func mine[T any](r *reader, all []T, host func(T) string) (one T) {
 }
 
 func (r *reader) ledger() projections.Ledger {
-	l := mine(r, r.projector.Ledgers().Ledgers, func(l projections.Ledger) string { return l.Host })
+	l := mine(r, r.views.Ledgers().Ledgers, func(l projections.Ledger) string { return l.Host })
 	l.Host = r.host.String()
 	if l.Availabilities == nil {
 		l.Availabilities = []projections.Availability{}
@@ -55,7 +72,7 @@ func (r *reader) ledger() projections.Ledger {
 }
 
 func (r *reader) queue() projections.Queue {
-	q := mine(r, r.projector.Queues().Queues, func(q projections.Queue) string { return q.Host })
+	q := mine(r, r.views.Queues().Queues, func(q projections.Queue) string { return q.Host })
 	q.Host = r.host.String()
 	return q
 }
@@ -109,7 +126,7 @@ func (r *reader) shown(ctx context.Context, id events.AvailabilityID) (projectio
 }
 
 func (r *reader) own() []projections.Sale {
-	all := r.projector.Sales().Sales
+	all := r.views.Sales().Sales
 	return slices.DeleteFunc(slices.Clone(all), func(s projections.Sale) bool { return s.Host != r.host.String() })
 }
 
@@ -151,7 +168,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil {
 		return Story{}, err
 	}
-	line, err := projections.ReadTimeline(ctx, r.store, r.host, id)
+	line, err := projections.ReadTimelineAt(ctx, r.store, r.host, id, r.past)
 	if err != nil {
 		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
 	}
@@ -165,62 +182,30 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	return story, nil
 }
 
-// verifier is a store that can check its own files.
-type verifier interface {
-	Verify(ctx context.Context) (embedded.Verification, error)
-}
-
-// Audit implements Backend.
-func (r *reader) Audit(ctx context.Context) (Audit, error) {
-	views, err := r.projector.Snapshot()
-	if err != nil {
-		return Audit{}, fmt.Errorf("print the views: %w", err)
-	}
-	report, err := audit.Run(ctx, r.store, audit.Options{Views: &views})
-	if err != nil {
-		return Audit{}, err
-	}
-	answer := Audit{AsOf: r.asOf(), Report: report, Clean: report.Clean()}
-	// Answers say once what they rest on, and all in the same way.
-	answer.AsOf.Position, answer.Report.AsOf = report.AsOf, 0
-	if answer.Findings == nil {
-		answer.Findings = []audit.Finding{}
-	}
-	if v, ok := r.store.(verifier); ok {
-		check, err := v.Verify(ctx)
-		if err != nil {
-			return Audit{}, fmt.Errorf("verify the event store: %w", err)
-		}
-		answer.Store = &StoreCheck{
-			Events: check.Events, Streams: check.Streams, Findings: []StoreFinding{}, More: check.More,
-			DroppedBytes: r.dropped,
-		}
-		for _, f := range check.Findings {
-			answer.Store.Findings = append(answer.Store.Findings,
-				StoreFinding{f.Position, f.Through, f.Stream, f.Revision, f.Problem, f.String()})
-		}
-		answer.Clean = answer.Clean && check.OK()
-	}
-	return answer, nil
-}
-
 // status fills what the record alone tells.
 func (r *reader) status() Status {
 	s := Status{
 		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ledger(), Queue: r.queue(),
-		Phases: map[string]int{}, Views: r.projector.Status(),
+		Phases: map[string]int{}, Views: projections.Status{AsOf: r.views.AsOf()},
+	}
+	if r.projector != nil {
+		s.Views = r.projector.Status()
 	}
 	if !r.host.Zero() {
 		s.Account = r.host.String()
 	}
-	s.Earnings = mine(r, r.projector.Earnings().Earnings, func(e projections.Earnings) string { return e.Host })
+	s.Earnings = mine(r, r.views.Earnings().Earnings, func(e projections.Earnings) string { return e.Host })
 	s.Earnings.Host = r.host.String()
+	of := mine(r, r.views.Validators().Validators, func(v projections.Validator) string { return v.Account })
+	if of.Account != "" {
+		s.Validator = &Validator{Validator: of}
+	}
 	for _, sale := range r.own() {
 		if !sale.Over {
 			s.Phases[sale.Phase]++
 		}
 	}
-	h := mine(r, r.projector.Hosts().Hosts, func(h projections.Host) string { return h.Host })
+	h := mine(r, r.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
 	s.Epoch = h.Epoch
 	if n := len(h.Runs); n > 0 {
 		last := h.Runs[n-1]
@@ -269,7 +254,7 @@ func saturating(a, b events.Bytes) events.Bytes {
 }
 
 // hostOf is the account whose record a store holds: the one that started last.
-func hostOf(p *projections.Projector) (events.Address, error) {
+func hostOf(p viewer) (events.Address, error) {
 	var found string
 	var latest time.Time
 	for _, h := range p.Hosts().Hosts {

@@ -93,6 +93,7 @@ func Handler(b Backend, log *logrus.Entry) http.Handler {
 	for _, r := range routes(b) {
 		mux.Handle(r.path, r.handler(log))
 	}
+	mux.Handle(exportPath, exported(b, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, fmt.Errorf("%w: %.200s", ErrNoRoute, r.URL.Path))
 	})
@@ -103,11 +104,13 @@ func routes(b Backend) []route {
 	get := func(ask func(context.Context) (any, error)) map[string]answer {
 		return map[string]answer{http.MethodGet: func(r *http.Request) (any, error) { return ask(r.Context()) }}
 	}
-	return []route{
+	return append(inspections(b), []route{
 		{"/v1/status", get(func(ctx context.Context) (any, error) { return b.Status(ctx) }), answerTime},
 		{"/v1/ledger", get(func(ctx context.Context) (any, error) { return b.Ledger(ctx) }), answerTime},
 		{"/v1/queue", get(func(ctx context.Context) (any, error) { return b.Queue(ctx) }), answerTime},
-		{"/v1/audit", get(func(ctx context.Context) (any, error) { return b.Audit(ctx) }), auditTime},
+		{"/v1/backup", map[string]answer{http.MethodPost: bodied(func(ctx context.Context, p place) (Backup, error) {
+			return b.Backup(ctx, p.Dir)
+		})}, auditTime},
 		{"/v1/queue/pause", map[string]answer{http.MethodPost: reasoned(b.PauseQueue)}, answerTime},
 		{"/v1/queue/resume", map[string]answer{http.MethodPost: reasoned(b.ResumeQueue)}, answerTime},
 		{"/v1/availabilities", map[string]answer{
@@ -135,7 +138,7 @@ func routes(b Backend) []route {
 		{"/v1/sales/{slot}", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
 			return b.Sale(r.Context(), r.PathValue("slot"))
 		}}, answerTime},
-	}
+	}...)
 }
 
 // removed answers that an availability is gone.

@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // core is a pure machine as a single writer needs it.
@@ -18,12 +19,22 @@ type core[S, C any, E proto.Message] struct {
 	empty  func() S
 	decide func(S, C) ([]E, error)
 	evolve func(S, E) S
+	// schema and restore are of the machine's snapshots.
+	schema  string
+	restore func(pieces [][]byte) (S, error)
 }
 
 var (
-	ledger = core[capacity.State, capacity.Command, capacity.Event]{capacity.New, capacity.Decide, capacity.Evolve}
-	queue  = core[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-		func() slotqueue.State { return slotqueue.New(slotqueue.Limits{}) }, slotqueue.Decide, slotqueue.Evolve,
+	ledger = core[capacity.State, capacity.Command, capacity.Event]{
+		empty: capacity.New, decide: capacity.Decide, evolve: capacity.Evolve,
+		schema:  capacity.StateSchema,
+		restore: func(p [][]byte) (capacity.State, error) { return capacity.RestorePieces(capacity.Limits{}, p) },
+	}
+	queue = core[slotqueue.State, slotqueue.Command, slotqueue.Event]{
+		empty:  func() slotqueue.State { return slotqueue.New(slotqueue.Limits{}) },
+		decide: slotqueue.Decide, evolve: slotqueue.Evolve,
+		schema:  slotqueue.StateSchema,
+		restore: func(p [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(slotqueue.Limits{}, p) },
 	}
 )
 
@@ -55,23 +66,9 @@ func submitOnce[S, C any, E proto.Message](
 	ctx context.Context, w writer, stream string, m core[S, C, E], cmd C,
 ) error {
 	codec := catalog.Codec()
-	state, count := m.empty(), uint64(0)
-	for r, err := range w.store.ReadStream(ctx, stream, events.ReadStream{}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, err)
-		}
-		decoded, err := codec.Decode(r)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, err)
-		}
-		e, ok := decoded.(E)
-		if !ok {
-			return fmt.Errorf("read %s: %w: revision %d is a %s", stream, events.ErrDamaged, r.Revision, r.Type)
-		}
-		state, count = m.evolve(state, e), r.Revision+1
+	state, count, err := load(ctx, w.store, codec, stream, m)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", stream, err)
 	}
 	decided, err := m.decide(state, cmd)
 	if err != nil || len(decided) == 0 {
@@ -94,4 +91,41 @@ func submitOnce[S, C any, E proto.Message](
 		return fmt.Errorf("write %s: %w", stream, err)
 	}
 	return nil
+}
+
+// load folds a stream behind its newest snapshot, or from its beginning, and
+// counts its events. The beginning of the queue may be hidden, so that a fold of
+// what the stream shows would be another state.
+func load[S, C any, E proto.Message](
+	ctx context.Context, store events.Store, codec *events.Codec, stream string, m core[S, C, E],
+) (state S, count uint64, err error) {
+	found, err := snapshot.Reader{
+		Store: store, Codec: codec, Stream: events.SnapshotStream(stream), Schema: m.schema, Of: stream,
+	}.Load(ctx, func(pieces [][]byte) (err error) {
+		state, err = m.restore(pieces)
+		return err
+	})
+	if err != nil {
+		return state, 0, err
+	}
+	if found.Usable {
+		count = found.Last.Revision + 1
+	} else {
+		state = m.empty()
+	}
+	for r, err := range snapshot.Tail(ctx, store, stream, count) {
+		if err != nil {
+			return state, 0, err
+		}
+		decoded, err := codec.Decode(r)
+		if err != nil {
+			return state, 0, err
+		}
+		e, ok := decoded.(E)
+		if !ok {
+			return state, 0, fmt.Errorf("%w: revision %d is a %s", events.ErrDamaged, r.Revision, r.Type)
+		}
+		state, count = m.evolve(state, e), r.Revision+1
+	}
+	return state, count, nil
 }

@@ -31,6 +31,8 @@ type Config struct {
 	Devchain Devchain `key:"devchain"`
 	// Account is whose tokens are at stake.
 	Account Account `key:"account"`
+	// Fees bound what transactions may cost.
+	Fees Fees `key:"fees"`
 	// Content is where the data of slots is fetched from.
 	Content Content `key:"content"`
 	// Sales is how eagerly the host sells.
@@ -39,10 +41,17 @@ type Config struct {
 	Pools Pools `key:"pools"`
 	// Prover is how storage proofs are made.
 	Prover Prover `key:"prover"`
-	// EventStore is the embedded event store.
+	// EventStore is where the host's record is kept.
 	EventStore EventStore `key:"eventStore"`
+	// ServeEvents lets tools of EventStoreDB look into the record while the host
+	// runs.
+	ServeEvents ServeEvents `key:"serveEvents"`
 	// Storage is how slots are fetched.
 	Storage Storage `key:"storage"`
+	// Alerts reach a person when something needs one.
+	Alerts Alerts `key:"alerts"`
+	// Validator marks missing proofs of other hosts for a reward.
+	Validator Validator `key:"validator"`
 }
 
 // Log is what the host tells while it runs.
@@ -57,12 +66,26 @@ type Log struct {
 type Chain struct {
 	// Endpoint is a JSON-RPC endpoint: ws://, wss://, http://, https:// or the path of
 	// an IPC socket. Empty: the embedded development chain.
-	Endpoint string `key:"endpoint"`
+	Endpoint string `key:"endpoint" secret:"url"`
+	// Fallbacks are further endpoints of the same chain, asked in this order when the
+	// one before does not answer.
+	Fallbacks []string `key:"fallbacks" max:"8" secret:"url"`
 	// Contract is the address of the marketplace contract. Needed with an endpoint.
 	Contract string `key:"contract"`
 	// Confirmations is how many blocks make a transaction count as final. 0: 3 on a
 	// development chain, 12 on any other.
 	Confirmations uint64 `key:"confirmations" def:"0" max:"10000"`
+	// Finality is what data is deleted and income booked by: confirmations, the number
+	// of blocks above; or finalized, the chain's own tag as well, where it has one.
+	Finality string `key:"finality" def:"confirmations" oneOf:"confirmations finalized"`
+	// LogRange is the most blocks in one search for logs; it is halved when a provider
+	// allows less.
+	LogRange uint64 `key:"logRange" def:"1000" min:"1" max:"100000"`
+	// SilentBlocks is after how many block times without a new block the connection is
+	// made anew.
+	SilentBlocks uint64 `key:"silentBlocks" def:"5" min:"2" max:"1000"`
+	// DeployedAt is the contract's block; no log is older. 0: it is searched for.
+	DeployedAt uint64 `key:"deployedAt" def:"0"`
 }
 
 // Devchain shapes the embedded development chain.
@@ -89,6 +112,29 @@ type Account struct {
 	// KeyFile holds the private key, 64 hex digits, readable by its owner alone (mode
 	// 0600). Empty: account.key in the data directory.
 	KeyFile string `key:"keyFile"`
+	// RewardRecipient is the address that gets the rewards of sales. The collateral
+	// always comes back to the account itself. Empty: the account.
+	RewardRecipient string `key:"rewardRecipient"`
+}
+
+// Fees bound what transactions may cost.
+type Fees struct {
+	// MaxFeeGwei is the most for one gas, in billionths of the chain's coin.
+	MaxFeeGwei uint64 `key:"maxFeeGwei" def:"500" min:"1" max:"1000000"`
+	// StuckBlocks is after how many blocks without being mined a transaction is offered
+	// for more.
+	StuckBlocks uint64 `key:"stuckBlocks" def:"5" min:"1" max:"1000"`
+	// MaxInFlight is the most transactions that are sent and not mined; a quarter is kept
+	// for proofs. docs/transactions.md says how many a host with many slots needs.
+	MaxInFlight uint64 `key:"maxInFlight" def:"16" min:"1" max:"256"`
+	// FillHold is within how many blocks before a proof is due nothing else is sent first.
+	FillHold uint64 `key:"fillHold" def:"8" min:"1" max:"1000"`
+	// ExactAllowance lets the marketplace take only the collateral of the next fill, at
+	// the price of an approval and some blocks for each. Otherwise it is approved once.
+	ExactAllowance bool `key:"exactAllowance" def:"false"`
+	// WalletDays is for how many days the account's coins must pay for the proofs of all
+	// hosted slots, at today's price of gas, before another slot is taken. 0: never mind.
+	WalletDays uint64 `key:"walletDays" def:"3" max:"3650"`
 }
 
 // Content is where the data of slots is fetched from.
@@ -120,6 +166,46 @@ type Sales struct {
 	// FinalBlocks is how many blocks make a filled slot final, after which data may
 	// be deleted and accounts settled. 0: as many as chain.confirmations.
 	FinalBlocks uint64 `key:"finalBlocks" def:"0" max:"10000"`
+	// MaxCollateralAtRisk is the most collateral, in base units of the token, that all
+	// sales together may have at stake. Empty: as much as the availabilities offer.
+	MaxCollateralAtRisk string `key:"maxCollateralAtRisk"`
+	// ProofLoad is the largest part of the time, in percent, that proofs may keep the
+	// prover busy, by what a proof was measured to take, when another slot is taken.
+	ProofLoad uint64 `key:"proofLoad" def:"60" min:"1" max:"100"`
+	// Dispersal is when the host may reserve a slot: always; or window, which lets hosts
+	// reserve whose address is near the slot, the farther the closer the expiry.
+	Dispersal string `key:"dispersal" def:"always" oneOf:"always window"`
+	// GiveUpDownload is after how long without a new byte a download is given up. It is
+	// time of this machine.
+	GiveUpDownload time.Duration `key:"giveUpDownload" def:"10m" min:"1s" max:"24h"`
+	// AvoidClient is how long requests of a client are refused whose data could not be
+	// had, or was not what the request names; chain time. 0: not at all.
+	AvoidClient time.Duration `key:"avoidClient" def:"1h" max:"720h"`
+}
+
+// Alerts reach a person when something needs one: a missed proof, a slashed or lost
+// slot, a sale that cannot be run, too little money, a chain that does not answer.
+type Alerts struct {
+	// Command is run by the shell for each alert; it gets the alert as JSON on its
+	// standard input. Empty: none.
+	Command string `key:"command"`
+	// Webhook is a URL that each alert is posted to as JSON. Empty: none.
+	Webhook string `key:"webhook" secret:"url"`
+	// Timeout limits the command or the post.
+	Timeout time.Duration `key:"timeout" def:"10s" min:"100ms" max:"10m"`
+}
+
+// Validator marks missing proofs of other hosts for a reward.
+type Validator struct {
+	// Enabled makes this process watch the slots of other hosts, and mark the proofs
+	// that they owe and did not hand in.
+	Enabled bool `key:"enabled" def:"false" flag:"validator"`
+	// MaxSlots is how many slots are watched at most. 0: no limit.
+	MaxSlots uint64 `key:"maxSlots" def:"1000" max:"10000000"`
+	// Groups divides all slots among that many validators; 0: this one watches all.
+	Groups uint64 `key:"groups" def:"0" max:"65535"`
+	// GroupIndex is which group this validator watches, from 0.
+	GroupIndex uint64 `key:"groupIndex" def:"0" max:"65534"`
 }
 
 // Pools bound how many calls of a kind run at once.
@@ -147,10 +233,39 @@ type Prover struct {
 	KeysDir string `key:"keysDir"`
 }
 
-// EventStore is the embedded event store.
+// EventStore is where the host's record is kept.
 type EventStore struct {
-	// CacheBytes is the memory of its block cache.
+	// URL is EventStoreDB's connection string: esdb://host:2113 for one node, several
+	// hosts with commas between them or esdb+discover://name for a cluster. Empty: the
+	// embedded event store in the data directory.
+	URL string `key:"url" flag:"store" secret:"url"`
+	// PasswordFile holds the password of the user that the URL names, readable by its
+	// owner alone (mode 0600). A password in the URL works too, and can be seen by
+	// whoever sees the URL.
+	PasswordFile string `key:"passwordFile"`
+	// CacheBytes is the memory of the embedded store's block cache.
 	CacheBytes Bytes `key:"cacheBytes" def:"64MiB" min:"1MiB" max:"64GiB"`
+	// SnapshotEvery is after how many events the states of queue, ledger and living
+	// sales are saved; a start reads about as many behind each.
+	SnapshotEvery int `key:"snapshotEvery" def:"10000" min:"100" max:"10000000"`
+}
+
+// ServeEvents lets tools of EventStoreDB look into the record while the host runs.
+// Nobody can write the host's own streams over it.
+type ServeEvents struct {
+	// Listen is an address such as 127.0.0.1:2113. Empty: not at all.
+	Listen string `key:"listen" flag:"serve-events"`
+	// CertFile is a certificate with its chain (PEM). Empty: plain text, and only a
+	// loopback address is allowed.
+	CertFile string `key:"certFile"`
+	// KeyFile is the private key of the certificate.
+	KeyFile string `key:"keyFile"`
+	// UsersFile lists who may do what; hostnode eventstore user writes it. Empty, on a
+	// loopback address: everybody on this machine may read everything.
+	UsersFile string `key:"usersFile"`
+	// Advertise is the host:port that clients of a cluster are told. Empty: where they
+	// have connected to.
+	Advertise string `key:"advertise"`
 }
 
 // Storage is how slots are fetched.
@@ -162,6 +277,9 @@ type Storage struct {
 	// BlocksInFlight is how many blocks of 64 KiB one download has on the way at once.
 	BlocksInFlight int `key:"blocksInFlight" def:"16" min:"1" max:"1024"`
 }
+
+// Finalized is the choice of chain.finality that asks for the chain's own tag.
+const Finalized = "finalized"
 
 // Confirmations of chains (marketplace operators use 12 on public ones).
 const (

@@ -273,6 +273,9 @@ func TestTheExampleIsCurrentAndLoads(t *testing.T) {
 		if len(got.Content.Sources) == 0 {
 			got.Content.Sources = nil
 		}
+		if len(got.Chain.Fallbacks) == 0 {
+			got.Chain.Fallbacks = nil
+		}
 		if diff := cmp.Diff(Default(), got); diff != "" {
 			t.Fatal(diff)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -59,7 +60,7 @@ type Loaded struct {
 func (l Loaded) Settings() []Setting {
 	var all []Setting
 	for _, s := range settings(&l.Config) {
-		all = append(all, Setting{s.key, s.text(), l.sources[s.key], s.variable(), "--" + s.flag()})
+		all = append(all, Setting{s.key, s.shown(), l.sources[s.key], s.variable(), "--" + s.flag()})
 	}
 	return all
 }
@@ -92,7 +93,10 @@ func AddFlags(flags *pflag.FlagSet, keys ...string) {
 		if len(keys) > 0 && !slices.Contains(keys, s.key) || flags.Lookup(s.flag()) != nil {
 			continue
 		}
-		flags.Var(&flagValue{setting: s}, s.flag(), comments[s.owner+"."+s.field.Name].short())
+		flag := flags.VarPF(&flagValue{setting: s}, s.flag(), "", comments[s.owner+"."+s.field.Name].short())
+		if s.field.Type.Kind() == reflect.Bool {
+			flag.NoOptDefVal = "true"
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/hostnode/hostnode/events/esdb"
 )
 
 // ErrInvalid: a setting has a value that it cannot have, or is unknown.
@@ -64,8 +66,23 @@ func (s setting) variable() string {
 	return prefix + strings.ToUpper(strings.Join(words(s.key), "_"))
 }
 
-// flag is the name of the setting on the command line, without the dashes.
-func (s setting) flag() string { return strings.Join(words(s.key), "-") }
+// flag is the name of the setting on the command line, without the dashes: the
+// words of the key, unless the field has a shorter name of its own.
+func (s setting) flag() string {
+	if own := s.field.Tag.Get("flag"); own != "" {
+		return own
+	}
+	return strings.Join(words(s.key), "-")
+}
+
+// shown is the value as people may see it: without a password.
+func (s setting) shown() string {
+	text := s.text()
+	if s.field.Tag.Get("secret") == "" {
+		return text
+	}
+	return esdb.Redact(text)
+}
 
 // set parses a text, checks it against the limits of the setting, and stores it.
 func (s setting) set(text string) error {
@@ -95,6 +112,9 @@ func (s setting) setList(items []string) error {
 
 // refuse says which setting, which value, and what is allowed.
 func (s setting) refuse(text string, err error) error {
+	if s.field.Tag.Get("secret") != "" {
+		text = esdb.Redact(text)
+	}
 	const most = 200
 	if len(text) > most {
 		text = text[:most] + "..."
@@ -127,6 +147,12 @@ func parse(t reflect.Type, text string) (reflect.Value, error) {
 	switch t.Kind() {
 	case reflect.String:
 		v.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(strings.TrimSpace(text))
+		if err != nil {
+			return v, errors.New("neither true nor false")
+		}
+		v.SetBool(b)
 	case reflect.Int:
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 0)
 		if err != nil {
@@ -211,6 +237,9 @@ func (s setting) allowed() string {
 		return strings.Join(choices, ", ")
 	}
 	least, most := tag.Get("min"), tag.Get("max")
+	if s.field.Type.Kind() == reflect.Bool {
+		return "true, false"
+	}
 	if s.field.Type.Kind() == reflect.Slice {
 		return "a list of at most " + most + " entries"
 	}

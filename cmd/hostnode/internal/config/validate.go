@@ -2,18 +2,24 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
 )
 
 // Validate checks what settings mean together. The limits of each one alone were
 // checked when it was set.
 func (c Config) Validate() error {
-	checks := []func() error{c.checkChain, c.checkDevchain, c.checkContent}
+	checks := []func() error{
+		c.checkChain, c.checkDevchain, c.checkContent, c.checkEventStore, c.checkServeEvents, c.checkMoney,
+		c.checkAlerts, c.checkValidator,
+	}
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
@@ -33,20 +39,19 @@ func (c Config) checkChain() error {
 			return refuse("chain.contract", contract, "the embedded development chain brings its own "+
 				"contract; set chain.endpoint too, or remove it")
 		}
+		if len(c.Chain.Fallbacks) > 0 {
+			return refuse("chain.fallbacks", c.Chain.Fallbacks[0], "the embedded development chain has no other "+
+				"endpoint; set chain.endpoint too, or remove it")
+		}
 		return nil
 	}
-	if scheme, _, isURL := strings.Cut(endpoint, "://"); isURL {
-		u, err := url.Parse(endpoint)
-		switch {
-		case err != nil || u.Host == "":
-			return refuse("chain.endpoint", endpoint, "not a URL")
-		case scheme != "http" && scheme != "https" && scheme != "ws" && scheme != "wss":
-			return refuse("chain.endpoint", endpoint, "unknown scheme; allowed: http, https, ws, wss, "+
-				"or the path of an IPC socket")
+	if err := checkEndpoint("chain.endpoint", endpoint); err != nil {
+		return err
+	}
+	for i, fallback := range c.Chain.Fallbacks {
+		if err := checkEndpoint(fmt.Sprintf("chain.fallbacks[%d]", i), fallback); err != nil {
+			return err
 		}
-	} else if !filepath.IsAbs(endpoint) {
-		return refuse("chain.endpoint", endpoint, "write a URL such as ws://127.0.0.1:8546, or the "+
-			"absolute path of an IPC socket")
 	}
 	address, err := c.ContractAddress()
 	if err != nil {
@@ -55,6 +60,26 @@ func (c Config) checkChain() error {
 	}
 	if address.Zero() {
 		return refuse("chain.contract", contract, "the zero address is no contract")
+	}
+	return nil
+}
+
+func checkEndpoint(key, endpoint string) error {
+	scheme, _, isURL := strings.Cut(endpoint, "://")
+	if !isURL {
+		if !filepath.IsAbs(endpoint) {
+			return refuse(key, esdb.Redact(endpoint), "write a URL such as ws://127.0.0.1:8546, or the "+
+				"absolute path of an IPC socket")
+		}
+		return nil
+	}
+	u, err := url.Parse(endpoint)
+	switch {
+	case err != nil || u.Host == "":
+		return refuse(key, esdb.Redact(endpoint), "not a URL")
+	case scheme != "http" && scheme != "https" && scheme != "ws" && scheme != "wss":
+		return refuse(key, esdb.Redact(endpoint), "unknown scheme; allowed: http, https, ws, wss, or the "+
+			"path of an IPC socket")
 	}
 	return nil
 }
@@ -84,6 +109,50 @@ func (c Config) checkDevchain() error {
 	return nil
 }
 
+// checkEventStore looks at the form only; the rest of a connection string is the
+// client's to read (events/esdb).
+func (c Config) checkEventStore() error {
+	url := c.EventStore.URL
+	if url == "" {
+		if c.EventStore.PasswordFile != "" {
+			return refuse("eventStore.passwordFile", c.EventStore.PasswordFile, "the embedded event store has no "+
+				"password; set eventStore.url too, or remove it")
+		}
+		return nil
+	}
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok || rest == "" || scheme != "esdb" && scheme != "esdb+discover" {
+		return refuse("eventStore.url", esdb.Redact(url), "not a connection string; write for example "+
+			"esdb://user@eventstore.example.org:2113, or esdb://127.0.0.1:2113?tls=false")
+	}
+	return nil
+}
+
+func (c Config) checkServeEvents() error {
+	s := c.ServeEvents
+	if s.Listen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s.Listen)
+	if _, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil {
+		return refuse("serveEvents.listen", s.Listen, "write host:port, for example 127.0.0.1:2113")
+	}
+	if c.EventStore.URL != "" {
+		return refuse("serveEvents.listen", s.Listen, "the record is in the EventStoreDB of eventStore.url; "+
+			"let tools connect there")
+	}
+	if (s.CertFile == "") != (s.KeyFile == "") {
+		return refuse("serveEvents.certFile", s.CertFile, "certFile and keyFile belong together")
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if s.CertFile == "" || s.UsersFile == "" {
+			return refuse("serveEvents.listen", s.Listen, "beyond this machine the record is served only with "+
+				"certFile, keyFile and usersFile; hostnode eventstore certificate and user make them")
+		}
+	}
+	return nil
+}
+
 func (c Config) checkContent() error {
 	for i, source := range c.Content.Sources {
 		u, err := url.Parse(source)
@@ -95,6 +164,59 @@ func (c Config) checkContent() error {
 			return refuse(fmt.Sprintf("content.sources[%d]", i), u.Redacted(),
 				"passwords do not belong into the configuration")
 		}
+	}
+	return nil
+}
+
+// RewardRecipient is account.rewardRecipient as an address; zero: the account.
+func (c Config) RewardRecipient() (events.Address, error) {
+	if c.Account.RewardRecipient == "" {
+		return events.Address{}, nil
+	}
+	return events.ParseAddress(c.Account.RewardRecipient)
+}
+
+// MaxCollateralAtRisk is sales.maxCollateralAtRisk as an amount; false: no limit.
+func (c Config) MaxCollateralAtRisk() (most events.Amount, limited bool, err error) {
+	if c.Sales.MaxCollateralAtRisk == "" {
+		return events.Amount{}, false, nil
+	}
+	most, err = events.ParseAmount(c.Sales.MaxCollateralAtRisk)
+	return most, true, err
+}
+
+func (c Config) checkMoney() error {
+	if to, err := c.RewardRecipient(); err != nil || c.Account.RewardRecipient != "" && to.Zero() {
+		return refuse("account.rewardRecipient", c.Account.RewardRecipient, "not an address; write 0x and 40 hex "+
+			"digits, and not the zero address")
+	}
+	if _, _, err := c.MaxCollateralAtRisk(); err != nil {
+		return refuse("sales.maxCollateralAtRisk", c.Sales.MaxCollateralAtRisk, "not an amount; write a whole number "+
+			"of the token's base units")
+	}
+	return nil
+}
+
+func (c Config) checkAlerts() error {
+	hook := c.Alerts.Webhook
+	if hook == "" {
+		return nil
+	}
+	if u, err := url.Parse(hook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return refuse("alerts.webhook", esdb.Redact(hook), "not a URL; write for example "+
+			"https://alerts.example.org/hostnode")
+	}
+	return nil
+}
+
+func (c Config) checkValidator() error {
+	v := c.Validator
+	switch {
+	case v.Groups == 1:
+		return refuse("validator.groups", "1", "one group is all slots; write 0, or 2 to 65535")
+	case v.GroupIndex > 0 && v.GroupIndex >= v.Groups:
+		return refuse("validator.groupIndex", fmt.Sprint(v.GroupIndex), fmt.Sprintf(
+			"there are validator.groups = %d, counted from 0", v.Groups))
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ var (
 	ErrFormat = errors.New("data directory has no legible format")
 	// ErrEmpty: no host has ever used the directory.
 	ErrEmpty = errors.New("data directory holds no host")
+	// ErrNoRecord: a host has used the directory, and kept its record elsewhere.
+	ErrNoRecord = errors.New("data directory holds no record")
 )
 
 // InUseError says who uses the directory.

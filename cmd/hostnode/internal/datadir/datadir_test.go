@@ -188,3 +188,30 @@ func TestASharedDirectoryForSocketsIsRefused(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+func TestARecordThatIsElsewhereIsNotBegunAnew(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		parts []string
+		used  bool
+		want  error
+	}{
+		{"an empty directory", nil, false, nil},
+		{"an outbox that was never written to", []string{"outbox"}, false, nil},
+		{"a host with the embedded store", []string{"events", "outbox/tx"}, true, nil},
+		{"a host with another store", []string{"outbox/tx"}, true, ErrNoRecord},
+	} {
+		l := At(t.TempDir())
+		for _, part := range c.parts {
+			if err := os.MkdirAll(filepath.Join(l.Root, part), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if used, err := l.Used(); used != c.used || err != nil {
+			t.Errorf("%s: used %v, %v", c.name, used, err)
+		}
+		if err := l.RecordIsHere(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}

@@ -33,6 +33,9 @@ type Options struct {
 	// Kill, for tests, is asked after each line of the host's log whether to kill
 	// it now; it replaces Crash.
 	Kill func(lines int) bool
+	// Away, for tests, says that the host's event store was taken away from it, so
+	// that chain time must run at a pace at which that can be noticed.
+	Away func() bool
 	// Binary is the program that the host is a second process of.
 	Binary string
 	// Out takes the story; Terminal says that it can be drawn on.
@@ -95,6 +98,7 @@ type show struct {
 	lines   int                       // of the host's log
 	started atomic.Pointer[time.Time] // when the host was started last
 	kills   int
+	words   []string // the last complaints of the host
 }
 
 // Run makes the demonstration and returns what came of it. The error is nil

@@ -195,8 +195,11 @@ func (b *oneBox) settled(t *testing.T, c *client, r events.Request) {
 	})
 }
 
-// account audits the record: all slots finished and paid, nothing left over.
-func (b *oneBox) account(t *testing.T, slots int) {
+func newAPI(dir datadir.Layout) *api.Client { return api.NewClient(dir.Socket()) }
+
+// account audits the record: all slots finished and paid, nothing left over. It returns
+// how many proofs were missed.
+func (b *oneBox) account(t *testing.T, slots int) (missed int) {
 	t.Helper()
 	store, _, err := embedded.Open(b.dir.Events(), embedded.Config{})
 	if err != nil {
@@ -220,9 +223,11 @@ func (b *oneBox) account(t *testing.T, slots int) {
 		if row.Phase == "Finished" && row.Over {
 			finished++
 		}
+		missed += int(row.Proofs.Missed)
 		t.Logf("slot %d: %s, %d proofs, %d missed", row.SlotIndex, row.Phase, row.Proofs.Submitted, row.Proofs.Missed)
 	}
 	if finished != slots {
 		t.Errorf("%d slots were paid, want %d", finished, slots)
 	}
+	return missed
 }

@@ -14,6 +14,9 @@ const (
 	pollEvery = 15 * time.Millisecond
 	// idlePace is the time between two blocks when the host has nothing to do.
 	idlePace = 30 * time.Millisecond
+	// awayPace is the same while the host's record is away: slow enough for a host
+	// that must first find out about it, fast enough to bring periods with proofs.
+	awayPace = 400 * time.Millisecond
 	// longestHold is how long time stands still for a host that works or is down.
 	// Beyond it something is wrong, and the demonstration ends with an error.
 	longestHold = 5 * time.Minute
@@ -22,8 +25,10 @@ const (
 // pacer lets chain time run only when nobody is kept from proving by it: a
 // block is sealed at once for transactions that wait; while the host is down
 // or works on a proof or a download, time stands still; otherwise blocks come
-// at the idle pace.
-func pacer(local *localchain.Chain, working func(context.Context) bool) func(context.Context) error {
+// at the given pace.
+func pacer(
+	local *localchain.Chain, working func(context.Context) bool, pace func() time.Duration,
+) func(context.Context) error {
 	last := time.Now()
 	return func(ctx context.Context) error {
 		for {
@@ -31,7 +36,7 @@ func pacer(local *localchain.Chain, working func(context.Context) bool) func(con
 			if local.Pending() > 0 && wait >= pollEvery {
 				break
 			}
-			if wait >= idlePace && !working(ctx) {
+			if wait >= pace() && !working(ctx) {
 				break
 			}
 			if wait > longestHold {

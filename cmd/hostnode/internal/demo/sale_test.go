@@ -100,7 +100,7 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 	t.Cleanup(func() { check(t, s.node.Stop(context.WithoutCancel(t.Context()))) })
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	go func() { _ = s.local.Run(ctx, pacer(s.local, s.working)) }()
+	go func() { _ = s.local.Run(ctx, pacer(s.local, s.working, func() time.Duration { return idlePace })) }()
 }
 
 func (s *stage) working(ctx context.Context) bool {

@@ -20,7 +20,7 @@ func (s *show) sell(ctx context.Context) error {
 		return fmt.Errorf("open the host's log: %w", err)
 	}
 	defer logFile.Close()
-	s.host = &host{binary: s.Binary, args: s.hostArgs(), logTo: logFile, lines: make(chan line, 256)}
+	s.host = &host{binary: s.Binary, args: s.hostArgs(), env: s.hostEnv(), logTo: logFile, lines: make(chan line, 256)}
 	if err := s.startHost(); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *show) sell(ctx context.Context) error {
 		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) bool {
 			working, err := operator.Working(ctx)
 			return working || err != nil || time.Since(*s.started.Load()) < settleTime
-		}))
+		}, s.pace))
 	}()
 	if err := s.offer(ctx, operator); err != nil {
 		return err
@@ -51,6 +51,14 @@ func (s *show) sell(ctx context.Context) error {
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer stop()
 	return s.host.stop(stopping)
+}
+
+// pace is how fast chain time runs when nobody is kept from proving by it.
+func (s *show) pace() time.Duration {
+	if s.Away != nil && s.Away() {
+		return awayPace
+	}
+	return idlePace
 }
 
 func (s *show) startHost() error {
@@ -71,6 +79,15 @@ func (s *show) hostArgs() []string {
 		"--prover-max-depth", fmt.Sprint(s.Config.Prover.MaxDepth),
 		"--prover-max-log2-slots", fmt.Sprint(s.Config.Prover.MaxLog2Slots),
 		"--prover-keys-dir", s.Config.Prover.KeysDir,
+	}
+}
+
+// hostEnv tells the host where its record is; not as an argument, which every
+// user of the machine can see.
+func (s *show) hostEnv() []string {
+	store := s.Config.EventStore
+	return []string{
+		"HOSTNODE_EVENT_STORE_URL=" + store.URL, "HOSTNODE_EVENT_STORE_PASSWORD_FILE=" + store.PasswordFile,
 	}
 }
 
@@ -101,19 +118,28 @@ func (s *show) offer(ctx context.Context, operator HostAPI) error {
 	}
 }
 
-// lastWords are what the host said at last.
+// maxWords is how many of the host's complaints an error repeats: what went
+// wrong and its hint.
+const maxWords = 3
+
+// lastWords are what the host complained about at last.
 func (s *show) lastWords() string {
-	var words []string
 	for {
 		select {
 		case l := <-s.host.lines:
-			if l.Level != "info" {
-				words = append(words, l.Msg)
-			}
+			s.remember(l)
 		default:
-			return strings.Join(words, "; ")
+			return strings.Join(s.words, "; ")
 		}
 	}
+}
+
+func (s *show) remember(l line) {
+	if l.Level == "info" {
+		return
+	}
+	s.words = append(s.words, strings.TrimSpace(l.Msg))
+	s.words = s.words[max(0, len(s.words)-maxWords):]
 }
 
 // watch shows the host's story until the request is over and every sale is
@@ -184,6 +210,7 @@ func (s *show) crash() error {
 
 // show tells a line of the host's log. Lines of sales begin with the slot.
 func (s *show) show(l line) {
+	s.remember(l)
 	switch {
 	case l.Index != nil:
 		s.display.slot(*l.Index, l.State)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 )
@@ -44,7 +44,7 @@ type ProofTiming struct {
 // summarize reads the record and tells it.
 func (s *show) summarize(ctx context.Context) (Summary, error) {
 	s.display.finish()
-	store, _, err := embedded.Open(s.dir.Events(), embedded.Config{})
+	store, err := stores.Open(ctx, stores.FromConfig(s.Config), nil)
 	if err != nil {
 		return Summary{}, fmt.Errorf("read the record: %w", err)
 	}
@@ -64,7 +64,7 @@ func (s *show) summarize(ctx context.Context) (Summary, error) {
 	}
 	sum := Summary{
 		Slots: s.Slots, HostBalanceBefore: s.before.String(), HostBalanceAfter: after.Tokens.String(),
-		AuditFindings: len(report.Findings), Events: uint64(views.AsOf()), Kills: s.kills,
+		AuditFindings: len(report.Findings), Events: report.Events, Kills: s.kills,
 		RequestID: s.request.ID.String(), DataDir: s.dir.Root,
 	}
 	rows := s.rows(views)

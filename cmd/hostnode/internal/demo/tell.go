@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
@@ -53,15 +56,14 @@ func (s *show) tell(ctx context.Context, store events.Store, views *projections.
 	}
 	p("\n== Where it lies, and what looks at it ==")
 	p("Everything is in %s (the host's log: host.log).", s.dir.Root)
-	at := "--data-dir " + s.dir.Root
+	if url := s.Config.EventStore.URL; url != "" {
+		p("The record is in %s.", esdb.Redact(url))
+	}
 	slot := "SLOT"
 	if len(rows) > 0 {
 		slot = rows[0].Slot[:10]
 	}
-	for _, line := range []string{
-		"hostnode sales " + at, "hostnode sale " + slot + " " + at, "hostnode availability list " + at,
-		"hostnode audit " + at, "hostnode run " + at + "   (the host goes on from here)",
-	} {
+	for _, line := range s.commands(slot) {
 		p("  %s", line)
 	}
 	outcome := "NOT paid"
@@ -71,6 +73,47 @@ func (s *show) tell(ctx context.Context, store events.Store, views *projections.
 	p("\n%d slots %s, %d proofs in %d periods, %d missed, in %.0f s.",
 		sum.Slots, outcome, sum.ProofsSubmitted, sum.PeriodsProven, sum.ProofsMissed, sum.Seconds)
 }
+
+// commands are what looks at the record and goes on with it, to be pasted into
+// a shell.
+func (s *show) commands(slot string) []string {
+	at := " --data-dir " + quoted(s.dir.Root)
+	if store := s.Config.EventStore; store.URL != "" {
+		at += " --store " + quoted(esdb.Redact(store.URL))
+		if store.PasswordFile != "" {
+			at += " --event-store-password-file " + quoted(store.PasswordFile)
+		}
+	}
+	sizes := "" // The contract takes only proofs of these.
+	p, usual := s.Config.Prover, config.Default().Prover
+	for _, size := range []struct {
+		flag         string
+		value, usual any
+	}{
+		{"--prover-samples", p.Samples, usual.Samples},
+		{"--prover-max-depth", p.MaxDepth, usual.MaxDepth},
+		{"--prover-max-log2-slots", p.MaxLog2Slots, usual.MaxLog2Slots},
+	} {
+		if size.value != size.usual {
+			sizes += fmt.Sprintf(" %s %v", size.flag, size.value)
+		}
+	}
+	return []string{
+		"hostnode sales" + at, "hostnode sale " + slot + at, "hostnode availability list" + at,
+		"hostnode audit" + at, "hostnode run" + at + sizes + "   # the host goes on from here",
+	}
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string {
+	if strings.Trim(s, wordBytes) == "" && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// wordBytes need no quotes in a shell.
+const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:@+="
 
 func verdict(r audit.Report) string {
 	if r.Clean() {

@@ -55,6 +55,6 @@ func (r Remote) Provide(ctx context.Context, account events.Address, wei, tokens
 	}
 	defer bank.Close()
 	return provide(ctx, bank, account, wei, tokens, func(wei events.Amount) error {
-		return devchain.RemoteFund(ctx, client, account, wei)
+		return devchain.Remote{Client: client}.Fund(ctx, account, wei)
 	})
 }

@@ -11,11 +11,13 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/validation"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
 )
@@ -90,14 +92,32 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 	if c.Sales.FailEveryNProofs > 0 && !p.Development {
 		return Options{}, fmt.Errorf("%w: sales.failEveryNProofs is for development chains only", config.ErrInvalid)
 	}
+	recipient, err := c.RewardRecipient()
+	if err != nil {
+		return Options{}, err
+	}
+	var atRisk *events.Amount
+	if most, limited, err := c.MaxCollateralAtRisk(); err != nil {
+		return Options{}, err
+	} else if limited {
+		atRisk = &most
+	}
 	return Options{
-		Store: p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
+		Validates: c.Validator.Enabled,
+		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
 		Quota: events.Bytes(c.Quota), Key: p.Key, Keys: p.Keys, Log: p.Log,
+		Alerts: alerts.Config{
+			Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Timeout: c.Alerts.Timeout, Log: p.Log,
+		},
 		Chain: chain.Config{
-			Endpoint: p.Endpoint, Marketplace: p.Contract, DeployedAt: p.DeployedAt,
+			Endpoint: p.Endpoint, Fallbacks: c.Chain.Fallbacks, Marketplace: p.Contract,
+			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,
+			SilentBlocks: c.Chain.SilentBlocks, Finalized: c.Chain.Finality == config.Finalized,
+			RewardRecipient: recipient, StuckBlocks: c.Fees.StuckBlocks, MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei,
+			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
 			Confirmations:     c.Confirmations(p.Development),
-			LongestRedialWait: redialWait(p.Development),
-			PollInterval:      min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
+			LongestRedialWait: redialWait(p.Development), CallTimeout: callTimeout(p.Development),
+			PollInterval: min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
 		},
 		Fetch: storage.FetcherConfig{
 			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
@@ -109,10 +129,30 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			MaxSlotsPerRequest: c.Sales.MaxSlotsPerRequest, MinFill: c.Sales.MinFill,
 			FailEveryNProofs: uint32(min(c.Sales.FailEveryNProofs, math.MaxUint32)),
 			FinalBlocks:      c.FinalBlocks(p.Development),
-			Margin:           duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
-			Downloads:        c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
+			SnapshotEvery:    c.EventStore.SnapshotEvery,
+			Validator: validation.Settings{
+				MaxSlots: c.Validator.MaxSlots,
+				Groups:   uint32(c.Validator.Groups), GroupIndex: uint32(c.Validator.GroupIndex),
+			},
+			WalletDays: c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
+			GiveUpDownload: c.Sales.GiveUpDownload, AvoidClient: c.Sales.AvoidClient,
+			MayReserve: dispersalPolicy(c.Sales.Dispersal),
+			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
+			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
 		},
 	}, nil
+}
+
+// gwei is a billion wei, the unit in which fees are set.
+const gwei = 1_000_000_000
+
+// callTimeout is how long a node may take to answer, and so how long a connection may be
+// severed before that is noticed. A development chain's time runs fast, and it is near.
+func callTimeout(development bool) time.Duration {
+	if development {
+		return 3 * time.Second
+	}
+	return 10 * time.Second
 }
 
 // redialWait is the longest pause between two tries to reach the node: a
@@ -130,4 +170,13 @@ func blockTime(development bool) time.Duration {
 		return time.Second
 	}
 	return 12 * time.Second
+}
+
+// dispersalPolicy is what sales.dispersal names. The configuration knows no other
+// names than these two.
+func dispersalPolicy(name string) func(actors.MayReserve) actors.Permission {
+	if name == "window" {
+		return actors.ReserveInWindow
+	}
+	return actors.ReserveAlways
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
@@ -38,7 +39,11 @@ type Options struct {
 	// Host are the settings of the actors; identity, overhead and the minimum of
 	// gas are filled in.
 	Host actors.Config
-	Log  *logrus.Entry
+	// Validates makes the node mark missing proofs of other hosts, as Host.Validator says.
+	Validates bool
+	// Alerts say where alerts go; without a command and a webhook only into the log.
+	Alerts alerts.Config
+	Log    *logrus.Entry
 }
 
 // Node is a running host.
@@ -48,6 +53,8 @@ type Node struct {
 	Repo    *storage.Repo
 	Keys    *prover.Keys
 	Account events.Address
+
+	alerts *alerts.Sender
 }
 
 // minGas is how much gas a host must be able to pay before it takes a slot:
@@ -94,8 +101,15 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	cfg.Overhead = storage.Overhead
 	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
 	cfg.Quota = o.Quota
+	n.alerts = alerts.New(o.Alerts)
+	cfg.Alert = func(a actors.Alert) { n.alerts.Send(a) }
+	var validates actors.Validation
+	if o.Validates {
+		validates = n.Market
+	}
 	n.Host, err = actors.Start(ctx, cfg, actors.Ports{
-		Market: n.Market, Feed: n.Market.Feed(),
+		Validation: validates,
+		Market:     n.Market, Feed: n.Market.Feed(),
 		Prover: prover.NewSlotProver(p, func(slot events.SlotID) (prover.StoredSlot, error) {
 			return n.Repo.Reader(slot)
 		}),
@@ -123,7 +137,8 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		case errors.As(err, &wrong), isFinal(err):
 			return fmt.Errorf("connect to the market: %w", err)
 		}
-		o.Log.Warnf("the chain at %s does not answer, trying again: %v", cfg.Endpoint, err)
+		// An outbox that was never used waits for the event store as well.
+		o.Log.Warnf("connecting to the market at %s failed, trying again: %v", chain.Redact(cfg.Endpoint), err)
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
@@ -136,6 +151,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 func isFinal(err error) bool {
 	for _, final := range []error{
 		chain.ErrConfig, chain.ErrOutboxFailed, chain.ErrOutboxDamaged, chain.ErrForeignOutbox, chain.ErrTakenOver,
+		chain.ErrStreamShort,
 	} {
 		if errors.Is(err, final) {
 			return true
@@ -151,6 +167,9 @@ func (n *Node) Stop(ctx context.Context) error {
 
 func (n *Node) close() error {
 	var errs []error
+	if n.alerts != nil {
+		n.alerts.Close()
+	}
 	if n.Market != nil {
 		errs = append(errs, n.Market.Close())
 	}

@@ -12,13 +12,15 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -27,7 +29,7 @@ import (
 type Process struct {
 	*Node
 	Dir       *datadir.Dir
-	Store     *embedded.Store
+	Store     *stores.Opened
 	Projector *projections.Projector
 	// Local is the embedded chain; nil when the configuration names an endpoint.
 	Local *localchain.Chain
@@ -41,28 +43,39 @@ type Process struct {
 	sealed chan error
 }
 
+// Begin is what Open needs to know besides the settings.
+type Begin struct {
+	// Version of the program, for the record.
+	Version string
+	// TakeOver begins although the record says that the host runs elsewhere.
+	TakeOver bool
+}
+
 // Open takes the data directory, opens everything in order, and starts the
 // host. It fails with what to do when the directory is in use or damaged, the
-// account has no key, or the chain is the wrong one; a chain that does not
-// answer is waited for until ctx ends.
-func Open(ctx context.Context, c config.Config, version string, log *logrus.Entry) (*Process, error) {
+// account has no key, the host runs elsewhere (ErrElsewhere), or the chain is
+// the wrong one; a chain that does not answer is waited for until ctx ends.
+func Open(ctx context.Context, c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	p := &Process{log: log, cancel: func() {}}
-	if err := p.open(ctx, c, version); err != nil {
+	if err := p.open(ctx, c, o); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
 
-func (p *Process) open(ctx context.Context, c config.Config, version string) error {
+func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	var err error
 	if p.Dir, err = datadir.Open(c.DataDir, time.Now()); err != nil {
 		return err
 	}
-	if err := p.openStore(c); err != nil {
+	if err := p.openStore(ctx, c); err != nil {
 		return err
 	}
 	key, err := accountKey(c, p.Dir.Layout, p.log)
 	if err != nil {
+		return err
+	}
+	if err := p.mayBegin(ctx, keys.AddressOf(key), o.TakeOver); err != nil {
 		return err
 	}
 	provingKeys, err := DevelopmentKeys(ctx, c.Prover, func(step string) { p.log.Info("proving keys: " + step) })
@@ -70,8 +83,8 @@ func (p *Process) open(ctx context.Context, c config.Config, version string) err
 		return err
 	}
 	parts := Parts{
-		Dir: p.Dir.Layout, Store: p.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
-		Node: nodeName(), Version: version, Log: p.log,
+		Dir: p.Dir.Layout, Store: p.Store.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
+		Node: nodeName(), Version: o.Version, Log: p.log,
 	}
 	if c.Embedded() {
 		err = p.openChain(ctx, c, &parts)
@@ -89,7 +102,7 @@ func (p *Process) open(ctx context.Context, c config.Config, version string) err
 	if p.Node, err = Start(ctx, options); err != nil {
 		return err
 	}
-	if p.Projector, err = projections.Open(ctx, p.Store, projections.Config{Dir: p.Dir.Views()}); err != nil {
+	if p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{Dir: p.Dir.Views()}); err != nil {
 		return fmt.Errorf("open the views: %w", err)
 	}
 	p.Projector.Follow(context.WithoutCancel(ctx))
@@ -99,13 +112,66 @@ func (p *Process) open(ctx context.Context, c config.Config, version string) err
 	return nil
 }
 
-func (p *Process) openStore(c config.Config) error {
-	store, report, err := embedded.Open(p.Dir.Events(), embedded.Config{CacheBytes: int64(c.EventStore.CacheBytes)})
-	if err != nil {
-		return fmt.Errorf("open the event store: %w", err)
+// openStore opens the event store. An EventStoreDB that does not answer is
+// waited for, with a warning now and then, until ctx ends; not so one that the
+// settings keep from answering, as a certificate that is not trusted.
+func (p *Process) openStore(ctx context.Context, c config.Config) error {
+	spec := stores.FromConfig(c)
+	if !spec.Remote() {
+		if err := p.Dir.RecordIsHere(); err != nil {
+			return err
+		}
 	}
-	p.Store = store
+	for {
+		var err error
+		p.Store, err = stores.Open(ctx, spec, p.log)
+		if err == nil {
+			p.tellStore()
+			return nil
+		}
+		if !errors.Is(err, events.ErrAway) || errors.Is(err, esdb.ErrSettings) || ctx.Err() != nil {
+			return err
+		}
+		p.log.Warnf("the event store does not answer, trying again: %v", err)
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// mayBegin finds out before anything begins that the user of the event store
+// only reads, because a running host waits for a store that takes nothing, as
+// for one that does not answer; and that the host runs elsewhere. Everything
+// else is left to the first real append.
+func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver bool) error {
+	if p.Store.Embedded != nil {
+		return nil
+	}
+	if _, err := p.Store.Append(ctx, events.HostStream(account), events.Any(), nil); errors.Is(err, events.ErrDenied) {
+		return fmt.Errorf("the host cannot write its record: %w", err)
+	}
+	if takeOver {
+		return nil
+	}
+	return notElsewhere(ctx, p.Store.Store, account, p.Dir.Layout, nodeName(), time.Now())
+}
+
+func (p *Process) tellStore() {
+	if p.Store.Embedded == nil {
+		p.log.WithField("store", p.Store.Name).Info("the record is in EventStoreDB")
+		return
+	}
+	report := p.Store.Report
 	entry := p.log.WithField("position", report.Last)
+	if report.UpgradedFrom != 0 {
+		entry.Infof("brought the event store from format %d to the newest; an older program cannot open it any more",
+			report.UpgradedFrom)
+	}
+	if report.Unread > 0 {
+		entry.Errorf("%d events are damaged; hostnode audit says which, restore a backup", report.Unread)
+	}
 	switch {
 	case report.Created:
 		entry.Info("made a new event store")
@@ -117,7 +183,6 @@ func (p *Process) openStore(c config.Config) error {
 	default:
 		entry.Info("the last run did not stop in good order; nothing that was acknowledged is lost")
 	}
-	return nil
 }
 
 // accountKey loads the host's key. On the embedded chain, whose money is worth
@@ -172,29 +237,39 @@ func remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
 	}
 	parts.Contract = contract
 	for {
-		id, err := askChainID(ctx, c.Chain.Endpoint)
-		if err == nil {
-			parts.Development = id == devchain.ChainID
-			return nil
+		var failed []error
+		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
+			id, err := askChainID(ctx, endpoint)
+			if err == nil {
+				parts.Development = id == devchain.ChainID
+				return nil
+			}
+			failed = append(failed, fmt.Errorf("%s: %w", chain.Redact(endpoint), err))
 		}
-		parts.Log.Warnf("the chain at %s does not answer, trying again: %v", c.Chain.Endpoint, err)
+		err := errors.Join(failed...)
+		parts.Log.Warnf("the chain does not answer, trying again: %v", err)
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
-			return fmt.Errorf("connect to the chain at %s: %w", c.Chain.Endpoint, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("connect to the chain: %w", errors.Join(err, ctx.Err()))
 		}
 	}
 }
 
+// askTime is how long an endpoint may take to say which chain it is on.
+const askTime = 10 * time.Second
+
 func askChainID(ctx context.Context, endpoint string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	client, err := ethclient.DialContext(ctx, endpoint)
 	if err != nil {
-		return 0, err
+		return 0, chain.WithoutSecrets(endpoint, err)
 	}
 	defer client.Close()
 	id, err := client.ChainID(ctx)
 	if err != nil {
-		return 0, err
+		return 0, chain.WithoutSecrets(endpoint, err)
 	}
 	return id.Uint64(), nil
 }

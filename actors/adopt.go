@@ -1,0 +1,67 @@
+package actors
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file adopts slots that the contract counts as ours and no sale runs for: after
+// the start, and after a reorganisation, which may bring back a slot whose sale was
+// settled when it was gone.
+
+// askOwnedEvery is how many blocks lie between two questions for our slots: a chain
+// that is reorganised again and again is not asked at each turn.
+const askOwnedEvery = 8
+
+// ownedAgain is when the chain is asked again which slots are ours.
+type ownedAgain struct {
+	due    bool // there was a reorganisation since it was asked
+	asking bool
+	asked  uint64 // the block of the last question
+}
+
+// ownedSlots is the answer; failed, when there is none.
+type ownedSlots struct {
+	slots  []events.OwnedSlot
+	failed bool
+}
+
+// askOwned asks which slots are ours, once after a reorganisation and when the chain
+// is followed live again.
+func (s *supervisor) askOwned(a *turn, head events.Head) {
+	o := &s.owned
+	if !o.due || o.asking || !s.live || head.Number < o.asked+askOwnedEvery && head.Number >= o.asked {
+		return
+	}
+	*o = ownedAgain{asking: true, asked: head.Number}
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		s.Turn(ctx, "our slots after a reorganisation")
+		slots, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
+		if err != nil && ctx.Err() == nil {
+			s.log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
+		}
+		if ctx.Err() == nil {
+			self.tell(ownedSlots{slots, err != nil})
+		}
+	})
+}
+
+func (s *supervisor) onOwned(a *turn, m ownedSlots) {
+	s.owned.asking = false
+	s.owned.due = s.owned.due || m.failed
+	s.adopt(a, m.slots)
+}
+
+// adopt begins a sale for each slot of ours that has none. One whose sale is about to
+// be settled has one still; it is found with the next question, or at the next start.
+func (s *supervisor) adopt(a *turn, owned []events.OwnedSlot) {
+	for _, o := range owned {
+		if s.agents[o.Slot] == nil {
+			s.log.WithField("slot", o.Slot.String()).
+				Warn("the chain says this slot is ours, the record does not know it: adopting it")
+			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
+		}
+	}
+}

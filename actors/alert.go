@@ -1,0 +1,63 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// AlertKind says what an alert is about. The names are stable: operators write
+// rules by them.
+type AlertKind string
+
+// The kinds of alerts.
+const (
+	// AlertProofMissed: a proof was owed and not accepted in time.
+	AlertProofMissed AlertKind = "proof-missed"
+	// AlertSlashed: the contract took a part of a slot's collateral.
+	AlertSlashed AlertKind = "collateral-slashed"
+	// AlertForfeited: the contract took a slot of ours, and its collateral.
+	AlertForfeited AlertKind = "slot-forfeited"
+	// AlertQuarantined: a sale cannot be run.
+	AlertQuarantined AlertKind = "sale-quarantined"
+	// AlertTakenOver: another process runs this host's identity; this one ends.
+	AlertTakenOver AlertKind = "account-taken-over"
+	// AlertFunds: too little money for the work of the next days.
+	AlertFunds AlertKind = "funds-low"
+	// AlertChain: the chain has not moved for long.
+	AlertChain AlertKind = "chain-silent"
+	// AlertRecord: the event store has not answered for long.
+	AlertRecord AlertKind = "record-away"
+)
+
+// Alert is something that a person should know at once. Its JSON form is what a
+// command or a webhook gets.
+type Alert struct {
+	Kind AlertKind `json:"kind"`
+	// At is when it was noticed, by the machine's clock.
+	At   time.Time `json:"at"`
+	Host string    `json:"host"`
+	// Slot and Period say what it is about, when it is about a slot.
+	Slot   string `json:"slot,omitempty"`
+	Period uint64 `json:"period,omitempty"`
+	// Text says in one sentence what is so, and Hint what to do.
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"`
+}
+
+// alert tells an operator, and the log; slot may be zero.
+func (e *env) alert(kind AlertKind, slot events.SlotID, period uint64, text, hint string) {
+	a := Alert{Kind: kind, At: e.Clock.Now(), Host: e.me.String(), Period: period, Text: text, Hint: hint}
+	log := e.log.WithField("alert", kind)
+	if slot != (events.SlotID{}) {
+		a.Slot = slot.String()
+		log = log.WithField("slot", a.Slot)
+	}
+	if hint != "" {
+		log = log.WithField("hint", hint)
+	}
+	log.Error(text)
+	if e.Alert != nil {
+		e.Alert(a)
+	}
+}

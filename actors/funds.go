@@ -1,0 +1,128 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// fundsEvery is how much chain time passes between two looks at the account:
+// often enough that a deposit is noticed while one waits for it, one call to the
+// chain a minute.
+const fundsEvery = time.Minute
+
+// fundsWatch looks at the account now and then: it wakes slots that waited for
+// money or for the prover, and tells a person when the account runs dry. It
+// belongs to the queue's actor.
+type fundsWatch struct {
+	looking bool
+	lookAt  time.Time // chain time of the next look
+	known   bool      // there is a look before
+	free    events.Amount
+	balance events.Balance
+	busy    float64
+	low     bool
+	unknown bool // it was said that the price of gas is not known
+}
+
+// fundsSeen is what a look at the account found.
+type fundsSeen struct {
+	balance events.Balance
+	// free is what of the tokens sales in work will not pay.
+	free events.Amount
+	err  error
+}
+
+// watchFunds looks at the account when it is time. Nothing is asked while the
+// record is away: nothing is taken then.
+func (q *slotQueue) watchFunds(head events.Head) {
+	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.record.away() {
+		return
+	}
+	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)
+	q.rt.do(func(ctx context.Context) {
+		q.Turn(ctx, "funds")
+		var m fundsSeen
+		m.balance, m.err = in(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
+			return q.Market.Balance(ctx)
+		})
+		unpaid := make(chan events.Amount, 1)
+		q.supervisor.tell(lookAround{func(s *supervisor) { unpaid <- s.unpaid() }})
+		select {
+		case n := <-unpaid:
+			m.free = m.balance.Tokens.SubFloor(n)
+			q.self.tell(m)
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (q *slotQueue) onFunds(a *turn, m fundsSeen) {
+	w := &q.funds
+	w.looking = false
+	if m.err != nil { // The next look comes soon; whoever needs the balance asks himself.
+		return
+	}
+	took, _ := q.load.proofTime()
+	_, expected := q.load.total()
+	busy := float64(expected) * took.Seconds()
+	var better []string
+	if !w.known || w.free.Less(m.free) {
+		better = append(better, slotqueue.CriterionTokens)
+	}
+	if !w.known || w.balance.Wei.Less(m.balance.Wei) || m.balance.ProofWei.Less(w.balance.ProofWei) ||
+		m.balance.SaleWei.Less(w.balance.SaleWei) {
+		better = append(better, slotqueue.CriterionGas)
+	}
+	if !w.known || busy < w.busy {
+		better = append(better, slotqueue.CriterionProofs)
+	}
+	w.known, w.free, w.balance, w.busy = true, m.free, m.balance, busy
+	if waiting := q.waitFor(better); len(waiting) > 0 {
+		q.onWake(a, wakeQueue{"money or the prover's time came back", waiting})
+	}
+	q.tellFunds(m.balance, expected)
+}
+
+// waitFor keeps the criteria that some slot waits for.
+func (q *slotQueue) waitFor(criteria []string) (out []string) {
+	waiting := q.journal.ahead.Waiting()
+	for _, c := range criteria {
+		if waiting[c] > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// tellFunds alerts once when the account's coins do not last for what is hosted
+// already, until they do again.
+func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
+	w := &q.funds
+	if q.WalletDays == 0 || expected == 0 {
+		return
+	}
+	if balance.ProofWei.IsZero() {
+		if !w.unknown {
+			w.unknown = true
+			q.log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")
+		}
+		return
+	}
+	proofs := q.proofsWithin(q.WalletDays, expected)
+	needed := balance.ProofWei.MulSaturating(proofs)
+	low := balance.Wei.Less(needed)
+	if low && !w.low {
+		q.alert(AlertFunds, events.SlotID{}, 0,
+			fmt.Sprintf("the account %s holds %s wei, the %d proofs of the next %d days need %s",
+				q.me, balance.Wei, proofs, q.WalletDays, needed),
+			"send coins for gas to the account; nothing new is taken until then")
+	}
+	if !low && w.low {
+		q.log.Infof("the account holds %s wei and lasts for %d days again", balance.Wei, q.WalletDays)
+	}
+	w.low = low
+}

@@ -1,0 +1,249 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file keeps a host's identity with one process (design §4).
+//
+// A process writes HostStarted with the next epoch when it begins, HostHeartbeat
+// while it lives and HostStopped at its end, each at exactly the revision that
+// follows what it knows of the host's stream. So of two processes that begin at
+// once one conflicts, and when another begins later, the next word of the older
+// one conflicts. It also looks whenever any other of its streams moved under it.
+// A process that finds a newer epoch ends at once: two would spoil each other's
+// record and take each other's nonces.
+
+// DefaultHeartbeat is how often a process says that it lives.
+const DefaultHeartbeat = 5 * time.Minute
+
+// ErrTakenOver: another process began to run this host. This one ends, and sends
+// nothing more.
+var ErrTakenOver = errors.New("another process runs this host")
+
+// owner is what a process knows of its host's stream. Safe for concurrent use.
+type owner struct {
+	mu      sync.Mutex // held while the stream is written
+	count   uint64     // events in the stream, as far as this process knows
+	looking bool       // guarded by lookMu
+	lookMu  sync.Mutex
+	// lost is told once that another process runs the host.
+	lost func(error)
+}
+
+// hostWord is an event of the host's stream; all of them say when they were said.
+type hostWord interface {
+	messages.HostEvent
+	GetAt() *timestamppb.Timestamp
+}
+
+// takeOver appends HostStarted with the next epoch. Another chain's record is
+// refused. A store that does not answer is asked again until ctx ends.
+// ErrTakenOver: another process began at the same moment, and was faster.
+func (e *env) takeOver(ctx context.Context) error {
+	var last *messages.HostStarted
+	var count uint64
+	err := e.ask(ctx, func() (err error) {
+		last, count, err = e.readHost(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the host's record: %w", err)
+	}
+	if err := e.sameMarket(last); err != nil {
+		return err
+	}
+	e.epoch, e.owner.count = last.GetEpoch()+1, count
+	started := &messages.HostStarted{
+		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch, ChainId: e.ChainID,
+		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
+	}
+	return e.ask(ctx, func() error { return e.appendHost(ctx, started) })
+}
+
+// readHost reads the last start and how many events the host's stream has.
+func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count uint64, err error) {
+	err = e.readHostFrom(ctx, 0, func(revision uint64, m messages.HostEvent) {
+		if m, ok := m.(*messages.HostStarted); ok {
+			last = m
+		}
+		count = revision + 1
+	})
+	return last, count, err
+}
+
+func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, messages.HostEvent)) error {
+	for r, err := range e.Store.ReadStream(ctx, events.HostStream(e.me), events.ReadStream{From: from}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		m, err := decodeAs[messages.HostEvent](e.codec, r)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		take(r.Revision, m)
+	}
+	return nil
+}
+
+// appendHost writes the next word of this process. ErrTakenOver when another
+// process has spoken.
+func (e *env) appendHost(ctx context.Context, m hostWord) error {
+	e.owner.mu.Lock()
+	defer e.owner.mu.Unlock()
+	for {
+		err := e.appendHostAt(ctx, e.owner.count, m)
+		switch {
+		case err == nil:
+			e.owner.count++
+			return nil
+		case !errors.Is(err, events.ErrWrongRevision):
+			return fmt.Errorf("write the host's record: %w", err)
+		}
+		before := e.owner.count
+		if err := e.readOn(ctx); err != nil {
+			return err
+		}
+		if e.owner.count == before { // The stream is shorter than it was.
+			return fmt.Errorf("write the host's record: %w", err)
+		}
+	}
+}
+
+func (e *env) appendHostAt(ctx context.Context, count uint64, m hostWord) error {
+	name, version, data, err := e.codec.Encode(m)
+	if err != nil {
+		return err
+	}
+	meta := e.metadata("")
+	meta.Version = version
+	stream := events.HostStream(e.me)
+	// The id tells processes apart that claim the same epoch at the same revision:
+	// a store takes an append with known ids for one whose answer was lost.
+	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
+	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
+		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
+	}})
+	return err
+}
+
+// readOn reads what was written behind what this process knows, and takes note
+// of its own words whose answers were lost. ErrTakenOver when it finds others'.
+// The owner's mu is held.
+func (e *env) readOn(ctx context.Context) error {
+	var other *messages.HostStarted
+	var heard time.Time
+	stopped := false
+	err := e.readHostFrom(ctx, e.owner.count, func(revision uint64, m messages.HostEvent) {
+		switch m := m.(type) {
+		case *messages.HostStarted:
+			other, heard, stopped = m, m.GetAt().AsTime(), false
+		case *messages.HostHeartbeat:
+			heard = m.GetAt().AsTime()
+		case *messages.HostStopped:
+			heard, stopped = m.GetAt().AsTime(), true
+		}
+		if other == nil {
+			e.owner.count = revision + 1
+		}
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the host's record: %w", err)
+	case other == nil:
+		return nil
+	}
+	is := "was last heard"
+	if stopped {
+		is = "stopped"
+	}
+	return fmt.Errorf("%w: start %d of account %s began at %s on %q and %s at %s; this process is start %d on %q",
+		ErrTakenOver, other.GetEpoch(), e.me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
+		is, heard.Format(time.RFC3339), e.epoch, e.Node)
+}
+
+// beat says now and then that this process lives, until ctx ends. That is how
+// others know, and how it learns that another one has begun.
+func (e *env) beat(ctx context.Context) {
+	for e.Heartbeat > 0 && sleep(ctx, e.Clock, e.Heartbeat) == nil {
+		e.Turn(ctx, "heartbeat")
+		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch}
+		err := e.ask(ctx, func() error { return e.appendHost(ctx, m) })
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrTakenOver):
+			e.owner.lost(err)
+			return
+		default:
+			e.log.Errorf("that the host lives could not be recorded: %v", err)
+		}
+	}
+}
+
+// suspect looks whether another process runs the host, because something else
+// than this process wrote to one of its streams.
+func (e *env) suspect() {
+	o := &e.owner
+	o.lookMu.Lock()
+	defer o.lookMu.Unlock()
+	if o.looking || o.lost == nil {
+		return
+	}
+	o.looking = true
+	e.rt.do(func(ctx context.Context) {
+		e.Turn(ctx, "owner")
+		err := e.ask(ctx, func() error {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return e.readOn(ctx)
+		})
+		o.lookMu.Lock()
+		o.looking = false
+		o.lookMu.Unlock()
+		if errors.Is(err, ErrTakenOver) {
+			o.lost(err)
+		}
+	})
+}
+
+// ask asks the store until it answers. When it never does, the error says why.
+func (e *env) ask(ctx context.Context, question func() error) error {
+	call := e.record.call(ctx, events.HostStream(e.me))
+	defer call.end()
+	var last error
+	err := call.repeat(func() error {
+		last = question()
+		return last
+	})
+	if ctx.Err() != nil {
+		return errors.Join(last, ctx.Err())
+	}
+	return err
+}
+
+func (e *env) sameMarket(last *messages.HostStarted) error {
+	if last == nil {
+		return nil
+	}
+	if last.GetChainId() != e.ChainID || last.GetGenesis() != e.Genesis.String() ||
+		last.GetContract() != e.Contract.String() {
+		return fmt.Errorf("%w: it is of chain %d, genesis %s, contract %s; this is chain %d, genesis %s, contract %s",
+			ErrOtherMarket, last.GetChainId(), last.GetGenesis(), last.GetContract(),
+			e.ChainID, e.Genesis, e.Contract)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+)
+
+// alive are the hosts that have not ended.
+func alive(hosts ...*actors.Host) (n int) {
+	for _, h := range hosts {
+		select {
+		case <-h.Done():
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// another starts a second process of the same account over the same record.
+func (r *rig) another(node string) (*actors.Host, error) {
+	cfg := r.cfg
+	cfg.Node = node
+	return actors.Start(context.Background(), cfg, r.ports, silent())
+}
+
+// mustEnd checks that a host ended because it was taken over, says where, and wrote
+// nothing behind the other one.
+func (r *rig) mustEnd(h *actors.Host, where string) {
+	r.Helper()
+	select {
+	case <-h.Done():
+	default:
+		r.Fatalf("two processes run; the record holds %v", r.names())
+	}
+	if err := h.Err(); !errors.Is(err, actors.ErrTakenOver) || !strings.Contains(err.Error(), where) {
+		r.Fatalf("it ended with %v, and should name %q", err, where)
+	}
+	before := len(r.names())
+	if err := h.Stop(r.Context()); err != nil {
+		r.Fatalf("stopping what was taken over: %v", err)
+	}
+	if n := len(r.names()); n != before {
+		r.Fatalf("it wrote %v behind the other process", r.names()[before:])
+	}
+}
+
+func TestAHostSaysThatItLives(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.cfg.Heartbeat = time.Minute
+		r.start()
+		time.Sleep(3*time.Minute + time.Second)
+		synctest.Wait()
+		if n := r.count("HostHeartbeat"); n != 3 {
+			r.Fatalf("%d heartbeats in three minutes", n)
+		}
+		if err := r.host.Stop(r.Context()); err != nil || r.count("HostStopped") != 1 {
+			r.Fatalf("stop behind heartbeats: %v; the record holds %v", err, r.names())
+		}
+	})
+}
+
+// An early take-over, and a copy of a used data directory, are this: a second
+// process begins while the first one runs.
+func TestAnOlderProcessEndsWhenItHearsOfANewerOne(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		var mu sync.Mutex
+		var alerts []actors.Alert
+		r.cfg.SnapshotEvery = -1 // So that only the heartbeat tells.
+		r.cfg.Alert = func(a actors.Alert) {
+			mu.Lock()
+			defer mu.Unlock()
+			if a.Kind == actors.AlertTakenOver {
+				alerts = append(alerts, a)
+			}
+		}
+		r.start()
+		newer, err := r.another("attic")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer newer.Kill()
+		synctest.Wait()
+		if alive(r.host, newer) != 2 {
+			r.Fatal("the test wants to see both, before the heartbeat")
+		}
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		r.mustEnd(r.host, `"attic"`)
+		if alive(newer) != 1 {
+			r.Fatalf("the newer one ended, too: %v", newer.Err())
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(alerts) != 1 || alerts[0].Hint == "" {
+			r.Fatalf("alerts: %+v", alerts)
+		}
+	})
+}
+
+func TestAnOlderProcessEndsAtOnceWhenItFollowsTheLog(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.start()
+		newer, err := r.another("attic")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer newer.Kill()
+		synctest.Wait()
+		r.mustEnd(r.host, `"attic"`)
+	})
+}
+
+func TestAnOlderProcessEndsWhenAnyOfItsStreamsMoved(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.cfg.SnapshotEvery = -1
+		r.start()
+		newer, err := r.another("attic")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer newer.Kill()
+		synctest.Wait()
+		if err := newer.Ledger(r.Context(), capacity.SetQuota{At: time.Now(), Bytes: 1 << 30}); err != nil {
+			r.Fatal(err)
+		}
+		err = r.host.Ledger(r.Context(), capacity.SetQuota{At: time.Now(), Bytes: 1 << 29})
+		if err == nil {
+			r.Fatal("the older process decided beside the newer one")
+		}
+		synctest.Wait()
+		r.mustEnd(r.host, `"attic"`)
+	})
+}
+
+// The older process comes back, as after a long pause of its machine, when the
+// newer one has stopped already.
+func TestAnOlderProcessBehindAStopEnds(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.cfg.SnapshotEvery = -1
+		r.start()
+		newer, err := r.another("attic")
+		if err != nil {
+			r.Fatal(err)
+		}
+		synctest.Wait()
+		if err := newer.Stop(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		r.mustEnd(r.host, "stopped at")
+	})
+}
+
+// An older process that is told to stop must not say so behind a newer one: the
+// record would say that nobody runs.
+func TestAStopOfAnOlderProcessIsNotRecorded(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.cfg.SnapshotEvery = -1
+		r.start()
+		newer, err := r.another("attic")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer newer.Kill()
+		synctest.Wait()
+		if err := r.host.Stop(r.Context()); !errors.Is(err, actors.ErrTakenOver) {
+			r.Fatalf("stop: %v", err)
+		}
+		if r.count("HostStopped") != 0 {
+			r.Fatalf("the record holds %v", r.names())
+		}
+	})
+}
+
+// meetingStore lets all reads of a host's stream pass before the first append.
+type meetingStore struct {
+	events.Store
+	arrived sync.WaitGroup
+}
+
+func (s *meetingStore) Append(
+	ctx context.Context, stream string, e events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if batch[0].Type == "HostStarted" {
+		s.arrived.Done()
+		s.arrived.Wait()
+	}
+	return s.Store.Append(ctx, stream, e, batch)
+}
+
+func TestOfTwoProcessesThatBeginAtOnceOneRuns(t *testing.T) {
+	for name, second := range map[string]string{"on two nodes": "attic", "with the same name": "test"} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(r *rig) {
+				store := &meetingStore{Store: r.store}
+				store.arrived.Add(2)
+				r.ports.Store = store
+				type outcome struct {
+					host *actors.Host
+					err  error
+				}
+				all := make(chan outcome, 2)
+				for i, node := range []string{"test", second} {
+					go func() {
+						time.Sleep(time.Duration(i)) // No two clocks are the same to the nanosecond.
+						h, err := r.another(node)
+						all <- outcome{h, err}
+					}()
+				}
+				running, refused := 0, 0
+				for range 2 {
+					o := <-all
+					switch {
+					case o.err == nil:
+						running++
+						defer o.host.Kill()
+					case errors.Is(o.err, actors.ErrTakenOver):
+						refused++
+					default:
+						r.Errorf("start: %v", o.err)
+					}
+				}
+				if running != 1 || refused != 1 || r.count("HostStarted") != 1 {
+					r.Fatalf("%d run, %d were refused; the record holds %v", running, refused, r.names())
+				}
+			})
+		})
+	}
+}

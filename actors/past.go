@@ -1,0 +1,181 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+)
+
+// This file reads what the chain was when nobody looked: which blocks lay in the
+// marking windows of periods that are over, and the hashes that made their
+// challenges. As long as the host runs all of it is at hand; after a gap it is
+// read, once for all sales, in batches.
+
+const (
+	// mostPastBlocks is how many blocks are read back to find what was owed in a gap: a
+	// week at 12 s a block, half a day at 1 s. A host that was away for longer has lost
+	// its slots, where anybody marks; what was owed before is not in the record.
+	mostPastBlocks = 50_000
+	// blocksPerRead is how many blocks are asked for at once, and blocksOneByOne how
+	// many are looked at in a step when each has to be asked for.
+	blocksPerRead, blocksOneByOne = 256, 16
+	// periodsAgain is how many periods before the last one that opened a duty are
+	// judged again after a start: the host may have died after it told of a new duty
+	// and before it had judged the gap in front of it.
+	periodsAgain = 8
+)
+
+// headReader is a market that reads many blocks in one call. The blocks come in
+// their order, from the first to the last.
+type headReader interface {
+	HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error)
+}
+
+// past is what the chain was in some periods that are over.
+type past struct {
+	from, to uint64 // periods
+	// short: the chain was not read back to the period that was asked for; from is
+	// the first one that was.
+	short  bool
+	heads  []events.Head // without gaps
+	hashes map[uint64]events.Hash
+	// windows are those of periods that nothing cuts short.
+	windows map[uint64]window
+}
+
+// window are the blocks in which a miss of a period could be marked; began is the first
+// block that is not before the period.
+type window struct {
+	duty.Window
+	began uint64
+}
+
+// closedPeriod is the last period whose marking is over when head is the newest block.
+func (e *env) closedPeriod(head events.Head) uint64 {
+	p := duty.Period(e.terms.Proofs, head.Time.Add(-e.terms.Proofs.Timeout))
+	return max(p, 1) - 1
+}
+
+// readPast reads what decides about the periods from and to and those in between,
+// which must be over.
+func (e *env) readPast(ctx context.Context, from, to uint64) (*past, error) {
+	head := e.view.now()
+	p := &past{from: from, to: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]window{}}
+	begins := duty.Start(e.terms.Proofs, from)
+	step := uint64(blocksOneByOne)
+	if _, ok := e.Market.(headReader); ok {
+		step = blocksPerRead
+	}
+	var chunks [][]events.Head
+	for last := head.Number; ; {
+		first := max(last, step) - step + 1
+		heads, err := e.headsBetween(ctx, first, last)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, heads)
+		if heads[0].Time.Before(begins) {
+			break
+		}
+		if p.short = first <= 1 || head.Number-first >= mostPastBlocks; p.short {
+			p.from = max(from, duty.Period(e.terms.Proofs, heads[0].Time)+1)
+			break
+		}
+		last = first - 1
+	}
+	slices.Reverse(chunks)
+	p.heads = slices.Concat(chunks...)
+	for i, h := range p.heads {
+		if i > 0 && h.Parent != p.heads[i-1].Hash {
+			return nil, errOvertaken
+		}
+		p.hashes[h.Number] = h.Hash
+	}
+	return p, nil
+}
+
+// headsBetween are blocks of the current chain, from the view when they are at hand.
+func (e *env) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	if heads, ok := e.view.between(first, last); ok {
+		return heads, nil
+	}
+	before := e.view.rewound()
+	if m, ok := e.Market.(headReader); ok {
+		heads, err := m.HeadsBetween(ctx, first, last)
+		if err == nil && uint64(len(heads)) != last-first+1 {
+			err = fmt.Errorf("%d blocks came, not %d", len(heads), last-first+1)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read blocks %d to %d: %w", first, last, err)
+		}
+		e.view.keep(heads, before) // For the other sales, and for the next try.
+		return heads, nil
+	}
+	heads := make([]events.Head, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		if h, ok := e.view.between(n, n); ok {
+			heads = append(heads, h...)
+			continue
+		}
+		h, err := e.Market.HeadAt(ctx, n)
+		if err != nil {
+			return nil, fmt.Errorf("read block %d: %w", n, err)
+		}
+		e.view.keep([]events.Head{h}, before)
+		heads = append(heads, h)
+	}
+	return heads, nil
+}
+
+// challenges gives the challenges of that past; what is missing is noted.
+func (p *past) challenges(view *chainView, missing map[uint64]bool) duty.Challenges {
+	return duty.ChallengesOf(func(number uint64) (events.Hash, bool) {
+		h, ok := p.hashes[number]
+		if !ok {
+			if h, ok = view.at(number); !ok {
+				missing[number] = true
+			}
+		}
+		return h, ok
+	})
+}
+
+// fill reads the hashes that were missing.
+func (p *past) fill(ctx context.Context, view *chainView, missing map[uint64]bool) error {
+	for _, number := range slices.Sorted(maps.Keys(missing)) {
+		h, err := view.lookUp(ctx, number)
+		if err != nil {
+			return fmt.Errorf("read block %d: %w", number, err)
+		}
+		p.hashes[number] = h
+	}
+	return nil
+}
+
+// window is the window of a period, with no block after ends.
+func (p *past) window(cfg events.ProofConfig, period uint64, ends time.Time) window {
+	end := duty.End(cfg, period)
+	whole := !ends.Add(time.Second).Before(end.Add(cfg.Timeout))
+	if w, ok := p.windows[period]; ok && whole {
+		return w
+	}
+	at := func(t time.Time) uint64 { // The first block that is not before t.
+		i, _ := slices.BinarySearchFunc(p.heads, t, func(h events.Head, t time.Time) int { return h.Time.Compare(t) })
+		return p.heads[0].Number + uint64(i)
+	}
+	w := window{
+		Window: duty.Window{
+			First: at(end.Add(time.Second)), Last: at(earliest(end.Add(cfg.Timeout), ends.Add(time.Second))) - 1,
+		},
+		began: at(duty.Start(cfg, period)),
+	}
+	if whole {
+		p.windows[period] = w
+	}
+	return w
+}

@@ -1,0 +1,122 @@
+package actors
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file knows how long a proof takes and how many are to be expected. The
+// scheduler orders by it what cannot be done in time, and no slot is taken
+// whose proofs the prover could not make besides those of all others.
+
+const (
+	// guessedProofTime is what a proof is taken to cost before the first one was
+	// made: what the network's circuit takes on a small machine (docs/performance.md).
+	guessedProofTime = 2 * time.Second
+	// proofTimeWeight is how much the newest proof counts in the moving estimate:
+	// one in so many. A slow one in between changes little, a slower machine is
+	// noticed within some ten proofs.
+	proofTimeWeight = 8
+	// perProof is the unit in which expected proofs are summed up. Integers, so that
+	// what is added for a slot is taken away again to the last digit.
+	perProof = 1_000_000
+)
+
+// provingLoad is how long a proof takes, and how many proofs all slots that are
+// in work or hosted need in a period, on average. Safe for concurrent use.
+type provingLoad struct {
+	mu       sync.Mutex
+	took     time.Duration // moving estimate; zero before the first proof
+	slots    map[events.SlotID]uint64
+	expected uint64 // sum over slots, in parts of a proof per period
+}
+
+func newProvingLoad() *provingLoad {
+	return &provingLoad{slots: map[events.SlotID]uint64{}}
+}
+
+// measured takes into account how long a proof took.
+func (l *provingLoad) measured(took time.Duration) {
+	if took <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.took == 0 {
+		l.took = took
+		return
+	}
+	l.took += (took - l.took) / proofTimeWeight
+}
+
+// proofTime is how long a proof takes, by the machine's clock, and whether that
+// was measured or is a guess.
+func (l *provingLoad) proofTime() (took time.Duration, measured bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.took == 0 {
+		return guessedProofTime, false
+	}
+	return l.took, true
+}
+
+// set says how many proofs a slot needs in a period; zero takes it out.
+func (l *provingLoad) set(slot events.SlotID, expected uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expected -= l.slots[slot]
+	delete(l.slots, slot)
+	if expected > 0 {
+		l.slots[slot] = expected
+		l.expected += expected
+	}
+}
+
+// total is how many slots there are and how many proofs they need in a period.
+func (l *provingLoad) total() (slots int, expected uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.slots), l.expected
+}
+
+// expectedProofs is how many proofs a slot of a request needs in a period.
+func (e *env) expectedProofs(r events.Request) uint64 {
+	most := duty.ExpectedProofs(e.terms.Proofs, r.Ask.ProofProbability, e.Margin.BlockTime)
+	return uint64(math.Ceil(most * perProof))
+}
+
+// noteLoad keeps the load in line with a sale: it counts from its start until
+// its slot is no longer hosted.
+func (e *env) noteLoad(slot events.SlotID, st sale.State) {
+	if st.BeforeFill() || st.Hosting() {
+		e.load.set(slot, e.expectedProofs(st.Request))
+		return
+	}
+	e.load.set(slot, 0)
+}
+
+// proofLoad is which part of the time, in percent, rounded up, proofs would keep
+// the prover busy if a slot of that request came to all slots that are in work
+// or hosted; detail says the numbers behind it in words.
+func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
+	took, measured := e.load.proofTime()
+	slots, expected := e.load.total()
+	expected += e.expectedProofs(extra)
+	perPeriod := float64(expected) / perProof
+	period, size := e.terms.Proofs.Period, max(1, e.Proofs)
+	percent = uint64(math.Ceil(100 * perPeriod * took.Seconds() / (period.Seconds() * float64(size))))
+	how := "measured"
+	if !measured {
+		how = "a guess, none was made yet"
+	}
+	return percent, fmt.Sprintf(
+		"%d slots and this one need %.2f proofs in a period of %s, each takes %s (%s), %d at a time: "+
+			"the prover is busy %d %% of the time",
+		slots, perPeriod, period, took.Round(time.Millisecond), how, size, percent)
+}

@@ -1,0 +1,77 @@
+package actors
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+func loadedEnv(proofs int) *env {
+	return &env{
+		Config: Config{Proofs: proofs}.withDefaults(), load: newProvingLoad(),
+		terms: events.MarketConfig{Proofs: events.ProofConfig{
+			Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
+		}},
+	}
+}
+
+func asking(probability uint64) events.Request {
+	return events.Request{Ask: events.Ask{ProofProbability: events.NewAmount(probability)}}
+}
+
+func TestTheLoadIsThePartOfTheTimeThatTheProverIsBusy(t *testing.T) {
+	e := loadedEnv(1)
+	if percent, detail := e.proofLoad(asking(1)); percent != 3 || !strings.Contains(detail, "a guess") {
+		t.Errorf("one slot before the first proof: %d %%, %s", percent, detail)
+	}
+	e.load.measured(time.Second)
+	for i := range 59 { // 341/256 challenges of a window of 150 blocks, each demands a proof of 1 s.
+		e.noteLoad(events.SlotID{byte(i)}, sale.State{Phase: sale.Proving, Request: asking(1)})
+	}
+	percent, detail := e.proofLoad(asking(1))
+	if percent != 67 || !strings.Contains(detail, "59 slots and this one need 79.92 proofs") {
+		t.Errorf("sixty slots that prove every period: %d %%, %s", percent, detail)
+	}
+	e.Proofs = 2
+	if percent, _ := e.proofLoad(asking(1)); percent != 34 {
+		t.Errorf("with two at a time: %d %%", percent)
+	}
+}
+
+func TestOnlySlotsThatProveOrWillAreInTheLoad(t *testing.T) {
+	e, slot := loadedEnv(1), events.SlotID{1}
+	for _, p := range sale.Phases() {
+		e.noteLoad(slot, sale.State{Phase: p, Request: asking(8)})
+		slots, expected := e.load.total()
+		want := p >= sale.Preparing && p <= sale.ProvingSimulated
+		if (slots == 1) != want || (expected > 0) != want {
+			t.Errorf("%s: %d slots, %d millionths of a proof", p, slots, expected)
+		}
+	}
+	e.noteLoad(slot, sale.State{Phase: sale.Proving, Request: asking(8)})
+	e.noteLoad(slot, sale.State{Phase: sale.Proving, Request: asking(8)})
+	if slots, expected := e.load.total(); slots != 1 || expected != e.expectedProofs(asking(8)) {
+		t.Errorf("noted twice: %d slots, %d", slots, expected)
+	}
+}
+
+func TestTheProofTimeFollowsTheMachine(t *testing.T) {
+	l := newProvingLoad()
+	if took, measured := l.proofTime(); measured || took != guessedProofTime {
+		t.Errorf("before the first proof: %s, %t", took, measured)
+	}
+	l.measured(0) // A proof that was not made here says nothing.
+	l.measured(800 * time.Millisecond)
+	if took, measured := l.proofTime(); !measured || took != 800*time.Millisecond {
+		t.Errorf("after the first proof: %s, %t", took, measured)
+	}
+	for range 40 {
+		l.measured(4 * time.Second)
+	}
+	if took, _ := l.proofTime(); took < 3900*time.Millisecond || took > 4*time.Second {
+		t.Errorf("after forty slower ones: %s", took)
+	}
+}

@@ -1,0 +1,175 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// provers bounds how many proofs are made at once, by cores and memory: a proof uses
+// all cores and some gigabytes. Proofs that are owed come first, the earliest deadline
+// before all others; then proofs for a fill, which cost nothing but time when they
+// wait; and last what, as long as proofs take, comes too late anyhow: it is still tried
+// when nobody else wants the place, because how long a proof takes is an estimate.
+//
+// A proof that runs gives its place up when it can no longer be in time and one that
+// can is waiting, and one for a fill when an owed one would come too late behind
+// it. Deadlines are chain time. Safe for concurrent use.
+type provers struct {
+	load *provingLoad
+	// inclusion is the time between a proof and the block that holds it.
+	inclusion time.Duration
+
+	mu      sync.Mutex
+	size    int
+	now     time.Time // of the newest block
+	ticket  uint64
+	waiting []*proofJob
+	running []*proofJob
+}
+
+// proofJob is a proof that waits or runs.
+type proofJob struct {
+	initial  bool // for a fill
+	deadline time.Time
+	ticket   uint64
+	ready    chan struct{} // closed when it has its place
+	stop     context.CancelCauseFunc
+	stopped  bool
+}
+
+var (
+	// errTooLate ends a proof that can no longer be in time.
+	errTooLate = errors.New("it can no longer be in time, and the prover is needed for proofs that can")
+	// errYields ends the proof for a fill, because one that is owed needs the prover.
+	errYields = errors.New("a proof that is owed needs the prover")
+)
+
+func newProvers(size int, inclusion time.Duration, load *provingLoad) *provers {
+	return &provers{load: load, inclusion: inclusion, size: max(1, size)}
+}
+
+// run makes a proof when it is its turn. The context that the call gets ends when the
+// proof has to give up its place; then the error is errTooLate or errYields.
+func (p *provers) run(ctx context.Context, initial bool, deadline time.Time, call func(context.Context) error) error {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	j := &proofJob{initial: initial, deadline: deadline, ready: make(chan struct{}), stop: stop}
+	p.mu.Lock()
+	p.ticket++
+	j.ticket = p.ticket
+	p.waiting = append(p.waiting, j)
+	p.arrange()
+	p.mu.Unlock()
+	select {
+	case <-j.ready:
+	case <-ctx.Done():
+	}
+	defer p.leave(j)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := call(running)
+	cause := context.Cause(running)
+	if err != nil && (errors.Is(cause, errTooLate) || errors.Is(cause, errYields)) {
+		return cause
+	}
+	return err
+}
+
+// leave gives a place back, or gives up waiting for one.
+func (p *provers) leave(j *proofJob) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	other := func(o *proofJob) bool { return o == j }
+	p.waiting = slices.DeleteFunc(p.waiting, other)
+	p.running = slices.DeleteFunc(p.running, other)
+	p.arrange()
+}
+
+// tick tells the time of the newest block.
+func (p *provers) tick(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = now
+	for _, j := range p.running {
+		if !j.initial && now.Add(time.Second).After(j.deadline) { // No block can hold it any more.
+			p.end(j, errTooLate)
+		}
+	}
+	p.arrange()
+}
+
+// arrange hands out free places, and frees one for who needs it.
+func (p *provers) arrange() {
+	for len(p.running) < p.size && len(p.waiting) > 0 {
+		next := slices.MinFunc(p.waiting, p.compare)
+		p.waiting = slices.DeleteFunc(p.waiting, func(o *proofJob) bool { return o == next })
+		p.running = append(p.running, next)
+		close(next.ready)
+	}
+	if len(p.waiting) == 0 {
+		return
+	}
+	for _, j := range p.running {
+		if j.stopped {
+			return // Its place is on the way.
+		}
+	}
+	next := slices.MinFunc(p.waiting, p.compare)
+	if next.initial || p.late(next) {
+		return
+	}
+	took, _ := p.load.proofTime()
+	for _, j := range p.running {
+		if !j.initial && p.now.Add(p.inclusion).After(j.deadline) {
+			p.end(j, errTooLate)
+			return
+		}
+	}
+	if !p.now.Add(p.inclusion + 2*took).After(next.deadline) {
+		return // It can wait until the next one is done.
+	}
+	for _, j := range p.running {
+		if j.initial {
+			p.end(j, errYields)
+			return
+		}
+	}
+}
+
+func (p *provers) end(j *proofJob, why error) {
+	if !j.stopped {
+		j.stopped = true
+		j.stop(why)
+	}
+}
+
+// late reports whether a proof that is begun now comes too late, as long as proofs take.
+func (p *provers) late(j *proofJob) bool {
+	took, _ := p.load.proofTime()
+	return !j.initial && p.now.Add(p.inclusion+took).After(j.deadline)
+}
+
+func (p *provers) compare(a, b *proofJob) int {
+	rank := func(j *proofJob) int {
+		switch {
+		case j.initial:
+			return 1
+		case p.late(j):
+			return 2
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.deadline.Compare(b.deadline), cmp.Compare(a.ticket, b.ticket))
+}
+
+// busy is how many proofs are made and how many wait.
+func (p *provers) busy() (running, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.running), len(p.waiting)
+}

@@ -1,0 +1,70 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file makes proofs: the initial one, and those that are owed.
+
+// prove makes a proof when the prover has a place for it, and measures it.
+func (s *salesAgent) prove(
+	ctx context.Context, st sale.State, c events.Challenge, initial bool, deadline time.Time,
+) (r events.ProofResult, err error) {
+	err = s.provers.run(ctx, initial, deadline, func(ctx context.Context) (err error) {
+		r, err = s.Prover.Prove(ctx, events.ProofJob{
+			Slot: s.slot, SlotIndex: s.index, DataSetRoot: st.Request.Content.MerkleRoot, Challenge: c,
+		})
+		return err
+	})
+	if err == nil {
+		s.load.measured(r.Took)
+	}
+	return r, err
+}
+
+func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
+	if st.Adopted {
+		return s.askChain(ctx, st)
+	}
+	for {
+		report, err := s.proveInitialOnce(ctx, st)
+		if !errors.Is(err, errYields) {
+			return report, err
+		}
+	}
+}
+
+// proveInitialOnce waits for a challenge that stays put and proves it.
+func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Command, error) {
+	// Wait for the window only when the prover is free; it is asked again below.
+	err := s.provers.run(ctx, true, fillDeadline(st), func(context.Context) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.view.wait(ctx, func(h events.Head) bool {
+		return duty.StableForFill(s.terms.Proofs, s.slot, h, s.Margin)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Turn(ctx, s.slot.String()+"/prove-initial")
+	_, challenge, err := s.challengeAt(ctx, s.slot, head)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.prove(ctx, st, challenge, true, fillDeadline(st))
+	switch {
+	case errors.Is(err, events.ErrNoSuchSlot), errors.Is(err, events.ErrBitRot):
+		return sale.GiveUp{At: s.chainTime(), Reason: "the stored slot cannot be proven: " + err.Error()}, nil
+	case err != nil:
+		return nil, fmt.Errorf("make the initial proof: %w", err)
+	}
+	return sale.ReportInitialProof{At: s.chainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
+}

@@ -1,0 +1,150 @@
+package actors
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file judges what the market offers: what of it enters the queue, and by
+// which criterion the rest is refused.
+
+// judge says what an event of the market means for the queue. It waits until
+// ledger and chain answer; only the end of the host makes it fail.
+func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Command, error) {
+	at := q.chainTime()
+	remove := func(id string, reason string, indices ...uint64) ([]slotqueue.Command, error) {
+		return []slotqueue.Command{slotqueue.Remove{
+			At: at, RequestID: events.Must(events.ParseRequestID(id)), SlotIndices: indices,
+			Reason: reason, MarketRevision: n.revision,
+		}}, nil
+	}
+	switch e := n.event.(type) {
+	case *messages.ChainStorageRequested:
+		r := events.RequestFromMessage(e.GetRequest())
+		return q.judgeSlots(ctx, n, r, shuffled(q.me, r), false, events.TimeFromMessage(e.GetExpiresAt()))
+	case *messages.ChainSlotFreed:
+		return q.judgeFreed(ctx, n, e)
+	case *messages.ChainRequestFulfilled:
+		return remove(e.GetRequestId(), "all slots are filled")
+	case *messages.ChainRequestFailed:
+		return remove(e.GetRequestId(), "the request failed")
+	case *messages.ChainRequestCancelled:
+		return remove(e.GetRequestId(), "the request was cancelled")
+	case *messages.ChainSlotFilled:
+		return remove(e.GetRequestId(), "the slot is filled", e.GetSlotIndex())
+	case *messages.ChainSlotReservationsFull:
+		return remove(e.GetRequestId(), "nobody else may reserve the slot", e.GetSlotIndex())
+	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
+		return nil, nil
+	}
+	panic(fmt.Sprintf("actors: unknown market event %T", n.event))
+}
+
+func (q *slotQueue) judgeFreed(
+	ctx context.Context, n marketNews, e *messages.ChainSlotFreed,
+) ([]slotqueue.Command, error) {
+	id := events.Must(events.ParseRequestID(e.GetRequestId()))
+	var r events.Request
+	var facts events.SlotFacts
+	err := q.retry(ctx, "freed/"+id.String(),
+		func(err error) { q.log.WithField("request", id).Warnf("look up a freed slot: %v", err) },
+		func(err error) bool { return errors.Is(err, events.ErrUnknownRequest) },
+		func(ctx context.Context) (err error) {
+			if r, err = q.Market.Request(ctx, id); err != nil {
+				return err
+			}
+			facts, err = q.Market.Slot(ctx, id, e.GetSlotIndex())
+			return err
+		})
+	if errors.Is(err, events.ErrUnknownRequest) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.judgeSlots(ctx, n, r, []uint64{e.GetSlotIndex()}, true, facts.RequestEnd)
+}
+
+// judgeSlots filters by soundness and by what is on offer (seed 000: slots
+// that match no availability do not enter the queue).
+func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Request, indices []uint64,
+	repair bool, expiry time.Time,
+) ([]slotqueue.Command, error) {
+	cmd := slotqueue.Queue{
+		At: q.chainTime(), RequestID: r.ID, SlotIndices: indices, MarketRevision: n.revision,
+		Terms: slotqueue.Terms{SlotSize: r.Ask.SlotSize, Expiry: expiry, Repair: repair},
+	}
+	if err := events.CheckRequest(r); err != nil {
+		// Nothing of such a request is kept but its id: its numbers may be anything.
+		cmd.SlotIndices, cmd.Terms = []uint64{0}, slotqueue.Terms{}
+		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionUnsound, Reason: err.Error()}
+		return []slotqueue.Command{cmd}, nil
+	}
+	avoided, err := avoidedClient(ctx, q.self, r.Client, cmd.At)
+	if err != nil {
+		return nil, err
+	}
+	if avoided != nil {
+		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionClient, Reason: whyAvoided(*avoided)}
+		return []slotqueue.Command{cmd}, nil
+	}
+	price, _ := r.Ask.PricePerSecond()
+	cmd.Terms.Profitability = price.MulSaturating(uint64(r.Ask.Duration / time.Second))
+	cmd.Terms.Collateral, _ = r.Ask.CollateralPerSlot()
+	if repair { // The contract asks less for a slot in repair, and holds the full amount.
+		discount := cmd.Terms.Collateral.Div(100).MulSaturating(uint64(q.terms.RepairRewardPercentage))
+		cmd.Terms.Collateral = cmd.Terms.Collateral.Sub(discount)
+	}
+	cmd.Terms.DatasetSize = r.Ask.SlotSize * events.Bytes(r.Ask.Slots)
+	end := expiry
+	if !repair {
+		end = expiry.Add(r.Ask.Duration - r.Expiry)
+	}
+	refusal, err := q.match(ctx, q.askOf(r, end))
+	cmd.Refusal = refusal
+	return []slotqueue.Command{cmd}, err
+}
+
+func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
+	done := make(chan *slotqueue.Refusal, 1)
+	q.ledger.tell(ledgerQuery{func(l capacity.State) {
+		if _, refusal := capacity.Match(l, ask); refusal != nil {
+			done <- &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}
+			return
+		}
+		done <- nil
+	}})
+	select {
+	case r := <-done:
+		return r, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// shuffled draws the order of a request's slots for this host, so that hosts
+// do not all try the same slot first (seed 000). The draw follows from host
+// and request; what came out is recorded.
+func shuffled(me events.Address, r events.Request) []uint64 {
+	indices := make([]uint64, min(r.Ask.Slots, events.MaxSlots))
+	for i := range indices {
+		indices[i] = uint64(i)
+	}
+	var seed [32]byte
+	copy(seed[:], r.ID[:])
+	for i, b := range me {
+		seed[i%32] ^= b
+	}
+	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:16])))
+	rng.Shuffle(len(indices), func(i, j int) { indices[i], indices[j] = indices[j], indices[i] })
+	return indices
+}

@@ -1,0 +1,295 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file is what the host does when its event store does not answer.
+//
+// Every call on the store that is repeated until it is answered says here that
+// it fails, or has had no answer for a while, and says so again when it is
+// over. While one of them fails the record is away, and
+//
+//   - what was decided waits in the journals, in memory, and is appended in its
+//     order when the store is back;
+//   - sales do what they owe (sale.IsDuty) as soon as it is decided. What makes
+//     that safe is the outbox of the transaction manager, which is written and
+//     synced before anything is sent: a host that dies in the outage finds its
+//     transactions there, and a sale asks for them before it closes a period
+//     (saleproofs.go);
+//   - nothing else begins. A call that runs may end and report; it is not
+//     tried again;
+//   - the chain is followed without a record (follower.go), because the
+//     scheduler must know which proofs are due;
+//   - operators are answered ErrRecordAway.
+//
+// When the last failing call is answered, everybody looks at what there is to
+// do. The calls themselves find out that the store is back: each is repeated,
+// and a probe asks when nobody else does.
+
+// Limits of an outage.
+const (
+	// answerPatience is how long a call on the store may be without an answer
+	// before the record counts as away. A period has at least some tens of seconds,
+	// a proof takes some; a disk that is busy answers sooner.
+	answerPatience = 3 * time.Second
+	// probeEvery is how often the store is asked for its head, so that an idle
+	// host knows as well, and says so.
+	probeEvery = 5 * time.Second
+	// operatorPatience is how long an operator's command may wait for a store
+	// that went away meanwhile.
+	operatorPatience = 10 * time.Second
+	// stopPatience is how long a stop waits for a store that is away.
+	stopPatience = 2 * time.Second
+	// maxNamedStreams is how many streams a message names.
+	maxNamedStreams = 5
+)
+
+// ErrRecordAway: the event store does not answer, so nothing can be decided. A
+// command that was on its way may still take effect when the store is back;
+// repeating it is harmless.
+var ErrRecordAway = errors.New("the event store does not answer")
+
+// errUnreadable: the store answers, and what it holds cannot be read.
+var errUnreadable = errors.New("the record cannot be read")
+
+// errNoAnswer is the reason of a call that has had no answer for answerPatience.
+var errNoAnswer = fmt.Errorf("no answer for %s", answerPatience)
+
+// RecordStatus says whether the event store answers. Zero: it does.
+type RecordStatus struct {
+	Away bool
+	// Since is when the first of the calls failed that fail now, by the machine's
+	// clock, and Reason why the last one did.
+	Since  time.Time
+	Reason string
+}
+
+// neverPasses reports whether asking the store again cannot help.
+func neverPasses(err error) bool {
+	for _, final := range []error{
+		events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
+		events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent, errUnreadable,
+		ErrTakenOver,
+	} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// record knows whether the event store answers. Safe for concurrent use.
+type record struct {
+	clock Clock
+	log   *logrus.Entry
+	// turn is Config.Turn: it comes before everything that moves the record, so
+	// that a simulated run can be repeated.
+	turn func(ctx context.Context, task string)
+
+	mu      sync.Mutex
+	failing map[*recordCall]bool
+	status  RecordStatus
+	back    chan struct{} // closed when the record is back; nil while it is here
+	moved   func()        // told when it went away or came back; it must not block
+
+	// conflict is told when somebody else wrote to a stream of this host. It is set
+	// before anybody writes, and must not block.
+	conflict func()
+	// stopping says that calls end because the host does, not because they are answered.
+	stopping atomic.Bool
+}
+
+func newRecord(clock Clock, log *logrus.Entry, turn func(context.Context, string)) *record {
+	return &record{
+		clock: clock, log: log, turn: turn, failing: map[*recordCall]bool{},
+		moved: func() {}, conflict: func() {},
+	}
+}
+
+// notify sets who is told when the record goes away or comes back.
+func (r *record) notify(moved func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.moved = moved
+}
+
+func (r *record) now() RecordStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status
+}
+
+func (r *record) away() bool { return r.now().Away }
+
+// wait returns when the record is here, or with the context's error. The task
+// that waits has a name for its turn.
+func (r *record) wait(ctx context.Context, task string) error {
+	for {
+		r.mu.Lock()
+		back := r.back
+		r.mu.Unlock()
+		if back == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-back:
+			r.turn(ctx, task)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// unwritten names streams whose appends fail.
+func (r *record) unwritten() (streams []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.failing {
+		if c.writes {
+			streams = append(streams, c.stream)
+		}
+	}
+	slices.Sort(streams)
+	return streams
+}
+
+// recordCall is one piece of work on the store, repeated until it is answered.
+type recordCall struct {
+	record *record
+	stream string
+	writes bool
+	ctx    context.Context //nolint:containedctx // Of the task that the call belongs to.
+	// trouble is closed when the call fails for the first time.
+	trouble chan struct{}
+	once    sync.Once
+}
+
+// call begins a piece of work of a task. It must be ended with end, after whoever
+// waits for it was told: who hears that the record is back then hears it later.
+func (r *record) call(ctx context.Context, stream string) *recordCall {
+	return &recordCall{record: r, stream: stream, ctx: ctx, trouble: make(chan struct{})}
+}
+
+// append appends until the store says yes or no. Ids and expectation stay the
+// same, so that an append whose answer was lost is recognised.
+func (c *recordCall) append(store events.Store, expected events.Expected, batch []events.NewEvent) error {
+	c.writes = true
+	err := c.repeat(func() error {
+		_, err := store.Append(c.ctx, c.stream, expected, batch)
+		return err
+	})
+	if errors.Is(err, events.ErrWrongRevision) {
+		c.record.conflict()
+	}
+	return err
+}
+
+// repeat asks until the store answers, or the answer can never be another one.
+func (c *recordCall) repeat(ask func() error) error {
+	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
+		err := c.try(ask)
+		switch {
+		case err == nil, neverPasses(err):
+			return err
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		}
+		c.takeTurn()
+		c.failed(err)
+		if err := sleep(c.ctx, c.record.clock, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// try asks once; while there is no answer for too long, the call counts as
+// failing.
+func (c *recordCall) try(ask func() error) error {
+	var mu sync.Mutex
+	answered := false
+	stop := c.record.clock.After(answerPatience, func() {
+		c.takeTurn()
+		mu.Lock()
+		defer mu.Unlock()
+		if !answered {
+			c.failed(errNoAnswer)
+		}
+	})
+	defer stop()
+	err := ask()
+	mu.Lock()
+	defer mu.Unlock()
+	answered = true
+	return err
+}
+
+func (c *recordCall) takeTurn() { c.record.turn(c.ctx, "record "+c.stream) }
+
+func (c *recordCall) failed(err error) {
+	r := c.record
+	r.mu.Lock()
+	r.failing[c] = true
+	r.status.Reason = err.Error()
+	went := !r.status.Away
+	if went {
+		r.status.Away, r.status.Since, r.back = true, r.clock.Now(), make(chan struct{})
+	}
+	moved := r.moved
+	r.mu.Unlock()
+	if went {
+		r.log.Warnf("the event store does not answer; proofs that are due are still sent, "+
+			"nothing else begins until it is back: %v", err)
+		moved()
+	}
+	c.once.Do(func() { close(c.trouble) })
+}
+
+// end says that the call is over, whatever came of it.
+func (c *recordCall) end() {
+	r := c.record
+	r.mu.Lock()
+	failing := r.failing[c]
+	r.mu.Unlock()
+	if !failing {
+		return
+	}
+	c.takeTurn()
+	r.mu.Lock()
+	delete(r.failing, c)
+	came := r.status.Away && len(r.failing) == 0
+	var took time.Duration
+	if came {
+		took = r.clock.Now().Sub(r.status.Since)
+		close(r.back)
+		r.status, r.back = RecordStatus{}, nil
+	}
+	moved := r.moved
+	r.mu.Unlock()
+	if came && !r.stopping.Load() {
+		r.log.Infof("the event store answers again after %s; work goes on", took.Round(time.Millisecond))
+		moved()
+	}
+}
+
+// probe asks the store for its head now and then, until ctx ends.
+func (r *record) probe(ctx context.Context, store events.Store) {
+	for sleep(ctx, r.clock, probeEvery) == nil {
+		c := r.call(ctx, "")
+		_ = c.repeat(func() error { // What never passes is met by whoever needs the store.
+			_, err := store.Head(ctx)
+			return err
+		})
+		c.end()
+	}
+}

@@ -1,0 +1,254 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, moved := newRecord(fakeTime{}, quietLog(), noTurn), 0
+		r.notify(func() { moved++ })
+		first, second := r.call(t.Context(), "sale-1"), r.call(t.Context(), "sale-2")
+		began := time.Now()
+		for _, c := range []*recordCall{first, second, first} {
+			c.failed(errDiskBusy)
+			time.Sleep(time.Second)
+		}
+		want := RecordStatus{Away: true, Since: began, Reason: errDiskBusy.Error()}
+		if diff := cmp.Diff(want, r.now()); diff != "" || moved != 1 {
+			t.Fatalf("told %d times: %s", moved, diff)
+		}
+		first.end()
+		waited := make(chan error)
+		go func() { waited <- r.wait(t.Context(), "test") }()
+		synctest.Wait()
+		if !r.away() || len(waited) != 0 {
+			t.Fatal("the record is back, though a call fails")
+		}
+		second.end()
+		if err := <-waited; err != nil || r.away() || moved != 2 {
+			t.Fatalf("not back (%v), told %d times", err, moved)
+		}
+		r.call(t.Context(), "sale-3").end() // Calls that never failed move nothing.
+		if err := r.wait(t.Context(), "test"); err != nil || moved != 2 {
+			t.Fatalf("%v, told %d times", err, moved)
+		}
+	})
+}
+
+func TestACallWithoutAnAnswerCountsAsFailingUntilItHasOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, answer := newRecord(fakeTime{}, quietLog(), noTurn), make(chan error)
+		c := r.call(t.Context(), "sale-1")
+		done := make(chan error)
+		go func() {
+			done <- c.repeat(func() error { return <-answer })
+			c.end()
+		}()
+		time.Sleep(answerPatience - time.Millisecond)
+		if r.away() {
+			t.Fatal("away before its time")
+		}
+		time.Sleep(2 * time.Millisecond)
+		if s := r.now(); !s.Away || s.Reason != errNoAnswer.Error() {
+			t.Fatalf("%+v", s)
+		}
+		answer <- nil
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		time.Sleep(2 * answerPatience)
+		if r.away() {
+			t.Fatal("answered, and still away")
+		}
+	})
+}
+
+func TestAnAnswerThatCanNeverBeAnotherEndsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, final := range []error{
+			events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
+			events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent,
+		} {
+			r := newRecord(fakeTime{}, quietLog(), noTurn)
+			if err := r.call(t.Context(), "").repeat(func() error { return final }); !errors.Is(err, final) || r.away() {
+				t.Errorf("%v: ended with %v", final, err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := newRecord(fakeTime{}, quietLog(), noTurn).call(ctx, "").repeat(func() error { return errDiskBusy })
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("after the end of its context: %v", err)
+		}
+	})
+}
+
+// brokenReads fails as many reads as are left.
+type brokenReads struct {
+	events.Store
+	left int
+}
+
+func (s *brokenReads) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	if s.left--; s.left >= 0 {
+		return func(yield func(events.Recorded, error) bool) { yield(events.Recorded{}, errDiskBusy) }
+	}
+	return s.Store.ReadStream(ctx, stream, q)
+}
+
+func TestAStreamThatCannotBeReadForNowIsReadAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		memory, got := events.NewMemory(), &answers{}
+		tellNumbers(newCounter(memory).run(rt), got, 2)
+		synctest.Wait()
+		j := newCounter(&brokenReads{memory, 3})
+		j.onBroken = func(_ *turn, err error) { t.Errorf("broken: %v", err) }
+		tellNumbers(j.run(rt), got, 4)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if sums, errs := got.sums(); len(sums) != 2 || sums[1] != 6 || errs[1] != nil {
+			t.Fatalf("answered %v, %v", sums, errs)
+		}
+	})
+}
+
+func TestAppendsStayBelowWhatEveryStoreTakes(t *testing.T) {
+	for name, node := range map[string]string{"many": "n", "large": strings.Repeat("n", 10_000)} {
+		bubble(t, func(t *testing.T, rt *runtime) {
+			store, got := held(), &answers{}
+			j := newCounter(store)
+			j.meta = func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: node} }
+			r := j.run(rt)
+			const n = 10_000
+			for range n {
+				tellNumbers(r, got, 2)
+			}
+			synctest.Wait()
+			for appended := 0; appended < n; {
+				store.gate <- commits
+				synctest.Wait()
+				appended = stored(t, store)
+			}
+			bytes, most := 0, 0
+			for _, batch := range store.asked {
+				sum := 0
+				for _, e := range batch {
+					sum += e.Size()
+				}
+				bytes, most = max(bytes, sum), max(most, len(batch))
+			}
+			if bytes > events.PreferredAppendBytes || most > events.PreferredAppendEvents {
+				t.Fatalf("%s: appends of up to %d bytes and %d events", name, bytes, most)
+			}
+			if bytes < events.PreferredAppendBytes/2 && most < events.PreferredAppendEvents {
+				t.Fatalf("%s: appends of only %d bytes and %d events", name, bytes, most)
+			}
+		})
+	}
+}
+
+func TestFewCommandsWaitWhileTheRecordIsAwayButThoseThatAreKept(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		store, got := held(), &answers{}
+		j := newCounter(store)
+		j.keeps = func(n uint64) bool { return n == 4 }
+		r := j.run(rt)
+		tellNumbers(r, got, 2)
+		store.gate <- failsForNow
+		synctest.Wait()
+		for range maxWaitingAway {
+			tellNumbers(r, got, 2)
+		}
+		synctest.Wait()
+		if _, errs := got.sums(); len(errs) != 0 {
+			t.Fatalf("answered %v", errs)
+		}
+		tellNumbers(r, got, 2, 4)
+		synctest.Wait()
+		if _, errs := got.sums(); len(errs) != 1 || !errors.Is(errs[0], ErrRecordAway) {
+			t.Fatalf("answered %v", errs)
+		}
+		store.gate <- commits
+		store.gate <- commits
+		synctest.Wait()
+		sums, errs := got.sums()
+		if want := uint64(2 + 2*maxWaitingAway + 4); len(sums) != 3+maxWaitingAway-1+1 || sums[len(sums)-1] != want {
+			t.Fatalf("%d answers, the last %d (%v), want %d", len(sums), sums[len(sums)-1], errs[len(errs)-1], want)
+		}
+	})
+}
+
+func TestKeptCommandsAreDecidedAgainWhenSomebodyElseWrote(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		store, got := held(), &answers{}
+		j := newCounter(store)
+		j.keeps = func(n uint64) bool { return n == 4 }
+		r := j.run(rt)
+		tellNumbers(r, got, 2)
+		synctest.Wait()
+		tellNumbers(r, got, 4, 6)
+		synctest.Wait()
+		writeElse(t, store, 100)
+		store.gate <- commits // It is refused; what is kept is appended next.
+		store.gate <- commits
+		synctest.Wait()
+		sums, errs := got.sums()
+		if len(sums) != 3 || !errors.Is(errs[0], errReloading) || !errors.Is(errs[1], errReloading) {
+			t.Fatalf("answered %v, %v", sums, errs)
+		}
+		if sums[2] != 104 || errs[2] != nil {
+			t.Fatalf("what is kept brought %d, %v; want it on top of what somebody else wrote", sums[2], errs[2])
+		}
+	})
+}
+
+// writeElse lets somebody else write to the counter's stream.
+func writeElse(t *testing.T, store *slowStore, sum uint64) {
+	t.Helper()
+	name, version, data, err := newCounter(store).codec.Encode(&messages.QuotaSet{Bytes: sum})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Store.Append(t.Context(), counted, events.NoStream(), []events.NewEvent{{
+		ID: events.NewEventID(counted, "other", 0), Type: name, Data: data, Meta: events.Metadata{Version: version},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The chain is read again from where the record ends, after a start and after
+// an outage; what is known of it already must not seem to be new.
+func TestTheNewestBlockStaysTheNewestWhenOlderOnesAreReadAgain(t *testing.T) {
+	v := newChainView(&chainOf{})
+	at := func(n uint64) events.Head {
+		return events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0), Time: events.Unix(n)}
+	}
+	if !v.advance(at(100)) || v.advance(at(90)) || v.now().Number != 100 {
+		t.Fatalf("the newest block is %d", v.now().Number)
+	}
+	if h, ok := v.hash(90); !ok || h != blockHash(90, 0) {
+		t.Fatal("the hash of the older block is not known")
+	}
+	v.rewind(80) // Now older ones are the newest.
+	if !v.advance(at(85)) || v.now().Number != 85 {
+		t.Fatalf("after the reorganisation the newest block is %d", v.now().Number)
+	}
+	if c := v.cursor(); c.Number != 85 || c.Hash != blockHash(85, 0) || c.Recent[84] != blockHash(84, 0) {
+		t.Fatalf("the cursor is %+v", c)
+	}
+}

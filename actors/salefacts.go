@@ -1,0 +1,151 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file asks the chain what a sale needs to know of its slot: what the contract
+// says, whether the block of the recorded fill is still there, and when a fill was
+// of which the record does not know. The last two are asked only when they matter.
+
+// logPatience is for how many blocks the log of a fill is waited for. A slot that is
+// found as ours owes proofs, and those need no log.
+const logPatience = 2
+
+// askChain makes the report of a look at the slot.
+func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
+	facts, err := in(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
+		return patiently(ctx, s.env, s.patience(), func(ctx context.Context) (events.SlotFacts, error) {
+			return s.Market.Slot(ctx, s.request, s.index)
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
+	}
+	report := sale.ReportChain{Facts: facts, Me: s.me, FinalBlocks: s.FinalBlocks}
+	report.Fill, err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) (sale.FillWord, error) {
+		return s.fillWord(ctx, st, facts)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask the chain about the block of the fill: %w", err)
+	}
+	if report.Fill == sale.FillGone && facts.Host != s.me && facts.RequestKnown && facts.SlotState != events.SlotFree {
+		// A reorganisation may have put it into another block, and then the slot was lost.
+		_, mined, err := s.minedFill(ctx, st, facts)
+		if err != nil {
+			return nil, err
+		}
+		if mined {
+			report.Fill = sale.FillStands
+		}
+	}
+	if facts.Host == s.me && (!st.OnChain || st.Hosting() && report.Fill == sale.FillGone) {
+		if report.Log, err = s.fillLog(ctx, facts); err != nil {
+			return nil, fmt.Errorf("look for the log of the fill: %w", err)
+		}
+	}
+	return report, nil
+}
+
+// fillWord says whether the block of the recorded fill is on the chain. It is asked
+// when the slot is not ours any more, and until the fill was seen to be final.
+func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
+	mine, final := facts.Host == s.me, s.finalFill.Load()
+	asks := st.Hosting() || st.Collecting() && !mine
+	if !asks || st.FilledHash.Zero() || mine && final != nil && *final == st.FilledHash {
+		return sale.FillUnasked, nil
+	}
+	word := sale.FillGone
+	if facts.At.Number >= st.FilledBlock {
+		head, err := s.Market.HeadAt(ctx, st.FilledBlock)
+		if err != nil {
+			return word, err
+		}
+		if head.Hash == st.FilledHash {
+			word = sale.FillStands
+		}
+	}
+	// Both answers must be of one chain.
+	if same, err := s.Market.HeadAt(ctx, facts.At.Number); err != nil {
+		return word, err
+	} else if same.Hash != facts.At.Hash {
+		return word, errOvertaken
+	}
+	if word == sale.FillStands && facts.At.Number >= st.FilledBlock+s.FinalBlocks {
+		s.finalFill.Store(&st.FilledHash)
+	}
+	return word, nil
+}
+
+// fillLog is the block of the slot's newest fill, by the log of the contract. Zero
+// when the record of the market does not reach to what the chain was asked at, or
+// its last word about the slot is another one.
+func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
+	if s.record.away() {
+		return events.Head{}, nil
+	}
+	if s.told.Load() < facts.At.Number { // It is on its way, unless the log is read from far behind.
+		if _, err := s.view.wait(ctx, func(h events.Head) bool {
+			return s.told.Load() >= facts.At.Number || h.Number >= facts.At.Number+logPatience
+		}); err != nil {
+			return events.Head{}, err
+		}
+		s.Turn(ctx, s.slot.String()+"/fill log")
+		if s.told.Load() < facts.At.Number {
+			return events.Head{}, nil
+		}
+	}
+	gone := map[string]bool{}
+	stream := events.MarketStream(s.ChainID, s.Contract)
+	for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return events.Head{}, nil
+		}
+		if err != nil {
+			return events.Head{}, err
+		}
+		m, err := decodeAs[messages.MarketEvent](s.codec, r)
+		if err != nil {
+			return events.Head{}, err
+		}
+		if head, done := s.lastWord(m, gone); done {
+			return head, nil
+		}
+	}
+	return events.Head{}, nil
+}
+
+// lastWord takes one event of the market, newest first; true when it is the newest
+// about the slot that is on the chain.
+func (s *salesAgent) lastWord(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
+	switch m := m.(type) {
+	case *messages.ChainReorganized:
+		for _, hash := range m.GetDropped() {
+			gone[hash] = true
+		}
+	case *messages.ChainSlotFilled:
+		log := m.GetLog()
+		if m.GetRequestId() != s.request.String() || m.GetSlotIndex() != s.index || gone[log.GetBlockHash()] {
+			break
+		}
+		return events.Head{
+			Number: log.GetBlock(), Hash: events.Must(events.ParseHash(log.GetBlockHash())),
+			Time: events.TimeFromMessage(log.GetTime()),
+		}, true
+	case *messages.ChainSlotFreed:
+		return head, m.GetRequestId() == s.request.String() && m.GetSlotIndex() == s.index &&
+			!gone[m.GetLog().GetBlockHash()]
+	case *messages.ChainStorageRequested:
+		return head, m.GetRequestId() == s.request.String() && !gone[m.GetLog().GetBlockHash()]
+	case *messages.BlocksScanned, *messages.ChainRequestFulfilled, *messages.ChainRequestFailed,
+		*messages.ChainRequestCancelled, *messages.ChainSlotReservationsFull, *messages.ChainProofSubmitted:
+	}
+	return head, false
+}

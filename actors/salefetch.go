@@ -1,0 +1,117 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file brings a slot's data here: the contract's reservation first, and
+// before that what describes the data. A client whose data does not come, or is
+// not what the request names, costs a worker's time and no more.
+
+// reserveSlot asks the contract for a place among those who may fill. Nothing is
+// sent before the slot's manifest was compared with the request: a lie there
+// costs no gas. When the dispersal policy says to wait, the sale is let go, so
+// that its worker is free meanwhile.
+func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
+	now := s.chainTime()
+	may := s.mayReserve(st.Request, st.Index, st.Repair, st.ExpiresAt, st.EndsAt, now)
+	if !may.Open(now) {
+		return sale.GiveUp{
+			At: now, Reason: may.Reason, LetGo: true, Reprocess: true, Criterion: slotqueue.CriterionDispersal,
+		}, nil
+	}
+	end, err := s.fetch(ctx, st, s.reads, st.ExpiresAt, func(ctx context.Context) error {
+		return s.Content.Inspect(ctx, s.downloadJob(st))
+	})
+	if end != nil || err != nil {
+		return end, err
+	}
+	receipt, err := in(ctx, s.transactions, st.ExpiresAt, func() (events.Receipt, error) {
+		return s.Market.ReserveSlot(ctx, s.call(st, fillDeadline(st)))
+	})
+	switch {
+	case errors.Is(err, events.ErrReservationNotAllowed):
+		return sale.ReportNotReservable{
+			At: s.chainTime(), Reason: "the contract takes no further reservation for the slot",
+			Criterion: slotqueue.CriterionReservation,
+		}, nil
+	case errors.Is(err, events.ErrDeadlinePassed):
+		return s.askChain(ctx, st)
+	case err != nil:
+		return nil, fmt.Errorf("reserve the slot: %w", err)
+	}
+	return sale.ReportSlotReserved{At: s.chainTime(), Receipt: receipt}, nil
+}
+
+func (s *salesAgent) downloadJob(st sale.State) events.DownloadJob {
+	return events.DownloadJob{
+		Request: st.Request, Slot: s.slot, Index: s.index, Until: st.ExpiresAt,
+		Arrived: func() { s.stall.arrived(s.Clock.Now()) },
+	}
+}
+
+func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Download) (sale.Command, error) {
+	job := s.downloadJob(st)
+	job.Until = e.Until
+	job.Grant = func(ctx context.Context, total events.Bytes) error {
+		err := s.askLedger(ctx, capacity.Release{
+			At: s.Clock.Now(), Reservation: st.Reservation, TotalStored: total,
+		}, s.cause(st, "store"), nil)
+		if err == nil {
+			s.stall.granted(s.Clock.Now(), total)
+		}
+		return err
+	}
+	var content events.SlotContent
+	end, err := s.fetch(ctx, st, s.downloads, e.Until, func(ctx context.Context) (err error) {
+		content, err = s.Content.Download(ctx, job)
+		return err
+	})
+	if end != nil || err != nil {
+		return end, err
+	}
+	return sale.ReportStored{At: s.chainTime(), Bytes: content.Bytes, Root: content.Root}, nil
+}
+
+// fetch runs one try to fetch content. The end is not nil when the sale is given
+// up: the content is not what it should be, or nothing new came for too long. A
+// slot that the contract counts as ours is never given up: a source may be mended.
+func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *pool, deadline time.Time,
+	try func(context.Context) error,
+) (end sale.Command, err error) {
+	stalled := false
+	_, err = in(ctx, p, deadline, func() (struct{}, error) {
+		stalled, err = s.stall.watch(ctx, s.env, st.Attempt, try)
+		return struct{}{}, err
+	})
+	if err == nil {
+		return nil, nil
+	}
+	err = fmt.Errorf("fetch the slot: %w", err)
+	if st.Adopted || ctx.Err() != nil {
+		return nil, err
+	}
+	give := sale.GiveUp{At: s.chainTime(), Reason: err.Error()}
+	switch {
+	case errors.Is(err, events.ErrContentMismatch):
+		give.Criterion = slotqueue.CriterionWrong
+	case errors.Is(err, events.ErrQuotaExceeded):
+	case stalled && s.stall.reachesNobody():
+		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionSources
+		give.Reason = fmt.Sprintf("no source of content could be reached for %s: %v", s.GiveUpDownload, err)
+	case stalled:
+		give.Criterion = slotqueue.CriterionWithheld
+		give.Reason = fmt.Sprintf("no new byte of the slot's data came for %s: %v", s.GiveUpDownload, err)
+	default:
+		return nil, err
+	}
+	return give, nil
+}

@@ -1,0 +1,94 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file compares a sale with what the chain says of its slot: once after
+// its record was loaded, before any effect, and whenever something hints that
+// the slot changed.
+
+// onLook looks now, or when the record is back: what it would bring could not
+// be recorded, and only duties are seen to meanwhile.
+func (s *salesAgent) onLook(a *turn) {
+	if s.record.away() && s.decided {
+		s.again = true
+		return
+	}
+	s.look(a)
+}
+
+// look asks the chain about the slot and reports what it says.
+func (s *salesAgent) look(a *turn) {
+	if s.looking {
+		s.again = true
+		return
+	}
+	if !s.journal.loaded || s.journal.durable.Phase == sale.Unknown || s.journal.durable.Over() {
+		return
+	}
+	s.looking = true
+	self, st := a.self, s.journal.durable
+	hear := !s.looked && !s.heard && (proves(st) || st.Phase == sale.Filled)
+	a.rt.do(func(ctx context.Context) {
+		m := lookEnded{heard: hear}
+		cmd, err := s.askChain(ctx, st)
+		if err == nil && st.Phase == sale.Filling && cmd.(sale.ReportChain).Facts.Host != s.me {
+			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
+		}
+		if err == nil && hear { // What the chain says may end the hosting, and then nobody asks.
+			m.taken, err = s.takenProofs(ctx, st)
+		}
+		if m.cmd = cmd; err != nil {
+			m.cmd = nil
+			self.tell(effectTrouble{"look", err})
+			_ = sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", 1))
+		}
+		if ctx.Err() == nil {
+			self.tell(m)
+		}
+	})
+}
+
+type lookEnded struct {
+	cmd   sale.Command // nil: the chain did not answer
+	heard bool         // it was also asked for proofs
+	taken []heardProof
+}
+
+func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
+	s.looking = false
+	if m.cmd == nil || s.again && !s.record.away() {
+		s.again = false
+		defer s.look(a)
+	}
+	if m.cmd == nil {
+		return
+	}
+	if m.heard {
+		s.tellTaken(a, m.taken)
+	}
+	cause := "look"
+	if report, ok := m.cmd.(sale.ReportChain); ok {
+		f := report.Facts
+		if s.journal.durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
+			s.looked, s.decided = true, true // The fill itself reports this, with its receipt.
+			s.act(a)
+			return
+		}
+		cause = fmt.Sprintf("block:%d", f.At.Number)
+	}
+	s.decided = true
+	s.submit(a, saleCommand{m.cmd, cause, func(r result[sale.State, sale.Event]) {
+		if errors.Is(r.err, errReloading) {
+			return // The reload looks again.
+		}
+		s.looked = true
+		s.act(a)
+	}})
+}

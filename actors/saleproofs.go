@@ -1,0 +1,193 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file keeps the ledger of proofs true: what the contract took is in the
+// record as submitted, also when the answer to it was lost. Proofs are sent
+// while the record is away, so a crash may leave proofs on chain of which no
+// event tells, not even that they were due; and a proof may be mined in the
+// last block of its period, whose answer comes after the block that closes it.
+// So the market is asked for proofs of ours before a sale that was loaded hears
+// of new duties, and before a duty is closed without a proof.
+
+// maxHeld is how many commands about duties wait while the market is asked. A
+// sale has a handful of duties; what is dropped is told again at the next block.
+const maxHeld = 32
+
+// proofsHeard is the market's answer, as commands in the order of the periods.
+type proofsHeard struct {
+	taken []heardProof
+	err   error
+}
+
+type heardProof struct {
+	cmd   sale.Command
+	cause string
+}
+
+// onDuty takes what the scheduler tells of duties.
+func (s *salesAgent) onDuty(a *turn, m saleCommand) {
+	_, due := m.cmd.(sale.ReportProofDue)
+	if due && s.heard || !proves(s.journal.ahead) {
+		s.submit(a, m)
+		return
+	}
+	told := slices.ContainsFunc(s.held, func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) })
+	if !told && len(s.held) < maxHeld {
+		s.held = append(s.held, m)
+	}
+	s.hear(a)
+}
+
+// tellTaken reports proofs that the contract took.
+func (s *salesAgent) tellTaken(a *turn, taken []heardProof) {
+	for _, t := range taken {
+		s.decide(a, saleCommand{cmd: t.cmd, cause: t.cause})
+	}
+	s.heard = true
+}
+
+// sameDuty reports whether two commands say the same of the same period. Of a
+// challenge that moved, the newer one is told again.
+func sameDuty(x, y sale.Command) bool {
+	switch x := x.(type) { //nolint:gochecksumtype // The scheduler tells these four.
+	case sale.ReportSilentPeriod:
+		y, ok := y.(sale.ReportSilentPeriod)
+		return ok && x.Period == y.Period
+	case sale.ReportProofDue:
+		y, ok := y.(sale.ReportProofDue)
+		return ok && x.Period == y.Period && x.Challenge == y.Challenge
+	case sale.ReportProofExcused:
+		y, ok := y.(sale.ReportProofExcused)
+		return ok && x.Period == y.Period
+	case sale.ReportPeriodClosed:
+		y, ok := y.(sale.ReportPeriodClosed)
+		return ok && x.Period == y.Period
+	}
+	return false
+}
+
+// hear asks the market which proofs of ours it took that the sale does not know.
+func (s *salesAgent) hear(a *turn) {
+	if s.hearing {
+		return
+	}
+	s.hearing = true
+	self, st := a.self, s.journal.ahead
+	var silent []uint64
+	for _, h := range s.held {
+		if c, ok := h.cmd.(sale.ReportSilentPeriod); ok {
+			silent = append(silent, c.Period)
+		}
+	}
+	a.rt.do(func(ctx context.Context) {
+		s.Turn(ctx, s.slot.String()+"/taken proofs")
+		taken, err := s.takenProofs(ctx, st, silent...)
+		if ctx.Err() == nil {
+			self.tell(proofsHeard{taken, err})
+		}
+	})
+}
+
+// takenProofs are the proofs that the contract took, of periods that are open or
+// silent and of all that the sale knows nothing of.
+func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
+	from := firstUnjudged(s.terms.Proofs, st)
+	if len(silent) > 0 {
+		from = min(from, slices.Min(silent))
+	}
+	open := map[uint64]bool{}
+	for _, d := range st.Duties {
+		open[d.Period] = true
+		from = min(from, d.Period)
+	}
+	// It holds no place of a pool: it waits for transactions that hold theirs.
+	taken, err := s.Market.TakenProofs(ctx, s.slot, from)
+	if err != nil {
+		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
+	}
+	var heard []heardProof
+	if st.Phase == sale.Filled && len(taken) > 0 {
+		// It came to prove in an outage, and the record does not know. Its data was
+		// kept then, and is kept again: only a sale that proves has duties.
+		e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
+		cmd, err := s.extend(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		heard = append(heard, heardProof{cmd, e.Key()})
+	}
+	for _, t := range taken {
+		at, cause := t.Receipt.Block.Time, fmt.Sprintf("block:%d", t.Receipt.Block.Number)
+		if !open[t.Period] && !st.Settles(t.Period) {
+			c, err := s.challengeOf(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			heard = append(heard, heardProof{sale.ReportProofDue{
+				At: at, Period: t.Period, Challenge: c, Deadline: lastOf(s.terms.Proofs, t.Period),
+			}, cause})
+		}
+		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}
+		heard = append(heard, heardProof{submitted, cause})
+	}
+	missed, err := s.silentAtTheEnd(ctx, st)
+	return append(heard, missed...), err
+}
+
+// lastOf is the last second of a period: the deadline of its proof.
+func lastOf(cfg events.ProofConfig, period uint64) time.Time {
+	return duty.End(cfg, period).Add(-time.Second)
+}
+
+// challengeOf is what a proof was for that the contract took.
+func (s *salesAgent) challengeOf(ctx context.Context, t events.TakenProof) (events.Challenge, error) {
+	block := t.Receipt.Block.Number
+	number, ok := duty.ChallengeBlock(block, duty.Pointer(s.terms.Proofs, s.slot, block, t.Period))
+	if !ok {
+		return events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", block)
+	}
+	hash, err := s.view.lookUp(ctx, number)
+	if err != nil {
+		return events.Challenge{}, fmt.Errorf("read block %d: %w", number, err)
+	}
+	return duty.Challenge(hash), nil
+}
+
+func (s *salesAgent) onHeard(a *turn, m proofsHeard) {
+	s.hearing = false
+	held := s.held
+	s.held = nil
+	if m.err != nil {
+		s.fields().Warnf("duties wait until the next block: %v", m.err)
+		return
+	}
+	s.tellTaken(a, m.taken)
+	defer s.whileAway(a)
+	for _, h := range held {
+		if c, ok := h.cmd.(sale.ReportPeriodClosed); ok && c.Reason == "" {
+			c.Reason = s.whyMissed(c.Period)
+			h.cmd = c
+		}
+		s.decide(a, h)
+	}
+}
+
+func (s *salesAgent) whyMissed(period uint64) string {
+	for key, w := range s.running {
+		var p uint64
+		if _, err := fmt.Sscanf(key, "submit-proof:%d:", &p); err == nil && p == period && w.lastErr != nil {
+			return w.lastErr.Error()
+		}
+	}
+	return "no proof was accepted before the period ended"
+}

@@ -1,0 +1,160 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file is the last look at a slot before its data is deleted. The chain may
+// have given it back, and a slot that was taken from us is in repair: its data is
+// here, so filling it again costs less collateral than any other slot, and nothing
+// to fetch.
+
+// deleteData removes the slot from the disk, unless the chain has something better
+// for it.
+func (s *salesAgent) deleteData(ctx context.Context, st sale.State, e sale.DeleteData) (sale.Command, error) {
+	if e.WhenFinal {
+		if instead, err := s.lastLook(ctx, st); err != nil || instead != nil {
+			return instead, err
+		}
+	}
+	_, err := in(ctx, s.disk, time.Time{}, func() (struct{}, error) {
+		return struct{}{}, s.Repo.Delete(ctx, s.slot)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("delete the slot's data: %w", err)
+	}
+	return sale.ReportDeleted{At: s.chainTime()}, nil
+}
+
+// lastLook asks the chain about a slot of an ended sale when what ended it is final.
+// A restart waits anew: that costs space for a while, and nothing else.
+func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command, error) {
+	from := s.view.now().Number
+	if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
+		return nil, err
+	}
+	s.Turn(ctx, s.slot.String()+"/last look")
+	if err := s.waitFinal(ctx, from); err != nil {
+		return nil, err
+	}
+	report, err := s.askChain(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := s.Cores.DecideSale(st, report); err != nil || len(found) > 0 {
+		return report, nil
+	}
+	facts := report.(sale.ReportChain).Facts
+	if worth, err := s.worthFilling(ctx, st, facts); err != nil || !worth {
+		return nil, err
+	}
+	return s.refill(ctx, st, facts)
+}
+
+// waitFinal waits until the chain itself calls a block permanent, if the market asks it
+// (chain.finality); otherwise FinalBlocks decides.
+func (s *salesAgent) waitFinal(ctx context.Context, number uint64) error {
+	m, ok := s.Market.(interface {
+		Final(ctx context.Context, number uint64) (bool, error)
+	})
+	if !ok {
+		return nil
+	}
+	for {
+		head := s.view.now()
+		final, err := patiently(ctx, s.env, s.patience(), func(ctx context.Context) (bool, error) {
+			return m.Final(ctx, number)
+		})
+		if err != nil {
+			return fmt.Errorf("is what ended the sale final: %w", err)
+		}
+		if final {
+			return nil
+		}
+		if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
+			return err
+		}
+	}
+}
+
+// worthFilling reports whether a slot that was taken from us can be filled again:
+// it is in repair, the request runs long enough, and the account can pay. The offer
+// must still want it, too; the ledger says that.
+func (s *salesAgent) worthFilling(ctx context.Context, st sale.State, f events.SlotFacts) (bool, error) {
+	last := f.RequestEnd
+	switch {
+	case !st.Refillable(), !f.RequestKnown, f.SlotState != events.SlotRepair:
+		return false, nil
+	case f.RequestState == events.RequestNew:
+		last = f.RequestExpiry
+	case f.RequestState != events.RequestStarted:
+		return false, nil
+	}
+	if last.Sub(f.At.Time) < s.minFill() {
+		return false, nil
+	}
+	balance, err := s.Market.Balance(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the balance: %w", err)
+	}
+	collateral, _ := st.Request.Ask.CollateralPerSlot()
+	return !balance.Tokens.Less(collateral) && !balance.Wei.Less(s.MinWei), nil
+}
+
+// refill settles the attempt that lost the slot and reserves for the next one.
+// Nothing, when the ledger refuses that.
+func (s *salesAgent) refill(ctx context.Context, st sale.State, f events.SlotFacts) (sale.Command, error) {
+	next := st
+	next.Attempt, next.EndsAt = st.Attempt+1, f.RequestEnd
+	reserve := s.reservation(next)
+	returned, lost := st.Settlement()
+	returned, err := s.toReturn(ctx, sale.Settle{Attempt: st.Attempt, Returned: returned, Lost: lost})
+	if err != nil {
+		return nil, err
+	}
+	var r capacity.Reservation
+	err = s.askLedger(ctx, capacity.Renew{
+		Settle: capacity.Settle{
+			At: s.Clock.Now(), Slot: s.slot, Attempt: st.Attempt, CollateralReturned: returned, CollateralLost: lost,
+		},
+		Reserve: reserve,
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, st.Attempt), func(l capacity.State) {
+		r, _ = l.Reservation(capacity.ReservationIDOf(s.slot, next.Attempt))
+	})
+	var refusal *capacity.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		s.log.WithField("slot", s.slot.String()).Infof(
+			"the slot is in repair and its data is here, but no availability takes it: %s", refusal.Reason)
+		return nil, nil //nolint:nilnil // The data is deleted.
+	case errors.Is(err, capacity.ErrSettled):
+		return nil, nil //nolint:nilnil // The data is deleted.
+	case err != nil:
+		return nil, fmt.Errorf("reserve for filling the slot again: %w", err)
+	}
+	return sale.Refill{
+		At: f.At.Time, ExpiresAt: f.RequestExpiry, EndsAt: f.RequestEnd,
+		Capacity: sale.ReportCapacity{
+			At: f.At.Time, Availability: r.Availability, Reservation: r.ID, Bytes: r.Bytes, Collateral: r.Collateral,
+		},
+	}, nil
+}
+
+// settleUnused gives back what was reserved for filling a slot again when that was
+// not recorded any more: the host died in between, and then it was too late.
+func (s *salesAgent) settleUnused(ctx context.Context, attempt uint32) error {
+	returned, err := s.toReturn(ctx, sale.Settle{Attempt: attempt})
+	if err != nil {
+		return err
+	}
+	return s.askLedger(ctx, capacity.Settle{
+		At: s.Clock.Now(), Slot: s.slot, Attempt: attempt, CollateralReturned: returned,
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, attempt-1), nil)
+}

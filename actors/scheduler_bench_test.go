@@ -1,0 +1,83 @@
+package actors
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// BenchmarkDutiesPerBlock is one pass of the scheduler over all hosted slots, as it
+// happens at each block: 100,000 slots of a market with the usual settings.
+func BenchmarkDutiesPerBlock(b *testing.B) {
+	for _, slots := range []int{1_000, 100_000} {
+		b.Run(fmt.Sprint(slots), func(b *testing.B) {
+			p, a := hostedSlots(slots)
+			head := p.view.now()
+			b.ReportAllocs()
+			for b.Loop() {
+				head = nextBlock(head)
+				p.view.advance(head)
+				p.look(a, p.order, head)
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(slots), "ns/slot")
+		})
+	}
+}
+
+// BenchmarkJudgingAPeriod is what comes on top once a period, for 100,000 slots.
+func BenchmarkJudgingAPeriod(b *testing.B) {
+	p, a := hostedSlots(100_000)
+	head := p.view.now()
+	to := p.closedPeriod(head)
+	past, err := p.env.readPast(b.Context(), to, to)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, s := range p.order {
+			s.judged, s.silent = to-1, nil
+		}
+		p.onPast(a, pastRead{past: past})
+	}
+}
+
+func nextBlock(head events.Head) events.Head {
+	return events.Head{
+		Number: head.Number + 1, Hash: blockHash(head.Number+1, 0), Parent: head.Hash, Time: head.Time.Add(time.Second),
+	}
+}
+
+// hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
+func hostedSlots(n int) (*proofScheduler, *turn) {
+	e := loadedEnv(1)
+	e.log, e.view, e.provers = quietLog(), newChainView(&chainOf{}), newProvers(1, time.Second, e.load)
+	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
+	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
+	for range 1000 {
+		head = nextBlock(head)
+		e.view.advance(head)
+	}
+	p.since = head.Time
+	for i := range n {
+		var slot events.SlotID
+		binary.BigEndian.PutUint32(slot[:], uint32(i))
+		slot[31] = byte(i * 7)
+		p.onSale(nil, saleChanged{slot: slot, ahead: sale.State{Phase: sale.Filled}})
+		s := p.sales[slot]
+		s.state = sale.State{
+			Phase: sale.Proving, Slot: slot, FilledAt: events.Unix(1_749_000_000), EndsAt: head.Time.Add(1000 * time.Hour),
+			Started: true, Request: asking(8),
+		}
+		s.proves, s.FilledAt = true, s.state.FilledAt
+		s.Probability = duty.Probability(e.terms.Proofs, s.state.Request.Ask.ProofProbability)
+		s.wake, s.look = s.state.WakeAt(), head.Time.Add(1000*time.Hour)
+		s.judged = duty.Period(e.terms.Proofs, head.Time)
+	}
+	return p, &turn{}
+}

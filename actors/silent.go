@@ -1,0 +1,206 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file judges periods that are over. When nobody can mark a period any more it
+// is settled whether it was owed: the blocks of its marking window say so. A
+// period that was owed and of which the sale knows nothing was silent: the host was
+// down, or did not hear of the chain, or blocks came in another way than was to be
+// expected. It is recorded as due and missed, with the reason, unless the contract
+// took a proof after all (saleproofs.go asks before anything is recorded).
+
+// pastRead is what decides about periods that are over, or why it is not at hand.
+type pastRead struct {
+	past    *past
+	missing map[uint64]bool // what was looked for in vain before
+	err     error
+}
+
+// firstUnjudged is the first period of a sale of which it may not be known what was
+// owed in it.
+func firstUnjudged(cfg events.ProofConfig, st sale.State) uint64 {
+	first := duty.Period(cfg, st.FilledAt) + 1 // The fill proves its own period.
+	if st.LastPeriod > periodsAgain {
+		first = max(first, st.LastPeriod-periodsAgain)
+	}
+	return first
+}
+
+// judge reads what decides about the periods that are over and were not judged.
+func (p *proofScheduler) judge(a *turn, head events.Head) {
+	to := p.closedPeriod(head)
+	from := to + 1
+	for _, s := range p.order {
+		if s.proves {
+			from = min(from, s.judged+1)
+		}
+	}
+	if from > to || p.judging {
+		return
+	}
+	p.readPast(a, from, to)
+}
+
+func (p *proofScheduler) readPast(a *turn, from, to uint64) {
+	p.judging = true
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		p.Turn(ctx, "periods that are over")
+		m := pastRead{}
+		m.past, m.err = p.env.readPast(ctx, from, to)
+		if ctx.Err() == nil {
+			self.tell(m)
+		}
+	})
+}
+
+// onPast judges all sales, once everything that decides is at hand.
+func (p *proofScheduler) onPast(a *turn, m pastRead) {
+	p.judging = false
+	if m.err != nil { // The next head asks again.
+		p.log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
+		return
+	}
+	missing := map[uint64]bool{}
+	challenges := m.past.challenges(p.view, missing)
+	head := p.view.now()
+	type verdict struct {
+		sale   *scheduled
+		silent []sale.ReportSilentPeriod
+	}
+	var verdicts []verdict
+	for _, s := range p.order {
+		if s.proves && s.judged < m.past.to {
+			verdicts = append(verdicts, verdict{s, p.silentPeriods(s, m.past, challenges, head)})
+		}
+	}
+	if len(missing) > 0 && len(m.missing) == 0 {
+		p.readMissing(a, m.past, missing)
+		return
+	}
+	for _, v := range verdicts {
+		if m.past.short && v.sale.judged+1 < m.past.from {
+			p.log.WithField("slot", v.sale.ID.String()).Warnf("what the slot owed before period %d is not known: "+
+				"the chain is read back %d blocks at most", m.past.from, mostPastBlocks)
+		}
+		v.sale.judged = m.past.to
+		v.sale.silent = append(v.sale.silent, v.silent...)
+		p.tellSilent(v.sale, head)
+	}
+}
+
+// readMissing reads hashes that lie before the blocks that were read.
+func (p *proofScheduler) readMissing(a *turn, past *past, missing map[uint64]bool) {
+	p.judging = true
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		p.Turn(ctx, "challenges of periods that are over")
+		m := pastRead{past: past, missing: missing}
+		m.err = past.fill(ctx, p.view, missing)
+		if ctx.Err() == nil {
+			self.tell(m)
+		}
+	})
+}
+
+// silentPeriods are the periods of a sale that were owed and that it knows nothing of.
+func (p *proofScheduler) silentPeriods(s *scheduled, past *past, challenges duty.Challenges, head events.Head,
+) []sale.ReportSilentPeriod {
+	return silentPeriods(p.terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.from), challenges,
+		func(period uint64) string { return p.whySilent(s, period) }, head)
+}
+
+func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *past, from uint64,
+	challenges duty.Challenges, why func(uint64) string, head events.Head,
+) (silent []sale.ReportSilentPeriod) {
+	for period := from; period <= past.to; period++ {
+		w := past.window(cfg, period, hostedUntil(st))
+		if st.FilledBlock >= w.began || st.Settles(period) || hasDuty(st, period) {
+			continue
+		}
+		challenge, required, _ := duty.Required(cfg, slot, period, w.Window, challenges)
+		if required {
+			silent = append(silent, sale.ReportSilentPeriod{
+				At: head.Time, Period: period, Challenge: challenge, Deadline: lastOf(cfg, period), Reason: why(period),
+			})
+		}
+	}
+	return silent
+}
+
+// hostedUntil is until when a slot owes proofs, as far as the record knows.
+func hostedUntil(st *sale.State) time.Time {
+	if st.Started {
+		return st.EndsAt
+	}
+	return st.ExpiresAt
+}
+
+func hasDuty(st *sale.State, period uint64) bool {
+	return slices.ContainsFunc(st.Duties, func(d sale.Duty) bool { return d.Period == period })
+}
+
+// whySilent says why nothing was told of a period in time.
+func (p *proofScheduler) whySilent(s *scheduled, period uint64) string {
+	switch {
+	case !duty.End(p.terms.Proofs, period).After(p.since):
+		return "the host did not run, or did not reach the chain, until the period was over"
+	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
+		return "the blocks that decide about it could not be read while the period ran"
+	}
+	return fmt.Sprintf("no block of the period came after which it was to be seen: a proof is owed when the "+
+		"pointer can leave its %d blocks of downtime before the marking ends", p.terms.Proofs.Downtime)
+}
+
+// tellSilent tells a sale of silent periods until it knows them.
+func (p *proofScheduler) tellSilent(s *scheduled, head events.Head) {
+	s.silent = slices.DeleteFunc(s.silent, func(c sale.ReportSilentPeriod) bool { return s.state.Settles(c.Period) })
+	for _, c := range s.silent {
+		p.tell(s, head, c)
+	}
+}
+
+// silentAtTheEnd are the silent periods of a sale that was loaded after its request
+// had ended: nobody judges them later, because it does not prove any more.
+func (s *salesAgent) silentAtTheEnd(ctx context.Context, st sale.State) ([]heardProof, error) {
+	cfg, head := s.terms.Proofs, s.view.now()
+	from := firstUnjudged(cfg, st)
+	to := min(s.closedPeriod(head), duty.Period(cfg, hostedUntil(&st)))
+	if !head.Time.After(hostedUntil(&st)) || from > to {
+		return nil, nil
+	}
+	past, err := s.readPast(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("find out which proofs were owed: %w", err)
+	}
+	slot := duty.Slot{
+		ID: s.slot, FilledAt: st.FilledAt,
+		Probability: duty.Probability(cfg, st.Request.Ask.ProofProbability),
+	}
+	why := func(uint64) string { return "the host did not run until the request had ended" }
+	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
+		return silentPeriods(cfg, &st, &slot, past, past.from, past.challenges(s.view, missing), why, head)
+	}
+	missing := map[uint64]bool{}
+	silent := judge(missing)
+	if len(missing) > 0 {
+		if err := past.fill(ctx, s.view, missing); err != nil {
+			return nil, err
+		}
+		silent = judge(map[uint64]bool{})
+	}
+	heard := make([]heardProof, 0, len(silent))
+	for _, c := range silent {
+		heard = append(heard, heardProof{c, fmt.Sprintf("block:%d", head.Number)})
+	}
+	return heard, nil
+}

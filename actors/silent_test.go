@@ -1,0 +1,222 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// pastChain is a chain of one block a second, which can be read.
+type pastChain struct {
+	Market
+	from  time.Time // when block 0 was
+	fails bool
+	asked int // how many blocks were read
+}
+
+func (c *pastChain) block(n uint64) events.Head {
+	return events.Head{
+		Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0), Time: c.from.Add(time.Duration(n) * time.Second),
+	}
+}
+
+func (c *pastChain) HeadAt(_ context.Context, n uint64) (events.Head, error) {
+	if c.fails {
+		return events.Head{}, errors.New("the node is away")
+	}
+	c.asked++
+	return c.block(n), nil
+}
+
+// batches reads many blocks at once.
+type batches struct{ *pastChain }
+
+func (c batches) HeadsBetween(_ context.Context, first, last uint64) ([]events.Head, error) {
+	if c.fails {
+		return nil, errors.New("the node is away")
+	}
+	var heads []events.Head
+	for n := first; n <= last; n++ {
+		heads = append(heads, c.block(n))
+	}
+	c.asked++
+	return heads, nil
+}
+
+// gap is a schedule on a chain that can be read.
+type gap struct {
+	*schedule
+	chain *pastChain
+}
+
+const gapPeriod = 1000 // the first period of these tests
+
+func newGap(t *testing.T, rt *runtime, batched bool) *gap {
+	s := newSchedule(t, rt)
+	g := &gap{s, &pastChain{from: duty.Start(s.cfg, gapPeriod).Add(-2000 * time.Second)}}
+	var m Market = g.chain
+	if batched {
+		m = batches{g.chain}
+	}
+	s.env.Market, s.view.market = m, m
+	return g
+}
+
+// after tells the scheduler of the block so many seconds after the first period began.
+func (g *gap) after(seconds uint64) []sale.Command {
+	g.t.Helper()
+	g.told = nil
+	h := g.chain.block(2000 + seconds)
+	g.view.advance(h)
+	g.scheduler.tell(headMoved{h})
+	synctest.Wait()
+	return g.told
+}
+
+// markable are the periods from the first one on that could have been marked, up to the
+// last whose marking was over so many seconds after the first one began.
+func (g *gap) markable(seconds uint64) (periods []uint64) {
+	slot := duty.Slot{ID: g.state.Slot, FilledAt: g.state.FilledAt, Probability: duty.Probability(g.cfg, g.state.Request.Ask.ProofProbability)}
+	for p := uint64(gapPeriod); ; p++ {
+		end := uint64(duty.End(g.cfg, p).Sub(g.chain.from) / time.Second)
+		if end+10 > 2000+seconds {
+			return periods
+		}
+		for n := end + 1; n < end+10; n++ {
+			_, required, _ := duty.Required(g.cfg, &slot, p, duty.Window{First: n, Last: n}, duty.ChallengesOf(
+				func(n uint64) (events.Hash, bool) { return blockHash(n, 0), true }))
+			if required {
+				periods = append(periods, p)
+				break
+			}
+		}
+	}
+}
+
+func silentOnes(told []sale.Command) (periods []uint64, reasons string) {
+	for _, c := range told {
+		if c, ok := c.(sale.ReportSilentPeriod); ok {
+			periods = append(periods, c.Period)
+			reasons += c.Reason + "\n"
+		}
+	}
+	slices.Sort(periods)
+	return slices.Compact(periods), reasons
+}
+
+func TestPeriodsThatWereOwedWhileTheHostWasDownAreTold(t *testing.T) {
+	for _, batched := range []bool{false, true} {
+		bubble(t, func(t *testing.T, rt *runtime) {
+			g := newGap(t, rt, batched)
+			g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+			g.publish()
+			told := g.after(1005)
+			want := g.markable(1005)
+			got, reasons := silentOnes(told)
+			if diff := cmp.Diff(want, got); diff != "" || len(want) < 5 || len(want) > 45 {
+				t.Fatalf("silent periods (-want +got):\n%s", diff)
+			}
+			if !strings.HasPrefix(reasons, "the host did not run") {
+				t.Errorf("the reasons: %s", reasons)
+			}
+			if batched && g.chain.asked > 20 {
+				t.Errorf("%d calls for a gap of 1005 blocks", g.chain.asked)
+			}
+			// They are told until the sale knows them, and then no more.
+			for _, c := range told {
+				if c, ok := c.(sale.ReportSilentPeriod); ok {
+					decided, _ := sale.Decide(g.state, c)
+					for _, e := range decided {
+						g.state = sale.Evolve(g.state, e)
+					}
+				}
+			}
+			if again, _ := silentOnes(g.after(1006)); !slices.Equal(again, want) {
+				t.Errorf("not told again before it is known: %d", again)
+			}
+			g.publish()
+			if again, _ := silentOnes(g.after(1007)); len(again) != 0 {
+				t.Errorf("told again after it was known: %d", again)
+			}
+		})
+	}
+}
+
+func TestPeriodsWhoseBlocksCouldNotBeReadAreToldWhenTheyCan(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		g := newGap(t, rt, true)
+		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		g.chain.fails = true
+		g.publish()
+		for i := range uint64(5) { // The scheduler sees one block in a hundred, and no hashes.
+			if silent, _ := silentOnes(g.after(100 * i)); len(silent) > 0 {
+				t.Fatalf("told without knowing: %d", silent)
+			}
+		}
+		g.chain.fails = false
+		silent, reasons := silentOnes(g.after(500))
+		if diff := cmp.Diff(g.markable(500), silent); diff != "" || len(silent) < 3 {
+			t.Fatalf("silent periods (-want +got):\n%s", diff)
+		}
+		if !strings.Contains(reasons, "could not be read while the period ran") {
+			t.Errorf("the reasons: %s", reasons)
+		}
+	})
+}
+
+func TestWhileTheHostRunsNothingIsReadAndNothingIsSilent(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		g := newGap(t, rt, true)
+		for n := uint64(1000); n < 2000; n++ {
+			g.view.advance(g.chain.block(n))
+		}
+		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		g.publish()
+		owed := map[uint64]bool{}
+		for i := range uint64(700) {
+			for _, c := range g.after(i) {
+				switch c := c.(type) {
+				case sale.ReportProofDue:
+					owed[c.Period] = true
+					g.record(c)
+					g.record(sale.ReportProofSubmitted{At: c.At, Period: c.Period})
+				case sale.ReportSilentPeriod:
+					t.Fatalf("second %d: silent: %+v", i, c)
+				}
+			}
+		}
+		for _, p := range g.markable(700) {
+			if !owed[p] {
+				t.Errorf("period %d could be marked and was not told", p)
+			}
+		}
+		if g.chain.asked > 0 || len(owed) < 10 {
+			t.Errorf("%d blocks were read; %d periods were owed", g.chain.asked, len(owed))
+		}
+	})
+}
+
+func TestTheWayBackIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		g := newGap(t, rt, true)
+		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		g.publish()
+		silent, _ := silentOnes(g.after(3 * mostPastBlocks))
+		if len(silent) == 0 || silent[0] < gapPeriod+(2*mostPastBlocks-blocksPerRead)/20 {
+			t.Fatalf("%d periods are told, the first is %d", len(silent), silent[0])
+		}
+		if most := mostPastBlocks/blocksPerRead + 5; g.chain.asked > most+mostPastBlocks/100 {
+			t.Fatalf("%d calls, want about %d", g.chain.asked, most)
+		}
+	})
+}

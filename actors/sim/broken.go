@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The invariants. Each is looked at after every step unless it says otherwise,
+// and for each there is a planted error that breaks it (planted_test.go).
+const (
+	ReplayIsLive       = "replay gives the live state"
+	EvolveAccepts      = "every event that Decide emits is accepted by Evolve"
+	TwiceIsOnce        = "a command given twice changes nothing"
+	FinishedRests      = "a finished sale wants no work"
+	LedgerBalances     = "reserved never exceeds available"
+	ReleasedOnce       = "every reservation is released exactly once" // and at the end of a run: was released
+	StoredBeforeSent   = "nothing is sent before its event is stored"
+	ProofsAccounted    = "no proof window closes without ProofSubmitted or ProofMissed"
+	NothingMissed      = "a host with time enough misses no proof" // at the end
+	ViewIsRebuilt      = "a view rebuilt from zero equals the live view"
+	TokensAccounted    = "the tokens are those of the record" // at the end
+	TokensConserved    = "no token appears or vanishes"
+	FillAtExpiry       = "no fill at the expiry"
+	FreedWhileFilled   = "no slot is freed while it runs"
+	HostedDataIsKept   = "the data of a hosted slot is never deleted"
+	DiskIsLedger       = "what is on disk is in the ledger"
+	StartFindsSales    = "a start finds the sales that are not over"
+	QueueIsInOrder     = "the queue keeps its order and its limits"
+	HistoryMakesSense  = "the record tells a possible story"
+	NothingQuarantined = "no sale is given up by the host"
+	PolicyIsKept       = "the host keeps to what its operator allows"
+)
+
+// Invariants are all of them.
+func Invariants() []string {
+	return []string{
+		ReplayIsLive, EvolveAccepts, TwiceIsOnce, FinishedRests, LedgerBalances, ReleasedOnce, StoredBeforeSent,
+		ProofsAccounted, NothingMissed, ViewIsRebuilt, TokensAccounted, TokensConserved, FillAtExpiry,
+		FreedWhileFilled, HostedDataIsKept, DiskIsLedger, StartFindsSales, QueueIsInOrder, HistoryMakesSense,
+		NothingQuarantined, PolicyIsKept,
+	}
+}
+
+// Broken is an invariant that did not hold.
+type Broken struct {
+	Invariant string
+	How       error
+}
+
+func (b *Broken) Error() string { return fmt.Sprintf("%s: %v", b.Invariant, b.How) }
+
+func (b *Broken) Unwrap() error { return b.How }
+
+func broken(invariant, format string, args ...any) error {
+	return &Broken{invariant, fmt.Errorf(format, args...)}
+}
+
+// as gives an error the name of an invariant; nil stays nil.
+func as(invariant string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, named := errors.AsType[*Broken](err); named {
+		return err
+	}
+	return &Broken{invariant, err}
+}

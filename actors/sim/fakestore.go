@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"context"
+	"iter"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// hostStore is the store as the host sees it: while it is away, reads fail at
+// once, and appends as the simulator says. With parks set reads are calls like
+// all others: they are late, fail, or break off in the middle.
+type hostStore struct {
+	busStore
+	parks bool
+}
+
+// reading parks a read; breaks says that it breaks off after its first event.
+func (s hostStore) reading(ctx context.Context, key string) (breaks bool, err error) {
+	if !s.parks {
+		return false, nil
+	}
+	reached := false
+	_, err = do(ctx, s.world.bus, "store."+key, func() (struct{}, error) {
+		reached = true
+		return struct{}{}, nil
+	})
+	return reached && err != nil, err
+}
+
+func (s hostStore) away() error {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	if s.world.storeAway {
+		return events.ErrAway
+	}
+	return nil
+}
+
+func (s hostStore) read(
+	ctx context.Context, key string, read func() iter.Seq2[events.Recorded, error],
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		breaks, err := s.reading(ctx, key)
+		if err == nil {
+			err = s.away()
+		}
+		if breaks {
+			for e, failed := range read() {
+				if !yield(e, failed) {
+					return
+				}
+				break
+			}
+		}
+		if err != nil {
+			yield(events.Recorded{}, err)
+			return
+		}
+		read()(yield)
+	}
+}
+
+func (s hostStore) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	return s.read(ctx, "readStream "+stream, func() iter.Seq2[events.Recorded, error] {
+		return s.busStore.ReadStream(ctx, stream, q)
+	})
+}
+
+func (s hostStore) ReadAll(
+	ctx context.Context, after events.Position, limit int,
+) iter.Seq2[events.Recorded, error] {
+	return s.read(ctx, "readAll", func() iter.Seq2[events.Recorded, error] {
+		return s.busStore.ReadAll(ctx, after, limit)
+	})
+}
+
+func (s hostStore) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
+	return s.read(ctx, "subscribe", func() iter.Seq2[events.Recorded, error] {
+		return s.busStore.Subscribe(ctx, after)
+	})
+}
+
+func (s hostStore) Head(ctx context.Context) (events.Position, error) {
+	if _, err := s.reading(ctx, "head"); err != nil {
+		return 0, err
+	}
+	if err := s.away(); err != nil {
+		return 0, err
+	}
+	return s.busStore.Head(ctx)
+}

@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events/duty"
+)
+
+// This file is what goes wrong: with a single call, and with the world for a
+// while. Every fault is counted, so that a test can say that each occurred at
+// each method of each port.
+
+// The kinds of faults of a call.
+const (
+	faultError       = "error"
+	faultLost        = "answer lost"
+	faultDelay       = "delay"
+	faultDuplicate   = "duplicate"
+	faultReorder     = "reorder"
+	faultCrashBefore = "crash before"
+	faultCrashAfter  = "crash after"
+)
+
+// The troubles of the world, each for a while.
+const (
+	chainDown  = "chain down"
+	nodeLags   = "node lags"
+	diskFull   = "disk full"
+	slowProofs = "slow proofs"
+	storeDown  = "store fails"
+	storeAway  = "store away"
+)
+
+// maxDelay is for how many blocks a call is delayed at most, about: half a
+// period. Adapters give up calls that take longer.
+const maxDelay = 10
+
+// isChain, isWrite: what stops working when the chain is down or the disk full.
+func isChain(port string) bool { return strings.HasPrefix(port, "market.") || port == "feed" }
+
+func isWrite(port string) bool {
+	return slices.Contains([]string{"store.append", "content.piece", "repo.extend"}, port)
+}
+
+func isStore(port string) bool { return strings.HasPrefix(port, "store.") }
+
+// calm says that nothing goes wrong any more: what is left must come to an end
+// by itself.
+func (s *simulator) calm() bool { return s.steps > s.MaxSteps*2/3 }
+
+// answer releases one of the parked calls.
+func (s *simulator) answer(ctx context.Context, ready []*call) {
+	c := ready[s.rng.IntN(len(ready))]
+	port := c.port()
+	v := s.troubled(port)
+	if v == proceed && !s.calm() {
+		if v = s.fault(c); v != proceed && c.until > s.height() {
+			return // It waits.
+		}
+	}
+	if oldest(ready) != c {
+		s.faults[Fault{faultReorder, port}]++
+	}
+	s.note("%s %s", c.key, v)
+	switch v {
+	case dieBefore:
+		s.crashes++
+		s.crash()
+		s.reorganizeAtRestart()
+		s.start(ctx)
+	case dieAfter:
+		s.bus.release(c, v)
+		s.settle()
+		s.crashes++
+		s.crash()
+		s.reorganizeAtRestart()
+		s.start(ctx)
+	case proceed, fail, lostMind, twice, full, away:
+		s.bus.release(c, v)
+	}
+}
+
+// height is the number of the newest block.
+func (s *simulator) height() uint64 {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	return s.world.tip().head.Number
+}
+
+// troubled is what the troubles of the world make of a call.
+func (s *simulator) troubled(port string) verdict {
+	switch {
+	case s.in(storeDown) && port == "store.append":
+		return fail
+	case s.in(storeAway) && isStore(port):
+		return []verdict{away, lostMind}[s.rng.IntN(2)]
+	case s.in(chainDown) && isChain(port):
+		return fail
+	case s.in(diskFull) && isWrite(port):
+		return full
+	}
+	return proceed
+}
+
+// fault decides what goes wrong with a call. A delayed one is not released.
+func (s *simulator) fault(c *call) verdict {
+	port := c.port()
+	slow := s.in(slowProofs) && strings.HasPrefix(port, "prover.")
+	switch {
+	case c.until == 0 && (slow || s.chance(s.Delay)):
+		c.until = s.height() + 1 + uint64(s.rng.IntN(maxDelay))
+		s.trouble(faultDelay, port, "%s waits until block %d", c.key, c.until)
+		return fail
+	case s.chance(s.Fail):
+		s.faults[Fault{faultError, port}]++
+		return fail
+	case s.chance(s.Lose):
+		s.faults[Fault{faultLost, port}]++
+		return lostMind
+	case s.chance(s.Twice):
+		s.faults[Fault{faultDuplicate, port}]++
+		return twice
+	case !s.stopping && s.away == 0 && s.chance(s.Die):
+		if s.chance(500) {
+			s.faults[Fault{faultCrashBefore, port}]++
+			return dieBefore
+		}
+		s.faults[Fault{faultCrashAfter, port}]++
+		return dieAfter
+	}
+	return proceed
+}
+
+// in reports whether a trouble of the world lasts.
+func (s *simulator) in(trouble string) bool { return s.until[trouble] > s.steps }
+
+// begin lets a trouble of the world begin, or go on, for some steps.
+func (s *simulator) begin(trouble string, least, most int) {
+	s.until[trouble] = s.steps + least + s.rng.IntN(most-least)
+	s.trouble(trouble, "world", "%s until step %d", trouble, s.until[trouble])
+}
+
+// follow brings the world in line with its troubles.
+func (s *simulator) follow() {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	if away := s.in(storeAway) && !s.calm(); away != s.world.storeAway {
+		s.note("the store is away: %t", away)
+		s.world.storeAway = away
+	}
+	if s.calm() {
+		s.until = map[string]int{}
+	}
+	if !s.in(nodeLags) && s.world.behind > 0 {
+		s.note("the node has caught up")
+		s.world.behind = 0
+	}
+}
+
+// disturb lets something go wrong with the world, or not.
+func (s *simulator) disturb(ctx context.Context) bool {
+	up := s.running() != nil && !s.stopping
+	switch {
+	case up && s.chance(s.Crash):
+		s.trouble("crash", "world", "crash")
+		s.crashes++
+		s.crash()
+		s.reorganizeAtRestart()
+		s.start(ctx)
+	case up && s.chance(s.Stop):
+		s.stop(ctx)
+	case up && !s.forgot && s.chance(s.Forget) && s.hosts():
+		s.forget(ctx)
+	case up && s.offered && s.chance(s.Pause):
+		s.pause(ctx)
+	case s.chance(s.Reorganize):
+		s.reorganize()
+	case s.chance(s.Rival):
+		s.note("rival")
+		s.world.rival(s.rng.IntN(16), true)
+	case s.chance(s.Competitor):
+		s.note("competitor")
+		s.world.rival(s.rng.IntN(64), false)
+	case s.chance(s.Withdraw):
+		s.withdraw()
+	case s.chance(s.Repeat):
+		s.trouble("repeated update", "feed", "repeat")
+		s.world.mu.Lock()
+		s.world.again = true
+		s.world.mu.Unlock()
+	case s.chance(s.Clock):
+		s.jump()
+	default:
+		return s.disturbForAWhile()
+	}
+	return true
+}
+
+func (s *simulator) disturbForAWhile() bool {
+	for _, t := range []struct {
+		name        string
+		chance      int
+		least, most int
+	}{
+		{storeDown, s.StoreDown, 50, 250},
+		{storeAway, s.StoreAway, 50, 1050},
+		{chainDown, s.ChainDown, 50, 600},
+		{diskFull, s.DiskFull, 50, 600},
+		{slowProofs, s.SlowProofs, 200, 1000},
+		{nodeLags, s.Lag, 100, 800},
+	} {
+		if s.in(t.name) || !s.chance(t.chance) {
+			continue
+		}
+		s.begin(t.name, t.least, t.most)
+		if t.name == nodeLags {
+			s.world.mu.Lock()
+			s.world.behind = uint64(1 + s.rng.IntN(8))
+			s.world.mu.Unlock()
+		}
+		return true
+	}
+	return false
+}
+
+// reorganize drops blocks: any number up to the scenario's depth, or just so
+// many that the newest block with a fill, a proof or a request is gone.
+func (s *simulator) reorganize() {
+	n := 1 + s.rng.IntN(s.Depth)
+	if s.chance(300) {
+		if over := s.world.depthOf(s.Depth); over > 0 {
+			n = over
+		}
+	}
+	again := s.chance(500)
+	s.trouble("reorganisation", "world", "reorganize %d, again: %t", n, again)
+	s.world.reorganize(n, again)
+	s.unsettle(uint64(n))
+}
+
+// unsettle drops the duties that may have been marked, or proven, in blocks that
+// are gone; what was closed before the branches parted is as it was. n blocks were
+// dropped, and one more grew.
+func (s *simulator) unsettle(n uint64) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	tip := s.world.tip()
+	parted := tip.head.Number - n - 1
+	for number := range s.world.hashes {
+		if number > parted {
+			delete(s.world.hashes, number)
+		}
+	}
+	proofs := tip.state.cfg.Proofs
+	since := s.world.blocks[parted].head.Time
+	s.unsettled = max(s.unsettled, duty.Period(proofs, tip.head.Time))
+	maps.DeleteFunc(s.owed, func(p period, _ bool) bool {
+		return duty.End(proofs, p.number).Add(proofs.Timeout).After(since)
+	})
+}
+
+// reorganizeAtRestart sometimes lets the chain change while the host is down.
+func (s *simulator) reorganizeAtRestart() {
+	if s.Reorganize > 0 && s.chance(300) {
+		s.reorganize()
+	}
+}
+
+// jump sets the machine's clock to another time.
+func (s *simulator) jump() {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	s.world.skew = time.Duration(s.rng.IntN(48*3600)-24*3600) * time.Second
+	s.trouble("clock jumps", "world", "the clock is off by %s", s.world.skew)
+}
+
+// withdraw lets the client of some request collect what is left of it; the
+// contract refuses while it runs.
+func (s *simulator) withdraw() {
+	if len(s.posted) == 0 {
+		return
+	}
+	r := s.posted[s.rng.IntN(len(s.posted))]
+	if err := s.world.withdraw(r); err == nil {
+		s.note("withdraw %s", r.ID.Short())
+	}
+}

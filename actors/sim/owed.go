@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// noteDuties notes which periods demand a proof, by the contract's own rule, at
+// a block that the host has just taken from the feed, when it had the hash that
+// makes the challenge and its record said that it proves.
+func (s *simulator) noteDuties() {
+	up := s.running() != nil
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	tip, fresh := s.world.tip(), s.world.fresh
+	s.world.fresh = false
+	if !up || !fresh || s.world.seen.Hash != tip.head.Hash {
+		return
+	}
+	m, c := s.world.next(), tip.state
+	number := m.period(c)
+	if number <= s.unsettled {
+		return // What was recorded of it is of a branch that is gone.
+	}
+	for id, st := range s.audit.sales {
+		pointer := duty.Pointer(c.cfg.Proofs, id, m.number, number)
+		known, _ := duty.ChallengeBlock(m.number, pointer)
+		if c.slots[id] == nil { // A reorganisation has it, and the record does not know yet.
+			continue
+		}
+		if st.Phase != sale.Proving || s.world.unheard[events.SaleStream(me, id)] || !s.world.hashes[known] {
+			continue
+		}
+		if pointer > 255-hostMargin {
+			continue // No proof gets there before the pointer wraps to where none is demanded.
+		}
+		if c.required(m, c.slots[id], number) && !c.slots[id].received[number] {
+			s.owed[period{id, number}] = true
+		}
+	}
+}

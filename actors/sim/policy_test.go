@@ -1,0 +1,46 @@
+package sim
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// What a simulation says about limits says nothing unless hosts come to them.
+func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
+	const most = 20
+	open := map[string]bool{
+		slotqueue.CriterionClient: true, slotqueue.CriterionGas: true, slotqueue.CriterionDispersal: true,
+		string(capacity.AtRisk): true,
+	}
+	codec := catalog.Codec()
+	for seed := range uint64(most) {
+		for _, r := range Run(t, seed, scenarios()["policy"]).Record {
+			m, err := codec.Decode(r)
+			if err != nil {
+				continue // A snapshot.
+			}
+			if e, ok := m.(interface{ GetCriterion() string }); ok {
+				delete(open, e.GetCriterion())
+			}
+		}
+		if len(open) == 0 {
+			t.Logf("%d seeds", seed+1)
+			return
+		}
+	}
+	for criterion := range maps.Keys(open) {
+		t.Errorf("in %d seeds no slot was refused for %q", most, criterion)
+	}
+}
+
+// Nor does it about a validator that marks nothing.
+func TestSimulatedHostsMarkMissingProofs(t *testing.T) {
+	out := Run(t, *first, scenarios()["validator"])
+	if out.Events["ProofMarked"] < 3 {
+		t.Errorf("only %d missing proofs were marked", out.Events["ProofMarked"])
+	}
+}

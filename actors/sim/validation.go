@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// fakeValidation is the Validation port of the host's account over the world.
+type fakeValidation struct{ *world }
+
+// Validation is the validator's port of the host's account. From then on nobody else
+// marks missing proofs in this world.
+func (w *World) Validation() actors.Validation {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	w.w.unwatched = true
+	return fakeValidation{w.w}
+}
+
+// Mark lets another validator mark a missing proof in the next block.
+func (w *World) Mark(slot events.SlotID, period uint64) error {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	return w.w.seal(&transaction{apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+		_, logs, err := c.mark(m, slot, period, events.Address{4, 5, 6})
+		return logs, err
+	}})
+}
+
+// Own lets the host's account fill a slot, without a host. It never proves it.
+func (w *World) Own(slot events.SlotID) error {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	return w.w.seal(&transaction{apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+		if _, err := c.reserve(m, slot, me); err != nil {
+			return nil, err
+		}
+		_, challenge := c.challenge(m, slot)
+		return c.fill(m, slot, me, proofFor(slot, challenge))
+	}})
+}
+
+// Tokens are what the host's account holds.
+func (w *World) Tokens() events.Amount {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	return w.w.tip().state.tokens[me]
+}
+
+// Reward is what marking a missing proof of a request's slot brings.
+func (w *World) Reward(r events.Request) events.Amount {
+	return rewardFor(market, r.Ask)
+}
+
+// Terms are the contract's configuration.
+func (w *World) Terms() events.MarketConfig { return market }
+
+func (f fakeValidation) Missing(
+	ctx context.Context, slots []events.SlotRef, period uint64,
+) ([]events.SlotRef, error) {
+	return do(ctx, f.bus, fmt.Sprintf("validation.missing %d", period), locked(f.world, func() ([]events.SlotRef, error) {
+		var missing []events.SlotRef
+		c := f.tip().state
+		for _, ref := range slots {
+			s := c.slots[ref.Slot]
+			if c.mayMark(f.next(), s, period) == nil && s.host != f.me {
+				missing = append(missing, ref)
+			}
+		}
+		return missing, nil
+	}))
+}
+
+func (f fakeValidation) MarkMissing(
+	ctx context.Context, ref events.SlotRef, period uint64, deadline time.Time,
+) (events.Marking, error) {
+	call := fmt.Sprintf("validation.mark %s %d", ref.Slot.Short(), period)
+	return do(ctx, f.bus, call, locked(f.world, func() (events.Marking, error) {
+		proof := events.MissingProof{SlotRef: ref, Period: period}
+		if m, marked := f.marked[proof]; marked && f.canonical(m.Receipt.Block) {
+			return m, nil
+		}
+		if !slices.Contains(f.intended, proof) {
+			f.intended = append(f.intended, proof)
+		}
+		next, last := f.next(), duty.LastMarking(f.tip().state.cfg.Proofs, period)
+		switch s := f.tip().state.slots[ref.Slot]; {
+		case next.time.After(last) || !deadline.IsZero() && next.time.After(deadline):
+			return events.Marking{}, events.ErrDeadlinePassed
+		case s != nil && s.host == f.me:
+			return events.Marking{}, fmt.Errorf("%w: the slot is our own", events.ErrNotMissing)
+		}
+		var reward events.Amount
+		err := f.seal(&transaction{
+			apply: func(c *contract, m moment) (logs []messages.MarketEvent, err error) {
+				reward, logs, err = c.mark(m, ref.Slot, period, f.me)
+				return logs, err
+			},
+			mined: func(head events.Head, _ *contract) {
+				f.marked[proof] = events.Marking{Receipt: receiptIn(head), Reward: reward}
+			},
+		})
+		if err != nil {
+			return events.Marking{}, err
+		}
+		return f.marked[proof], nil
+	}))
+}
+
+func (f fakeValidation) Sent(ctx context.Context) ([]events.MissingProof, error) {
+	return do(ctx, f.bus, "validation.sent", locked(f.world, func() ([]events.MissingProof, error) {
+		return slices.Clone(f.intended), nil
+	}))
+}

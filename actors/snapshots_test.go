@@ -1,0 +1,407 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+var snapshotHost = events.Address{0x51}
+
+// bareEnv is what loading and saving need of a host.
+func bareEnv(store events.Store) *env {
+	e := &env{
+		Config: Config{SnapshotEvery: 1}, Ports: Ports{Store: store, Clock: fakeTime{}},
+		log: quietLog(), codec: catalog.Codec(), me: snapshotHost,
+	}
+	e.record = newRecord(e.Clock, e.log, noTurn)
+	return e
+}
+
+// damagedStore flips bits of what is read from snapshot streams.
+type damagedStore struct {
+	events.Store
+	damage func([]byte) []byte
+}
+
+func (s damagedStore) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for e, err := range s.Store.ReadStream(ctx, stream, q) {
+			if events.IsSnapshot(stream) && err == nil {
+				e.Data = s.damage(e.Data)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// life is one machine with its whole past, saved at random places.
+type life[S any, E proto.Message] struct {
+	stream string
+	empty  func() S
+	evolve func(S, E) S
+	plain  func(S) any
+	keeper func(*env) *keeper[S]
+	// next decides something on a state.
+	next func(*rapid.T, S) []E
+}
+
+// check lets a machine live: it is saved at random places, and whatever is
+// damaged among the snapshots, snapshot and tail are the full replay.
+func (l life[S, E]) check(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store := events.NewMemory()
+		e := bareEnv(store)
+		state, stored, last := l.empty(), uint64(0), events.EventID{}
+		k := l.keeper(e)
+		k.now = func() (S, uint64, events.EventID, bool) { return state, stored, last, true }
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			if stored > 0 && rapid.IntRange(0, 5).Draw(t, "save") == 0 {
+				if err := k.save(t.Context(), stored, last, k.pieces(state)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, ev := range l.next(t, state) {
+				name, version, data, err := e.codec.Encode(ev)
+				if err != nil {
+					t.Fatal(err)
+				}
+				last = events.NewEventID(l.stream, "test", int(stored))
+				_, err = store.Append(t.Context(), l.stream, events.ExpectNext(stored), []events.NewEvent{{
+					ID: last, Type: name, Data: data, Meta: events.Metadata{Version: version},
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				state, stored = l.evolve(state, ev), stored+1
+			}
+		}
+		rot := rapid.IntRange(0, 3).Draw(t, "rot")
+		e.Store = damagedStore{store, func(data []byte) []byte {
+			if rapid.IntRange(0, 3).Draw(t, "spoilt") >= rot {
+				return data
+			}
+			data = bytes.Clone(data)
+			data[rapid.IntRange(0, len(data)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+			return data
+		}}
+		j := journal[S, int, E]{
+			machine: machine[S, int, E]{
+				empty: l.empty, evolve: l.evolve,
+				restore: func(ctx context.Context) (saved[S], error) { return k.load(ctx, l.empty) },
+			},
+			stream: l.stream, store: e.Store, codec: e.codec, record: e.record,
+		}
+		m, err := j.read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := m.from.events + uint64(len(m.events)); n != stored || stored > 0 && m.last != last {
+			t.Fatalf("%d events end with %v, want %d that end with %v", n, m.last, stored, last)
+		}
+		for _, ev := range m.events {
+			m.from.durable, m.from.ahead = l.evolve(m.from.durable, ev), l.evolve(m.from.ahead, ev)
+		}
+		replayed := l.replay(t, store, e.codec)
+		for name, got := range map[string]S{"durable": m.from.durable, "speculative": m.from.ahead, "live": state} {
+			if diff := cmp.Diff(l.plain(replayed), l.plain(got), sameAmounts); diff != "" {
+				t.Fatalf("%s state (-replayed +loaded):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+// replay folds all that was ever stored.
+func (l life[S, E]) replay(t *rapid.T, store events.Store, codec *events.Codec) S {
+	state := l.empty()
+	for r, err := range store.ReadAll(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Stream == l.stream {
+			ev, err := decodeAs[E](codec, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state = l.evolve(state, ev)
+		}
+	}
+	return state
+}
+
+var sameAmounts = cmp.Comparer(func(a, b events.Amount) bool { return a == b })
+
+func TestQueueFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T) {
+	at := events.Unix(1_700_000_000)
+	life[slotqueue.State, slotqueue.Event]{
+		stream: events.SlotQueueStream(snapshotHost), evolve: slotqueue.Evolve,
+		empty:  func() slotqueue.State { return slotqueue.New(slotqueue.Limits{MaxItems: 5}) },
+		plain:  func(s slotqueue.State) any { return s.Snapshot() },
+		keeper: func(e *env) *keeper[slotqueue.State] { return newSlotQueueKeeper(e, slotqueue.Limits{MaxItems: 5}) },
+		next: func(t *rapid.T, s slotqueue.State) []slotqueue.Event {
+			draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
+			id, index := events.RequestID{byte(draw(3))}, uint64(draw(3))
+			var c slotqueue.Command
+			switch draw(7) {
+			case 0, 1:
+				c = slotqueue.Queue{At: at, RequestID: id, SlotIndices: []uint64{index, 3}, Terms: slotqueue.Terms{
+					Profitability: events.NewAmount(uint64(draw(4))),
+				}}
+			case 2:
+				c = slotqueue.Take{At: at, MaxWorkers: 3}
+			case 3:
+				c = slotqueue.Release{At: at, RequestID: id, SlotIndex: index, Outcome: "done", Requeue: draw(2) == 0}
+			case 4:
+				c = slotqueue.Remove{At: at, RequestID: id, Reason: "filled"}
+			case 5:
+				c = slotqueue.Pause{At: at, Reason: "operator"}
+			default:
+				c = slotqueue.Resume{At: at, Reason: "operator"}
+			}
+			out, err := slotqueue.Decide(s, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		},
+	}.check(t)
+}
+
+func TestLedgerFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T) {
+	at := events.Unix(1_700_000_000)
+	life[capacity.State, capacity.Event]{
+		stream: events.CapacityStream(snapshotHost), evolve: capacity.Evolve, empty: capacity.New,
+		plain: func(s capacity.State) any { return s.Snapshot() }, keeper: newLedgerKeeper,
+		next: func(t *rapid.T, s capacity.State) []capacity.Event {
+			draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
+			slot := events.SlotID{byte(draw(4))}
+			var c capacity.Command
+			switch draw(5) {
+			case 0:
+				c = capacity.SetQuota{At: at, Bytes: events.Bytes(1000 + draw(1000))}
+			case 1:
+				c = capacity.Create{At: at, ID: events.AvailabilityID{byte(draw(2))}, Now: capacity.Offer{
+					Size: 400, Duration: time.Hour, MinPrice: events.NewAmount(1), Collateral: events.NewAmount(1000), Enabled: true,
+				}}
+			case 2:
+				c = capacity.Reserve{At: at, Slot: slot, Attempt: 1, Ask: capacity.Ask{
+					SlotSize: 100, Duration: time.Hour, PricePerBytePerSecond: events.NewAmount(2),
+					CollateralPerByte: events.NewAmount(1), RequestEnd: at.Add(time.Hour),
+				}}
+			case 3:
+				c = capacity.Release{At: at, Reservation: capacity.ReservationIDOf(slot, 1), TotalStored: events.Bytes(draw(100))}
+			default:
+				c = capacity.Settle{At: at, Slot: slot, Attempt: 1, CollateralReturned: events.NewAmount(100)}
+			}
+			out, err := capacity.Decide(s, c)
+			if err != nil {
+				return nil // A refusal; nothing follows.
+			}
+			return out
+		},
+	}.check(t)
+}
+
+// saleLog appends the beginnings and ends of sales, of this host and another.
+func saleLog(t *rapid.T, store events.Store, codec *events.Codec, counts map[string]uint64) {
+	host := []events.Address{snapshotHost, {0x52}}[rapid.IntRange(0, 1).Draw(t, "host")]
+	slot := events.SlotID{byte(rapid.IntRange(0, 4).Draw(t, "slot"))}
+	stream := events.SaleStream(host, slot)
+	examples := map[string]proto.Message{}
+	for e := range codec.Entries() {
+		examples[e.Name] = e.Example
+	}
+	name := rapid.SampledFrom([]string{
+		"SaleStarted", "SaleStarted", "SaleSettled", "ProofSubmitted", "CapacityReserved", "SlotTaken",
+	}).Draw(t, "event")
+	m := proto.CloneOf(examples[name])
+	switch m := m.(type) {
+	case *messages.SaleStarted:
+		m.SlotId, m.SlotIndex = slot.String(), uint64(slot[0])
+	case *messages.SlotTaken:
+		stream = events.SlotQueueStream(host)
+	}
+	stored, version, data, err := codec.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Append(t.Context(), stream, events.ExpectNext(counts[stream]), []events.NewEvent{{
+		ID: events.NewEventID(stream, "test", int(counts[stream])), Type: stored, Data: data,
+		Meta: events.Metadata{Version: version},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts[stream]++
+}
+
+// notOver folds all sales from their streams, one by one, with the core.
+func notOver(t *rapid.T, store events.Store, codec *events.Codec) []events.SlotID {
+	states := map[events.SlotID]sale.State{}
+	for r, err := range store.ReadAll(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, slot, err := events.ParseSaleStream(r.Stream)
+		if err != nil || host != snapshotHost {
+			continue
+		}
+		ev, err := decodeAs[sale.Event](codec, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states[slot].Phase == sale.Unknown && r.Type != "SaleStarted" {
+			continue // The fold of a sale that never began means nothing.
+		}
+		states[slot] = sale.Evolve(states[slot], ev)
+	}
+	var list []events.SlotID
+	for slot, st := range states {
+		if !st.Over() {
+			list = append(list, slot)
+		}
+	}
+	slices.SortFunc(list, compareSlots)
+	return list
+}
+
+func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store := events.NewMemory()
+		e := bareEnv(store)
+		counts := map[string]uint64{}
+		w := &surveyor{env: e, survey: newSurvey(e.me, e.codec)}
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			saleLog(t, store, e.codec, counts)
+			if rapid.IntRange(0, 4).Draw(t, "save") > 0 {
+				continue
+			}
+			s, err := readSurvey(t.Context(), e) // A start, and a snapshot some time after.
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.survey = s
+			if err := w.finish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rot := rapid.IntRange(0, 3).Draw(t, "rot")
+		damaged := damagedStore{store, func(data []byte) []byte {
+			if rapid.IntRange(0, 3).Draw(t, "spoilt") >= rot {
+				return data
+			}
+			data = bytes.Clone(data)
+			data[rapid.IntRange(0, len(data)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+			return data
+		}}
+		got, err := LivingSales(t.Context(), damaged, snapshotHost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(got, compareSlots)
+		if want := notOver(t, store, e.codec); !slices.Equal(got, want) {
+			t.Fatalf("a start finds %v, the record says %v", got, want)
+		}
+	})
+}
+
+func TestASurveyIsOfTheStoreItWasMadeIn(t *testing.T) {
+	here, there := events.NewMemory(), events.NewMemory()
+	codec := catalog.Codec()
+	begin := func(store events.Store, slot byte, n int) {
+		t.Helper()
+		stream := events.SaleStream(snapshotHost, events.SlotID{slot})
+		var m proto.Message
+		for e := range codec.Entries() {
+			if e.Name == "SaleStarted" {
+				m = e.Example
+			}
+		}
+		name, version, data, err := codec.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = store.Append(t.Context(), stream, events.ExpectNext(uint64(n)), []events.NewEvent{{
+			ID: events.NewEventID(stream, "test", n), Type: name, Data: data, Meta: events.Metadata{Version: version},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin(here, 1, 0)
+	begin(there, 2, 0) // The same events in another order.
+	begin(there, 1, 0)
+	e := bareEnv(here)
+	s, err := readSurvey(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]events.Store{"here": here, "there": there} {
+		e.Store = store
+		if err := (&surveyor{env: e, survey: s}).save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := LivingSales(t.Context(), store, snapshotHost)
+		if want := map[string]int{"here": 1, "there": 2}[name]; err != nil || len(got) != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestAListThatMissesASaleIsNotSaved(t *testing.T) {
+	store := events.NewMemory()
+	stream := events.SaleStream(snapshotHost, events.SlotID{1})
+	_, err := store.Append(t.Context(), stream, events.NoStream(), []events.NewEvent{{
+		ID: events.EventID{1}, Type: "SaleStarted", Data: []byte(`{}`), Meta: events.Metadata{Version: 99},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := bareEnv(store)
+	s, err := readSurvey(t.Context(), e)
+	if err != nil || len(s.living()) != 0 || !s.blind {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if err := (&surveyor{env: e, survey: s}).finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if head, _ := store.Head(t.Context()); head != 1 {
+		t.Fatalf("something was written: position %d", head)
+	}
+}
+
+func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
+	store := events.NewMemory()
+	e := bareEnv(store)
+	k := newLedgerKeeper(e)
+	k.now = func() (capacity.State, uint64, events.EventID, bool) {
+		return capacity.New(), 1, events.EventID{1}, true
+	}
+	e.savers = append(e.savers, k, &surveyor{env: e, survey: newSurvey(e.me, e.codec)})
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.finish(t.Context()); !errors.Is(err, events.ErrClosed) {
+		t.Fatalf("%v", err)
+	}
+	e.saveAll(t.Context()) // Says so in the log, and goes on.
+}

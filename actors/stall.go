@@ -1,0 +1,122 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// stall is how long the content of a slot has brought nothing new, over all
+// tries. Time that a try waits for its turn does not count, and of a pause
+// between two tries not more than the longest that there is, so that an outage
+// of the event store, or a machine that slept, is not held against a client.
+// Safe for concurrent use.
+type stall struct {
+	mu      sync.Mutex
+	attempt uint32
+	idle    time.Duration // before since
+	since   time.Time     // of the running try; zero: none runs
+	ended   time.Time     // the last try
+	most    events.Bytes  // the most that was granted
+	// unreachable: the last try that ended by itself reached no source at all.
+	unreachable bool
+}
+
+var errStalled = errors.New("nothing new came for too long")
+
+// watch runs one try to fetch content, and cancels it when nothing new came for
+// limit over this and the tries before it. It says so by stalled.
+func (s *stall) watch(ctx context.Context, e *env, attempt uint32, call func(context.Context) error) (
+	stalled bool, err error,
+) {
+	limit := e.GiveUpDownload
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.begin(attempt, e.Clock.Now(), e.RetryMost)
+	var stop func()
+	var mu sync.Mutex // Of stop, and so that no alarm is set behind the end.
+	over := false
+	var look func()
+	look = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if over {
+			return
+		}
+		if left := limit - s.idleFor(e.Clock.Now()); left > 0 {
+			stop = e.Clock.After(left, look)
+			return
+		}
+		cancel(errStalled)
+	}
+	look()
+	err = call(ctx)
+	mu.Lock()
+	over = true
+	if stop != nil {
+		stop()
+	}
+	mu.Unlock()
+	s.end(e.Clock.Now(), err)
+	return err != nil && s.idleFor(e.Clock.Now()) >= limit, err
+}
+
+func (s *stall) begin(attempt uint32, now time.Time, longestPause time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attempt != attempt {
+		s.attempt, s.idle, s.ended, s.most, s.unreachable = attempt, 0, time.Time{}, 0, false
+	}
+	if !s.ended.IsZero() {
+		s.idle += min(now.Sub(s.ended), longestPause)
+	}
+	s.since = now
+}
+
+func (s *stall) end(now time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle += now.Sub(s.since)
+	s.since, s.ended = time.Time{}, now
+	if err == nil {
+		s.idle = 0
+	}
+	if err != nil && !errors.Is(err, errStalled) {
+		s.unreachable = errors.Is(err, events.ErrNoSource)
+	}
+}
+
+func (s *stall) idleFor(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since.IsZero() {
+		return s.idle
+	}
+	return s.idle + now.Sub(s.since)
+}
+
+// arrived notes that something new came.
+func (s *stall) arrived(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle, s.since = 0, now
+}
+
+// granted notes that so many bytes may be written: new ones, if never before.
+func (s *stall) granted(now time.Time, total events.Bytes) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if total > s.most {
+		s.most, s.idle, s.since = total, 0, now
+	}
+}
+
+// reachesNobody says whether the last try found no source that answers.
+func (s *stall) reachesNobody() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unreachable
+}

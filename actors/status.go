@@ -1,0 +1,82 @@
+package actors
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// Status is what the host does at a moment.
+type Status struct {
+	Booted bool
+	Epoch  uint64
+	Head   events.Head
+	// Live says that the host has seen the newest block; Stalled that the chain
+	// has been silent for longer than it should.
+	Live, Stalled bool
+	// Record says whether the event store answers.
+	Record RecordStatus
+	Sales  []SaleStatus
+	Pools  []PoolStatus
+	// Validator is what the validator does; nil: this host is none.
+	Validator *ValidatorStatus
+}
+
+// SaleStatus is a sale that is in work or hosted.
+type SaleStatus struct {
+	State       sale.State
+	Waiting     string
+	Trouble     Trouble
+	Quarantined string
+}
+
+// PoolStatus is how busy a kind of call is.
+type PoolStatus struct {
+	Name                   string
+	Running, Waiting, Size int
+}
+
+// Status reads what the host does now.
+func (h *Host) Status(ctx context.Context) (Status, error) {
+	return ask(ctx, h, func(done chan<- Status) {
+		h.supervisor.tell(lookAround{func(s *supervisor) { done <- s.status() }})
+	})
+}
+
+func (s *supervisor) status() Status {
+	st := Status{
+		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
+		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
+		Validator: s.validating.Load(),
+	}
+	for _, slot := range s.slots() {
+		ag := s.agents[slot]
+		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
+	}
+	for _, p := range []*pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk} {
+		running, waiting := p.busy()
+		st.Pools = append(st.Pools, PoolStatus{p.name, running, waiting, p.size})
+	}
+	running, waiting := s.provers.busy()
+	st.Pools = slices.Insert(st.Pools, 1, PoolStatus{"proofs", running, waiting, s.provers.size})
+	return st
+}
+
+// recordStatus is also about the transactions, whose events the market copies
+// into the record by itself.
+func (s *supervisor) recordStatus() RecordStatus {
+	r := s.record.now()
+	copying, ok := s.Market.(interface {
+		RecordAway() (since time.Time, reason error)
+	})
+	if r.Away || !ok {
+		return r
+	}
+	if since, reason := copying.RecordAway(); reason != nil {
+		return RecordStatus{Away: true, Since: since, Reason: "the events of transactions wait: " + reason.Error()}
+	}
+	return r
+}

@@ -1,0 +1,244 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// surveySchema names the form of a survey's pieces.
+const surveySchema = "host/1"
+
+// survey is the list of the sales that are not over, folded from the whole log:
+// one is on it from SaleStarted to SaleSettled. Nothing else tells it in every
+// order of crashes: an adopted sale begins without a worker and may live
+// without a reservation, and a sale that was settled with the ledger is not over
+// before its own stream says so.
+type survey struct {
+	me    events.Address
+	codec *events.Codec
+	sales map[events.SlotID]livingSale
+	next  uint64 // number of the next attempt
+	// read is how far the log was read, and last the last event up to there that
+	// no truncation will ever hide: under that the survey is saved.
+	read  events.Position
+	last  snapshot.Event
+	since int // events of the record behind the newest snapshot
+	// blind says that the beginning of a sale could not be read: a newer build
+	// wrote it. Such a list is never saved, because that build will read it.
+	blind bool
+	// unread is told of events that cannot be read.
+	unread func(events.Recorded, error)
+}
+
+// livingSale is a sale that is not over.
+type livingSale struct {
+	slot    events.SlotID
+	request events.RequestID
+	index   uint64
+	begun   uint64 // in the order in which the attempts began
+}
+
+func newSurvey(me events.Address, codec *events.Codec) *survey {
+	return &survey{
+		me: me, codec: codec, sales: map[events.SlotID]livingSale{}, unread: func(events.Recorded, error) {},
+	}
+}
+
+// take folds the next event of the log.
+func (s *survey) take(r events.Recorded) {
+	s.read = r.Position
+	if events.IsSystem(r.Stream) || events.IsSnapshot(r.Stream) {
+		return
+	}
+	s.since++
+	if !events.MayTruncate(r.Stream) {
+		s.last = snapshot.Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
+	}
+	if events.Category(r.Stream) != events.CategorySale {
+		return
+	}
+	host, slot, err := events.ParseSaleStream(r.Stream)
+	if err != nil || host != s.me {
+		return
+	}
+	switch name, _ := s.codec.Current(r.Type); name {
+	case "SaleStarted":
+		m, err := s.codec.Decode(r)
+		if err != nil {
+			s.blind = true
+			s.unread(r, err)
+			return
+		}
+		e := m.(*messages.SaleStarted)
+		s.begin(slot, events.Must(events.ParseRequestID(e.GetRequest().GetId())), e.GetSlotIndex())
+	case "SaleSettled":
+		delete(s.sales, slot)
+	}
+}
+
+func (s *survey) begin(slot events.SlotID, request events.RequestID, index uint64) {
+	s.sales[slot] = livingSale{slot, request, index, s.next}
+	s.next++
+}
+
+// living are the sales that are not over, in the order in which they began.
+func (s *survey) living() []livingSale {
+	return slices.SortedFunc(maps.Values(s.sales), func(a, b livingSale) int { return cmp.Compare(a.begun, b.begun) })
+}
+
+func (s *survey) pieces() [][]byte {
+	var out events.Pieces
+	for _, l := range s.living() {
+		out.Add(&messages.HostState{Living: []*messages.LivingSale{{
+			SlotId: l.slot[:], RequestId: l.request[:], SlotIndex: l.index,
+		}}})
+	}
+	return out.All()
+}
+
+func (s *survey) restore(pieces [][]byte) error {
+	s.sales = map[events.SlotID]livingSale{}
+	return events.JoinPieces(pieces, func(m *messages.HostState) error {
+		for _, l := range m.GetLiving() {
+			slot, err := events.IDFromBytes[events.SlotID](l.GetSlotId())
+			if err != nil {
+				return err
+			}
+			request, err := events.IDFromBytes[events.RequestID](l.GetRequestId())
+			if err != nil {
+				return err
+			}
+			s.begin(slot, request, l.GetSlotIndex())
+		}
+		return nil
+	})
+}
+
+// readSurvey reads the newest snapshot of the survey and the log behind it.
+func readSurvey(ctx context.Context, e *env) (*survey, error) {
+	s := newSurvey(e.me, e.codec)
+	s.unread = func(r events.Recorded, err error) {
+		// Nobody can go on with such a sale; the others do.
+		e.log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
+	}
+	found, err := e.readSnapshot(ctx, snapshot.Reader{
+		Stream: events.SnapshotStream(events.HostStream(e.me)), Schema: surveySchema,
+	}, s.restore)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.catchUp(ctx, e.Store, found)
+}
+
+// catchUp reads the log behind a snapshot, or all of it.
+func (s *survey) catchUp(ctx context.Context, store events.Store, found snapshot.Found) error {
+	if found.Usable {
+		s.last, s.read = found.Last, found.Last.Position
+	} else {
+		s.sales = map[events.SlotID]livingSale{}
+	}
+	for r, err := range store.ReadAll(ctx, s.read, 0) {
+		if err != nil {
+			return fmt.Errorf("read the record: %w", err)
+		}
+		s.take(r)
+	}
+	return nil
+}
+
+// LivingSales is what a host that starts on this store would find: the slots
+// whose sales are not over, in the order in which their attempts began.
+func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]events.SlotID, error) {
+	codec := catalog.Codec()
+	s := newSurvey(me, codec)
+	found, err := snapshot.Reader{
+		Store: store, Codec: codec, Stream: events.SnapshotStream(events.HostStream(me)), Schema: surveySchema,
+	}.Load(ctx, s.restore)
+	if err == nil {
+		err = s.catchUp(ctx, store, found)
+	}
+	slots := make([]events.SlotID, 0, len(s.sales))
+	for _, l := range s.living() {
+		slots = append(slots, l.slot)
+	}
+	return slots, err
+}
+
+// surveyor follows the log and saves the survey now and then. Only its task
+// touches the survey, until the host has stopped.
+type surveyor struct {
+	*env
+	survey *survey
+}
+
+func (s *supervisor) survey(a *turn, from *survey) {
+	if !s.saves() {
+		return
+	}
+	w := &surveyor{env: s.env, survey: from}
+	s.savers = append(s.savers, w)
+	a.rt.do(w.run)
+}
+
+func (w *surveyor) run(ctx context.Context) {
+	for n := 1; ctx.Err() == nil; n++ {
+		err := w.follow(ctx)
+		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
+			return
+		}
+		w.log.Debugf("following the log for the next start was interrupted: %v", err)
+		_ = sleep(ctx, w.Clock, w.backoff("survey", n))
+	}
+}
+
+func (w *surveyor) follow(ctx context.Context) error {
+	tries, own := 0, events.HostStream(w.me)
+	for r, err := range w.Store.Subscribe(ctx, w.survey.read) {
+		if err != nil {
+			return err
+		}
+		if r.Stream == own && r.Meta.Epoch > w.epoch {
+			w.suspect() // Sooner than at the next heartbeat.
+		}
+		w.survey.take(r)
+		if w.survey.since < (tries+1)*w.SnapshotEvery {
+			continue
+		}
+		w.Turn(ctx, "snapshot of the living sales")
+		if err := w.save(ctx); err != nil && ctx.Err() == nil {
+			w.log.Warnf("the list of living sales was not saved; it is tried again later: %v", err)
+			tries++
+			continue
+		}
+		tries = 0
+	}
+	return nil
+}
+
+func (w *surveyor) save(ctx context.Context) error {
+	if w.survey.last.Position == 0 || w.survey.blind {
+		return nil
+	}
+	_, err := w.write(ctx, events.HostStream(w.me), surveySchema, w.survey.last, w.survey.pieces())
+	if err == nil {
+		w.survey.since = 0
+	}
+	return err
+}
+
+// finish is for saver.
+func (w *surveyor) finish(ctx context.Context) error {
+	if w.survey.since == 0 {
+		return nil
+	}
+	return w.save(ctx)
+}

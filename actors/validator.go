@@ -1,0 +1,367 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/validation"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// validator marks the proofs that other hosts owed and did not hand in. It runs
+// beside the host, for the same account, and nothing of the host waits for it.
+//
+// Which slots may owe a proof it folds from the market's stream. With each new
+// block, while the window of a period is open, it computes which of them owed one
+// in that period and were not seen to hand it in, asks the contract about these in
+// one question, and marks all that are missing at once. What a marking brought, or
+// why it failed, is recorded; what was sent before a crash is asked for at the start.
+type validator struct {
+	*env
+	journal *journal[validation.State, validation.Command, validation.Event]
+	broken  func(error)
+
+	watch   *validation.Watch
+	history marketHistory
+	ours    map[events.SlotID]bool
+	// received are the proofs that the contract was seen to take, with their blocks.
+	received map[proofKey]uint64
+	// open are the proofs that the contract said are missing, until what became of
+	// them is recorded.
+	open   map[proofKey]*marking
+	asking map[uint64]bool // periods about which the contract is being asked
+	pool   *pool
+	// resumed: what was sent before a crash is known.
+	begun, resumed bool
+	skipping       bool
+	// watching and skipped are how many slots are, by the last look.
+	watching, skipped uint64
+}
+
+// proofKey names a proof.
+type proofKey struct {
+	slot   events.SlotID
+	period uint64
+}
+
+// marking is a missing proof that is to be marked.
+type marking struct {
+	proof   events.MissingProof
+	running bool // with the chain
+	told    bool // what became of it is with the journal
+	tries   int
+	last    error
+}
+
+// Limits of a validator.
+const (
+	// maxMarkings is how many markings run at once: half of what the transaction
+	// manager lets wait, so that the host's own transactions always find room.
+	maxMarkings = 512
+	// maxReverts is how often a marking is sent that the contract refuses although
+	// it says that it would not: each costs gas.
+	maxReverts = 3
+	// maxReceived is how many proofs of others are remembered, some 100 MB; about
+	// those beyond it the contract is asked.
+	maxReceived = 1_000_000
+)
+
+// Messages to the validator.
+type (
+	// missingTold is the contract's answer about a period.
+	missingTold struct {
+		period uint64
+		slots  []events.SlotRef
+		err    error
+	}
+	markingDone struct {
+		proof   events.MissingProof
+		marking events.Marking
+		err     error
+	}
+	// sentTold are the markings that were begun before this process.
+	sentTold struct{ proofs []events.MissingProof }
+)
+
+func newValidator(e *env, broken func(error)) *validator {
+	v := &validator{
+		env: e, broken: broken, watch: validation.NewWatch(e.Validator), ours: map[events.SlotID]bool{},
+		received: map[proofKey]uint64{}, open: map[proofKey]*marking{}, asking: map[uint64]bool{},
+		pool: newPool("markings", maxMarkings),
+	}
+	v.history = marketHistory{env: e, stream: events.MarketStream(e.ChainID, e.Contract)}
+	v.journal = &journal[validation.State, validation.Command, validation.Event]{
+		machine: machine[validation.State, validation.Command, validation.Event]{
+			empty:  func() validation.State { return validation.State{} },
+			decide: validation.Decide, evolve: validation.Evolve,
+			keeps: func(validation.Command) bool { return true }, // What the chain did is so, whoever wrote meanwhile.
+		},
+		stream: events.ValidatorStream(e.me), store: e.Store, codec: e.codec, record: e.record,
+		meta: func(_ validation.State, ev validation.Event) events.Metadata {
+			if m, ok := ev.(interface{ GetRequestId() string }); ok {
+				return e.metadata(m.GetRequestId())
+			}
+			return e.metadata("")
+		},
+		onDurable: v.onDurable,
+		onBroken:  func(_ *turn, err error) { broken(err) },
+	}
+	return v
+}
+
+func (v *validator) receive(a *turn, msg any) {
+	defer v.publish()
+	if v.journal.handle(a, msg) {
+		return
+	}
+	switch m := msg.(type) {
+	case started:
+		v.journal.load(a)
+	case chainNews:
+		v.onNews(a, m)
+	case saleChanged:
+		if m.state.Over() {
+			delete(v.ours, m.slot)
+		} else {
+			v.ours[m.slot] = true
+		}
+	case marketRead:
+		v.onMarket(a, m)
+	case missingTold:
+		v.onMissing(a, m)
+	case markingDone:
+		v.onDone(a, m)
+	case sentTold:
+		v.resumed = true
+		for _, proof := range m.proofs {
+			if !v.journal.durable.Settled(proof.Slot, proof.Period) {
+				v.mark(a, proof)
+			}
+		}
+	}
+}
+
+// onDurable begins when the record is loaded.
+func (v *validator) onDurable(a *turn, _ []validation.Event) {
+	if !v.begun {
+		v.begun = true
+		v.journal.submit(a, validation.Start{At: v.chainTime(), Settings: v.Validator}, "start",
+			func(result[validation.State, validation.Event]) {})
+		v.history.readOn(a)
+		v.resume(a)
+	}
+	v.publish()
+}
+
+// resume asks what was sent before: a process may have died between sending and
+// recording.
+func (v *validator) resume(a *turn) {
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		var sent []events.MissingProof
+		err := v.retry(ctx, "validator resumes",
+			func(err error) { v.log.Warnf("look for markings of before: %v", err) },
+			func(error) bool { return false },
+			func(ctx context.Context) (err error) {
+				sent, err = v.Validation.Sent(ctx)
+				return err
+			})
+		if err == nil {
+			self.tell(sentTold{sent})
+		}
+	})
+}
+
+func (v *validator) onNews(a *turn, m chainNews) {
+	switch {
+	case m.recorded != nil:
+		v.history.readOn(a)
+		return
+	case m.reorganized != nil:
+		for k, block := range v.received {
+			if block > m.reorganized.GetAncestor() {
+				delete(v.received, k)
+			}
+		}
+		return
+	}
+	for _, p := range m.proofs {
+		v.onProof(p)
+	}
+	if m.live && m.head.Number >= v.view.now().Number { // A newer one is on its way otherwise.
+		v.look(a, m.head)
+	}
+}
+
+func (v *validator) onProof(p *messages.ChainProofSubmitted) {
+	slot := events.Must(events.ParseSlotID(p.GetSlotId()))
+	if !v.Validator.Mine(slot) || len(v.received) >= maxReceived {
+		return
+	}
+	at := events.TimeFromMessage(p.GetLog().GetTime())
+	v.received[proofKey{slot, duty.Period(v.terms.Proofs, at)}] = p.GetLog().GetBlock()
+}
+
+// look does what a new block allows.
+func (v *validator) look(a *turn, head events.Head) {
+	v.closeWindows(head)
+	watched := v.show(head)
+	if !v.resumed || !v.history.done || v.record.away() { // Nothing begins while the record is away.
+		return
+	}
+	// What failed may have been mined all the same: then the contract says no more
+	// that the proof is missing, and only the market knows what the marking brought.
+	// It also says when a window is closed.
+	for _, k := range v.openKeys() {
+		v.mark(a, v.open[k].proof)
+	}
+	for _, period := range duty.Markable(v.terms.Proofs, head) {
+		v.ask(a, head, period, watched)
+	}
+}
+
+// closeWindows forgets what only a window needs.
+func (v *validator) closeWindows(head events.Head) {
+	closed := func(period uint64) bool { return duty.LastMarking(v.terms.Proofs, period).Before(head.Time) }
+	for k := range v.received {
+		if closed(k.period) {
+			delete(v.received, k)
+		}
+	}
+	v.watch.Prune(head.Time)
+}
+
+// openKeys are the keys of open in a fixed order, so that a simulated run repeats.
+func (v *validator) openKeys() []proofKey {
+	keys := make([]proofKey, 0, len(v.open))
+	for k := range v.open {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b proofKey) int {
+		if a.period != b.period {
+			return int(int64(a.period) - int64(b.period))
+		}
+		return compareSlots(a.slot, b.slot)
+	})
+	return keys
+}
+
+// ask asks the contract about the slots that may be missing the proof of a period.
+// Of those whose challenge cannot be computed it may be so.
+func (v *validator) ask(a *turn, head events.Head, period uint64, watched []validation.Slot) {
+	if v.asking[period] {
+		return
+	}
+	var candidates []events.SlotRef
+	for _, s := range watched {
+		k := proofKey{s.Slot, period}
+		if _, came := v.received[k]; came || v.busy(k) || v.journal.ahead.Settled(k.slot, k.period) {
+			continue
+		}
+		owed, known := duty.MarkedAfter(v.terms.Proofs, duty.Slot{
+			ID: s.Slot, FilledAt: s.FilledAt, Probability: duty.Probability(v.terms.Proofs, s.ProofProbability),
+		}, head, period, v.view.peek)
+		if owed || !known {
+			candidates = append(candidates, s.SlotRef)
+		}
+	}
+	if len(candidates) == 0 {
+		return
+	}
+	v.asking[period] = true
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
+		missing, err := in(ctx, v.reads, duty.LastMarking(v.terms.Proofs, period),
+			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
+		if ctx.Err() == nil {
+			self.tell(missingTold{period, missing, err})
+		}
+	})
+}
+
+// busy reports whether a marking is under way.
+func (v *validator) busy(k proofKey) bool {
+	m := v.open[k]
+	return m != nil && (m.running || m.told)
+}
+
+func (v *validator) onMissing(a *turn, m missingTold) {
+	delete(v.asking, m.period)
+	if m.err != nil { // The next block asks again.
+		v.log.WithField("period", m.period).Warnf("ask the contract for missing proofs: %v", m.err)
+		return
+	}
+	for _, slot := range m.slots {
+		v.mark(a, events.MissingProof{SlotRef: slot, Period: m.period})
+	}
+}
+
+// mark sends the marking of a missing proof, unless it is under way.
+func (v *validator) mark(a *turn, proof events.MissingProof) {
+	k := proofKey{proof.Slot, proof.Period}
+	m := v.open[k]
+	if m == nil {
+		m = &marking{proof: proof}
+		v.open[k] = m
+	}
+	if m.running || m.told {
+		return
+	}
+	m.running = true
+	m.tries++
+	self, deadline := a.self, duty.LastMarking(v.terms.Proofs, proof.Period)
+	a.rt.do(func(ctx context.Context) {
+		v.Turn(ctx, markingCause(proof))
+		marking, err := in(ctx, v.pool, deadline, func() (events.Marking, error) {
+			return v.Validation.MarkMissing(ctx, proof.SlotRef, proof.Period, deadline)
+		})
+		if ctx.Err() == nil {
+			self.tell(markingDone{proof, marking, err})
+		}
+	})
+}
+
+func (v *validator) onDone(a *turn, m markingDone) {
+	of := v.open[proofKey{m.proof.Slot, m.proof.Period}]
+	if of == nil {
+		return
+	}
+	of.running, of.last = false, m.err
+	log := v.log.WithField("slot", m.proof.Slot.String()).WithField("period", m.proof.Period)
+	switch {
+	case m.err == nil:
+		log.Infof("marked a missing proof for %s base units", m.marking.Reward)
+		v.settle(a, of, validation.ReportMarked{At: v.chainTime(), Proof: m.proof, Marking: m.marking})
+	case errors.Is(m.err, events.ErrNotMissing), errors.Is(m.err, events.ErrDeadlinePassed),
+		errors.Is(m.err, events.ErrReverted) && of.tries >= maxReverts:
+		v.fail(a, of)
+	default: // The next block tries again, until the window is closed.
+		log.Warnf("mark a missing proof: %v", m.err)
+	}
+}
+
+// fail records that a missing proof was not marked.
+func (v *validator) fail(a *turn, m *marking) {
+	v.settle(a, m, validation.ReportFailed{At: v.chainTime(), Proof: m.proof, Reason: m.last.Error()})
+}
+
+// settle records what became of a marking, and only then forgets it.
+func (v *validator) settle(a *turn, m *marking, cmd validation.Command) {
+	m.told = true
+	v.journal.submit(a, cmd, markingCause(m.proof), func(r result[validation.State, validation.Event]) {
+		if r.err == nil {
+			delete(v.open, proofKey{m.proof.Slot, m.proof.Period})
+			return
+		}
+		m.told = false // The next block settles it again.
+		v.log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.err)
+	})
+}
+
+// markingCause names a marking as the cause of what is recorded of it.
+func markingCause(p events.MissingProof) string { return events.MarkCause(p.Slot, p.Period) }

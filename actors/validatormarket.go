@@ -1,0 +1,184 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+const (
+	// marketPiece is how many events of the market's stream are read at once.
+	marketPiece = 1_000
+	// historyMargin is how much farther back than the longest request the history is
+	// read: the times of logs are in order but for reorganisations.
+	historyMargin = time.Hour
+	// timeless is how many events in a row are looked at for one that has a time.
+	timeless = 8
+)
+
+// marketHistory reads the market's stream for the validator, from as far back as a
+// request can run, and then on behind what it has read. History and news come the
+// same way, so that nothing falls between them.
+type marketHistory struct {
+	*env
+	stream string
+	next   uint64 // the revision to read next
+	begun  bool   // next is known
+	done   bool   // the end was reached once
+	// reading: a piece is being read; more: news came meanwhile.
+	reading, more bool
+}
+
+// marketRead is a piece of the stream.
+type marketRead struct {
+	events []messages.MarketEvent
+	next   uint64
+	end    bool
+	err    error // which never passes
+}
+
+// readOn reads the next piece, unless one is being read.
+func (h *marketHistory) readOn(a *turn) {
+	if h.reading {
+		h.more = true
+		return
+	}
+	h.reading, h.more = true, false
+	self, next, begun := a.self, h.next, h.begun
+	a.rt.do(func(ctx context.Context) {
+		h.Turn(ctx, "validator reads the market")
+		m := marketRead{next: next}
+		call := h.record.call(ctx, h.stream)
+		defer call.end()
+		m.err = call.repeat(func() (err error) {
+			m.events = nil
+			if !begun {
+				if m.next, err = h.start(ctx); err != nil {
+					return err
+				}
+			}
+			m.events, m.end, err = h.piece(ctx, m.next)
+			return err
+		})
+		m.next += uint64(len(m.events))
+		if ctx.Err() == nil {
+			self.tell(m)
+		}
+	})
+}
+
+// piece reads some events; end says that there are no more now.
+func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages.MarketEvent, end bool, err error) {
+	for r, err := range h.Store.ReadStream(ctx, h.stream, events.ReadStream{From: from, Limit: marketPiece}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return nil, true, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		e, err := decodeAs[messages.MarketEvent](h.codec, r)
+		if err != nil {
+			return nil, false, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		list = append(list, e)
+	}
+	return list, len(list) < marketPiece, nil
+}
+
+// start is the revision from which the history matters: what is older is of requests
+// that are over. It is searched for by halves.
+func (h *marketHistory) start(ctx context.Context) (uint64, error) {
+	var high uint64
+	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for r, err := range h.Store.ReadStream(ctx, h.stream, newest) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		high = r.Revision
+	}
+	since := h.view.now().Time.Add(-h.terms.RequestDurationLimit - historyMargin)
+	low := uint64(0)
+	for low < high { // All before low are older than since.
+		middle := low + (high-low)/2
+		when, err := h.timeAt(ctx, middle)
+		if err != nil {
+			return 0, err
+		}
+		if !when.IsZero() && when.Before(since) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// timeAt is the chain time of an event, or of one soon behind it; zero when none of
+// them has one.
+func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time, error) {
+	for r, err := range h.Store.ReadStream(ctx, h.stream, events.ReadStream{From: revision, Limit: timeless}) {
+		if err != nil {
+			return time.Time{}, err
+		}
+		e, err := decodeAs[messages.MarketEvent](h.codec, r)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		switch e := e.(type) {
+		case *messages.BlocksScanned:
+			return events.TimeFromMessage(e.GetTime()), nil
+		case interface{ GetLog() *messages.ChainLog }:
+			return events.TimeFromMessage(e.GetLog().GetTime()), nil
+		}
+	}
+	return time.Time{}, nil
+}
+
+// onMarket folds a piece of the market's stream.
+func (v *validator) onMarket(a *turn, m marketRead) {
+	h := &v.history
+	h.reading = false
+	if m.err != nil {
+		v.broken(fmt.Errorf("read the market's record: %w", m.err))
+		return
+	}
+	for _, e := range m.events {
+		v.watch.Apply(e)
+	}
+	h.begun, h.next = true, m.next
+	if m.end {
+		first := !h.done
+		h.done = true
+		if watched := v.show(v.view.now()); first {
+			v.log.Infof("validating: %d slots of other hosts are watched", len(watched))
+		}
+	}
+	if !m.end || h.more {
+		h.readOn(a)
+	}
+}
+
+// peek is a block's hash if it is at hand.
+func (v *chainView) peek(number uint64) (events.Hash, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	h, ok := v.hashes[number]
+	return h, ok
+}
+
+// proofsOf are the proofs among logs.
+func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
+	for _, l := range logs {
+		if p, ok := l.(*messages.ChainProofSubmitted); ok {
+			proofs = append(proofs, p)
+		}
+	}
+	return proofs
+}

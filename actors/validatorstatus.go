@@ -1,0 +1,105 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/validation"
+)
+
+// ValidatorStatus is what a validator does at a moment.
+type ValidatorStatus struct {
+	Settings validation.Settings
+	// Ready says that the history of the market is read, so that slots are marked.
+	Ready bool
+	// Watching counts the slots that are watched, Skipped those beyond the limit, and
+	// Marking the missing proofs that are being marked. Asking says that the contract
+	// is being asked which are.
+	Watching, Skipped, Marking uint64
+	Asking                     bool
+	// Marked and Failed count proofs, Rewards are tokens, FeesWei the gas of the
+	// markings that brought them; all of the whole record.
+	Marked, Failed   uint64
+	Rewards, FeesWei events.Amount
+	// Trouble says why nothing is validated any more; empty: it is.
+	Trouble string
+}
+
+// show publishes what the validator does, and says when slots are skipped. It returns
+// the slots that are watched.
+func (v *validator) show(head events.Head) []validation.Slot {
+	watched, skipped := v.watch.Slots(head.Time, func(s events.SlotID) bool { return v.ours[s] })
+	if skips := skipped > 0; skips != v.skipping && v.history.done {
+		v.skipping = skips
+		if skips {
+			v.log.Infof("validating: %d slots are watched, and the %d that were filled last are not; "+
+				"validator.maxSlots says how many", len(watched), skipped)
+		} else {
+			v.log.Infof("validating: all %d slots are watched again", len(watched))
+		}
+	}
+	v.watching, v.skipped = uint64(len(watched)), skipped
+	v.publish()
+	return watched
+}
+
+// publish sets what everybody may see.
+func (v *validator) publish() {
+	st := v.journal.durable
+	v.validating.Store(&ValidatorStatus{
+		Settings: v.Validator, Ready: v.resumed && v.history.done,
+		Watching: v.watching, Skipped: v.skipped, Marking: uint64(len(v.open)), Asking: len(v.asking) > 0,
+		Marked: st.Marked, Failed: st.Failed, Rewards: st.Rewards, FeesWei: st.FeesWei,
+	})
+}
+
+// validatorTree is the validator as the supervisor has it.
+type validatorTree struct {
+	ref      ref
+	failures int
+}
+
+// validatorDue: the validator is started again.
+type validatorDue struct{}
+
+// startValidator spawns the validator, if this process is to be one.
+func (s *supervisor) startValidator(a *turn) {
+	if s.Validation == nil {
+		return
+	}
+	self := a.self
+	v := newValidator(s.env, func(err error) { self.tell(validatorBroken{err}) })
+	for _, slot := range s.slots() {
+		v.ours[slot] = true
+	}
+	s.validator.ref = a.spawn("Validator", v)
+}
+
+// validatorBroken: the validator's record or the market's cannot be read.
+type validatorBroken struct{ err error }
+
+// onValidatorFailed starts a validator again that panicked. When that does not help
+// the host goes on without.
+func (s *supervisor) onValidatorFailed(a *turn, err error) {
+	s.validator.failures++
+	if s.validator.failures > maxFailures {
+		s.onValidatorBroken(err)
+		return
+	}
+	self := a.self
+	s.Clock.After(s.backoff("validator", s.validator.failures), func() { self.tell(validatorDue{}) })
+}
+
+func (s *supervisor) onValidatorBroken(err error) {
+	s.validator.ref.stop()
+	s.validator.ref = ref{}
+	s.log.Errorf("nothing is validated any more; the host goes on: %v", err)
+	s.alert(AlertQuarantined, events.SlotID{}, 0,
+		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
+	last := ValidatorStatus{Settings: s.Validator}
+	if known := s.validating.Load(); known != nil {
+		last = *known
+	}
+	last.Ready, last.Trouble = false, err.Error()
+	s.validating.Store(&last)
+}

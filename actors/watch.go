@@ -1,0 +1,88 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file tells operators of what went wrong: with a sale, when it is in the record,
+// and with what the host depends on, when it has been away for a while. Each incident
+// is told once; it is over when all is well again.
+
+const (
+	// watchEvery is how often, by the machine's clock, it is looked whether the event
+	// store and the chain are there.
+	watchEvery = 15 * time.Second
+	// awayAlertAfter is how long the event store may be away before somebody is called: a
+	// restart takes less.
+	awayAlertAfter = time.Minute
+	// silentAlertAfter is the same for the chain, and silentAlertBlocks for a chain
+	// whose blocks are far apart.
+	silentAlertAfter  = 2 * time.Minute
+	silentAlertBlocks = 20
+)
+
+// alertSale tells of what became of a sale.
+func (e *env) alertSale(slot events.SlotID, fresh []sale.Event) {
+	look := fmt.Sprintf("read what happened with `hostnode sale %s`", slot)
+	for _, ev := range fresh {
+		switch ev := ev.(type) {
+		case *messages.ProofMissed:
+			e.alert(AlertProofMissed, slot, ev.GetPeriod(),
+				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
+		case *messages.CollateralChecked:
+			if ev.GetSlashed() != "0" {
+				e.alert(AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
+					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
+			}
+		case *messages.SlotForfeited:
+			e.alert(AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
+		case *messages.SlotDropped:
+			e.alert(AlertForfeited, slot, 0, "the request failed, and with it the collateral of the slot is lost", look)
+		}
+	}
+}
+
+// incident is told once until it is over.
+type incident struct{ told bool }
+
+func (i *incident) is(so bool, tell func()) {
+	if so && !i.told {
+		tell()
+	}
+	i.told = so
+}
+
+// watch tells when the event store or the chain has been away for long.
+func (e *env) watch(ctx context.Context) {
+	var record, silent incident
+	last, moved := e.view.now(), e.Clock.Now()
+	silence := max(silentAlertAfter, silentAlertBlocks*e.Margin.BlockTime)
+	for {
+		e.Turn(ctx, "watch")
+		now := e.Clock.Now()
+		if head := e.view.now(); head.Hash != last.Hash {
+			last, moved = head, now
+		}
+		r := e.record.now()
+		record.is(r.Away && now.Sub(r.Since) >= awayAlertAfter, func() {
+			e.alert(AlertRecord, events.SlotID{}, 0, fmt.Sprintf(
+				"the event store has not answered since %s: %s", r.Since.UTC().Format(time.RFC3339), r.Reason),
+				"nothing is sold; proofs go out as long as this process lives: do not stop it, bring the store back")
+		})
+		silent.is(now.Sub(moved) >= silence, func() {
+			e.alert(AlertChain, events.SlotID{}, 0, fmt.Sprintf(
+				"no block has come for %s; the newest is %d of %s",
+				now.Sub(moved).Round(time.Second), last.Number, last.Time.UTC().Format(time.RFC3339)),
+				"no proof can be handed in: look at the node behind chain.endpoint, or name others in chain.fallbacks")
+		})
+		if sleep(ctx, e.Clock, watchEvery) != nil {
+			return
+		}
+	}
+}

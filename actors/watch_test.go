@@ -1,0 +1,95 @@
+package actors
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// watched is an environment whose alerts are kept.
+func watched(rt *runtime) (*env, *[]Alert) {
+	e := loadedEnv(1)
+	var told []Alert
+	e.rt, e.log, e.view = rt, quietLog(), newChainView(&chainOf{})
+	e.Clock, e.Turn = fakeTime{}, noTurn
+	e.record = newRecord(fakeTime{}, e.log, noTurn)
+	e.Alert = func(a Alert) { told = append(told, a) }
+	return e, &told
+}
+
+func kinds(alerts []Alert) (k []AlertKind) {
+	for _, a := range alerts {
+		k = append(k, a.Kind)
+	}
+	return k
+}
+
+func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		e, told := watched(rt)
+		slot := events.SlotID{1}
+		e.alertSale(slot, []sale.Event{
+			&messages.ProofDue{Period: 7}, &messages.ProofSubmitted{Period: 7}, &messages.RequestStarted{},
+			&messages.ProofMissed{Period: 8, Reason: "the host did not run"},
+			&messages.CollateralChecked{Period: 8, Collateral: "100", Slashed: "0"},
+			&messages.CollateralChecked{Period: 8, Collateral: "80", Slashed: "20"},
+			&messages.SlotForfeited{Reason: "two proofs were missed"},
+			&messages.SlotDropped{},
+		})
+		want := []AlertKind{AlertProofMissed, AlertSlashed, AlertForfeited, AlertForfeited}
+		if diff := cmp.Diff(want, kinds(*told)); diff != "" {
+			t.Fatalf("alerts (-want +got):\n%s", diff)
+		}
+		for _, a := range *told {
+			if a.Slot != slot.String() || a.Hint == "" || a.Text == "" || a.At.IsZero() {
+				t.Errorf("not complete: %+v", a)
+			}
+		}
+		if a := (*told)[0]; a.Period != 8 || a.Text != "the proof of period 8 was missed: the host did not run" {
+			t.Errorf("the first: %+v", a)
+		}
+	})
+}
+
+func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		e, told := watched(rt)
+		head := nextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
+		e.view.advance(head)
+		go e.watch(rt.ctx)
+		blocks := func(n int) {
+			for range n { // One in 12 s.
+				head = nextBlock(head)
+				e.view.advance(head)
+				time.Sleep(12 * time.Second)
+			}
+			synctest.Wait()
+		}
+		blocks(50)
+		call := e.record.call(rt.ctx, "sale")
+		call.failed(errors.New("connection refused"))
+		blocks(4) // 48 s
+		if len(*told) != 0 {
+			t.Fatalf("told of what passes by itself: %+v", *told)
+		}
+		blocks(50)
+		call.end()
+		blocks(10)
+		time.Sleep(time.Hour) // No block comes.
+		synctest.Wait()
+		blocks(10)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		want := []AlertKind{AlertRecord, AlertChain, AlertChain}
+		if diff := cmp.Diff(want, kinds(*told)); diff != "" {
+			t.Fatalf("alerts (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package chain_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+var _ audit.Chain = (*chain.Auditor)(nil)
+
+func (w *world) auditor(edit func(*chain.Config)) *chain.Auditor {
+	w.t.Helper()
+	cfg := w.config("nobody")
+	cfg.Key = nil
+	if edit != nil {
+		edit(&cfg)
+	}
+	a, err := chain.DialAuditor(w.t.Context(), cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+func TestAnAuditorSeesWhatMovedAndWhatIsHeld(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	r := w.request()
+	first, second := callFor(r, 0), callFor(r, 1)
+	reserved := w.reserve(m, "host", first)
+	fill := w.fill(m, "host", first)
+	w.reserve(m, "host", second)
+	w.fill(m, "host", second)
+	a := w.auditor(nil)
+
+	held, err := a.Held(t.Context(), []events.SlotID{first.Slot, {1}})
+	want := []events.SlotHolding{
+		{State: events.SlotFilled, Host: m.Account(), Collateral: events.NewAmount(10_000)},
+		{State: events.SlotFree},
+	}
+	if diff := cmp.Diff(want, held, amounts); diff != "" || err != nil {
+		t.Fatalf("held: %v (-want +got):\n%s", err, diff)
+	}
+
+	facts, err := m.Slot(t.Context(), r.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sealUntil(facts.RequestEnd.Add(time.Second))
+	var payout events.PayoutReceipt
+	w.drive("host", func(ctx context.Context) (err error) {
+		payout, err = m.FreeSlot(ctx, first)
+		return err
+	})
+	moves, err := a.Moves(t.Context(), m.Account(),
+		[]events.Hash{fill.Receipt.TxHash, payout.Receipt.TxHash, reserved.TxHash, {9}})
+	wantMoves := []events.TokenMove{
+		{Found: true, Succeeded: true, Out: events.NewAmount(10_000)},
+		{Found: true, Succeeded: true, In: payout.Paid},
+		{Found: true, Succeeded: true},
+		{},
+	}
+	if diff := cmp.Diff(wantMoves, moves, amounts); diff != "" || err != nil {
+		t.Fatalf("moves: %v (-want +got):\n%s", err, diff)
+	}
+	last := payout.Receipt.Block.Number
+	for _, step := range []uint64{1, 7, 1000} {
+		a := w.auditor(func(cfg *chain.Config) { cfg.LogRange = step })
+		in, out, err := a.Moved(t.Context(), m.Account(), fill.Block, last)
+		if in != payout.Paid || out != events.NewAmount(20_000) || err != nil {
+			t.Fatalf("in steps of %d blocks %s came in and %s went out: %v", step, in, out, err)
+		}
+	}
+	if in, out, err := a.Moved(t.Context(), m.Account(), last, last); in != payout.Paid || !out.IsZero() || err != nil {
+		t.Fatalf("in the last block %s came in and %s went out: %v", in, out, err)
+	}
+}
+
+func TestAnAuditorOfAnotherChainIsRefused(t *testing.T) {
+	w := newWorld(t)
+	cfg := w.config("nobody")
+	cfg.Key, cfg.ChainID = nil, 77
+	if _, err := chain.DialAuditor(t.Context(), cfg); !errors.Is(err, chain.ErrWrongChain) {
+		t.Fatalf("error %v", err)
+	}
+	cfg.Marketplace, cfg.ChainID = events.Address{1}, 0
+	if _, err := chain.DialAuditor(t.Context(), cfg); !errors.Is(err, chain.ErrNoContract) {
+		t.Fatalf("error %v", err)
+	}
+}

@@ -1,0 +1,192 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// connect makes a connection to the first endpoint that works. It needs the lock.
+func (c *conn) connect(ctx context.Context) error {
+	var failed []error
+	for _, index := range c.order() {
+		e := c.endpoints[index]
+		if wait := time.Until(e.notBefore); wait > 0 {
+			failed = append(failed, e.later(wait))
+			continue
+		}
+		l, err := c.open(ctx, index)
+		if err == nil {
+			c.use(l)
+			return nil
+		}
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return ctx.Err()
+		}
+		failed = append(failed, c.blame(e, err))
+	}
+	for _, e := range c.endpoints {
+		if e.refused == nil { // There is still one that may be the right one.
+			return errors.Join(failed...)
+		}
+	}
+	return c.endpoints[0].refused
+}
+
+// later is why an endpoint is not asked now.
+func (e *endpoint) later(wait time.Duration) error {
+	if e.refused != nil {
+		return fmt.Errorf("%s: %w", e.name, e.refused)
+	}
+	return fmt.Errorf("%w: %s, next attempt in %v", ErrUnavailable, e.name, wait.Round(time.Millisecond))
+}
+
+// order is in which order endpoints are tried: as configured, those last that knew no
+// new block a moment ago.
+func (c *conn) order() []int {
+	now := time.Now()
+	var order, silent []int
+	for i, e := range c.endpoints {
+		if now.Before(e.silentUntil) {
+			silent = append(silent, i)
+		} else {
+			order = append(order, i)
+		}
+	}
+	return append(order, silent...)
+}
+
+// open connects to an endpoint and checks who is there. It needs the lock.
+func (c *conn) open(ctx context.Context, index int) (*link, error) {
+	l, err := c.dial(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.verify(ctx, l); err != nil {
+		l.client.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (c *conn) dial(ctx context.Context, index int) (*link, error) {
+	e := c.endpoints[index]
+	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	client, err := rpc.DialContext(timed, e.url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
+	}
+	return &link{
+		client: client, at: e, index: index, opened: time.Now(), timeout: c.timeout, count: c.count,
+	}, nil
+}
+
+// use makes a connection the one in use. It needs the lock.
+func (c *conn) use(l *link) {
+	if l.index != c.lastIndex {
+		c.log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
+	}
+	c.link, c.lastIndex = l, l.index
+	c.checked, c.returning = time.Now(), time.Now().Add(c.returnAfter)
+	l.at.wait, l.at.notBefore, l.at.refused = firstRedialWait, time.Time{}, nil
+}
+
+// blame notes what is wrong with an endpoint, and when it is asked again. It needs the
+// lock.
+func (c *conn) blame(e *endpoint, err error) error {
+	e.notBefore = time.Now().Add(e.wait)
+	e.wait = min(2*e.wait, c.maxWait)
+	if wrong, ok := errors.AsType[*IdentityError](err); ok {
+		if e.refused == nil && len(c.endpoints) > 1 { // Said once.
+			c.log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
+		}
+		e.refused = wrong
+		return err
+	}
+	e.refused = nil
+	return e.hide(err)
+}
+
+// comeBack sees to it that an earlier endpoint is tried again after a while. It needs
+// the lock, and does not wait.
+func (c *conn) comeBack() {
+	if c.link.index == 0 || c.returning.IsZero() || time.Now().Before(c.returning) {
+		return
+	}
+	c.returning = time.Time{}
+	from := c.link
+	c.tasks.Go(func() { c.tryEarlier(from) })
+}
+
+// tryEarlier looks for an endpoint before the one in use, and changes to it.
+func (c *conn) tryEarlier(from *link) {
+	for index := range from.index {
+		if c.tryOne(from, index) {
+			return
+		}
+	}
+	c.lock <- struct{}{}
+	defer c.release()
+	if c.link == from {
+		c.returning = time.Now().Add(c.returnAfter)
+	}
+}
+
+// tryOne changes to an endpoint if it works and has got as far as the others. The calls
+// on the old connection may end in peace.
+func (c *conn) tryOne(from *link, index int) bool {
+	l, err := c.dial(c.background, index)
+	if err != nil {
+		return false
+	}
+	var head *header
+	err = l.call(c.background, &head, "eth_getBlockByNumber", "latest", false)
+	if err != nil || head == nil || uint64(head.Number)+1 < c.top.Load() {
+		l.client.Close()
+		return false
+	}
+	found, deployed, err := readIdentity(c.background, l, c.contract)
+	c.lock <- struct{}{}
+	defer c.release()
+	if c.link != from || c.closed {
+		l.client.Close()
+		return true
+	}
+	if err == nil {
+		err = c.compare(found, deployed)
+	}
+	if err != nil {
+		l.client.Close()
+		_ = c.blame(l.at, err) // It is noted, and told if it is another chain.
+		return false
+	}
+	c.use(l)
+	c.tasks.Go(func() {
+		sleep(c.background, c.timeout)
+		from.client.Close()
+	})
+	return true
+}
+
+// silent gives up a connection that answers and knows no new block, so that the next
+// call makes a new one, at another endpoint if there is any.
+func (c *conn) silent(l *link) {
+	c.lock <- struct{}{}
+	defer c.release()
+	if c.link != l {
+		return
+	}
+	l.client.Close()
+	c.link = nil
+	l.at.silentUntil = time.Now().Add(c.returnAfter)
+}
+
+// rateLimited recognises a complaint about too many requests.
+func rateLimited(err error) bool {
+	return containsAny(strings.ToLower(err.Error()), "rate limit", "ratelimit", "too many requests", "quota")
+}

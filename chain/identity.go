@@ -1,0 +1,109 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Errors about the other end.
+var (
+	// ErrUnavailable: the node does not answer now. Temporary.
+	ErrUnavailable = errors.New("ethereum node is not available")
+	// ErrWrongChain: the node belongs to another chain than before, or than demanded.
+	ErrWrongChain = errors.New("ethereum node follows another chain")
+	// ErrNoContract: there is no code at the marketplace's address.
+	ErrNoContract = errors.New("no contract at the marketplace address")
+)
+
+// IdentityError says that the node at the endpoint is not the one that was meant.
+type IdentityError struct {
+	Reason    error // ErrWrongChain or ErrNoContract
+	Want, Got string
+}
+
+func (e *IdentityError) Error() string {
+	return fmt.Sprintf("%v: want %s, got %s", e.Reason, e.Want, e.Got)
+}
+
+// Unwrap makes errors.Is work with the reason.
+func (e *IdentityError) Unwrap() error { return e.Reason }
+
+// Hint says what an operator should look at.
+func (e *IdentityError) Hint() string {
+	if errors.Is(e.Reason, ErrNoContract) {
+		return "check the marketplace address and that the node has caught up"
+	}
+	return "check the endpoint; the data directory belongs to the chain that it was made with"
+}
+
+// Identity is what must never change under a host.
+type Identity struct {
+	ChainID uint64
+	Genesis events.Hash
+}
+
+func (i Identity) String() string {
+	return fmt.Sprintf("chain %d with genesis %s", i.ChainID, i.Genesis)
+}
+
+// readIdentity asks a node which chain it follows, and whether the contract is there.
+func readIdentity(ctx context.Context, l *link, contract common.Address) (id Identity, deployed bool, err error) {
+	var number hexutil.Uint64
+	var genesis *header
+	var code hexutil.Bytes
+	batch := []rpc.BatchElem{
+		{Method: "eth_chainId", Result: &number},
+		{Method: "eth_getBlockByNumber", Args: []any{"0x0", false}, Result: &genesis},
+		{Method: "eth_getCode", Args: []any{contract, "latest"}, Result: &code},
+	}
+	if err := l.batch(ctx, batch); err != nil {
+		return Identity{}, false, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	for _, e := range batch {
+		if e.Error != nil {
+			return Identity{}, false, fmt.Errorf("%w: %s: %w", ErrUnavailable, e.Method, e.Error)
+		}
+	}
+	if genesis == nil {
+		return Identity{}, false, fmt.Errorf("%w: it does not know its genesis block", ErrUnavailable)
+	}
+	return Identity{ChainID: uint64(number), Genesis: events.Hash(genesis.Hash)}, len(code) > 0, nil
+}
+
+// verify asks a node who it is. It needs conn's lock.
+func (c *conn) verify(ctx context.Context, l *link) error {
+	found, deployed, err := readIdentity(ctx, l, c.contract)
+	if err != nil {
+		return err
+	}
+	return c.compare(found, deployed)
+}
+
+// compare holds what a node is against what is demanded, and what was found before. It
+// needs conn's lock.
+func (c *conn) compare(found Identity, deployed bool) error {
+	want := c.want
+	orDefault(&want.ChainID, found.ChainID)
+	orDefault(&want.Genesis, found.Genesis)
+	if c.identity != nil {
+		want = *c.identity
+	}
+	switch {
+	case want != found:
+		return &IdentityError{Reason: ErrWrongChain, Want: want.String(), Got: found.String()}
+	case !deployed && c.identity != nil:
+		// The same chain, and the contract was there: this node has not read so far yet.
+		return fmt.Errorf("%w: it has not got as far as the contract at %s", ErrUnavailable, c.contract.Hex())
+	case !deployed:
+		return &IdentityError{Reason: ErrNoContract, Want: "code at " + c.contract.Hex(), Got: "none"}
+	}
+	c.identity = &found
+	return nil
+}

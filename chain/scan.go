@@ -1,0 +1,133 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// leap delivers old blocks by ranges, up to and including a block.
+func (f *Follower) leap(
+	ctx context.Context, at *cursor, to uint64, hand func(events.ChainUpdate) error,
+) error {
+	for at.number < to {
+		last := min(to, at.number+f.cfg.LogRange)
+		found, err := f.conn.logsBetween(ctx, f.contract, f.topics, at.number+1, last)
+		if err != nil {
+			return err
+		}
+		// An update ends with a block, so a large result is cut between two blocks.
+		if len(found) > maxUpdateLogs {
+			cut := found[maxUpdateLogs].BlockNumber - 1
+			if cut <= at.number {
+				cut = at.number + 1
+			}
+			last = min(last, cut)
+			found = slices.DeleteFunc(found, func(l logEntry) bool { return l.BlockNumber > last })
+		}
+		end, err := f.conn.byNumber(ctx, last)
+		if err != nil {
+			return err
+		}
+		blocks, err := f.blocksOf(ctx, found)
+		if err != nil {
+			return err
+		}
+		logs, err := f.translate(ctx, found, func(h common.Hash) *header { return blocks[h] })
+		if err != nil {
+			return err
+		}
+		if err := hand(events.ChainUpdate{Head: end.head(), Logs: logs}); err != nil {
+			return err
+		}
+		for hash, block := range blocks {
+			at.recent[uint64(block.Number)] = hash
+		}
+		at.move(last, end.Hash)
+	}
+	return nil
+}
+
+// blocksOf reads the blocks that logs are in.
+func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Hash]*header, error) {
+	var hashes []common.Hash
+	for _, l := range logs {
+		if !slices.Contains(hashes[max(0, len(hashes)-1):], l.BlockHash) { // They come in order.
+			hashes = append(hashes, l.BlockHash)
+		}
+	}
+	found := make([]*header, len(hashes))
+	batch := make([]rpc.BatchElem, len(hashes))
+	for i, hash := range hashes {
+		batch[i] = rpc.BatchElem{Method: "eth_getBlockByHash", Args: []any{hash, false}, Result: &found[i]}
+	}
+	if err := f.conn.batch(ctx, batch); err != nil {
+		return nil, err
+	}
+	blocks := map[common.Hash]*header{}
+	for i, e := range batch {
+		if e.Error != nil {
+			return nil, fmt.Errorf("block %s: %w", hashes[i], e.Error)
+		}
+		if found[i] == nil {
+			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", errNotYet, hashes[i])
+		}
+		blocks[hashes[i]] = found[i]
+	}
+	return blocks, nil
+}
+
+// logsOf reads the logs of one block, by its hash.
+func (f *Follower) logsOf(ctx context.Context, block *header) ([]logEntry, error) {
+	hash, number := block.Hash, block.Number
+	logs, err := f.query(ctx, logFilter{Address: f.contract, Topics: f.topics, BlockHash: &hash})
+	if err != nil {
+		return nil, f.notThere(ctx, block, err)
+	}
+	ofOthers := func(l logEntry) bool { return l.BlockHash != hash }
+	if logs = slices.DeleteFunc(logs, ofOthers); len(logs) > 0 || !f.mayHold(block) {
+		return logs, nil
+	}
+	// The block says that it may have some: ask in another way, because some nodes
+	// announce a block before they know its logs, and answer with none.
+	again, err := f.query(ctx, logFilter{
+		Address: f.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number,
+	})
+	if err != nil {
+		return nil, f.notThere(ctx, block, err)
+	}
+	return slices.DeleteFunc(again, ofOthers), nil
+}
+
+// notThere tells a node that does not know a block any more, or not yet, from one that
+// does not answer.
+func (f *Follower) notThere(ctx context.Context, block *header, err error) error {
+	if !isAnswer(err) {
+		return err
+	}
+	if same, look := f.holds(ctx, uint64(block.Number), block.Hash); look != nil || same {
+		return err
+	}
+	return fmt.Errorf("%w: block %d changed: %w", errNotYet, uint64(block.Number), err)
+}
+
+// mayHold asks the filter that each block carries of its logs: no means no.
+func (f *Follower) mayHold(block *header) bool {
+	if !block.Bloom.Test(f.contract.Bytes()) {
+		return false
+	}
+	return slices.ContainsFunc(f.topics[0], func(topic common.Hash) bool { return block.Bloom.Test(topic.Bytes()) })
+}
+
+func (f *Follower) query(ctx context.Context, filter logFilter) ([]logEntry, error) {
+	var logs []logEntry
+	if err := f.conn.call(ctx, &logs, "eth_getLogs", filter); err != nil {
+		return nil, fmt.Errorf("logs of a block: %w", err)
+	}
+	return logs, nil
+}

@@ -1,0 +1,108 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// TakenProofs are the proofs of ours that the contract took for a slot from a period on,
+// as far as the outbox goes back: it outlives a crash, and an outage of the event store.
+// What is on its way is waited for, as long as ctx lives.
+func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	taken, err := m.takenProofs(ctx, slot, from)
+	if err != nil {
+		return nil, fmt.Errorf("look for proofs of slot %s: %w", slot.Short(), err)
+	}
+	slices.SortStableFunc(taken, func(x, y events.TakenProof) int { return cmp.Compare(x.Period, y.Period) })
+	return taken, nil
+}
+
+func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	hashes, err := m.tx.succeeded(ctx, func(base string) bool {
+		period, ok := periodOf(base, slot)
+		return ok && period >= from
+	})
+	if err != nil || len(hashes) == 0 {
+		return nil, err
+	}
+	config, err := m.Config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seconds := uint64(config.Proofs.Period / time.Second)
+	receipts, err := m.conn.receipts(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	var taken []events.TakenProof
+	for _, r := range receipts {
+		if r == nil || r.Status != types.ReceiptStatusSuccessful { // A reorganisation took it back.
+			continue
+		}
+		receipt, err := m.conn.ourReceipt(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		// The block decides which period it counts for, not what it was sent for.
+		taken = append(taken, events.TakenProof{
+			Period: uint64(receipt.Block.Time.Unix()) / seconds, Receipt: receipt,
+		})
+	}
+	return taken, nil
+}
+
+// periodOf reads the period from the key of a proof of the slot.
+func periodOf(base string, slot events.SlotID) (uint64, bool) {
+	rest, ok := strings.CutPrefix(base, fmt.Sprintf("proof:%s:", slot))
+	if !ok {
+		return 0, false
+	}
+	number, _, _ := strings.Cut(rest, ":")
+	period, err := strconv.ParseUint(number, 10, 64)
+	return period, err == nil
+}
+
+// succeeded waits until no transaction with one of these keys is under way, and returns
+// the hashes of those that were mined and did what they should.
+func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool) (hashes []common.Hash, err error) {
+	if err := m.quiet(ctx, meant); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	err = m.do(ctx, func(context.Context) {
+		defer close(done)
+		for _, in := range m.book.doneLog {
+			if in.succeeded && meant(in.base) {
+				hashes = append(hashes, common.HexToHash(in.receipt.GetTxHash()))
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	<-done
+	return hashes, nil
+}
+
+// revision is how far the account's record goes.
+func (m *txManager) revision(ctx context.Context) (next uint64, err error) {
+	done := make(chan struct{})
+	err = m.do(ctx, func(context.Context) {
+		defer close(done)
+		next = m.outbox.next
+	})
+	if err == nil {
+		<-done
+	}
+	return next, err
+}

@@ -1,0 +1,170 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+)
+
+// Why a refused proof says nothing about the data. Both are temporary.
+var (
+	// ErrChallengeMoved: the contract asked another challenge than the one that the
+	// proof answers.
+	ErrChallengeMoved = errors.New("the challenge moved before the proof was mined")
+	// ErrGasLimit: the call succeeds with more gas.
+	ErrGasLimit = errors.New("the gas limit is too low for the call")
+)
+
+// plentyGas is what a call gets when it is found out whether gas was the cause: more than
+// any of ours can use, less than nodes allow for a trial.
+const plentyGas = 8_000_000
+
+// trial is a call that is tried without sending it: on the state of one block, as if it
+// were in another one.
+type trial struct {
+	to           common.Address
+	data         []byte
+	gas          uint64
+	on           any // a block, as JSON-RPC names it
+	number, time uint64
+}
+
+// outcome is what came of a trial.
+type outcome struct {
+	// refusal is the contract's, as the port knows it; nil when it took the call, or
+	// when nothing is known.
+	refusal error
+	known   bool
+}
+
+// try makes trials in one request. The error is about the connection.
+func (c *conn) try(ctx context.Context, from common.Address, trials []trial) ([]outcome, error) {
+	batch := make([]rpc.BatchElem, len(trials))
+	for i, t := range trials {
+		gas := hexutil.Uint64(t.gas)
+		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: []any{
+			callArgs{From: from, To: t.to, Data: t.data, Gas: &gas},
+			t.on,
+			struct{}{},
+			map[string]any{"number": hexutil.Uint64(t.number), "time": hexutil.Uint64(t.time)},
+		}}
+	}
+	if err := c.batch(ctx, batch); err != nil {
+		return nil, err
+	}
+	outcomes := make([]outcome, len(trials))
+	for i, e := range batch {
+		outcomes[i] = outcomeFrom(e.Error)
+	}
+	return outcomes, nil
+}
+
+func outcomeFrom(err error) outcome {
+	if err == nil {
+		return outcome{known: true}
+	}
+	data, reverted := revertData(err)
+	if !reverted {
+		return outcome{}
+	}
+	name, ok := contracts.DecodeRevert(data)
+	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
+		// In such a trial the hash of the newest block reads zero, on which the
+		// contract panics; the transaction will not.
+		return outcome{}
+	}
+	return outcome{revertError(data), true}
+}
+
+// nextBlock is a call as it would be in the block that comes next. A node's own pending
+// block is only second best: nodes differ in what it is, and in its time (chain.md §9).
+func (m *txManager) nextBlock(head *header, to common.Address, data []byte, gas uint64) trial {
+	return trial{
+		to: to, data: data, gas: gas, on: "latest",
+		number: uint64(head.Number) + 1, time: uint64(head.Time) + uint64(m.pace()/time.Second),
+	}
+}
+
+// preflight tries a call on the block that comes next, without sending it, and returns
+// the outcome that the contract would give. What it cannot find out it leaves to the
+// transaction.
+func (m *Market) preflight(ctx context.Context, head *header, call events.SlotCall, data []byte, gas uint64) error {
+	t := m.tx.nextBlock(head, m.contract, data, gas)
+	outcomes, err := m.conn.try(ctx, m.account, []trial{t})
+	if err != nil {
+		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
+	}
+	found := outcomes[0]
+	if !found.known {
+		limit := hexutil.Uint64(gas)
+		found = outcomeFrom(m.conn.call(ctx, nil, "eth_call",
+			callArgs{From: m.account, To: m.contract, Data: data, Gas: &limit}, "pending"))
+	}
+	return m.judge(ctx, call, t, found.refusal)
+}
+
+// judge says what it means that the contract refused a proof, in a trial or in a block: a
+// proof is called wrong only when it answered the challenge that was asked, and had gas
+// enough (chain.md §3). Other refusals remain what they are.
+func (m *Market) judge(ctx context.Context, call events.SlotCall, t trial, refusal error) error {
+	if !errors.Is(refusal, events.ErrInvalidProof) {
+		return refusal
+	}
+	asked, err := m.challengeIn(ctx, call.Slot, t.number, t.time)
+	if err != nil {
+		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
+	}
+	if call.Challenge != (events.Challenge{}) && call.Challenge != asked {
+		return fmt.Errorf("%w: it answers %s, block %d asks %s", ErrChallengeMoved, call.Challenge, t.number, asked)
+	}
+	limit := t.gas
+	t.gas = plentyGas
+	outcomes, err := m.conn.try(ctx, m.account, []trial{t})
+	if err != nil {
+		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
+	}
+	if found := outcomes[0]; found.known && !errors.Is(found.refusal, events.ErrInvalidProof) {
+		return fmt.Errorf("%w: %d is too little for this proof", ErrGasLimit, limit)
+	}
+	return refusal
+}
+
+// challengeIn is what the contract asks of a slot in a block, by its own formula, so that
+// it needs nothing that nodes answer differently.
+func (m *Market) challengeIn(ctx context.Context, slot events.SlotID, number, time uint64) (events.Challenge, error) {
+	config, err := m.Config(ctx)
+	if err != nil {
+		return events.Challenge{}, err
+	}
+	period := duty.Period(config.Proofs, events.Unix(time))
+	before, ok := duty.ChallengeBlock(number, duty.Pointer(config.Proofs, slot, number, period))
+	if !ok {
+		return events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", number)
+	}
+	block, err := m.conn.byNumber(ctx, before)
+	if err != nil {
+		return events.Challenge{}, fmt.Errorf("challenge of block %d: %w", number, err)
+	}
+	return duty.Challenge(events.Hash(block.Hash)), nil
+}
+
+// lastBlockFor is the last block in which a slot's challenge is still that of the block
+// after head: its pointer wraps behind it (chain.md §2). Zero, for any, when it is not
+// known which challenge was answered.
+func lastBlockFor(config events.ProofConfig, call events.SlotCall, head *header, period uint64) uint64 {
+	if call.Challenge == (events.Challenge{}) {
+		return 0
+	}
+	next := uint64(head.Number) + 1
+	return next + 255 - uint64(duty.Pointer(config, call.Slot, next, period))
+}

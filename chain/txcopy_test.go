@@ -1,0 +1,266 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// recordsOf are records with these keys from a revision on.
+func recordsOf(first uint64, names ...string) []record {
+	var records []record
+	for i, name := range names {
+		records = append(records, record{Revision: first + uint64(i), Event: abandoned(name)})
+	}
+	return records
+}
+
+// copierOn copies to a store until the test ends.
+func copierOn(t *testing.T, store events.Store, pending []record) *copier {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	c := startCopier(Config{Log: log, Node: "test"}, store, owner().Stream, pending)
+	t.Cleanup(c.close)
+	return c
+}
+
+// streamKeys are the keys of the account's events in the store.
+func streamKeys(t *testing.T, store events.Store) (all []string) {
+	t.Helper()
+	codec := events.NewCodec(events.TxTable())
+	for e, err := range store.ReadStream(t.Context(), owner().Stream, events.ReadStream{}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := codec.Decode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m.(*messages.TxAbandoned).GetKey())
+	}
+	return all
+}
+
+// wanting says what a store answers to an append; the append may be made.
+type wanting struct {
+	events.Store
+	answer func(batch []events.NewEvent, commit func() error) error
+}
+
+func (s wanting) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (r events.AppendResult, err error) {
+	err = s.answer(batch, func() error {
+		r, err = s.Store.Append(ctx, stream, expected, batch)
+		return err
+	})
+	return r, err
+}
+
+func TestWhatIsCopiedAlreadyIsPassedOver(t *testing.T) {
+	for name, tc := range map[string]struct{ there, pending []record }{
+		"nothing is there":                          {nil, recordsOf(0, "a", "b", "c")},
+		"a first part is there":                     {recordsOf(0, "a"), recordsOf(0, "a", "b", "c")},
+		"all but the last are there":                {recordsOf(0, "a", "b"), recordsOf(0, "a", "b", "c")},
+		"all is there":                              {recordsOf(0, "a", "b", "c"), recordsOf(0, "a", "b", "c")},
+		"more is there, and it is ours":             {recordsOf(0, "a", "b", "c"), recordsOf(1, "b")},
+		"what was compacted away leaves a gap":      {recordsOf(0, "a", "b"), append(recordsOf(0, "a"), recordsOf(2, "c")...)},
+		"the gap is followed by what is there, too": {recordsOf(0, "a", "b", "c"), append(recordsOf(0, "a"), recordsOf(2, "c")...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := events.NewMemory()
+				copierOn(t, store, tc.there)
+				synctest.Wait()
+				c := copierOn(t, store, tc.pending)
+				synctest.Wait()
+				if err := c.failure(); err != nil || !c.drained() {
+					t.Fatalf("drained %t: %v", c.drained(), err)
+				}
+				if diff := cmp.Diff([]string{"a", "b", "c"}, streamKeys(t, store)); diff != "" {
+					t.Fatal(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsNotOursInTheStreamIsAnotherOwner(t *testing.T) {
+	for name, tc := range map[string]struct {
+		there, pending []record
+		want           error
+	}{
+		"at once":               {recordsOf(0, "x"), recordsOf(0, "a"), ErrTakenOver},
+		"after some of ours":    {recordsOf(0, "a", "x"), recordsOf(0, "a", "b"), ErrTakenOver},
+		"the stream is shorter": {recordsOf(0, "a"), recordsOf(5, "b"), ErrStreamShort},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := events.NewMemory()
+				copierOn(t, store, tc.there)
+				synctest.Wait()
+				c := copierOn(t, store, tc.pending)
+				synctest.Wait()
+				if err := c.failure(); !errors.Is(err, tc.want) {
+					t.Fatalf("%v, want %v", err, tc.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRecordsThatComeWhileTheAnswersAreLostAreAppendedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := events.NewMemory()
+		var loses atomic.Bool
+		loses.Store(true)
+		store := wanting{memory, func(_ []events.NewEvent, commit func() error) error {
+			err := commit()
+			if loses.Load() {
+				return events.ErrAway
+			}
+			return err
+		}}
+		c := copierOn(t, store, recordsOf(0, "a"))
+		synctest.Wait()
+		if since, reason := c.away(); since.IsZero() || !errors.Is(reason, events.ErrAway) {
+			t.Fatalf("away since %s: %v", since, reason)
+		}
+		for _, r := range recordsOf(1, "b", "c") {
+			c.put(r)
+			synctest.Wait()
+		}
+		loses.Store(false)
+		time.Sleep(longestCopyWait)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a", "b", "c"}, streamKeys(t, memory)); diff != "" || c.failure() != nil {
+			t.Fatalf("%v: %s", c.failure(), diff)
+		}
+		if since, reason := c.away(); !since.IsZero() || reason != nil || !c.drained() {
+			t.Fatalf("back, but away since %s: %v", since, reason)
+		}
+	})
+}
+
+func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var records []record
+		for i := range uint64(600) {
+			e := abandoned(fmt.Sprint(i))
+			e.Reason = strings.Repeat("x", 10_000)
+			records = append(records, record{Revision: i, Event: e})
+		}
+		store := wanting{events.NewMemory(), func(batch []events.NewEvent, commit func() error) error {
+			bytes := 0
+			for _, e := range batch {
+				bytes += e.Size()
+			}
+			if bytes > events.PreferredAppendBytes || len(batch) > copyBatch {
+				t.Errorf("an append of %d events and %d bytes", len(batch), bytes)
+			}
+			return commit()
+		}}
+		c := copierOn(t, store, records)
+		synctest.Wait()
+		if n := len(streamKeys(t, store)); n != len(records) || !c.drained() {
+			t.Fatalf("%d of %d were copied", n, len(records))
+		}
+	})
+}
+
+func TestAStreamThatLagsTooFarTakesNoNewIntents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := wanting{events.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
+		many := make([]record, maxUncopied-1)
+		for i := range many {
+			many[i] = recordsOf(uint64(i), "a")[0]
+		}
+		c := copierOn(t, store, many)
+		if err := c.room(); err != nil {
+			t.Fatal(err)
+		}
+		c.put(recordsOf(maxUncopied-1, "a")[0])
+		if err := c.room(); err == nil {
+			t.Fatal("there is room for more than the limit")
+		}
+	})
+}
+
+func TestTheStartComparesOutboxAndStream(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stream, outbox []record
+		missing        []string
+		length         uint64
+		want           error
+	}{
+		"both are empty":         {},
+		"the stream is empty":    {outbox: recordsOf(0, "a", "b")},
+		"the stream lags":        {stream: recordsOf(0, "a"), outbox: recordsOf(0, "a", "b"), length: 1},
+		"both are the same":      {stream: recordsOf(0, "a", "b"), outbox: recordsOf(0, "a", "b"), length: 2},
+		"the file was lost":      {stream: recordsOf(0, "a", "b"), missing: []string{"a", "b"}, length: 2},
+		"the file is older":      {stream: recordsOf(0, "a", "b"), outbox: recordsOf(0, "a"), missing: []string{"b"}, length: 2},
+		"both went on":           {stream: recordsOf(0, "a", "x"), outbox: recordsOf(0, "a", "b"), want: ErrTakenOver},
+		"the stream went on":     {stream: recordsOf(0, "x", "y"), outbox: recordsOf(0, "a"), want: ErrTakenOver},
+		"the outbox went on":     {stream: recordsOf(0, "x"), outbox: recordsOf(0, "a", "b"), want: ErrTakenOver},
+		"the past was compacted": {stream: recordsOf(0, "a", "b"), outbox: recordsOf(1, "b"), length: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := events.NewMemory()
+				copierOn(t, store, tc.stream)
+				synctest.Wait()
+				next := uint64(0)
+				for _, r := range tc.outbox {
+					next = r.Revision + 1
+				}
+				missing, length, err := catchUp(t.Context(), store, owner().Stream, tc.outbox, next)
+				if !errors.Is(err, tc.want) || length != tc.length && tc.want == nil {
+					t.Fatalf("%d events: %v", length, err)
+				}
+				if diff := cmp.Diff(tc.missing, keys(missing)); diff != "" {
+					t.Fatal(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestACompactedOutboxKnowsWhatWasCopied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box")
+	o, _ := openBox(t, path)
+	var records []record
+	for _, key := range []string{"a", "b", "c"} {
+		r, err := o.add(abandoned(key), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	if err := o.compact([]record{records[0], records[2]}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.add(abandoned("d"), ""); err != nil {
+		t.Fatal(err)
+	}
+	again, got := openBox(t, path)
+	if diff := cmp.Diff([]string{"a", "c", "d"}, keys(got)); diff != "" || again.copied != 3 || again.next != 4 {
+		t.Fatalf("copied %d, next %d: %s", again.copied, again.next, diff)
+	}
+}

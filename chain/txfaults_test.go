@@ -1,0 +1,393 @@
+package chain_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/events"
+)
+
+// pool is the node's way with transactions, as a test wants it.
+type pool struct {
+	mu   sync.Mutex
+	sent []*types.Transaction
+	// takes says whether a transaction gets into the pool; what does not is acknowledged
+	// all the same.
+	takes func(*types.Transaction) bool
+	// tip and baseFee are what the node says of prices, when they are set.
+	tip, baseFee *big.Int
+}
+
+// newPool stands between a world's hosts and its node.
+func newPool(w *world) *pool {
+	p := &pool{takes: func(*types.Transaction) bool { return true }}
+	w.gate.has(p.answer)
+	return p
+}
+
+func (p *pool) answer(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case r.Method == "eth_sendRawTransaction":
+		tx := decodeTx(r.param(0))
+		p.sent = append(p.sent, tx)
+		if !p.takes(tx) {
+			return r.returns(`"` + tx.Hash().Hex() + `"`)
+		}
+	case r.Method == "eth_maxPriorityFeePerGas" && p.tip != nil:
+		return r.returns(`"` + hexutil.EncodeBig(p.tip) + `"`)
+	case r.Method == "eth_getBlockByNumber" && p.baseFee != nil:
+		var block map[string]any
+		a := node(r)
+		if json.Unmarshal(a.Result, &block) == nil && block != nil {
+			block["baseFeePerGas"] = hexutil.EncodeBig(p.baseFee)
+			a.Result, _ = json.Marshal(block)
+		}
+		return a
+	}
+	return node(r)
+}
+
+func decodeTx(param string) *types.Transaction {
+	var raw hexutil.Bytes
+	tx := new(types.Transaction)
+	if err := errors.Join(json.Unmarshal([]byte(param), &raw), tx.UnmarshalBinary(raw)); err != nil {
+		panic(err) // Our own manager made it.
+	}
+	return tx
+}
+
+func (p *pool) set(change func(*pool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
+}
+
+// seen are the transactions that were handed in with a nonce, repetitions left out.
+func (p *pool) seen(nonce uint64) []*types.Transaction {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []*types.Transaction
+	for _, tx := range p.sent {
+		same := func(o *types.Transaction) bool { return o.Hash() == tx.Hash() }
+		if tx.Nonce() == nonce && !slices.ContainsFunc(all, same) {
+			all = append(all, tx)
+		}
+	}
+	return all
+}
+
+func (p *pool) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.sent)
+}
+
+func nothing(*types.Transaction) bool    { return false }
+func everything(*types.Transaction) bool { return true }
+
+// later runs a call in the background.
+func later[T any](w *world, f func(context.Context) (T, error)) (done chan error) {
+	done = make(chan error, 1)
+	go func() {
+		_, err := f(w.t.Context())
+		done <- err
+	}()
+	return done
+}
+
+// sealUntilDone seals blocks until a call has ended, and returns its error. The manager
+// sees each block before the next.
+func (w *world) sealUntilDone(done chan error) error {
+	w.t.Helper()
+	var err error
+	w.await("the call ends", func() bool {
+		w.seal(1)
+		select {
+		case err = <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	return err
+}
+
+// elsewhere sends a transaction of the account behind the manager's back, and mines it.
+func (w *world) elsewhere(name string) {
+	w.t.Helper()
+	to := common.Address(w.account("client"))
+	head, err := w.client.HeaderByNumber(w.t.Context(), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	chainID, err := w.client.ChainID(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tx := types.MustSignNewTx(keyOf(w.name+name), types.LatestSignerForChainID(chainID), &types.DynamicFeeTx{
+		ChainID: chainID, Nonce: w.nonce(name), To: &to, Gas: 21_000, Value: big.NewInt(1),
+		GasTipCap: big.NewInt(100e9), GasFeeCap: new(big.Int).Add(head.BaseFee, big.NewInt(200e9)),
+	})
+	if err := w.client.SendTransaction(w.t.Context(), tx); err != nil {
+		w.t.Fatalf("send elsewhere: %v", err)
+	}
+	w.seal(1)
+}
+
+func TestNonceThatIsUsedElsewhereCostsTimeAndNothingElse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		attempts int           // of ours, before the nonce is used elsewhere
+		deadline time.Duration // of ours; zero: none
+		want     error
+	}{
+		"before ours is sent":                  {attempts: 0},
+		"while ours is in flight":              {attempts: 1},
+		"while ours is replaced":               {attempts: 3},
+		"while an empty one takes its place":   {attempts: 2, deadline: 2 * time.Second, want: events.ErrDeadlinePassed},
+		"and the deadline passes before a new": {attempts: 1, deadline: 3 * time.Second, want: events.ErrDeadlinePassed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fund("host")
+			p := newPool(w)
+			m := w.host("host", t.TempDir(), events.NewMemory())
+			call := callFor(w.request(), 0)
+			if tc.deadline > 0 {
+				call.Deadline = w.chain.Head().Time.Add(tc.deadline)
+			}
+			if tc.attempts == 0 {
+				w.elsewhere("host")
+			}
+			p.set(func(p *pool) { p.takes = nothing })
+			done := later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
+			w.await("the attempts", func() bool {
+				if n := len(p.seen(w.nonce("host"))); n == 0 || n >= tc.attempts {
+					return n > 0
+				}
+				w.seal(1)
+				return false
+			})
+			if tc.attempts > 0 {
+				w.elsewhere("host")
+			}
+			p.set(func(p *pool) { p.takes = everything })
+			if err := w.sealUntilDone(done); !errors.Is(err, tc.want) || (err == nil) != (tc.want == nil) {
+				t.Fatalf("error %v, want %v", err, tc.want)
+			}
+			facts, err := m.Slot(t.Context(), call.Request, call.Index)
+			if err != nil || facts.CanReserve != (tc.want != nil) {
+				t.Fatalf("facts %+v (%v)", facts, err)
+			}
+			// The account goes on.
+			other := callFor(w.request(), 1)
+			w.reserve(m, "host", other)
+		})
+	}
+}
+
+func TestNodeThatForgetsItsPoolIsToldAgain(t *testing.T) {
+	for name, restart := range map[string]bool{"it forgets": false, "it is restarted with an empty pool": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fund("host")
+			m := w.host("host", t.TempDir(), events.NewMemory())
+			r := w.request()
+			var all []chan error
+			for i := range uint64(2) {
+				all = append(all, later(w, func(ctx context.Context) (events.Receipt, error) {
+					return m.ReserveSlot(ctx, callFor(r, i))
+				}))
+			}
+			w.await("both are in the pool", func() bool { return w.chain.Pending() == 2 })
+			if restart {
+				w.gate.set(true, false)
+			}
+			head := w.chain.Head()
+			if _, err := w.chain.Fork(t.Context(), head.Hash, true); err != nil {
+				t.Fatal(err)
+			}
+			if n := w.chain.Pending(); n != 0 {
+				t.Fatalf("%d transactions are in the pool", n)
+			}
+			w.gate.set(false, false)
+			w.seal(1)
+			w.await("both are in the pool again", func() bool { return w.chain.Pending() == 2 })
+			w.seal(1)
+			for _, done := range all {
+				if err := w.sealUntilDone(done); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := w.nonce("host"); n != 2 {
+				t.Fatalf("%d transactions were mined, want 2", n)
+			}
+		})
+	}
+}
+
+func TestPoolThatDropsWhatDoesNotFollowTheMinedNonceLosesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPool(w)
+	m := w.host("host", t.TempDir(), events.NewMemory())
+	var calls []events.SlotCall
+	for range 4 {
+		r := w.request()
+		calls = append(calls, callFor(r, 0), callFor(r, 1))
+	}
+	p.set(func(p *pool) {
+		p.takes = func(tx *types.Transaction) bool { return tx.Nonce() == w.nonce("host") }
+	})
+	var all []chan error
+	for _, call := range calls {
+		all = append(all, later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) }))
+	}
+	for _, done := range all {
+		if err := w.sealUntilDone(done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.nonce("host"); n != uint64(len(calls)) {
+		t.Fatalf("%d transactions were mined, want %d", n, len(calls))
+	}
+}
+
+func TestEmptyTransactionThatIsStuckIsOfferedForMore(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPool(w)
+	cfg := w.config("host")
+	cfg.MaxFeeCapWei = 20_000_000_000 // Calls reach it soon; the empty one has its own room.
+	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	call := callFor(w.request(), 0)
+	p.set(func(p *pool) { p.takes, p.tip = nothing, big.NewInt(17_000_000_000) })
+	call.Deadline = w.chain.Head().Time.Add(8 * time.Second)
+	done := later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
+	empty := func() (n int) {
+		for _, tx := range p.seen(0) {
+			if tx.Gas() == 21_000 {
+				n++
+			}
+		}
+		return n
+	}
+	w.await("an empty transaction", func() bool { w.seal(1); return empty() > 0 })
+	p.set(func(p *pool) { p.takes = everything })
+	if err := w.sealUntilDone(done); !errors.Is(err, events.ErrDeadlinePassed) || w.nonce("host") != 1 {
+		t.Fatalf("error %v after %d transactions, want ErrDeadlinePassed after one", err, w.nonce("host"))
+	}
+	most := new(big.Int)
+	for _, tx := range p.seen(0) {
+		if tx.GasFeeCap().Cmp(new(big.Int).SetUint64(cfg.MaxFeeCapWei)) > 0 {
+			t.Fatalf("a fee of %s is above the limit", tx.GasFeeCap())
+		}
+		if tx.Gas() != 21_000 && tx.GasFeeCap().Cmp(most) > 0 {
+			most = tx.GasFeeCap()
+		}
+	}
+	if room := new(big.Int).Mul(most, big.NewInt(1125)); room.Cmp(new(big.Int).Mul(newBig(cfg.MaxFeeCapWei), big.NewInt(1000))) > 0 {
+		t.Fatalf("a call offers %s, which leaves no room for an empty transaction below %d", most, cfg.MaxFeeCapWei)
+	}
+}
+
+func newBig(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
+
+func TestEveryBumpIsAnEighthOnBothFeesAndStopsAtTheLimitUntilThatIsRaised(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPool(w)
+	dir, store := t.TempDir(), events.NewMemory()
+	cfg := w.config("host")
+	cfg.StuckBlocks, cfg.MaxFeeCapWei = 1, 6_000_000_000
+	log := newLog()
+	cfg.Log = log.logger
+	m, err := chain.Dial(t.Context(), cfg, store, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := callFor(w.request(), 0)
+	p.set(func(p *pool) { p.takes = nothing })
+	done := later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
+	w.await("the limit is reached", func() bool { w.seal(1); return log.has("fees.maxFeeGwei") })
+	before, count := len(p.seen(0)), p.count()
+	w.await("it is sent again and again", func() bool { w.seal(1); return p.count() > count+5 })
+	if n := len(p.seen(0)); n != before {
+		t.Fatalf("%d attempts after the limit was reached, %d before", n, before)
+	}
+	if n := log.count("fees.maxFeeGwei"); n != 1 {
+		t.Fatalf("%d warnings", n)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	cfg.MaxFeeCapWei *= 3
+	m, err = chain.Dial(t.Context(), cfg, store, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	w.await("it is offered for more", func() bool { w.seal(1); return len(p.seen(0)) > before+1 })
+	p.set(func(p *pool) { p.takes = everything })
+	w.reserve(m, "host", call)
+	all := p.seen(0)
+	for i, tx := range all[1:] {
+		if !eighthMore(tx.GasFeeCap(), all[i].GasFeeCap()) || !eighthMore(tx.GasTipCap(), all[i].GasTipCap()) {
+			t.Fatalf("attempt %d offers %s and %s after %s and %s", i+1,
+				tx.GasFeeCap(), tx.GasTipCap(), all[i].GasFeeCap(), all[i].GasTipCap())
+		}
+	}
+}
+
+func eighthMore(fee, before *big.Int) bool {
+	return new(big.Int).Mul(fee, big.NewInt(1000)).Cmp(new(big.Int).Mul(before, big.NewInt(1125))) >= 0
+}
+
+func TestBaseFeeThatRisesTenfoldIsFollowedWithTheNextBlock(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPool(w)
+	cfg := w.config("host")
+	cfg.StuckBlocks = 1000
+	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	base := big.NewInt(10_000_000_000)
+	call := callFor(w.request(), 0)
+	p.set(func(p *pool) { p.takes, p.baseFee = nothing, base })
+	done := later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
+	w.await("the first attempt", func() bool { return len(p.seen(0)) == 1 })
+	w.seal(3)
+	tenfold := new(big.Int).Mul(base, big.NewInt(10))
+	p.set(func(p *pool) {
+		p.baseFee = tenfold
+		p.takes = func(tx *types.Transaction) bool { return tx.GasFeeCap().Cmp(tenfold) > 0 }
+	})
+	w.seal(1)
+	w.await("an attempt that a block can take", func() bool {
+		all := p.seen(0)
+		return len(all) == 2 && all[1].GasFeeCap().Cmp(tenfold) > 0
+	})
+	if err := w.sealUntilDone(done); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,321 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// watchedBlocks is how deep a receipt must be before nobody looks any more whether its
+// block still stands. Nodes keep the state of as many blocks; a reorganisation that goes
+// deeper is beyond what a program should answer by itself.
+const watchedBlocks = 128
+
+// headers are the blocks with these numbers on the current chain; unknown ones are nil.
+func (c *conn) headers(ctx context.Context, numbers []uint64) (map[uint64]*header, error) {
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	found := make([]*header, len(numbers))
+	batch := make([]rpc.BatchElem, len(numbers))
+	for i, n := range numbers {
+		batch[i] = rpc.BatchElem{
+			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &found[i],
+		}
+	}
+	if len(batch) == 0 {
+		return nil, nil
+	}
+	if err := c.batch(ctx, batch); err != nil {
+		return nil, err
+	}
+	byNumber := make(map[uint64]*header, len(numbers))
+	for i, e := range batch {
+		if e.Error != nil {
+			return nil, fmt.Errorf("block %d: %w", numbers[i], e.Error)
+		}
+		byNumber[numbers[i]] = found[i]
+	}
+	return byNumber, nil
+}
+
+// followUsed looks for the receipts of intents whose nonces are used.
+func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) error {
+	var hashes []common.Hash
+	for _, in := range used {
+		hashes = append(hashes, in.hashes()...)
+	}
+	if len(hashes) == 0 {
+		return nil
+	}
+	receipts, err := m.conn.receipts(ctx, hashes)
+	if err != nil {
+		return err
+	}
+	var numbers []uint64
+	for _, r := range receipts {
+		if r != nil {
+			numbers = append(numbers, r.BlockNumber.Uint64())
+		}
+	}
+	blocks, err := m.conn.headers(ctx, numbers)
+	if err != nil {
+		return err
+	}
+	var lost []*intent
+	for _, in := range used {
+		own := receipts[:len(in.attempts)]
+		receipts = receipts[len(in.attempts):]
+		i := slices.IndexFunc(own, func(r *types.Receipt) bool { return r != nil })
+		if i < 0 {
+			lost = append(lost, in)
+			continue
+		}
+		in.displaced = 0
+		r := own[i]
+		block := blocks[r.BlockNumber.Uint64()]
+		depth := r.BlockNumber.Uint64() + m.confirmationsOf(in, r)
+		if block == nil || block.Hash != r.BlockHash || uint64(now.head.Number)+1 < depth {
+			continue // Not settled yet; the next block may tell.
+		}
+		if err := m.settle(ctx, in, in.attempts[i], r, block); err != nil {
+			return err
+		}
+	}
+	return m.followLost(ctx, lost, now)
+}
+
+// confirmationsOf is how many blocks make a transaction count. A fill counts at once:
+// from its block on the slot owes proofs, and with twelve confirmations of twelve seconds
+// its first period would be over before anybody knew. A fill that is taken back is told
+// as every reorganisation is, and the intent opens again.
+func (m *txManager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
+	if r.Status == types.ReceiptStatusSuccessful && strings.HasPrefix(in.base, fillPrefix) {
+		return 1
+	}
+	return m.cfg.confirmations
+}
+
+// followLost looks after intents whose nonce is used and that have no receipt: after some
+// blocks somebody else used it, and what is still right goes out with another one.
+func (m *txManager) followLost(ctx context.Context, lost []*intent, now moment) error {
+	var again []*intent
+	for _, in := range lost {
+		if in.displaced++; in.displaced < displacedBlocks {
+			continue
+		}
+		in.displaced = 0
+		switch {
+		case in.gap:
+			m.abandon(in, "the nonce is used", events.ErrReverted)
+		case m.late(in, now.head) || in.last().isNoop:
+			m.abandon(in, "the nonce was used by another transaction", events.ErrDeadlinePassed)
+		default:
+			m.log.WithField("tx", in.key).Warnf("transactions: nonce %d was used by a transaction that is not ours; "+
+				"the account's key must be used by this host alone", in.last().nonce)
+			again = append(again, in)
+		}
+	}
+	if err := m.doubt(ctx, again, now.head); err != nil {
+		return err
+	}
+	for _, in := range again {
+		if in.lapsed != nil {
+			m.abandon(in, "the nonce was used by another transaction, and meanwhile "+in.lapsed.Error(),
+				events.ErrDeadlinePassed)
+			continue
+		}
+		if err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.last().gas}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle records the end of an intent and tells who waits.
+func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *header) error {
+	if a.isNoop {
+		reason := "replaced by an empty transaction"
+		if in.lapsed != nil {
+			reason += ": " + in.lapsed.Error()
+		}
+		m.abandon(in, reason, events.ErrDeadlinePassed)
+		return nil
+	}
+	ours, err := receiptIn(r, block)
+	if err != nil {
+		return err
+	}
+	var outcome error
+	mined := &messages.TxMined{
+		At: timestamppb.Now(), Key: in.key, Receipt: events.ReceiptToMessage(ours),
+		Succeeded: r.Status == types.ReceiptStatusSuccessful,
+	}
+	if mined.GetSucceeded() {
+		m.spent.note(kindOf(in.base), r.GasUsed)
+	} else {
+		outcome = m.whyFailed(ctx, in, a, r, block)
+		mined.Error = outcome.Error()
+		outcome = fmt.Errorf("transaction %s: %w", r.TxHash, outcome)
+	}
+	if err := m.record(mined, in.correlation); err != nil {
+		return err
+	}
+	m.answer(in, result{receipt: r, err: outcome})
+	return nil
+}
+
+// whyFailed replays a failed transaction in its block's place on the block before it: a
+// receipt has no reason, and nodes keep the state of 128 blocks only.
+func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *header) error {
+	if r.GasUsed >= a.gas {
+		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
+	}
+	outcomes, err := m.conn.try(ctx, m.account, []trial{{
+		to: in.to, data: in.data, gas: a.gas, on: atBlock{block.Parent},
+		number: uint64(block.Number), time: uint64(block.Time),
+	}})
+	if err != nil || outcomes[0].refusal == nil {
+		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
+	}
+	return outcomes[0].refusal
+}
+
+// doubt asks the contract whether calls are still right, before they are sent again: after
+// a reorganisation, with another nonce, or for more. What can no longer succeed has
+// lapsed. What the node does not answer remains as it is, and so does what waits for
+// another transaction about the same slot.
+func (m *txManager) doubt(ctx context.Context, asked []*intent, head *header) error {
+	var some []*intent
+	var trials []trial
+	for _, in := range asked {
+		kind := kindOf(in.base)
+		if kind != kindProof && kind != kindFill || m.waitsForOther(in) {
+			in.doubtful = false
+			continue
+		}
+		some = append(some, in)
+		trials = append(trials, m.nextBlock(head, in.to, in.data, in.last().gas))
+	}
+	if len(trials) == 0 {
+		return nil
+	}
+	outcomes, err := m.conn.try(ctx, m.account, trials)
+	if err != nil {
+		return err
+	}
+	for i, in := range some {
+		in.doubtful = false
+		if hopeless(outcomes[i].refusal) {
+			in.lapsed = outcomes[i].refusal
+		}
+	}
+	return nil
+}
+
+// waitsForOther says that another transaction about the same slot is under way, without
+// which this one may not succeed.
+func (m *txManager) waitsForOther(in *intent) bool {
+	slot := slotOf(in.base)
+	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
+		return o != in && slotOf(o.base) == slot && kindOf(o.base) != kindProof
+	})
+}
+
+// hopeless says that a proof or a fill for which the contract gives this reason will not
+// succeed later either.
+func hopeless(refusal error) bool {
+	for _, reason := range []error{
+		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,
+		events.ErrReservationNotAllowed, events.ErrUnknownRequest,
+	} {
+		if errors.Is(refusal, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// reopen takes up again whatever the chain has taken back since its success was told.
+func (m *txManager) reopen(ctx context.Context, now moment) error {
+	watched := m.book.watched(uint64(now.head.Number))
+	var numbers []uint64
+	for _, in := range watched {
+		numbers = append(numbers, in.receipt.GetBlock())
+	}
+	blocks, err := m.conn.headers(ctx, numbers)
+	if err != nil {
+		return err
+	}
+	for _, in := range watched {
+		block := blocks[in.receipt.GetBlock()]
+		if block != nil && events.Hash(block.Hash).String() == in.receipt.GetBlockHash() {
+			continue
+		}
+		m.log.WithField("tx", in.key).Warnf("transactions: a reorganisation of the chain dropped block %d, in which "+
+			"it was mined; it is looked after again", in.receipt.GetBlock())
+		m.takeUp(in)
+	}
+	return nil
+}
+
+// takeUp opens an intent again. Whether its call is still right must be asked before it
+// is sent: a proof for another challenge would only cost.
+func (m *txManager) takeUp(in *intent) {
+	m.book.reopen(in)
+	in.sentAt, in.doubtful = 0, true
+}
+
+// recheck looks whether receipts from before still stand. When a reorganisation took one
+// back, its intent is open again and goes the usual way.
+func (m *txManager) recheck(ctx context.Context) error {
+	if len(m.rechecks) == 0 {
+		return nil
+	}
+	var hashes []common.Hash
+	for _, r := range m.rechecks {
+		hashes = append(hashes, common.HexToHash(r.in.receipt.GetTxHash()))
+	}
+	receipts, err := m.conn.receipts(ctx, hashes)
+	if err != nil {
+		return err
+	}
+	asked := m.rechecks
+	m.rechecks = nil
+	for i, r := range asked {
+		if receipt := receipts[i]; receipt != nil && receipt.Status == types.ReceiptStatusSuccessful {
+			r.wait <- result{receipt: receipt}
+			continue
+		}
+		if r.in.done {
+			m.takeUp(r.in)
+		}
+		r.in.waiters = append(r.in.waiters, r.wait)
+	}
+	return nil
+}
+
+// receiptIn adds its block to a receipt.
+func receiptIn(r *types.Receipt, block *header) (events.Receipt, error) {
+	price := r.EffectiveGasPrice
+	if price == nil {
+		price = newBig(0)
+	}
+	fee, err := events.AmountFromBig(newBig(r.GasUsed).Mul(newBig(r.GasUsed), price))
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("fee of transaction %s: %w", r.TxHash, err)
+	}
+	return events.Receipt{
+		TxHash: events.Hash(r.TxHash), Block: block.head(), Fee: fee, GasUsed: r.GasUsed,
+	}, nil
+}

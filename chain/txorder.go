@@ -1,0 +1,204 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file says what is sent first. An account's transactions are mined in the order of
+// their nonces, so one that nobody cares about can hold up a proof: what goes out before
+// a proof is chosen with care, and what is in its way is pushed as hard as the proof.
+
+// Kinds of calls, as keys begin.
+const (
+	kindReserve = "reserve"
+	kindFill    = "fill"
+	kindProof   = "proof"
+	kindFree    = "free"
+)
+
+func kindOf(base string) string {
+	kind, _, _ := strings.Cut(base, ":")
+	return kind
+}
+
+// isDuty says that collateral is lost when this comes too late.
+func (in *intent) isDuty() bool { return kindOf(in.base) == kindProof }
+
+// othersInFlight is how many places those may fill that are no duty: a quarter is kept
+// for duties, and one at least, as long as there is more than one.
+func othersInFlight(most int) int {
+	return max(1, most-(most+3)/4)
+}
+
+// byUrgency orders what waits to be sent: duties first, then the earliest deadline, then
+// the oldest.
+func byUrgency(x, y *intent) int {
+	if x.isDuty() != y.isDuty() {
+		if x.isDuty() {
+			return -1
+		}
+		return 1
+	}
+	return byDeadline(x, y)
+}
+
+func byDeadline(x, y *intent) int {
+	switch {
+	case x.deadline.IsZero() && y.deadline.IsZero():
+		return 0
+	case x.deadline.IsZero():
+		return 1
+	case y.deadline.IsZero():
+		return -1
+	default:
+		return x.deadline.Compare(y.deadline)
+	}
+}
+
+// launch sends intents for the first time, the most urgent first.
+func (m *txManager) launch(ctx context.Context, now moment) error {
+	var waiting []*intent
+	for _, in := range m.book.open {
+		if !in.sent() {
+			waiting = append(waiting, in)
+		}
+	}
+	slices.SortStableFunc(waiting, byUrgency)
+	flying := len(m.inFlight(now.count))
+	for _, in := range waiting {
+		most := m.cfg.maxInFlight
+		if !in.isDuty() {
+			most = othersInFlight(most)
+		}
+		switch {
+		case m.late(in, now.head):
+			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s", now.head.Number,
+				now.head.head().Time.Format(time.TimeOnly), lastChance(in)), events.ErrDeadlinePassed)
+		case flying >= most || m.held(in, now.head):
+		default:
+			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
+			if err != nil {
+				return fmt.Errorf("send %s: %w", in.key, err)
+			}
+			flying++
+		}
+	}
+	return nil
+}
+
+// lastChance says until when an intent had to be mined.
+func lastChance(in *intent) string {
+	if in.lastBlock == 0 {
+		return in.deadline.Format(time.TimeOnly)
+	}
+	return fmt.Sprintf("%s or block %d", in.deadline.Format(time.TimeOnly), in.lastBlock)
+}
+
+// inFlight are the transactions that are sent and not mined, by nonce.
+func (m *txManager) inFlight(count uint64) []*intent {
+	var flying []*intent
+	for _, in := range m.book.open {
+		if in.sent() && in.last().nonce >= count {
+			flying = append(flying, in)
+		}
+	}
+	slices.SortFunc(flying, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
+	return flying
+}
+
+// held says that an intent has to let a duty go first: a proof waits to be sent, or one
+// is due within so few blocks that it must not find anything in its way. What is due
+// before that proof itself is not held.
+func (m *txManager) held(in *intent, head *header) bool {
+	if in.isDuty() {
+		return false
+	}
+	due, found := m.nextDuty(head)
+	if !found {
+		return false
+	}
+	const toBeMined = 2 // blocks
+	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.pace()))
+}
+
+// nextDuty is by when the next proof must be mined that others have to make room for;
+// zero when it has no deadline.
+func (m *txManager) nextDuty(head *header) (due time.Time, found bool) {
+	for _, in := range m.book.open {
+		if !in.sent() && in.isDuty() {
+			if !found || byDeadline(in, &intent{deadline: due}) < 0 {
+				due = in.deadline
+			}
+			found = true
+		}
+	}
+	told, now := m.due.Load(), int64(head.Time)
+	window := int64(m.cfg.fillHold) * m.blockTime.Load()
+	if told > now && told-now <= window && (!found || due.IsZero() || told < due.Unix()) {
+		return events.Unix(uint64(told)), true
+	}
+	return due, found
+}
+
+// mostUrgent is, for each transaction in flight, the one of itself and those behind it
+// that must be mined first.
+func mostUrgent(flying []*intent) []*intent {
+	urgent := make([]*intent, len(flying))
+	for i, in := range slices.Backward(flying) {
+		urgent[i] = in
+		if i+1 < len(flying) && byDeadline(urgent[i+1], in) < 0 {
+			urgent[i] = urgent[i+1]
+		}
+	}
+	return urgent
+}
+
+// nextNonce is the first nonce from the mined count on that no open intent uses last.
+func (m *txManager) nextNonce(count uint64) uint64 {
+	next := count
+	for _, o := range m.book.open {
+		if o.sent() {
+			next = max(next, o.last().nonce+1)
+		}
+	}
+	return next
+}
+
+// fillGaps sends empty transactions for nonces that nobody uses; without them
+// everything behind would wait for ever.
+func (m *txManager) fillGaps(ctx context.Context, now moment) {
+	used := map[uint64]bool{}
+	for _, o := range m.book.open {
+		if o.sent() {
+			used[o.last().nonce] = true
+		}
+	}
+	for nonce := now.count; nonce < m.nextNonce(now.count); nonce++ {
+		if used[nonce] {
+			continue
+		}
+		base := fmt.Sprintf("%s%d", gapPrefix, nonce)
+		try := 1
+		if in := m.book.latest[base]; in != nil {
+			try = in.try + 1
+		}
+		wait := make(chan result, 1) // Nobody waits for it.
+		m.begin(txCall{key: base, to: m.account, gas: noopGas}, try, wait)
+		in := m.book.intents[joinKey(base, try)]
+		if in == nil {
+			return
+		}
+		err := m.attempt(ctx, in, now.head, attempt{nonce: nonce, gas: noopGas, isNoop: true})
+		if err != nil {
+			m.log.WithError(err).Warn("transactions: fill a gap in the nonces")
+			return
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file is the validator's port: it marks the missing proofs of other hosts. It
+// shares the connection, the account and the transaction manager with the host, which
+// lets a marking wait for everything that the host itself owes.
+
+// markGas is the gas limit of a marking. The most that was measured is 165,000; ours
+// takes 145,000 to free the slot and fail the request (TestMarkingGasHasAMargin).
+const markGas = 300_000
+
+// markPrefix begins the keys of markings: mark:SLOT:PERIOD.
+const markPrefix = "mark:"
+
+func markKey(slot events.SlotID, period uint64) string {
+	return fmt.Sprintf("%s%s:%d", markPrefix, slot, period)
+}
+
+// Missing says which of these slots the contract would let us mark as missing the proof
+// of a period, if it were marked in the block after the newest, in the order of the
+// question. Slots that this account hosts are never among them. Everything is read at
+// one block, in few messages.
+func (m *Market) Missing(ctx context.Context, slots []events.SlotRef, period uint64) ([]events.SlotRef, error) {
+	missing, err := m.missing(ctx, slots, period)
+	if err != nil {
+		return nil, fmt.Errorf("ask for missing proofs of period %d: %w", period, err)
+	}
+	return missing, nil
+}
+
+func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uint64) ([]events.SlotRef, error) {
+	if len(slots) == 0 {
+		return nil, nil
+	}
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]*view, len(slots))
+	for i, s := range slots {
+		views[i] = m.markable(s.Slot, period)
+	}
+	if err := m.viewsOfNext(ctx, head, views); err != nil {
+		return nil, err
+	}
+	var missing []events.SlotRef
+	for i, v := range views {
+		if v.err == nil {
+			missing = append(missing, slots[i])
+		}
+	}
+	return m.ofOthers(ctx, head, missing)
+}
+
+// markable asks whether a proof can be marked. The contract answers by not refusing.
+func (m *Market) markable(slot events.SlotID, period uint64) *view {
+	return &view{
+		to: m.contract, data: m.abis.market.PackCanMarkProofAsMissing(slot, period),
+		decode: func([]byte) error { return nil },
+	}
+}
+
+// ofOthers leaves out the slots that this account hosts.
+func (m *Market) ofOthers(ctx context.Context, head *header, slots []events.SlotRef) ([]events.SlotRef, error) {
+	hosts := make([]common.Address, len(slots))
+	views := make([]*view, len(slots))
+	for i, s := range slots {
+		views[i] = viewOf(m.contract, m.abis.market.PackGetHost(s.Slot), m.abis.market.UnpackGetHost, &hosts[i])
+	}
+	if err := m.read(ctx, head.Hash, views...); err != nil {
+		return nil, err
+	}
+	var others []events.SlotRef
+	for i, s := range slots {
+		if hosts[i] != m.account {
+			others = append(others, s)
+		}
+	}
+	return others, nil
+}
+
+// viewsOfNext reads as if the block after head were being made, as far as the node can
+// do that; otherwise in what it calls pending. The contract's words are in each view.
+func (m *Market) viewsOfNext(ctx context.Context, head *header, views []*view) error {
+	step := uint64(m.tx.pace() / time.Second)
+	next := map[string]any{
+		"number": hexutil.Uint64(uint64(head.Number) + 1), "time": hexutil.Uint64(uint64(head.Time) + step),
+	}
+	err := m.viewsAs(ctx, views, atBlock{head.Hash}, struct{}{}, next)
+	if _, refused := errors.AsType[*nodeError](err); refused {
+		err = m.viewsAs(ctx, views, "pending")
+	}
+	return err
+}
+
+// nodeError is what a node said about a call, and is not about the contract.
+type nodeError struct{ error }
+
+func (e *nodeError) Unwrap() error { return e.error }
+
+func (m *Market) viewsAs(ctx context.Context, views []*view, block ...any) error {
+	batch := make([]rpc.BatchElem, len(views))
+	for i, v := range views {
+		args := append([]any{callArgs{From: m.account, To: v.to, Data: v.data}}, block...)
+		batch[i] = rpc.BatchElem{Method: "eth_call", Args: args, Result: &v.raw}
+	}
+	if err := m.conn.batch(ctx, batch); err != nil {
+		return err
+	}
+	for i, v := range views {
+		v.err = nil
+		err := batch[i].Error
+		if data, reverted := revertData(err); reverted {
+			v.err = revertError(data)
+			if panicked(data) {
+				// With the pointer at zero the challenge is the newest block's hash, which such a
+				// trial does not have. No proof is demanded there.
+				v.err = fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
+			}
+			continue
+		}
+		if err != nil {
+			return &nodeError{fmt.Errorf("read contract %s: %w", v.to, err)}
+		}
+		v.err = v.decode(v.raw)
+	}
+	return nil
+}
+
+// MarkMissing marks a missing proof, and returns when that has the configured
+// confirmations. ErrNotMissing when there is nothing to mark (any more), or the slot is
+// our own; ErrTooEarly until the period is over; ErrDeadlinePassed, also when the
+// contract's window has closed; ErrInsufficientFunds for gas. Marking twice reports the
+// first.
+func (m *Market) MarkMissing(
+	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
+) (events.Marking, error) {
+	marking, err := m.markMissing(ctx, slot, period, deadline)
+	if err != nil {
+		return events.Marking{}, fmt.Errorf("mark slot %s, period %d: %w", slot.Slot.Short(), period, err)
+	}
+	return marking, nil
+}
+
+func (m *Market) markMissing(
+	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
+) (events.Marking, error) {
+	key := markKey(slot.Slot, period)
+	if marking, found, err := m.earlierMarking(ctx, key); found || err != nil {
+		return marking, err
+	}
+	config, err := m.Config(ctx)
+	if err != nil {
+		return events.Marking{}, err
+	}
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return events.Marking{}, err
+	}
+	end := events.Unix((period + 1) * uint64(config.Proofs.Period/time.Second))
+	now := head.head().Time
+	if now.Before(end) { // The block after one at the end is behind it.
+		return events.Marking{}, fmt.Errorf("%w: the period ends at %s", events.ErrTooEarly, end.Format(time.TimeOnly))
+	}
+	last := earliest(deadline, end.Add(config.Proofs.Timeout-time.Second))
+	if next := now.Add(m.tx.pace()); next.After(last) {
+		return events.Marking{}, fmt.Errorf("%w: next block is of %s, the last good one of %s",
+			events.ErrDeadlinePassed, next.Format(time.TimeOnly), last.Format(time.TimeOnly))
+	}
+	if err := m.mayMark(ctx, head, slot, period); err != nil {
+		return events.Marking{}, err
+	}
+	data, err := m.abis.market.TryPackMarkProofAsMissing(slot.Slot, period)
+	if err != nil {
+		return events.Marking{}, err
+	}
+	r, err := m.tx.submit(ctx, txCall{
+		key: key, to: m.contract, data: data, gas: markGas, deadline: last, correlation: slot.Request.String(),
+	})
+	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or another one was faster in the same block.
+		err = errors.Join(m.whyNot(ctx, slot, period), err)
+	}
+	if err != nil {
+		return events.Marking{}, err
+	}
+	return m.markingFrom(ctx, r)
+}
+
+// whyNot asks the contract why it refused a transaction, which on the block before it
+// would have been right.
+func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64) error {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return err
+	}
+	return m.mayMark(ctx, head, slot, period)
+}
+
+// earlierMarking waits for a marking of this proof that is under way, and reports one
+// that the contract took.
+func (m *Market) earlierMarking(ctx context.Context, key string) (marking events.Marking, found bool, err error) {
+	hashes, err := m.tx.succeeded(ctx, func(base string) bool { return base == key })
+	if err != nil || len(hashes) == 0 {
+		return marking, false, err
+	}
+	receipt, err := m.conn.receipt(ctx, hashes[len(hashes)-1])
+	if err != nil || receipt == nil || receipt.Status != types.ReceiptStatusSuccessful {
+		return marking, false, err // A reorganisation took it back.
+	}
+	marking, err = m.markingFrom(ctx, receipt)
+	return marking, err == nil, err
+}
+
+// mayMark asks the contract before anything is paid for.
+func (m *Market) mayMark(ctx context.Context, head *header, slot events.SlotRef, period uint64) error {
+	others, err := m.ofOthers(ctx, head, []events.SlotRef{slot})
+	if err != nil {
+		return err
+	}
+	if len(others) == 0 {
+		return fmt.Errorf("%w: the slot is our own", events.ErrNotMissing)
+	}
+	v := m.markable(slot.Slot, period)
+	if err := m.viewsOfNext(ctx, head, []*view{v}); err != nil {
+		return err
+	}
+	return v.err
+}
+
+// markingFrom adds up what the token moved from the marketplace to us.
+func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Marking, error) {
+	receipt, err := m.conn.ourReceipt(ctx, r)
+	if err != nil {
+		return events.Marking{}, err
+	}
+	marking := events.Marking{Receipt: receipt}
+	for _, l := range r.Logs {
+		if l.Address != m.token {
+			continue
+		}
+		e, err := m.abis.token.UnpackTransferEvent(l)
+		if err != nil || e.From != m.contract || e.To != m.account {
+			continue
+		}
+		moved, err := events.AmountFromBig(e.Value)
+		if err != nil {
+			return events.Marking{}, err
+		}
+		marking.Reward = marking.Reward.Add(moved)
+	}
+	return marking, nil
+}
+
+// Sent are the proofs whose marking was intended by this account, as far as the outbox
+// goes back, the oldest first: it outlives a crash, and an outage of the event store.
+// MarkMissing says what became of each.
+func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
+	var sent []events.MissingProof
+	done := make(chan struct{})
+	err := m.tx.do(ctx, func(context.Context) {
+		defer close(done)
+		seen := map[string]bool{}
+		for _, list := range [][]*intent{m.tx.book.doneLog, m.tx.book.open} {
+			for _, in := range list {
+				if proof, ok := markedBy(in); ok && !seen[in.base] {
+					seen[in.base] = true
+					sent = append(sent, proof)
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for markings: %w", err)
+	}
+	<-done
+	return sent, nil
+}
+
+// markedBy reads what a transaction marks from its key and its correlation. An index is
+// not in either: it follows from request and slot.
+func markedBy(in *intent) (events.MissingProof, bool) {
+	rest, ok := strings.CutPrefix(in.base, markPrefix)
+	if !ok {
+		return events.MissingProof{}, false
+	}
+	id, number, _ := strings.Cut(rest, ":")
+	slot, errSlot := events.ParseSlotID(id)
+	request, errRequest := events.ParseRequestID(in.correlation)
+	period, err := strconv.ParseUint(number, 10, 64)
+	if errSlot != nil || errRequest != nil || err != nil {
+		return events.MissingProof{}, false
+	}
+	for index := range uint64(events.MaxSlots) {
+		if events.SlotIDOf(request, index) == slot {
+			return events.MissingProof{
+				SlotRef: events.SlotRef{Request: request, Slot: slot, Index: index}, Period: period,
+			}, true
+		}
+	}
+	return events.MissingProof{}, false
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup DIR", Short: "Copy the embedded event store, also while the host runs", Args: cobra.ExactArgs(1),
+		Long: "Copy the host's record, the embedded event store, into a directory that is empty or missing. The\n" +
+			"host may be running. The copy has everything that was acknowledged before; on the same file\n" +
+			"system it consists of hard links, so put it, or a copy of it, on another disk as well.\n\n" +
+			"DIR is a data directory with nothing but the record; look at it with\n\n" +
+			"  hostnode audit --data-dir DIR\n\n" +
+			"To restore: stop the host, move the directory `events` of its data directory away, copy\n" +
+			"DIR/events there, remove `views`, and start the host. It asks the chain for what the copy does\n" +
+			"not know. The account's key, the slots and the outbox of transactions are not in a backup.",
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Backup, error) {
+			dir, err := filepath.Abs(args[0]) // The host may stand elsewhere.
+			if err != nil {
+				return api.Backup{}, fmt.Errorf("back up: %w", err)
+			}
+			return b.Backup(ctx, dir)
+		}, printBackup),
+	}
+}
+
+func printBackup(p *paper, b api.Backup) error {
+	p.line("%s: %s up to event %d, %s in %s", p.colour(green, "DONE"), b.Dir, b.Position,
+		size(events.Bytes(b.Bytes)), count(b.Files, "file"))
+	p.line("check it: hostnode audit --data-dir %s", b.Dir)
+	return nil
+}

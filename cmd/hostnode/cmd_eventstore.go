@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events/wire"
+)
+
+// defaultEventsAddress is where EventStoreDB's clients look.
+const defaultEventsAddress = "127.0.0.1:2113"
+
+// eventstoreFlags are those of hostnode eventstore.
+type eventstoreFlags struct {
+	listen             []string
+	cert, key, users   string
+	advertise          string
+	insecure, acceptPS bool
+}
+
+func (a *app) eventstoreCommand() *cobra.Command {
+	var f eventstoreFlags
+	cmd := &cobra.Command{
+		Use: "eventstore", Short: "Serve a data directory's event store to EventStoreDB's clients", Args: cobra.NoArgs,
+		Long: "Serve the event store of a data directory, and nothing else, over EventStoreDB's protocol: its\n" +
+			"clients and tools append, read and subscribe, and hosts keep their record in it with --store.\n" +
+			"In a directory that a host has used, the host's own streams can only be read.\n\n" +
+			"For a trial on one machine: hostnode eventstore --insecure. In earnest it wants a certificate\n" +
+			"and users, which the commands below make.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.settings(cmd)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.serveEventstore(ctx, c.Config, f)
+		},
+	}
+	flags := cmd.Flags()
+	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes")
+	flags.StringSliceVar(&f.listen, "listen", []string{defaultEventsAddress}, "`addresses` to listen on")
+	flags.StringVar(&f.cert, "tls-cert", "", "certificate with its chain, a PEM `file`")
+	flags.StringVar(&f.key, "tls-key", "", "private key of the certificate, a PEM `file`")
+	flags.StringVar(&f.users, "users", "", "`file` of users and roles")
+	flags.StringVar(&f.advertise, "advertise", "", "`host:port` that clients are told; default: where they connect")
+	flags.BoolVar(&f.insecure, "insecure", false, "everybody on this machine may do everything, in plain text")
+	flags.BoolVar(&f.acceptPS, "test-accept-persistent-subscriptions", false, "")
+	if err := flags.MarkHidden("test-accept-persistent-subscriptions"); err != nil {
+		panic("the flag was defined a line above: " + err.Error())
+	}
+	cmd.AddCommand(a.eventstoreUserCommand(), a.eventstoreCertificateCommand())
+	return cmd
+}
+
+// options checks what the flags mean together.
+func (f eventstoreFlags) options() (eventserver.Options, error) {
+	o := eventserver.Options{
+		Listen: f.listen, CertFile: f.cert, KeyFile: f.key, UsersFile: f.users, Advertise: f.advertise,
+		AcceptPersistentSubscriptions: f.acceptPS,
+	}
+	switch {
+	case len(f.listen) == 0:
+		return o, fmt.Errorf("%w: --listen needs an address", errUsage)
+	case (f.cert == "") != (f.key == ""):
+		return o, fmt.Errorf("%w: --tls-cert and --tls-key belong together", errUsage)
+	case f.insecure && (f.cert != "" || f.users != ""):
+		return o, fmt.Errorf("%w: --insecure means no certificate and no users", errUsage)
+	case f.insecure:
+		o.Anonymous = wire.RoleAdmin
+	case f.users == "":
+		return o, fmt.Errorf("%w: who may use the event store? Give --users FILE (hostnode eventstore user makes "+
+			"it) with --tls-cert and --tls-key, or --insecure for a trial on this machine", errUsage)
+	}
+	return o, nil
+}
+
+func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstoreFlags) (err error) {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	if c.EventStore.URL != "" {
+		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
+	}
+	log := newLog(c.Log, a.stderr)
+	dir, err := datadir.Open(c.DataDir, a.now())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	if _, err := os.Stat(dir.Slots()); err == nil {
+		o.Guarded = eventserver.HostCategories()
+		log.Info("a host has used this directory: its own streams can only be read")
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look at the data directory: %w", err)
+	}
+	store, err := stores.Open(ctx, stores.FromConfig(c), log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if !store.Report.Clean {
+		log.Warn("the last run did not stop in good order; nothing that was acknowledged is lost")
+	}
+	return a.serve(ctx, store, o, log)
+}
+
+func (a *app) serve(ctx context.Context, store *stores.Opened, o eventserver.Options, log *logrus.Entry) (err error) {
+	server, err := eventserver.Start(store.Store, o, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	if o.Anonymous == wire.RoleAdmin {
+		log.Warn("insecure: everybody who reaches these addresses may read, write and delete")
+	}
+	if _, err := fmt.Fprintf(a.stdout, "serving %s at %s\n", store.Name,
+		server.ConnectionStrings(o.CertFile != "")); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return server.Wait(ctx)
+}
+
+// eventstoreUser is what came of hostnode eventstore user.
+type eventstoreUser struct {
+	User  string `json:"user"`
+	Role  string `json:"role"`
+	Users string `json:"users"`
+}
+
+func (a *app) eventstoreUserCommand() *cobra.Command {
+	var role, users string
+	cmd := &cobra.Command{
+		Use: "user NAME", Short: "Add a user to a users file, or change one", Args: cobra.ExactArgs(1),
+		Long: "Add a user to a users file, or give one another role and password. The password is read from\n" +
+			"standard input; the file keeps a hash of it. Roles: auditor reads everything and writes nothing,\n" +
+			"operator also appends and deletes, admin also changes streams of the system.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if users == "" {
+				return fmt.Errorf("%w: name the file with --users", errUsage)
+			}
+			password, err := a.readPassword()
+			if err != nil {
+				return err
+			}
+			if err := eventserver.SetUser(users, args[0], role, password); err != nil {
+				return err
+			}
+			return show(a, eventstoreUser{args[0], role, users}, func(p *paper, u eventstoreUser) error {
+				p.line("%s is %s now, in %s; the server reads it when it starts", u.User, u.Role, u.Users)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&role, "role", "auditor", strings.Join(eventserver.Roles(), ", "))
+	cmd.Flags().StringVar(&users, "users", "", "users `file`")
+	return cmd
+}
+
+// maxPasswordBytes is the most bytes of a password; bcrypt takes 72.
+const maxPasswordBytes = 72
+
+// readPassword reads a line from standard input, unseen when it is a terminal.
+func (a *app) readPassword() (string, error) {
+	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(a.stderr, "password: ")
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(a.stderr)
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		return string(text), nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(a.stdin, maxPasswordBytes+3)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if len(line) > maxPasswordBytes {
+		return "", fmt.Errorf("%w: a password has at most %d bytes", errUsage, maxPasswordBytes)
+	}
+	return line, nil
+}
+
+func (a *app) eventstoreCertificateCommand() *cobra.Command {
+	var hosts []string
+	cmd := &cobra.Command{
+		Use: "certificate DIR", Short: "Make an authority and a certificate for trials", Args: cobra.ExactArgs(1),
+		Long: "Make an authority of its own and a certificate for the event store, for people who have no\n" +
+			"authority at hand. Clients trust it with tlsCaFile in the connection string.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := filepath.Abs(args[0])
+			if err != nil {
+				return fmt.Errorf("make certificates: %w", err)
+			}
+			made, err := eventserver.MakeCertificates(dir, hosts, a.now())
+			if err != nil {
+				return err
+			}
+			return show(a, made, func(p *paper, c eventserver.Certificates) error {
+				p.line("serve with   --tls-cert %s --tls-key %s", c.Cert, c.Key)
+				p.line("connect with esdb://USER@%s?tlsCaFile=%s", net.JoinHostPort(hosts[0], "2113"), c.CA)
+				p.line("valid until  %s", c.Expires.Format("2006-01-02"))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringSliceVar(&hosts, "host", []string{"localhost", "127.0.0.1", "::1"},
+		"`names` and addresses of the server")
+	return cmd
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/events/transfer"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	var f transferFlags
+	cmd := &cobra.Command{
+		Use: "import FILE|-", Short: "Bring streams into the event store, from a file or another store",
+		Args: cobra.MaximumNArgs(1),
+		Long: "Bring all streams of an export, or of another event store, into the host's own, with their\n" +
+			"revisions and ids. No host may be running on the target. Streams that are there already are\n" +
+			"compared; when they have other events, nothing is written. An import that was interrupted is\n" +
+			"simply started again. At the end the target is read again and compared.\n\n" +
+			"  hostnode import record.jsonl\n" +
+			"  hostnode import --from 'esdb://user@host:2113' --from-password-file FILE\n" +
+			"  hostnode import --store 'esdb://host:2113' record.jsonl\n\n" +
+			"The file - is standard input. From there, what stands before a damage is written.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, err := f.file("from", args)
+			if err != nil {
+				return err
+			}
+			return a.importInto(cmd, f, file)
+		},
+	}
+	f.add(cmd.Flags(), "from", "`connection string` of the event store to read")
+	return cmd
+}
+
+func (a *app) importInto(cmd *cobra.Command, f transferFlags, file string) error {
+	c, err := a.settings(cmd)
+	if err != nil {
+		return err
+	}
+	into := func(do func(ctx context.Context, to end) error) error {
+		return a.withEnd(cmd, c.Config, "", "", true, do)
+	}
+	if file == "" {
+		return a.withEnd(cmd, c.Config, f.url, f.passwordFile, false, func(_ context.Context, from end) error {
+			return into(func(ctx context.Context, to end) error { return a.copyStore(ctx, f, from, to) })
+		})
+	}
+	in, name := a.stdin, "standard input"
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		defer opened.Close()
+		in, name = opened, file
+	}
+	return into(func(ctx context.Context, to end) error { return a.importFile(ctx, f, in, name, to) })
+}
+
+// importFile reads an export into a store, and looks at what came of it.
+func (a *app) importFile(ctx context.Context, f transferFlags, in io.Reader, name string, to end) error {
+	line := a.progressLine()
+	report, err := transfer.Import(ctx, in, to.store, f.options(line))
+	if err == nil {
+		line.show(transfer.Progress{Step: transfer.StepCheck})
+		err = transfer.Check(ctx, report.Digest, nil, to.store)
+	}
+	return a.finish(line, a.transferred(name, to.name, report), err)
+}
+
+// copyStore copies one store to another, and looks at what came of it.
+func (a *app) copyStore(ctx context.Context, f transferFlags, from, to end) error {
+	line := a.progressLine()
+	report, err := transfer.Copy(ctx, from.store, to.store, f.options(line))
+	if err == nil {
+		line.show(transfer.Progress{Step: transfer.StepCheck})
+		err = transfer.Check(ctx, report.Digest, from.store, to.store)
+	}
+	return a.finish(line, a.transferred(from.name, to.name, report), err)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events/esdb"
+)
+
+func (a *app) projectionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "projections", Short: "Views inside an EventStoreDB, for its own tools", Args: cobra.NoArgs,
+		Long: "Views of availabilities, reservations and slots that run inside an EventStoreDB, for people who\n" +
+			"look at a host with the tools of their event store. hostnode itself does not need them: its own\n" +
+			"views are built in. docs/projections.md says what they hold and how to read them.\n\n" +
+			"The server must run projections (RunProjections=All), and the user of --store be an administrator.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "install", Short: "Install or update them, and start them", Args: cobra.NoArgs,
+			Long: "Install or update them, and start them. It may be repeated. One whose source changed begins anew\n" +
+				"with the first event.",
+			RunE: onServer(a, (*serverviews.Server).Install, printChanges),
+		},
+		&cobra.Command{
+			Use: "status", Short: "Show which are installed, and how far they are", Args: cobra.NoArgs,
+			Long: "Show which are installed, and how far they are. The exit code is 0 only when all of them run, in\n" +
+				"the version of this program.",
+			RunE: onServer(a, (*serverviews.Server).Status, printProjections),
+		},
+		&cobra.Command{
+			Use: "remove", Short: "Stop and delete them; the events stay", Args: cobra.NoArgs,
+			RunE: onServer(a, (*serverviews.Server).Remove, printChanges),
+		},
+	)
+	return cmd
+}
+
+// onServer runs a function on the EventStoreDB that the settings name, and
+// prints its answer.
+func onServer[A any](
+	a *app, ask func(*serverviews.Server, context.Context) (A, error), write func(*paper, A) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) (err error) {
+		c, err := a.settings(cmd)
+		if err != nil {
+			return err
+		}
+		spec := stores.FromConfig(c.Config)
+		if !spec.Remote() {
+			return fmt.Errorf("the record is in the data directory, and --store names no EventStoreDB: %w",
+				serverviews.ErrNoProjections)
+		}
+		connection, err := spec.Connection()
+		if err != nil {
+			return err
+		}
+		server, err := serverviews.Connect(esdb.Config{URL: connection})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, server.Close()) }()
+		answer, err := ask(server, cmd.Context())
+		if err != nil {
+			return fmt.Errorf("%s: %w", esdb.Redact(spec.URL), err)
+		}
+		return show(a, answer, write)
+	}
+}
+
+func printChanges(p *paper, all []serverviews.Change) error {
+	var rows [][]string
+	for _, c := range all {
+		rows = append(rows, []string{c.Name, string(c.Done)})
+	}
+	p.rows(rows)
+	return nil
+}
+
+func printProjections(p *paper, all []serverviews.Row) error {
+	rows := [][]string{{"NAME", "VERSION", "THIS BUILD", "STATE", "PROGRESS", "POSITION"}}
+	bad := false
+	for _, r := range all {
+		bad = bad || !r.Current
+		version, state := "unknown", r.State
+		switch {
+		case !r.There():
+			version, state = "-", "not installed"
+		case r.Installed > 0:
+			version = strconv.Itoa(r.Installed)
+		}
+		progress := "-"
+		if r.There() {
+			progress = fmt.Sprintf("%.1f %%", r.Progress)
+		}
+		rows = append(rows, []string{r.Name, version, strconv.Itoa(r.Version), state, progress, r.Position})
+	}
+	p.rows(rows)
+	for _, r := range all {
+		if r.Reason != "" {
+			p.line("%s: %s", r.Name, r.Reason)
+		}
+	}
+	if bad {
+		p.line("not all of them run in the version of this program; run: hostnode projections install")
+		return errQuiet
+	}
+	return nil
+}

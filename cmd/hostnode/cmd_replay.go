@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+)
+
+// atHelp says what --at takes.
+const atHelp = "as it was then: a time (2026-11-20T08:00:00Z, 2026-11-20, -2h) or a position (@1234)"
+
+func (a *app) replayCommand() *cobra.Command {
+	var at string
+	var list bool
+	cmd := &cobra.Command{
+		Use: "replay STREAM", Short: "Show the state of one machine, as it is or was, from its stream",
+		Long: "Fold the events of one stream with the core of its machine and show the state that comes out: a\n" +
+			"sale, the ledger (capacity), the queue (slotqueue), the starts of a host, its transactions (tx), or\n" +
+			"what the contract said (market).\n\n" +
+			"STREAM may be cut short: `sale-0xab…-0x51`, the first digits of a slot, or `capacity` when there is\n" +
+			"one of them.\n\n" +
+			"--at takes a revision of the stream (17), a position in the whole record (@1234) or a time. Times are\n" +
+			"of the clock of the machine that writes the store: 2026-11-20T08:00:00Z, 2026-11-20 for the first\n" +
+			"moment of that day in UTC, -2h for two hours ago. The state is that after the last event up to then.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			when, err := api.ParseWhen(at, a.now())
+			if err != nil {
+				return fmt.Errorf("%w: --at: %w", errUsage, err)
+			}
+			return asking(a, lookBack, func(ctx context.Context, b api.Backend, args []string) (replay.Result, error) {
+				return b.Replay(ctx, api.ReplayQuestion{Stream: args[0], At: when, Events: list})
+			}, printReplay)(cmd, args)
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "",
+		"the state after this revision (17), position (@1234) or time; the newest otherwise")
+	cmd.Flags().BoolVar(&list, "events", false, "list the events that led there, too")
+	return cmd
+}
+
+func printReplay(p *paper, r replay.Result) error {
+	p.line("%s", r.Stream)
+	p.line("after revision %d of %d, position %d, recorded %s", r.Revision, r.Last, r.Position,
+		r.Recorded.Format(time.RFC3339))
+	if r.Removed > 0 {
+		p.line("%s %s removed from the beginning of the stream; the state does not know what they said",
+			p.colour(yellow, "note"), were(r.Removed))
+	}
+	if r.Unread > 0 {
+		p.line("%s %s could not be read and was passed over; see hostnode audit", p.colour(red, "trouble"),
+			count(r.Unread, "event"))
+	}
+	p.line("")
+	var rows [][]string
+	for _, f := range r.State.Facts {
+		rows = append(rows, []string{f.Name, f.Value})
+	}
+	p.rows(rows)
+	for _, l := range r.State.Lists {
+		p.line("")
+		p.line("%s", l.Name)
+		for _, row := range l.Rows {
+			text := " "
+			for _, f := range row {
+				text += " " + f.Name + "=" + f.Value
+			}
+			p.line("%s", text)
+		}
+		if l.More > 0 {
+			p.line("  and %d more", l.More)
+		}
+	}
+	if len(r.History) == 0 {
+		return nil
+	}
+	p.line("")
+	rows = [][]string{{"REVISION", "RECORDED", "TYPE", "WHAT"}}
+	for _, e := range r.History {
+		rows = append(rows, []string{fmt.Sprint(e.Revision), clock(e.Recorded), e.Type, e.Sentence})
+	}
+	p.rows(rows)
+	return nil
+}
+
+func were(n uint64) string {
+	if n == 1 {
+		return "1 event was"
+	}
+	return fmt.Sprintf("%d events were", n)
+}
+
+// asAt adds --at to a command, and lets it answer from the past when it is given.
+func asAt[A any](
+	a *app, cmd *cobra.Command, was func(ctx context.Context, p api.Past, args []string) (A, error),
+	write func(*paper, A) error,
+) *cobra.Command {
+	var at string
+	cmd.Flags().StringVar(&at, "at", "", atHelp)
+	now := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if at == "" {
+			return now(cmd, args)
+		}
+		when, err := api.ParseWhen(at, a.now())
+		if err != nil {
+			return fmt.Errorf("%w: --at: %w", errUsage, err)
+		}
+		return asking(a, lookBack, func(ctx context.Context, b api.Backend, args []string) (A, error) {
+			past, err := b.At(ctx, when)
+			if err != nil {
+				var none A
+				return none, err
+			}
+			return was(ctx, past, args)
+		}, write)(cmd, args)
+	}
+	return cmd
+}

@@ -1,0 +1,42 @@
+package alerts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// afterKill is how long a command's pipes may stay open after it was killed: a child of
+// its own may hold them.
+const afterKill = time.Second
+
+// command runs the command with the alert on its standard input.
+func (s *Sender) command(ctx context.Context, body []byte) error {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.cfg.Command) //nolint:gosec // The operator's own.
+	cmd.Stdin = bytes.NewReader(body)
+	said := &head{}
+	cmd.Stdout, cmd.Stderr = said, said
+	// The shell's children end with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = afterKill
+	if err := cmd.Run(); err != nil && !notRead(err) {
+		return fmt.Errorf("%w: it said %q", err, shown(said.text))
+	}
+	return nil
+}
+
+// notRead reports whether a command ended well and only left its input unread.
+func notRead(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// head keeps the beginning of what is written to it.
+type head struct{ text []byte }
+
+func (h *head) Write(p []byte) (int, error) {
+	h.text = append(h.text, p[:min(len(p), maxShown-len(h.text))]...)
+	return len(p), nil
+}

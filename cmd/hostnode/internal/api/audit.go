@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+// AuditOptions are what an audit may be told.
+type AuditOptions struct {
+	// From leaves out findings up to this position.
+	From events.Position
+	// Checkpoint is a file, by its whole path, with which the audit continues;
+	// empty: none.
+	Checkpoint string
+	// Chain is the endpoint of a chain with which tokens are compared; OwnChain is
+	// the one that the host uses, empty none.
+	Chain string
+}
+
+// OwnChain as AuditOptions.Chain is the chain that the host uses.
+const OwnChain = "own"
+
+// verifier is a store that can check its own files.
+type verifier interface {
+	Verify(ctx context.Context) (embedded.Verification, error)
+}
+
+// Audit implements Backend.
+func (r *reader) Audit(ctx context.Context, o AuditOptions) (answer Audit, err error) {
+	options, done, err := r.auditOptions(o)
+	if err != nil {
+		return Audit{}, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	report, err := audit.Run(ctx, r.store, options)
+	if err != nil {
+		return Audit{}, fmt.Errorf("%w (read up to position %d)", err, report.AsOf)
+	}
+	answer = Audit{AsOf: r.asOf(), Report: report, Clean: report.Clean()}
+	// Answers say once what they rest on, and all in the same way.
+	answer.AsOf.Position, answer.Report.AsOf = report.AsOf, 0
+	if answer.Findings == nil {
+		answer.Findings = []audit.Finding{}
+	}
+	return answer, r.verify(ctx, &answer)
+}
+
+// auditOptions prepares an audit; what it opens is closed by the second result.
+func (r *reader) auditOptions(o AuditOptions) (audit.Options, func() error, error) {
+	options := audit.Options{From: o.From, Checkpoint: o.Checkpoint}
+	var open []*chain.Auditor
+	done := func() error {
+		var errs []error
+		for _, c := range open {
+			errs = append(errs, c.Close())
+		}
+		return errors.Join(errs...)
+	}
+	if o.Checkpoint != "" && !filepath.IsAbs(o.Checkpoint) {
+		return options, done, fmt.Errorf("%w: checkpoint %.200q is no whole path", ErrBadRequest, o.Checkpoint)
+	}
+	if r.projector != nil {
+		views, err := r.projector.Snapshot()
+		if err != nil {
+			return options, done, fmt.Errorf("print the views: %w", err)
+		}
+		options.Views = &views
+	}
+	endpoint, fallbacks := o.Chain, []string(nil)
+	if endpoint == OwnChain {
+		endpoint, fallbacks = r.endpoint, r.fallbacks
+		if endpoint == "" {
+			return options, done, fmt.Errorf("%w: no `chain.endpoint` is configured, and the embedded chain runs "+
+				"only while its host does", ErrBadRequest)
+		}
+	}
+	if endpoint != "" {
+		options.Chain = func(ctx context.Context, m audit.Market) (audit.Chain, error) {
+			c, err := chain.DialAuditor(ctx, chain.Config{
+				Endpoint: endpoint, Fallbacks: fallbacks, Marketplace: m.Contract, ChainID: m.ChainID,
+			})
+			if err == nil {
+				open = append(open, c)
+			}
+			return c, err
+		}
+	}
+	return options, done, nil
+}
+
+// verify lets a store check its own files.
+func (r *reader) verify(ctx context.Context, answer *Audit) error {
+	v, ok := r.store.(verifier)
+	if !ok {
+		return nil
+	}
+	check, err := v.Verify(ctx)
+	if err != nil {
+		return fmt.Errorf("verify the event store: %w", err)
+	}
+	answer.Store = &StoreCheck{
+		Events: check.Events, Streams: check.Streams, Findings: []StoreFinding{}, More: check.More,
+		DroppedBytes: r.dropped,
+	}
+	for _, f := range check.Findings {
+		answer.Store.Findings = append(answer.Store.Findings,
+			StoreFinding{f.Position, f.Through, f.Stream, f.Revision, f.Problem, f.String()})
+	}
+	answer.Clean = answer.Clean && check.OK()
+	return nil
+}

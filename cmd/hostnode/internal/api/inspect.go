@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/events"
+)
+
+// Inspector looks into the record: what is wrong with it, and how it was.
+type Inspector interface {
+	// Audit replays all streams.
+	Audit(ctx context.Context, o AuditOptions) (Audit, error)
+	// At answers from the record as it was. Nothing can be changed there.
+	At(ctx context.Context, when When) (Past, error)
+	// Replay is the state of one stream's machine, as it is or was.
+	Replay(ctx context.Context, q ReplayQuestion) (replay.Result, error)
+}
+
+// Past answers for a host as it was. The methods are those of Backend.
+type Past interface {
+	Status(ctx context.Context) (Status, error)
+	Ledger(ctx context.Context) (Ledger, error)
+	Sales(ctx context.Context, settled int) (Sales, error)
+	Sale(ctx context.Context, slot string) (Story, error)
+	Queue(ctx context.Context) (Queue, error)
+}
+
+// ReplayQuestion names a stream and a point in it.
+type ReplayQuestion struct {
+	// Stream may be cut short; of a sale also the id of the slot.
+	Stream string
+	At     When
+	// Events asks for the events that led there, too.
+	Events bool
+}
+
+// pastTime bounds an answer about the past, which may read the whole record.
+const pastTime = auditTime
+
+// inspections are the routes of an Inspector.
+func inspections(b Inspector) []route {
+	past := func(path string, ask func(p Past, r *http.Request) (any, error)) route {
+		return route{path, map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+			when, err := ParseWhen(r.URL.Query().Get("at"), distant)
+			if err != nil {
+				return nil, err
+			}
+			p, err := b.At(r.Context(), when)
+			if err != nil {
+				return nil, err
+			}
+			return ask(p, r)
+		}}, pastTime}
+	}
+	return []route{
+		{"/v1/audit", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+			o, err := auditQuestion(r.URL.Query())
+			if err != nil {
+				return nil, err
+			}
+			return b.Audit(r.Context(), o)
+		}}, auditTime},
+		{"/v1/replay", map[string]answer{http.MethodGet: func(r *http.Request) (any, error) {
+			q := r.URL.Query()
+			when, err := ParseWhen(q.Get("at"), distant)
+			if err != nil {
+				return nil, err
+			}
+			return b.Replay(r.Context(), ReplayQuestion{q.Get("stream"), when, q.Get("events") == "true"})
+		}}, pastTime},
+		past("/v1/past/status", func(p Past, r *http.Request) (any, error) { return p.Status(r.Context()) }),
+		past("/v1/past/ledger", func(p Past, r *http.Request) (any, error) { return p.Ledger(r.Context()) }),
+		past("/v1/past/queue", func(p Past, r *http.Request) (any, error) { return p.Queue(r.Context()) }),
+		past("/v1/past/sales", func(p Past, r *http.Request) (any, error) {
+			n, err := settled(r)
+			if err != nil {
+				return nil, err
+			}
+			return p.Sales(r.Context(), n)
+		}),
+		past("/v1/past/sales/{slot}", func(p Past, r *http.Request) (any, error) {
+			return p.Sale(r.Context(), r.PathValue("slot"))
+		}),
+	}
+}
+
+// distant lets a server read times that its client has made absolute: whether
+// they are to come is for the client's clock to say.
+var distant = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func auditQuestion(q url.Values) (AuditOptions, error) {
+	o := AuditOptions{Checkpoint: q.Get("checkpoint"), Chain: q.Get("chain")}
+	if from := q.Get("from"); from != "" {
+		n, err := strconv.ParseUint(from, 10, 64)
+		if err != nil {
+			return o, fmt.Errorf("%w: from = %.40q is no position", ErrBadRequest, from)
+		}
+		o.From = events.Position(n)
+	}
+	return o, nil
+}
+
+// Audit implements Backend.
+func (c *Client) Audit(ctx context.Context, o AuditOptions) (Audit, error) {
+	q := url.Values{}
+	if o.From > 0 {
+		q.Set("from", strconv.FormatUint(uint64(o.From), 10))
+	}
+	if o.Checkpoint != "" {
+		q.Set("checkpoint", o.Checkpoint)
+	}
+	if o.Chain != "" {
+		q.Set("chain", o.Chain)
+	}
+	return ask[Audit](ctx, c, http.MethodGet, "/v1/audit?"+q.Encode(), nil)
+}
+
+// Replay implements Backend.
+func (c *Client) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, error) {
+	v := url.Values{"stream": {q.Stream}, "at": {q.At.String()}, "events": {strconv.FormatBool(q.Events)}}
+	return ask[replay.Result](ctx, c, http.MethodGet, "/v1/replay?"+v.Encode(), nil)
+}
+
+// At implements Backend. Each question is answered from the record anew.
+func (c *Client) At(_ context.Context, when When) (Past, error) { return pastClient{c, when}, nil }
+
+type pastClient struct {
+	*Client
+	when When
+}
+
+func pastAsk[A any](ctx context.Context, c pastClient, path string, q url.Values) (A, error) {
+	q.Set("at", c.when.String())
+	return ask[A](ctx, c.Client, http.MethodGet, "/v1/past/"+path+"?"+q.Encode(), nil)
+}
+
+// Status implements Past.
+func (c pastClient) Status(ctx context.Context) (Status, error) {
+	return pastAsk[Status](ctx, c, "status", url.Values{})
+}
+
+// Ledger implements Past.
+func (c pastClient) Ledger(ctx context.Context) (Ledger, error) {
+	return pastAsk[Ledger](ctx, c, "ledger", url.Values{})
+}
+
+// Queue implements Past.
+func (c pastClient) Queue(ctx context.Context) (Queue, error) {
+	return pastAsk[Queue](ctx, c, "queue", url.Values{})
+}
+
+// Sales implements Past.
+func (c pastClient) Sales(ctx context.Context, settled int) (Sales, error) {
+	return pastAsk[Sales](ctx, c, "sales", url.Values{"settled": {strconv.Itoa(settled)}})
+}
+
+// Sale implements Past.
+func (c pastClient) Sale(ctx context.Context, slot string) (Story, error) {
+	return pastAsk[Story](ctx, c, "sales/"+url.PathEscape(slot), url.Values{})
+}

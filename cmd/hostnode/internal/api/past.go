@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// At implements Backend. It builds the views of then from the record, which
+// takes as long as a rebuild.
+func (r *reader) At(ctx context.Context, when When) (Past, error) {
+	if when.HasRevision {
+		return nil, fmt.Errorf("%w: %d is a revision of a stream; the whole record has positions (@%d) and times",
+			ErrBadRequest, when.Revision, when.Revision)
+	}
+	until := when.until()
+	views, err := projections.ViewsAt(ctx, r.store, projections.Scope{}, until)
+	if err != nil {
+		return nil, err
+	}
+	if until != nil && views.AsOf() == 0 {
+		return nil, r.before(ctx, when)
+	}
+	if head, err := r.store.Head(ctx); err != nil {
+		return nil, err
+	} else if when.Position > head {
+		return nil, fmt.Errorf("%w: position %d; the last one is %d", replay.ErrBeyond, when.Position, head)
+	}
+	past := &pastReader{reader{
+		views: views, past: until, recorded: views.RecordedAt().UTC(), store: r.store, host: r.host,
+		dataDir: r.dataDir, now: r.now, running: r.running,
+	}}
+	if past.host.Zero() {
+		if host, err := hostOf(views); err == nil {
+			past.host = host
+		}
+	}
+	return past, nil
+}
+
+// before says when the record begins.
+func (r *reader) before(ctx context.Context, when When) error {
+	for first, err := range r.store.ReadAll(ctx, 0, 1) {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s; the record begins at %s with position %d", replay.ErrBefore, when,
+			first.Recorded.UTC().Format(time.RFC3339), first.Position)
+	}
+	return fmt.Errorf("%w: %s; the record is empty", replay.ErrBefore, when)
+}
+
+// pastReader is a reader of what was.
+type pastReader struct{ reader }
+
+// Status implements Past.
+func (r *pastReader) Status(context.Context) (Status, error) {
+	s := r.status()
+	s.Reason = "this is how it was"
+	if s.Queue.Paused {
+		s.Reason += "; the queue was paused: " + s.Queue.PausedFor
+	}
+	s.Hint = "what only a running host knows, its balance and its troubles, is not in the record"
+	return s, nil
+}

@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func TestPointsInTheRecordAreRead(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]api.When{
+		"":                          {},
+		"17":                        {Revision: 17, HasRevision: true},
+		"0":                         {HasRevision: true},
+		"@1234":                     {Position: 1234},
+		"2026-11-20T08:00:00Z":      {Time: now.Add(-4 * time.Hour)},
+		"2026-11-20T09:00:00+01:00": {Time: now.Add(-4 * time.Hour)},
+		"2026-11-20":                {Time: now.Add(-12 * time.Hour)},
+		"-2h":                       {Time: now.Add(-2 * time.Hour)},
+		"-90m":                      {Time: now.Add(-90 * time.Minute)},
+		"-3d":                       {Time: now.Add(-72 * time.Hour)},
+	} {
+		got, err := api.ParseWhen(text, now)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
+		}
+		again, err := api.ParseWhen(got.String(), now)
+		if diff := cmp.Diff(want, again); diff != "" || err != nil {
+			t.Errorf("%q travels as %q: %v\n%s", text, got, err, diff)
+		}
+	}
+	for _, text := range []string{
+		"@", "@0", "@-1", "@x", "yesterday", "-2", "--2h", "-xd", "2026-13-01", "2026-11-21", "2027-01-01T00:00:00Z",
+		"+2h", "1.5", "-99999999999999h", " ",
+	} {
+		if got, err := api.ParseWhen(text, now); !errors.Is(err, api.ErrBadRequest) {
+			t.Errorf("%q is %+v, error %v", text, got, err)
+		}
+	}
+}
+
+func FuzzParseWhen(f *testing.F) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	f.Add("-2h")
+	f.Add("@12")
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := api.ParseWhen(text, now)
+		if err != nil {
+			return
+		}
+		if again, err := api.ParseWhen(w.String(), now); err != nil || again != w {
+			t.Fatalf("%q is %+v and travels as %+v, %v", text, w, again, err)
+		}
+	})
+}
+
+// The record of this test: a quota and an availability, then another one.
+func TestTheHostIsShownAsItWas(t *testing.T) {
+	b := offline(t, me)
+	first, second := offer(), offer()
+	first.ID, second.ID = api.DrawID().String(), api.DrawID().String()
+	for _, o := range []api.Offer{first, second} {
+		ask(t, func(ctx context.Context) (projections.Availability, error) { return b.AddAvailability(ctx, o) })
+	}
+	client := served(t, b)
+	for name, backend := range map[string]api.Backend{"offline": b, "over the socket": client} {
+		t.Run(name, func(t *testing.T) {
+			past, err := backend.At(t.Context(), api.When{Position: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := ask(t, past.Ledger)
+			if len(l.Availabilities) != 1 || l.Availabilities[0].ID != first.ID || l.AsOf.Position != 2 ||
+				!l.AsOf.Recorded.Equal(fixed()) {
+				t.Fatalf("%+v", l)
+			}
+			s := ask(t, past.Status)
+			if s.Selling || len(s.Ledger.Availabilities) != 1 || s.AsOf.Position != 2 || s.Reason == "" {
+				t.Fatalf("%+v", s)
+			}
+			ask(t, past.Queue)
+			if sales := ask(t, func(ctx context.Context) (api.Sales, error) { return past.Sales(ctx, 5) }); len(sales.Sales) > 0 {
+				t.Fatalf("%+v", sales)
+			}
+			if _, err := past.Sale(t.Context(), "0x5107"); !errors.Is(err, api.ErrUnknownSale) {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				when api.When
+				want error
+			}{
+				{api.When{Time: fixed().Add(-time.Second)}, replay.ErrBefore},
+				{api.When{Position: 99}, replay.ErrBeyond},
+				{api.When{Revision: 1, HasRevision: true}, api.ErrBadRequest},
+			} {
+				past, err := backend.At(t.Context(), c.when)
+				if err == nil { // Over the socket the question tells.
+					_, err = past.Status(t.Context())
+				}
+				if !errors.Is(err, c.want) {
+					t.Errorf("at %s: %v", c.when, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAMachineIsReplayed(t *testing.T) {
+	b := offline(t, me)
+	o := offer()
+	o.ID = api.DrawID().String()
+	ask(t, func(ctx context.Context) (projections.Availability, error) { return b.AddAvailability(ctx, o) })
+	client := served(t, b)
+	question := api.ReplayQuestion{Stream: "capacity", At: api.When{HasRevision: true, Revision: 0}, Events: true}
+	for name, backend := range map[string]api.Backend{"offline": b, "over the socket": client} {
+		t.Run(name, func(t *testing.T) {
+			r, err := backend.Replay(t.Context(), question)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Stream != events.CapacityStream(me) || r.Revision != 0 || r.Last != 1 || len(r.History) != 1 ||
+				r.State.Facts.Get("unallocated") != "10485760" || len(r.State.Lists) != 0 {
+				t.Fatalf("%+v", r)
+			}
+			r, err = backend.Replay(t.Context(), api.ReplayQuestion{Stream: "capacity"})
+			if err != nil || len(r.State.Lists) != 1 || r.State.Lists[0].Rows[0].Get("availabilityId") != o.ID {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			for _, c := range []struct {
+				q    api.ReplayQuestion
+				want error
+			}{
+				{api.ReplayQuestion{Stream: "capcity"}, replay.ErrUnknownStream},
+				{api.ReplayQuestion{Stream: events.TxStream(me)}, replay.ErrUnknownStream},
+				{api.ReplayQuestion{Stream: "capacity", At: api.When{HasRevision: true, Revision: 2}}, replay.ErrBeyond},
+				{api.ReplayQuestion{Stream: "capacity", At: api.When{Position: 99}}, replay.ErrBeyond},
+				{api.ReplayQuestion{Stream: "capacity", At: api.When{Time: fixed().Add(-time.Hour)}}, replay.ErrBefore},
+			} {
+				if _, err := backend.Replay(t.Context(), c.q); !errors.Is(err, c.want) {
+					t.Errorf("%+v: %v, want %v", c.q, err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestAnAuditContinuesOverTheSocket(t *testing.T) {
+	b := offline(t, me)
+	client := served(t, b)
+	o := api.AuditOptions{Checkpoint: filepath.Join(t.TempDir(), "audit.state")}
+	for i, want := range []events.Position{0, 2} {
+		offer := offer()
+		offer.ID = api.DrawID().String()
+		ask(t, func(ctx context.Context) (projections.Availability, error) { return b.AddAvailability(ctx, offer) })
+		a := ask(t, func(ctx context.Context) (api.Audit, error) { return client.Audit(ctx, o) })
+		if a.ContinuedFrom != want || !a.Clean || a.CheckpointIgnored != "" || a.Events != uint64(2+i) {
+			t.Fatalf("audit %d continued from %d: %+v", i, a.ContinuedFrom, a)
+		}
+	}
+	if _, err := client.Audit(t.Context(), api.AuditOptions{Checkpoint: "here"}); !errors.Is(err, api.ErrBadRequest) {
+		t.Fatal(err)
+	}
+	if _, err := client.Audit(t.Context(), api.AuditOptions{Chain: api.OwnChain}); !errors.Is(err, api.ErrBadRequest) {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,44 @@
+package demo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+)
+
+func TestCommandsAtTheEndCanBePasted(t *testing.T) {
+	c := config.Default()
+	s := &show{Options: Options{Config: c}, dir: datadir.At("/data")}
+	for _, line := range s.commands("0x5107") {
+		if strings.Contains(line, "--store") || strings.Contains(line, "--prover") || !strings.Contains(line, " --data-dir /data") {
+			t.Errorf("with the defaults: %s", line)
+		}
+	}
+	c.EventStore.URL, c.EventStore.PasswordFile = "esdb://ann@host:2113?tlsCaFile=/my ca", "/it's"
+	c.Prover.Samples = 1
+	s.Config = c
+	lines := s.commands("0x5107")
+	for _, line := range lines {
+		if !strings.Contains(line, ` --store 'esdb://ann@host:2113?tlsCaFile=/my ca' --event-store-password-file '/it'\''s'`) {
+			t.Errorf("with a store: %s", line)
+		}
+	}
+	if run := lines[len(lines)-1]; !strings.Contains(run, " --prover-samples 1 ") || strings.Contains(run, "depth") {
+		t.Errorf("with other proofs: %s", run)
+	}
+}
+
+func TestLastWordsAreThoseThatWereShownToo(t *testing.T) {
+	s := &show{host: &host{lines: make(chan line, 8)}, display: newDisplay(&strings.Builder{}, false)}
+	s.show(line{Level: "warning", Msg: "an old one"})
+	s.show(line{Level: "info", Msg: "all is well"})
+	for _, words := range []string{"it began", "hostnode: the disk is full"} {
+		s.show(line{Level: "error", Msg: words})
+	}
+	s.host.lines <- line{Level: "error", Msg: "  Make room. [store-failed]"}
+	if got, want := s.lastWords(), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
+		t.Errorf("last words %q, want %q", got, want)
+	}
+}

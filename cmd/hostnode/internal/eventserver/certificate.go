@@ -1,0 +1,129 @@
+package eventserver
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+)
+
+// Names of the files that MakeCertificates writes.
+const (
+	caFile   = "ca.crt"
+	certFile = "server.crt"
+	keyFile  = "server.key"
+	// validFor is how long certificates are good: long enough for a trial, short
+	// enough that nobody forgets who made them.
+	validFor = 397 * 24 * time.Hour
+)
+
+// Certificates are the files that MakeCertificates wrote.
+type Certificates struct {
+	CA      string    `json:"ca"`
+	Cert    string    `json:"cert"`
+	Key     string    `json:"key"`
+	Expires time.Time `json:"expires"`
+}
+
+// MakeCertificates makes an authority of its own and a certificate for these
+// host names and addresses, at least one, for people who have no authority at
+// hand. The authority's key is thrown away: it signs nothing else. Existing
+// files are never overwritten.
+func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, error) {
+	if err := checkHosts(hosts); err != nil {
+		return Certificates{}, err
+	}
+	made := Certificates{
+		CA: filepath.Join(dir, caFile), Cert: filepath.Join(dir, certFile), Key: filepath.Join(dir, keyFile),
+		Expires: now.Add(validFor).UTC().Truncate(time.Second),
+	}
+	for _, path := range []string{made.CA, made.Cert, made.Key} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return made, fmt.Errorf("make certificates: %s is there already; choose another directory", path)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return made, fmt.Errorf("make certificates: %w", err)
+	}
+	ca, cert, key, err := sign(hosts, now, made.Expires)
+	if err != nil {
+		return made, fmt.Errorf("make certificates: %w", err)
+	}
+	return made, errors.Join(
+		replace(made.CA, encodePEM("CERTIFICATE", ca)),
+		replace(made.Cert, encodePEM("CERTIFICATE", cert)),
+		replace(made.Key, encodePEM("PRIVATE KEY", key)))
+}
+
+// hostName is a name as certificates have it: labels with dots between, the
+// first of which may be a star.
+var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?` +
+	`(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$`)
+
+func checkHosts(hosts []string) error {
+	if len(hosts) == 0 {
+		return fmt.Errorf("%w: a certificate is for at least one host name or address", config.ErrInvalid)
+	}
+	for _, host := range hosts {
+		if net.ParseIP(host) == nil && !hostName.MatchString(host) {
+			return fmt.Errorf("%w: %q is neither a host name nor an address; write it without scheme and port",
+				config.ErrInvalid, host)
+		}
+	}
+	return nil
+}
+
+func encodePEM(kind string, b []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
+}
+
+// sign makes the authority and what it signs, as DER.
+func sign(hosts []string, now, expires time.Time) (ca, cert, key []byte, err error) {
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	serverKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	const skew = time.Hour // of the clients' clocks
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hostnode event store authority"},
+		NotBefore: now.Add(-skew), NotAfter: expires, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
+	}
+	server := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "hostnode event store"},
+		NotBefore: now.Add(-skew), NotAfter: expires,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			server.IPAddresses = append(server.IPAddresses, ip)
+		} else {
+			server.DNSNames = append(server.DNSNames, host)
+		}
+	}
+	if ca, err = x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey); err != nil {
+		return nil, nil, nil, err
+	}
+	if cert, err = x509.CreateCertificate(rand.Reader, server, authority, serverKey.Public(), caKey); err != nil {
+		return nil, nil, nil, err
+	}
+	key, err = x509.MarshalPKCS8PrivateKey(serverKey)
+	return ca, cert, key, err
+}

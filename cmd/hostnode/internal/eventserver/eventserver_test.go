@@ -1,0 +1,209 @@
+package eventserver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/wire"
+)
+
+func TestUsersAreKeptInAPrivateFileWithoutTheirPasswords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	for _, u := range [][3]string{
+		{"ann", "auditor", "correct horse"}, {"bob", "operator", "battery staple"}, {"ann", "admin", "another one"},
+	} {
+		if err := SetUser(path, u[0], u[1], u[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, password := range []string{"correct horse", "battery staple", "another one"} {
+		if strings.Contains(string(text), password) {
+			t.Errorf("the file has the password %q", password)
+		}
+	}
+	users, err := LoadUsers(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]wire.Role{}
+	for _, u := range users {
+		got[u.Name] = u.Role
+	}
+	want := map[string]wire.Role{"ann": wire.RoleAdmin, "bob": wire.RoleOperator}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("users (-want +got):\n%s", d)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadUsers(path); !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("a file that others can read: %v", err)
+	}
+}
+
+func TestUsersThatMakeNoSenseAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	for _, u := range [][3]string{
+		{"", "auditor", "long enough"},
+		{"a:b", "auditor", "long enough"},
+		{"$admin", "auditor", "long enough"},
+		{"ann", "king", "long enough"},
+		{"ann", "auditor", ""},
+		{"ann", "auditor", "x"},
+	} {
+		if err := SetUser(path, u[0], u[1], u[2]); !errors.Is(err, config.ErrInvalid) {
+			t.Errorf("%q as %q with %q: %v", u[0], u[1], u[2], err)
+		}
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a refused user left a file: %v", err)
+	}
+	for text, line := range map[string]string{
+		"ann:auditor\n":                              "line 1",
+		"# all\n\nann:king:hash\n":                   "line 3",
+		"ann:auditor:hash\nann:admin:hash\n":         "line 2",
+		"ann:auditor:hash\nb ob:admin:hash\n":        "line 2",
+		strings.Repeat("#", 1<<16) + "\nann:auditor": "",
+	} {
+		if _, err := parseUsers([]byte(text)); err == nil || !strings.Contains(err.Error(), line) {
+			t.Errorf("%.40q: %v, want %s", text, err, line)
+		}
+	}
+}
+
+func FuzzParseUsers(f *testing.F) {
+	f.Add([]byte("# users\nann:auditor:$2a$10$hash\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		users, err := parseUsers(text)
+		if err != nil {
+			return
+		}
+		for _, u := range users {
+			if checkName(u.Name) != nil || roleName(u.Role) == "" {
+				t.Fatalf("%q gives %+v", text, u)
+			}
+		}
+	})
+}
+
+func TestCertificatesAreTrustedByTheirAuthorityForTheirHosts(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	made, err := MakeCertificates(dir, []string{"localhost", "127.0.0.1"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := os.ReadFile(made.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		t.Fatal("the authority cannot be read")
+	}
+	pair, err := tls.LoadX509KeyPair(made.Cert, made.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, ok := range map[string]bool{"localhost": true, "127.0.0.1": true, "example.org": false} {
+		_, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host, CurrentTime: now})
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if info, err := os.Stat(made.Key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key: %v, %v", info.Mode(), err)
+	}
+	if _, err := MakeCertificates(dir, []string{"localhost"}, now); err == nil {
+		t.Error("certificates were overwritten")
+	}
+}
+
+func TestWithoutACertificateOnlyThisMachineIsServed(t *testing.T) {
+	store := events.NewMemory()
+	defer store.Close()
+	for _, address := range []string{":0", "0.0.0.0:0", "[::]:0", "example.org:1"} {
+		if _, err := Start(store, Options{Listen: []string{address}}, nil); !errors.Is(err, config.ErrInvalid) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	s, err := Start(store, Options{Listen: []string{"127.0.0.1:0", "127.0.0.1:0"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Addresses()) != 2 || !strings.HasPrefix(s.ConnectionStrings(false), "esdb://127.0.0.1:") {
+		t.Errorf("serving %s", s.ConnectionStrings(false))
+	}
+	if _, err := Start(store, Options{Listen: s.Addresses()}, nil); err == nil {
+		t.Error("an address was taken twice")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUsersWithoutACertificateAreWarnedOf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users")
+	if err := SetUser(path, "ann", "auditor", "correct horse"); err != nil {
+		t.Fatal(err)
+	}
+	made, err := MakeCertificates(t.TempDir(), []string{"localhost"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := events.NewMemory()
+	defer store.Close()
+	for _, c := range []struct {
+		o        Options
+		warnings int
+	}{
+		{Options{UsersFile: path}, 1},
+		{Options{}, 0},
+		{Options{UsersFile: path, CertFile: made.Cert, KeyFile: made.Key}, 0},
+	} {
+		logger, hook := test.NewNullLogger()
+		c.o.Listen = []string{"127.0.0.1:0"}
+		s, err := Start(store, c.o, logrus.NewEntry(logger))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := len(hook.AllEntries()); n != c.warnings {
+			t.Errorf("%+v: %d warnings, want %d", c.o, n, c.warnings)
+		}
+	}
+}
+
+func TestHostCategoriesCoverEveryStreamOfAHost(t *testing.T) {
+	guarded := map[string]bool{}
+	for _, category := range HostCategories() {
+		guarded[category] = true
+	}
+	me, slot := events.Address{1}, events.SlotID{2}
+	for _, stream := range []string{
+		events.HostStream(me), events.MarketStream(1, me), events.CapacityStream(me), events.SlotQueueStream(me),
+		events.SaleStream(me, slot), events.TxStream(me), events.SnapshotStream(events.SlotQueueStream(me)),
+	} {
+		if !guarded[events.Category(stream)] {
+			t.Errorf("%s can be written by others", stream)
+		}
+	}
+}

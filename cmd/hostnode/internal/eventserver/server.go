@@ -1,0 +1,193 @@
+// Package eventserver serves an event store to EventStoreDB's clients as an
+// operator set it up: addresses, certificate, users. The protocol itself is
+// events/wire.
+//
+// Two commands use it. A host serves its own record while it runs; then nobody
+// may write the host's streams, whatever the role, because the host is their
+// only writer. And hostnode eventstore serves a data directory alone, as an
+// event store that hosts and others write to.
+package eventserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/wire"
+)
+
+// ErrListen: an address cannot be listened on, mostly because something else
+// does.
+var ErrListen = errors.New("cannot listen there")
+
+// Options say how to serve.
+type Options struct {
+	// Listen are addresses, host:port; at least one.
+	Listen []string
+	// CertFile and KeyFile are PEM files; empty: plain text, on loopback only.
+	CertFile, KeyFile string
+	// UsersFile lists who may do what; empty: nobody has a name.
+	UsersFile string
+	// Anonymous is what a caller without a name may do.
+	Anonymous wire.Role
+	// Guarded are the categories that nobody may write.
+	Guarded []string
+	// Advertise is what clients are told as address; empty: where they connected.
+	Advertise string
+	// Bound are listeners of Bind for these addresses; nil: Start makes them.
+	Bound []net.Listener
+	// AcceptPersistentSubscriptions is wire.Config's.
+	AcceptPersistentSubscriptions bool
+}
+
+// HostCategories are those that a host alone writes, and their snapshots.
+func HostCategories() []string {
+	all := []string{
+		events.CategoryHost, events.CategoryMarket, events.CategoryCapacity,
+		events.CategorySlotQueue, events.CategorySale, events.CategoryTx,
+	}
+	for _, category := range slices.Clone(all) {
+		all = append(all, events.Category(events.SnapshotStream(category+"-")))
+	}
+	return all
+}
+
+// Server is a store that is being served. The zero value serves nothing.
+type Server struct {
+	wire      *wire.Server
+	listeners []net.Listener
+	serving   sync.WaitGroup
+	failed    chan error
+}
+
+// Start listens and serves until Close. It refuses to serve beyond this machine
+// without a certificate.
+func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
+	cfg := wire.Config{
+		Store: store, Anonymous: o.Anonymous, Guarded: o.Guarded, Advertise: o.Advertise, Log: log,
+		AcceptPersistentSubscriptions: o.AcceptPersistentSubscriptions,
+	}
+	var err error
+	if o.CertFile != "" {
+		if cfg.TLS, err = loadTLS(o.CertFile, o.KeyFile); err != nil {
+			return nil, err
+		}
+	}
+	if o.UsersFile != "" {
+		if cfg.Users, err = LoadUsers(o.UsersFile); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.TLS == nil && len(cfg.Users) > 0 && log != nil {
+		log.Warn("there are users and no certificate: EventStoreDB's clients send no password over plain text, so " +
+			"nobody is known by name; make a certificate with: hostnode eventstore certificate")
+	}
+	s := &Server{failed: make(chan error, len(o.Listen))}
+	if s.listeners = o.Bound; s.listeners == nil {
+		if s.listeners, err = Bind(o); err != nil {
+			return nil, err
+		}
+	}
+	if s.wire, err = wire.New(cfg); err != nil {
+		return nil, errors.Join(fmt.Errorf("serve events: %w", err), s.Close())
+	}
+	for _, l := range s.listeners {
+		s.serving.Go(func() {
+			if err := s.wire.Serve(l); err != nil {
+				s.failed <- fmt.Errorf("serve events on %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	return s, nil
+}
+
+// Bind takes the addresses without serving yet, so that one that is taken is known
+// before anything else begins. Whoever connects meanwhile waits. The caller closes
+// the listeners, or gives them to Start.
+func Bind(o Options) ([]net.Listener, error) {
+	bound := Server{}
+	for _, address := range o.Listen {
+		if o.CertFile == "" && !loopback(address) {
+			return nil, errors.Join(fmt.Errorf("%w: %s can be reached from other machines, which needs a certificate; "+
+				"make one with: hostnode eventstore certificate", config.ErrInvalid, address), bound.Close())
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("serve events: %w: %w", ErrListen, err), bound.Close())
+		}
+		bound.listeners = append(bound.listeners, l)
+	}
+	return bound.listeners, nil
+}
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func loadTLS(cert, key string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the certificate %s with the key %s: %w", config.ErrInvalid, cert, key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// Addresses are where it listens.
+func (s *Server) Addresses() []string {
+	var all []string
+	for _, l := range s.listeners {
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+// ConnectionStrings are what clients connect to.
+func (s *Server) ConnectionStrings(withTLS bool) string {
+	options := ""
+	if !withTLS {
+		options = "?tls=false"
+	}
+	return "esdb://" + strings.Join(s.Addresses(), ",") + options
+}
+
+// Failed is told when an address can be served no longer.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Wait serves until ctx ends or an address fails.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case err := <-s.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Close ends all connections. The store stays open.
+func (s *Server) Close() error {
+	var errs []error
+	if s.wire != nil {
+		errs = append(errs, s.wire.Close())
+	}
+	for _, l := range s.listeners {
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	s.serving.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// ErrElsewhere: by the record a host with this account runs in another process.
+var ErrElsewhere = errors.New("this host may be running elsewhere")
+
+// silentFor is after how many heartbeats without a word a process on another machine
+// counts as gone: more than one may be late.
+const silentFor = 3 * actors.DefaultHeartbeat
+
+// notElsewhere refuses to begin while the record, in an event store that others
+// reach too, says that a process was started and has not stopped, unless that was
+// this machine with this data directory: a host that was killed has its outbox here,
+// and goes on. A used data directory that was copied to another machine is told by the
+// name of the machine; one that was copied on the same machine is not, and then the
+// older process ends (actors.ErrTakenOver). A directory that this account has never
+// been used with lacks the slots that proofs are owed for, so it is refused however
+// long nobody was heard. A record in a data directory is nobody else's: its lock
+// says so.
+func notElsewhere(
+	ctx context.Context, store events.Store, account events.Address, dir datadir.Layout, node string, now time.Time,
+) error {
+	used, err := dir.Used()
+	if err != nil {
+		return err
+	}
+	last, heard, err := lastRun(ctx, store, account)
+	if err != nil || last == nil {
+		return err
+	}
+	why := "this data directory has never been used with the account"
+	if used {
+		if last.GetNode() == node || now.Sub(heard) > silentFor {
+			return nil
+		}
+		why = fmt.Sprintf("this is %q", node)
+	}
+	return fmt.Errorf("%w: by the record, start %d of account %s was at %s on %q and has not stopped; it was last "+
+		"heard at %s, and %s", ErrElsewhere, last.GetEpoch(), account, last.GetAt().AsTime().Format(time.RFC3339),
+		last.GetNode(), heard.Format(time.RFC3339), why)
+}
+
+// lastRun is the newest start that was not followed by a stop, and when that process
+// was last heard; nil when there is none.
+func lastRun(
+	ctx context.Context, store events.Store, account events.Address,
+) (last *messages.HostStarted, heard time.Time, err error) {
+	codec := catalog.Codec()
+	newest := events.ReadStream{From: events.End, Backward: true}
+	for r, err := range store.ReadStream(ctx, events.HostStream(account), newest) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return nil, heard, nil // A new host.
+		}
+		var m any
+		if err == nil {
+			m, err = codec.Decode(r)
+		}
+		if err != nil { // Whoever does not know must not begin.
+			return nil, heard, fmt.Errorf("look whether the host runs elsewhere: %w", err)
+		}
+		switch m := m.(type) {
+		case *messages.HostStopped:
+			return nil, heard, nil
+		case *messages.HostHeartbeat:
+			if heard.IsZero() {
+				heard = m.GetAt().AsTime()
+			}
+		case *messages.HostStarted:
+			if heard.IsZero() {
+				heard = m.GetAt().AsTime()
+			}
+			return m, heard, nil
+		}
+	}
+	return nil, heard, nil
+}

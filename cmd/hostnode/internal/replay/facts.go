@@ -1,0 +1,120 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// State is a machine in words and numbers, the most important first: ids as
+// 0x-hex, amounts and sizes as decimals (token base units, wei, bytes), times as
+// RFC 3339.
+type State struct {
+	Facts Facts  `json:"facts"`
+	Lists []List `json:"lists,omitempty"`
+}
+
+// Facts are names and values in an order that people like. JSON has them as an
+// object.
+type Facts []Fact
+
+// Fact is one of them.
+type Fact struct{ Name, Value string }
+
+// List is a table of facts: all rows have the same names.
+type List struct {
+	Name string  `json:"name"`
+	Rows []Facts `json:"rows"`
+	// More is how many rows were left out.
+	More int `json:"more,omitempty"`
+}
+
+// maxRows is the most rows of a list: a queue may have a hundred thousand slots.
+const maxRows = 1_000
+
+// Get is the value of a fact, empty when there is none.
+func (f Facts) Get(name string) string {
+	for _, fact := range f {
+		if fact.Name == name {
+			return fact.Value
+		}
+	}
+	return ""
+}
+
+// add appends a fact, if it says anything.
+func (f *Facts) add(name string, value any) {
+	text := ""
+	switch v := value.(type) {
+	case time.Time:
+		if !v.IsZero() {
+			text = v.UTC().Format(time.RFC3339)
+		}
+	case bool:
+		if v {
+			text = "true"
+		}
+	default:
+		text = fmt.Sprint(v)
+	}
+	if text != "" {
+		*f = append(*f, Fact{name, text})
+	}
+}
+
+func (l *List) add(row Facts) {
+	if len(l.Rows) < maxRows {
+		l.Rows = append(l.Rows, row)
+		return
+	}
+	l.More++
+}
+
+// MarshalJSON implements json.Marshaler: an object, in order.
+func (f Facts) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, fact := range f {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		for j, text := range []string{fact.Name, fact.Value} {
+			b, err := json.Marshal(text)
+			if err != nil {
+				return nil, err
+			}
+			if j > 0 {
+				out.WriteByte(':')
+			}
+			out.Write(b)
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler: the reverse.
+func (f *Facts) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return fmt.Errorf("facts are an object, not %.40q", text)
+	}
+	*f = nil
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		value, err := d.Token()
+		if err != nil {
+			return err
+		}
+		of, is := value.(string)
+		if !is {
+			return fmt.Errorf("the value of %v is no text", name)
+		}
+		*f = append(*f, Fact{name.(string), of})
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// ErrAmbiguous is what Find answers, wrapped, when several streams are meant.
+var ErrAmbiguous = errors.New("several streams begin so")
+
+// Find resolves what somebody typed to the name of a stream: the name, its
+// beginning, its category when there is one stream of it, or the beginning of a
+// slot's id. Known are the streams that are known of; a whole name that is not
+// among them comes back as it is. ErrUnknownStream names the nearest ones.
+func Find(typed string, known []string) (string, error) {
+	typed = strings.TrimSpace(typed)
+	if typed == "" {
+		return "", fmt.Errorf("%w: no name was given", ErrUnknownStream)
+	}
+	if slices.Contains(known, typed) {
+		return typed, nil
+	}
+	var found []string
+	for _, name := range known {
+		if strings.HasPrefix(name, typed) || isSlot(name, typed) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", fmt.Errorf("%w: %q is the beginning of %s and %s, at least",
+			ErrAmbiguous, clip(typed), found[0], found[1])
+	case whole(typed):
+		return typed, nil
+	}
+	return "", Unknown(typed, known)
+}
+
+// isSlot reports whether a stream is the sale of a slot whose id begins so.
+func isSlot(stream, digits string) bool {
+	_, slot, err := events.ParseSaleStream(stream)
+	digits = strings.TrimPrefix(strings.ToLower(digits), "0x")
+	const least = 2
+	return err == nil && len(digits) >= least && strings.HasPrefix(slot.String(), "0x"+digits)
+}
+
+// whole reports whether a name has the form of one of ours.
+func whole(name string) bool {
+	category, rest, _ := strings.Cut(name, "-")
+	switch category {
+	case events.CategorySale:
+		_, _, err := events.ParseSaleStream(name)
+		return err == nil
+	case events.CategoryHost, events.CategoryCapacity, events.CategorySlotQueue, events.CategoryTx:
+		a, err := events.ParseAddress(rest)
+		return err == nil && a.String() == rest
+	case events.CategoryMarket:
+		return strings.Count(rest, "-") == 1
+	}
+	return strings.HasPrefix(name, "$") || rest != ""
+}
+
+// Unknown is ErrUnknownStream with the names that are nearest to what was typed.
+func Unknown(typed string, known []string) error {
+	if len(known) == 0 {
+		return fmt.Errorf("%w: %q; the record has none", ErrUnknownStream, clip(typed))
+	}
+	near := slices.Clone(known)
+	slices.SortStableFunc(near, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance(typed, a), distance(typed, b)), cmp.Compare(a, b))
+	})
+	const most = 3
+	return fmt.Errorf("%w: %q; the nearest are %s", ErrUnknownStream, clip(typed),
+		strings.Join(near[:min(most, len(near))], ", "))
+}
+
+// distance is how many letters must be changed to make the beginning of a name
+// out of what was typed.
+func distance(typed, name string) int {
+	const most = 120 // Names of ours are shorter; nobody types more.
+	typed = typed[:min(len(typed), most)]
+	name = name[:min(len(name), len(typed)+1, most)]
+	row := make([]int, len(name)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(typed) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(name) {
+			cost := diagonal
+			if typed[i] != name[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return slices.Min(row)
+}

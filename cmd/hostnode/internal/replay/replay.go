@@ -1,0 +1,169 @@
+// Package replay folds one stream with the core of its machine, up to a point,
+// and says what the machine was then: what an operator asks when a view is not
+// enough, and what an auditor asks about a finding. Start with Stream.
+//
+// Not for: more than one stream; views of all streams as they were are
+// projections.ViewsAt.
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/snapshot"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// Errors of a replay.
+var (
+	// ErrUnknownStream: the record has no such stream.
+	ErrUnknownStream = errors.New("no such stream")
+	// ErrBefore: nothing was recorded yet.
+	ErrBefore = errors.New("nothing was recorded at that point")
+	// ErrBeyond: the record ends before.
+	ErrBeyond = errors.New("the record ends before that")
+)
+
+// Result is a machine as it was.
+type Result struct {
+	Stream string `json:"stream"`
+	// Machine is the category of the stream.
+	Machine string `json:"machine"`
+	// Revision and Position are of the last event that was folded, Recorded is
+	// when it was written, by the clock of the store's machine.
+	Revision uint64          `json:"revision"`
+	Position events.Position `json:"position"`
+	Recorded time.Time       `json:"recorded"`
+	// Events is how many were folded; Last is the newest revision of the stream.
+	Events uint64 `json:"events"`
+	Last   uint64 `json:"lastRevision"`
+	// Removed is how many events were removed from the beginning of the stream.
+	// The state does not know what they said.
+	Removed uint64 `json:"removed,omitempty"`
+	// Unread is how many events could not be read and were passed over.
+	Unread uint64 `json:"unread,omitempty"`
+	// State is one of the structs of state.go, by the machine; nil for others.
+	State State `json:"state"`
+	// History are the events, if they were asked for.
+	History []Event `json:"history,omitempty"`
+}
+
+// Event is one that was folded.
+type Event struct {
+	Revision uint64          `json:"revision"`
+	Position events.Position `json:"position"`
+	Type     string          `json:"type"`
+	Cause    string          `json:"cause,omitempty"`
+	Recorded time.Time       `json:"recorded"`
+	// Sentence tells it to a person.
+	Sentence string `json:"sentence"`
+}
+
+// Stream folds a stream up to a point; a nil until means its end. The error is
+// ErrUnknownStream, ErrBefore, or the store's.
+func Stream(
+	ctx context.Context, store events.Store, name string, until projections.Until, history bool,
+) (Result, error) {
+	out := Result{Stream: name, Machine: events.Category(name)}
+	codec, m := catalog.Codec(), machineOf(name)
+	past, first := false, events.Recorded{}
+	for r, err := range everything(ctx, store, name) {
+		if err != nil {
+			return out, fmt.Errorf("replay %s: %w", clip(name), err)
+		}
+		if first.Position == 0 {
+			first, out.Removed = r, r.Revision
+		}
+		out.Last = r.Revision
+		if past = past || until != nil && !until(r); past {
+			continue // Only the end of the stream is still of interest.
+		}
+		out.Revision, out.Position, out.Recorded = r.Revision, r.Position, r.Recorded.UTC()
+		out.Events++
+		e, err := codec.Decode(r)
+		known := err == nil && m.fold(e)
+		if !known {
+			out.Unread++
+		}
+		if history {
+			out.History = append(out.History, told(r, e, err))
+		}
+	}
+	if first.Position == 0 {
+		return out, fmt.Errorf("%w: %q", ErrUnknownStream, clip(name))
+	}
+	if out.Events == 0 {
+		return out, fmt.Errorf("%w: the stream %s begins at %s with position %d", ErrBefore, clip(name),
+			first.Recorded.UTC().Format(time.RFC3339), first.Position)
+	}
+	out.State = m.state()
+	return out, nil
+}
+
+// everything yields the events of a stream. Those that are hidden behind a
+// snapshot are read from the log; where a store has removed them, what is left.
+func everything(ctx context.Context, store events.Store, name string) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for r, err := range snapshot.Tail(ctx, store, name, 0) {
+			if errors.Is(err, snapshot.ErrTruncated) {
+				store.ReadStream(ctx, name, events.ReadStream{})(yield)
+				return
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// told is an event in words.
+func told(r events.Recorded, m proto.Message, err error) Event {
+	e := Event{
+		Revision: r.Revision, Position: r.Position, Type: r.Type, Cause: r.Meta.Causation, Recorded: r.Recorded.UTC(),
+	}
+	switch s, ok := m.(sale.Event); {
+	case err != nil:
+		e.Sentence = "This event cannot be read: " + err.Error() + "."
+	case ok:
+		e.Sentence = sale.Sentence(s)
+	default:
+		text, _ := protojson.Marshal(m) // It was just read.
+		e.Sentence = compact(string(text))
+	}
+	return e
+}
+
+// compact makes a line of a JSON object whose spaces differ between builds.
+func compact(text string) string {
+	const most = 400
+	var dense bytes.Buffer
+	if json.Compact(&dense, []byte(text)) == nil {
+		text = dense.String()
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
+	text = strings.NewReplacer(`","`, `, `, `,"`, `, `, `":`, `: `, `"`, ``).Replace(text)
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}
+
+func clip(s string) string {
+	const most = 120
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}

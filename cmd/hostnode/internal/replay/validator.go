@@ -1,0 +1,33 @@
+package replay
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events/validation"
+)
+
+// validatorMachine is what an account marked.
+type validatorMachine struct{ s validation.State }
+
+func (m *validatorMachine) fold(e proto.Message) bool {
+	ve, ok := e.(validation.Event)
+	if ok {
+		m.s = validation.Evolve(m.s, ve)
+	}
+	return ok
+}
+
+func (m *validatorMachine) state() State {
+	var out State
+	out.Facts.add("settingsSince", m.s.Since)
+	out.Facts.add("maxSlots", m.s.Settings.MaxSlots)
+	if m.s.Settings.Groups > 0 {
+		out.Facts.add("groups", m.s.Settings.Groups)
+		out.Facts.add("groupIndex", m.s.Settings.GroupIndex)
+	}
+	out.Facts.add("marked", m.s.Marked)
+	out.Facts.add("failed", m.s.Failed)
+	out.Facts.add("rewards", m.s.Rewards)
+	out.Facts.add("feesWei", m.s.FeesWei)
+	return out
+}

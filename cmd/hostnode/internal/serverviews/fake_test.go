@@ -1,0 +1,248 @@
+package serverviews_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/projections"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	_ "github.com/hostnode/hostnode/events/protoconflict" // the client registers gossip.proto
+)
+
+// fakeServer manages projections as an EventStoreDB does: a name exists once,
+// what is deleted must have stopped, stopping takes a moment, a definition is
+// kept in a stream. It runs none of them.
+type fakeServer struct {
+	projections.UnimplementedProjectionsServer
+
+	mu   sync.Mutex
+	all  map[string]*fakeProjection
+	told []string // every call that changes something
+	// hidden says that definitions are not shown to this user, locked that only
+	// administrators manage projections, and this is none.
+	hidden, locked bool
+	// racing is a projection that somebody else makes before the next creation.
+	racing string
+}
+
+type fakeProjection struct {
+	query, state, reason string
+	stopping             int // lists until it has stopped
+	resets               int
+}
+
+func serveFake(t *testing.T, f *fakeServer) (url string) {
+	t.Helper()
+	f.all = map[string]*fakeProjection{"$by_category": {query: "x", state: "Stopped"}}
+	server := grpc.NewServer()
+	projections.RegisterProjectionsServer(server, f)
+	streams.RegisterStreamsServer(server, fakeStreams{f: f})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return "esdb://" + listener.Addr().String() + "?tls=false"
+}
+
+// change is what every call that changes something begins with.
+func (f *fakeServer) change(call, name string, mustExist bool) (*fakeProjection, error) {
+	if f.locked {
+		return nil, status.Error(codes.PermissionDenied, "Access Denied")
+	}
+	p := f.all[name]
+	if mustExist && p == nil {
+		return nil, status.Errorf(codes.NotFound, "Projection '%s' not found", name)
+	}
+	f.told = append(f.told, call+" "+name)
+	return p, nil
+}
+
+func (f *fakeServer) calls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	told := f.told
+	f.told = nil
+	return told
+}
+
+// with looks at a projection, or changes it behind the client's back.
+func (f *fakeServer) with(name string, do func(*fakeProjection)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f.all[name])
+}
+
+func (f *fakeServer) Create(_ context.Context, r *projections.CreateReq) (*projections.CreateResp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	name := r.GetOptions().GetContinuous().GetName()
+	if f.racing == name {
+		f.racing = ""
+		f.all[name] = &fakeProjection{query: "theirs", state: "Running"}
+	}
+	p, err := f.change("create", name, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == "" || r.GetOptions().GetQuery() == "":
+		return nil, status.Error(codes.InvalidArgument, "a continuous projection needs a name and a query")
+	case r.GetOptions().GetContinuous().GetEmitEnabled():
+		return nil, status.Error(codes.InvalidArgument, "none of ours emits")
+	case p != nil:
+		return nil, status.Errorf(codes.AlreadyExists, "Projection '%s' already exists", name)
+	}
+	f.all[name] = &fakeProjection{query: r.GetOptions().GetQuery(), state: "Running"}
+	return &projections.CreateResp{}, nil
+}
+
+func (f *fakeServer) Update(_ context.Context, r *projections.UpdateReq) (*projections.UpdateResp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := f.change("update", r.GetOptions().GetName(), true)
+	if err != nil {
+		return nil, err
+	}
+	p.query = r.GetOptions().GetQuery()
+	return &projections.UpdateResp{}, nil
+}
+
+func (f *fakeServer) Delete(_ context.Context, r *projections.DeleteReq) (*projections.DeleteResp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	name := r.GetOptions().GetName()
+	p, err := f.change("delete", name, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.stopping > 0 || p.state != "Stopped" && p.state != "Faulted":
+		return nil, status.Error(codes.FailedPrecondition, "Cannot delete a projection that hasn't been stopped or faulted.")
+	case !r.GetOptions().GetDeleteStateStream() || !r.GetOptions().GetDeleteCheckpointStream():
+		return nil, status.Error(codes.InvalidArgument, "its streams would stay")
+	}
+	delete(f.all, name)
+	return &projections.DeleteResp{}, nil
+}
+
+func (f *fakeServer) Disable(_ context.Context, r *projections.DisableReq) (*projections.DisableResp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := f.change("disable", r.GetOptions().GetName(), true)
+	if err != nil {
+		return nil, err
+	}
+	if p.state == "Running" {
+		p.stopping = 3
+	}
+	p.state, p.reason = "Stopped", ""
+	return &projections.DisableResp{}, nil
+}
+
+func (f *fakeServer) Enable(_ context.Context, r *projections.EnableReq) (*projections.EnableResp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := f.change("enable", r.GetOptions().GetName(), true)
+	if err != nil {
+		return nil, err
+	}
+	if p.state != "Faulted" { // It stays so until it is disabled.
+		p.state = "Running"
+	}
+	return &projections.EnableResp{}, nil
+}
+
+func (f *fakeServer) Reset(_ context.Context, r *projections.ResetReq) (*projections.ResetResp, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := f.change("reset", r.GetOptions().GetName(), true)
+	if err != nil {
+		return nil, err
+	}
+	p.resets++
+	return &projections.ResetResp{}, nil
+}
+
+func (f *fakeServer) Statistics(r *projections.StatisticsReq, to projections.Projections_StatisticsServer) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.locked {
+		return status.Error(codes.PermissionDenied, "Access Denied")
+	}
+	if r.GetOptions().GetContinuous() == nil {
+		return status.Error(codes.InvalidArgument, "the fake lists continuous projections only")
+	}
+	var names []string
+	for name := range f.all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		p := f.all[name]
+		state := p.state
+		if p.stopping > 0 {
+			p.stopping--
+			state = "Stopping"
+		}
+		err := to.Send(&projections.StatisticsResp{Details: &projections.StatisticsResp_Details{
+			Name: name, EffectiveName: name, Mode: "Continuous", Status: state, StateReason: p.reason,
+			Position: "C:1700/P:1700", Progress: 99.5,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fakeStreams are the streams of a fakeServer: the definitions of its projections.
+type fakeStreams struct {
+	streams.UnimplementedStreamsServer
+	f *fakeServer
+}
+
+// Read shows the last event of a definition.
+func (s fakeStreams) Read(r *streams.ReadReq, to streams.Streams_ReadServer) error {
+	f := s.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hidden {
+		return status.Error(codes.PermissionDenied, "Access Denied")
+	}
+	stream := r.GetOptions().GetStream().GetStreamIdentifier()
+	p := f.all[string(stream.GetStreamName()[min(len("$projections-"), len(stream.GetStreamName())):])]
+	if p == nil {
+		return to.Send(&streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
+			StreamNotFound: &streams.ReadResp_StreamNotFound{StreamIdentifier: stream},
+		}})
+	}
+	data, err := json.Marshal(map[string]any{"handlerType": "JS", "query": p.query, "enabled": true})
+	if err != nil {
+		return err
+	}
+	return to.Send(&streams.ReadResp{Content: &streams.ReadResp_Event{Event: &streams.ReadResp_ReadEvent{
+		Event: &streams.ReadResp_ReadEvent_RecordedEvent{
+			Id:               &shared.UUID{Value: &shared.UUID_String_{String_: "b8e0ad2c-5a4c-5f34-9d7c-9d0c1c1f7a4e"}},
+			StreamIdentifier: stream, Data: data,
+			Metadata: map[string]string{
+				"type": "$ProjectionUpdated", "content-type": "application/json", "created": "17000000000000000",
+			},
+		},
+		Position: &streams.ReadResp_ReadEvent_NoPosition{NoPosition: &shared.Empty{}},
+	}}})
+}

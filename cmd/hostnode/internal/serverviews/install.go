@@ -1,0 +1,146 @@
+package serverviews
+
+import (
+	"context"
+	"errors"
+
+	client "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+
+	"github.com/hostnode/hostnode/projections/js"
+)
+
+// Done is what became of a projection.
+type Done string
+
+// What may become of a projection.
+const (
+	// Installed: it was not there, and runs now.
+	Installed Done = "installed"
+	// Updated: it had another source. It has begun anew with the first event,
+	// because its states had another form.
+	Updated Done = "updated"
+	// Started: it was there, and had stopped.
+	Started Done = "started"
+	// Unchanged: it runs as it should.
+	Unchanged Done = "unchanged"
+	// Removed: it is gone, with its states.
+	Removed Done = "removed"
+	// Absent: it was not there.
+	Absent Done = "absent"
+)
+
+// Change is what was done to one projection.
+type Change struct {
+	Name string `json:"name"`
+	Done Done   `json:"done"`
+}
+
+// Install brings all projections of this build onto the server, and starts
+// them. It may be repeated; what is as it should be is left alone. After an
+// error the changes tell how far it came.
+func (s *Server) Install(ctx context.Context) ([]Change, error) {
+	found, err := s.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var changes []Change
+	for _, p := range js.All() {
+		done, err := s.install(ctx, p, found[p.Name])
+		if err != nil {
+			return changes, err
+		}
+		changes = append(changes, Change{p.Name, done})
+	}
+	return changes, nil
+}
+
+func (s *Server) install(ctx context.Context, p js.Projection, there *installed) (Done, error) {
+	if there == nil {
+		err := s.create(ctx, p)
+		if err == nil {
+			return Installed, s.enable(ctx, p.Name)
+		}
+		if !errors.Is(err, errExists) {
+			return "", err
+		}
+		there = &installed{} // Somebody else made it meanwhile; which one, is not known.
+	}
+	switch {
+	case there.query != p.Query:
+		return Updated, s.replace(ctx, p)
+	case there.is("Faulted"):
+		if err := s.stop(ctx, p.Name); err != nil {
+			return "", err
+		}
+		return Started, s.enable(ctx, p.Name)
+	case there.is("Running"):
+		return Unchanged, nil
+	}
+	return Started, s.enable(ctx, p.Name)
+}
+
+func (s *Server) create(ctx context.Context, p js.Projection) error {
+	return s.do(ctx, "create "+p.Name, func(ctx context.Context) error {
+		return s.projections.Create(ctx, p.Name, p.Query, client.CreateProjectionOptions{})
+	})
+}
+
+func (s *Server) enable(ctx context.Context, name string) error {
+	return s.do(ctx, "enable "+name, func(ctx context.Context) error {
+		return s.projections.Enable(ctx, name, client.GenericProjectionOptions{})
+	})
+}
+
+// replace gives a projection another source and lets it begin anew. It is
+// stopped before, so that the new source never sees a state of the old one.
+func (s *Server) replace(ctx context.Context, p js.Projection) error {
+	if err := s.stop(ctx, p.Name); err != nil {
+		return err
+	}
+	emit := false
+	err := s.do(ctx, "update "+p.Name, func(ctx context.Context) error {
+		return s.projections.Update(ctx, p.Name, p.Query, client.UpdateProjectionOptions{Emit: &emit})
+	})
+	if err != nil {
+		return err
+	}
+	err = s.do(ctx, "reset "+p.Name, func(ctx context.Context) error {
+		return s.projections.Reset(ctx, p.Name, client.ResetProjectionOptions{})
+	})
+	if err != nil {
+		return err
+	}
+	return s.enable(ctx, p.Name)
+}
+
+// Remove takes all projections of this build off the server, with their states
+// and checkpoints. The events that they were made from are not touched.
+func (s *Server) Remove(ctx context.Context) ([]Change, error) {
+	found, err := s.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var changes []Change
+	for _, p := range js.All() {
+		done := Absent
+		if found[p.Name] != nil {
+			done = Removed
+			if err := s.remove(ctx, p.Name); err != nil {
+				return changes, err
+			}
+		}
+		changes = append(changes, Change{p.Name, done})
+	}
+	return changes, nil
+}
+
+func (s *Server) remove(ctx context.Context, name string) error {
+	if err := s.stop(ctx, name); err != nil {
+		return err
+	}
+	return s.do(ctx, "delete "+name, func(ctx context.Context) error {
+		return s.projections.Delete(ctx, name, client.DeleteProjectionOptions{
+			DeleteStateStream: true, DeleteCheckpointStream: true,
+		})
+	})
+}

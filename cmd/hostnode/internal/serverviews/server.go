@@ -1,0 +1,230 @@
+package serverviews
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	client "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
+	_ "github.com/hostnode/hostnode/events/protoconflict" // the client registers gossip.proto
+	"github.com/hostnode/hostnode/projections/js"
+)
+
+const (
+	// callTimeout is how long one call may take before the server counts as
+	// away. The client looks for a node ten times first.
+	callTimeout = 20 * time.Second
+	// stopTimeout is how long a projection may take to stop: it writes its
+	// checkpoint before.
+	stopTimeout = time.Minute
+	// stopPause is how often it is asked whether it has stopped.
+	stopPause = 200 * time.Millisecond
+)
+
+// ErrNoProjections: the event store has no projections of its own.
+var ErrNoProjections = errors.New("the event store runs no projections; hostnode's own views are built in")
+
+// ErrStuck: a projection does not stop.
+var ErrStuck = errors.New("the projection does not stop")
+
+// Server is an EventStoreDB with its projections. It is not safe for concurrent
+// use.
+type Server struct {
+	projections *client.ProjectionClient
+	// pause waits before a stopping projection is asked again; tests do not wait.
+	pause func(context.Context, time.Duration) error
+	// abandoned says that a call may still be under way.
+	abandoned bool
+}
+
+// Connect prepares the connection; the first call makes it. The caller closes
+// the server.
+func Connect(cfg esdb.Config) (*Server, error) {
+	c, err := esdb.NewProjectionClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{projections: c, pause: pause}, nil
+}
+
+// Close ends the connection. A client with a call that was left is left too:
+// closing it may end the process.
+func (s *Server) Close() error {
+	if s.abandoned {
+		return nil
+	}
+	return s.projections.Close()
+}
+
+// call runs one call of the client, and leaves it when it takes too long: while
+// no node answers the client does not look at its context (eventstore.md §2).
+// It also panics then, in places.
+func call[T any](
+	ctx context.Context, s *Server, what string, do func(context.Context) (T, error),
+) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("%w: the client failed: %v", events.ErrAway, p)
+			}
+			answers <- a
+		}()
+		a.value, a.err = do(ctx)
+	}()
+	var a answer
+	select {
+	case a = <-answers:
+	case <-ctx.Done():
+		s.abandoned = true
+		a.err = fmt.Errorf("%w: %w", events.ErrAway, ctx.Err())
+	}
+	if a.err != nil {
+		return a.value, fmt.Errorf("%s: %w", what, explain(a.err))
+	}
+	return a.value, nil
+}
+
+// do is call for calls without an answer.
+func (s *Server) do(ctx context.Context, what string, f func(context.Context) error) error {
+	_, err := call(ctx, s, what, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}
+
+// explain keeps what the steps here look at, and says the rest in the words of
+// the port.
+func explain(err error) error {
+	if e := (*client.Error)(nil); errors.As(err, &e) && e.Code() == client.ErrorCodeUnsupportedFeature {
+		return ErrNoProjections
+	}
+	switch status.Code(err) { //nolint:exhaustive // the rest is explained by the adapter
+	case codes.Unimplemented:
+		return ErrNoProjections
+	case codes.AlreadyExists:
+		return errExists
+	}
+	return esdb.Explain(err)
+}
+
+var errExists = errors.New("a projection of this name exists")
+
+// installed is what the server has of a projection.
+type installed struct {
+	client.ProjectionStatus
+	// query is its source; empty when the server does not show it.
+	query string
+}
+
+// is says whether the state of a projection names one of the words. States are
+// such as Running, Stopped, Faulted (Enabled) or Preparing/Stopped.
+func (p *installed) is(words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(p.Status, w) })
+}
+
+// find are those of our projections that the server has.
+func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
+	all, err := call(ctx, s, "list the server's projections",
+		func(ctx context.Context) ([]client.ProjectionStatus, error) {
+			return s.projections.ListContinuous(ctx, client.GenericProjectionOptions{})
+		})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*installed{}
+	for _, p := range js.All() {
+		i := slices.IndexFunc(all, func(st client.ProjectionStatus) bool { return st.Name == p.Name })
+		if i < 0 || (&installed{ProjectionStatus: all[i]}).is("Deleting") {
+			continue
+		}
+		query, err := s.query(ctx, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		found[p.Name] = &installed{all[i], query}
+	}
+	return found, nil
+}
+
+// query reads the source of a projection from its definition; empty when the
+// server does not show it.
+func (s *Server) query(ctx context.Context, name string) (string, error) {
+	what := "read the definition of " + name
+	query, err := call(ctx, s, what, func(ctx context.Context) (string, error) {
+		stream, err := s.projections.Client().ReadStream(ctx, "$projections-"+name, client.ReadStreamOptions{
+			Direction: client.Backwards, From: client.End{},
+		}, 1)
+		if err != nil {
+			return "", err
+		}
+		defer stream.Close()
+		e, err := stream.Recv()
+		if err != nil || e.Event == nil {
+			return "", err
+		}
+		var definition struct {
+			Query string `json:"query"` // package json does not mind the case of the key
+		}
+		if json.Unmarshal(e.Event.Data, &definition) != nil {
+			return "", nil // Another version of the server writes something else.
+		}
+		return definition.Query, nil
+	})
+	unknown := errors.Is(err, events.ErrStreamNotFound) || errors.Is(err, events.ErrDenied) ||
+		errors.Is(err, events.ErrStreamDeleted) || errors.Is(err, io.EOF)
+	if unknown {
+		return "", nil
+	}
+	return query, err
+}
+
+// stop disables a projection and waits until it has stopped.
+func (s *Server) stop(ctx context.Context, name string) error {
+	err := s.do(ctx, "disable "+name, func(ctx context.Context) error {
+		return s.projections.Disable(ctx, name, client.GenericProjectionOptions{})
+	})
+	if err != nil {
+		return err
+	}
+	for range stopTimeout / stopPause {
+		found, err := s.find(ctx)
+		if err != nil {
+			return err
+		}
+		p := found[name]
+		if p == nil || p.is("Stopped", "Faulted", "Aborted", "Completed") && !p.is("Stopping") {
+			return nil
+		}
+		if err := s.pause(ctx, stopPause); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("disable %s: %w within %s", name, ErrStuck, stopTimeout)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,257 @@
+package serverviews_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/wire"
+	"github.com/hostnode/hostnode/projections/js"
+)
+
+func connect(t *testing.T, url string) *serverviews.Server {
+	t.Helper()
+	s, err := serverviews.Connect(esdb.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serverviews.Hurry(s)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func install(t *testing.T, s *serverviews.Server) []serverviews.Change {
+	t.Helper()
+	changes, err := s.Install(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}
+
+// all is that the same became of each projection.
+func all(done serverviews.Done) []serverviews.Change {
+	var changes []serverviews.Change
+	for _, p := range js.All() {
+		changes = append(changes, serverviews.Change{Name: p.Name, Done: done})
+	}
+	return changes
+}
+
+func TestInstallingTwiceChangesNothing(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	if diff := cmp.Diff(all(serverviews.Installed), install(t, s)); diff != "" {
+		t.Fatal(diff)
+	}
+	f.calls()
+	if diff := cmp.Diff(all(serverviews.Unchanged), install(t, s)); diff != "" {
+		t.Fatal(diff)
+	}
+	if told := f.calls(); len(told) > 0 {
+		t.Fatalf("the second time it called %v", told)
+	}
+	rows, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range js.All() {
+		want := serverviews.Row{
+			Name: p.Name, Version: p.Version, Installed: p.Version, State: "Running", Current: true,
+			Position: "C:1700/P:1700", Progress: 99.5,
+		}
+		if diff := cmp.Diff(want, rows[i]); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestAnotherSourceIsReplacedAndBeginsAnew(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	install(t, s)
+	f.calls()
+	f.with("hostnode-slot", func(p *fakeProjection) { p.query = strings.Replace(p.query, "version 1", "version 7", 1) })
+	rows, err := s.Status(t.Context())
+	if err != nil || rows[2].Installed != 7 || rows[2].Current {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+	if got := install(t, s)[2].Done; got != serverviews.Updated {
+		t.Fatalf("it was %s", got)
+	}
+	want := []string{"disable hostnode-slot", "update hostnode-slot", "reset hostnode-slot", "enable hostnode-slot"}
+	if diff := cmp.Diff(want, f.calls()); diff != "" {
+		t.Fatal(diff)
+	}
+	f.with("hostnode-slot", func(p *fakeProjection) {
+		if p.query != js.All()[2].Query || p.state != "Running" || p.resets != 1 {
+			t.Errorf("%s, %d resets", p.state, p.resets)
+		}
+	})
+}
+
+func TestWhatStoppedOrFaultedIsStarted(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	install(t, s)
+	f.with("hostnode-availability", func(p *fakeProjection) { p.state = "Stopped" })
+	f.with("hostnode-reservation", func(p *fakeProjection) { p.state, p.reason = "Faulted", "no number" })
+	rows, err := s.Status(t.Context())
+	if err != nil || rows[0].Current || rows[1].Current || rows[1].Reason != "no number" || !rows[2].Current {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+	got := install(t, s)
+	if got[0].Done != serverviews.Started || got[1].Done != serverviews.Started || got[2].Done != serverviews.Unchanged {
+		t.Fatalf("%+v", got)
+	}
+	if rows, err = s.Status(t.Context()); err != nil || !rows[0].Current || !rows[1].Current {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+}
+
+func TestAProjectionThatSomebodyMadeMeanwhileIsReplaced(t *testing.T) {
+	f := &fakeServer{racing: "hostnode-reservation"}
+	s := connect(t, serveFake(t, f))
+	if got := install(t, s)[1].Done; got != serverviews.Updated {
+		t.Fatalf("it was %s", got)
+	}
+}
+
+func TestRemovingLeavesNothingOfOursAndAllOfOthers(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	install(t, s)
+	f.with("hostnode-slot", func(p *fakeProjection) { p.state = "Faulted" })
+	for _, want := range []serverviews.Done{serverviews.Removed, serverviews.Absent} {
+		got, err := s.Remove(t.Context())
+		if diff := cmp.Diff(all(want), got); err != nil || diff != "" {
+			t.Fatalf("error %v\n%s", err, diff)
+		}
+	}
+	if len(f.all) != 1 || f.all["$by_category"] == nil {
+		t.Fatalf("%d projections are left", len(f.all))
+	}
+	rows, err := s.Status(t.Context())
+	if err != nil || len(rows) != 3 || rows[0].There() {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+}
+
+// TestADefinitionThatIsNotShownIsTakenForAnother: better once too often than
+// states of two forms.
+func TestADefinitionThatIsNotShownIsTakenForAnother(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	install(t, s)
+	f.mu.Lock()
+	f.hidden = true
+	f.mu.Unlock()
+	rows, err := s.Status(t.Context())
+	if err != nil || rows[0].Installed != 0 || rows[0].Current || !rows[0].There() {
+		t.Fatalf("%+v, error %v", rows, err)
+	}
+	if diff := cmp.Diff(all(serverviews.Updated), install(t, s)); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestAUserWithoutTheRightIsTold(t *testing.T) {
+	s := connect(t, serveFake(t, &fakeServer{locked: true}))
+	for _, ask := range asks(s) {
+		if err := ask(t.Context()); !errors.Is(err, events.ErrDenied) {
+			t.Fatalf("error %v", err)
+		}
+	}
+}
+
+func asks(s *serverviews.Server) []func(context.Context) error {
+	return []func(context.Context) error{
+		func(ctx context.Context) error { _, err := s.Status(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Install(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Remove(ctx); return err },
+	}
+}
+
+// TestAServerWithoutProjectionsIsSaidToHaveNone asks a server that knows no
+// projections at all, and our own, which says so.
+func TestAServerWithoutProjectionsIsSaidToHaveNone(t *testing.T) {
+	own, err := wire.New(wire.Config{Store: events.NewMemory(), Anonymous: wire.RoleAdmin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := grpc.NewServer()
+	for _, server := range []struct {
+		serve func(net.Listener) error
+		stop  func()
+	}{
+		{own.Serve, func() { _ = own.Close() }},
+		{bare.Serve, bare.Stop},
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() { served <- server.serve(listener) }()
+		s := connect(t, "esdb://"+listener.Addr().String()+"?tls=false")
+		for _, ask := range asks(s) {
+			if err := ask(t.Context()); !errors.Is(err, serverviews.ErrNoProjections) {
+				t.Errorf("error %v", err)
+			}
+		}
+		server.stop()
+		<-served
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsAway(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "esdb://" + listener.Addr().String() + "?tls=false&maxDiscoverAttempts=1&discoveryInterval=1"
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connect(t, url).Status(t.Context()); !errors.Is(err, events.ErrAway) {
+		t.Fatalf("error %v", err)
+	}
+}
+
+// TestACallThatHangsIsLeft: the client can wait for a node without looking at
+// its context, and panics in places.
+func TestACallThatHangsIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		began := time.Now()
+		err := serverviews.Call(t.Context(), func(context.Context) error { <-hang; return nil })
+		if !errors.Is(err, events.ErrAway) || time.Since(began) > time.Minute {
+			t.Fatalf("error %v after %s", err, time.Since(began))
+		}
+		close(hang)
+	})
+	err := serverviews.Call(t.Context(), func(context.Context) error { panic("nil pointer") })
+	if !errors.Is(err, events.ErrAway) || !strings.Contains(err.Error(), "nil pointer") {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestABadConnectionStringIsRefused(t *testing.T) {
+	if _, err := serverviews.Connect(esdb.Config{URL: "http://127.0.0.1"}); !errors.Is(err, esdb.ErrURL) {
+		t.Fatalf("error %v", err)
+	}
+}

@@ -1,0 +1,53 @@
+package serverviews
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/projections/js"
+)
+
+// Row says how one projection is doing.
+type Row struct {
+	Name string `json:"name"`
+	// Version is this build's, Installed the server's: 0 when it is not there,
+	// or when the server does not show it.
+	Version   int `json:"version"`
+	Installed int `json:"installedVersion"`
+	// State is in the server's words, such as Running, Stopped or Faulted; empty
+	// when the projection is not there.
+	State string `json:"state"`
+	// Current says that the server has the source of this build, and runs it.
+	Current bool `json:"current"`
+	// Position is up to where it has read, in the server's words, and Progress
+	// how much of the log that is, in per cent.
+	Position string  `json:"position,omitempty"`
+	Progress float32 `json:"progressPercent"`
+	// Reason is why it faulted.
+	Reason string `json:"reason,omitempty"`
+}
+
+// There reports whether the server has the projection.
+func (r Row) There() bool { return r.State != "" }
+
+// Status says how all projections of this build are doing, in order of their
+// names.
+func (s *Server) Status(ctx context.Context) ([]Row, error) {
+	found, err := s.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for _, p := range js.All() {
+		row := Row{Name: p.Name, Version: p.Version}
+		if there := found[p.Name]; there != nil {
+			row.State, row.Reason = there.Status, there.StateReason
+			row.Position, row.Progress = there.Position, there.Progress
+			if known, err := js.Parse(there.query); err == nil {
+				row.Installed = known.Version
+			}
+			row.Current = there.query == p.Query && there.is("Running")
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

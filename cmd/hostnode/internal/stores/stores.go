@@ -1,0 +1,134 @@
+// Package stores opens the event store that a configuration or a flag names:
+// the embedded one in a directory, or an EventStoreDB by its connection string.
+// It is the one place that knows both.
+package stores
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/esdb"
+)
+
+// Spec says which store.
+type Spec struct {
+	// URL is a connection string of EventStoreDB; empty: the embedded store in Dir.
+	URL string
+	// PasswordFile holds the password of the URL's user; empty: what the URL says.
+	PasswordFile string
+	// Dir is the directory of the embedded store. Whoever opens it has the lock of
+	// the data directory.
+	Dir string
+	// CacheBytes is the memory of the embedded store's block cache, 0 its default.
+	CacheBytes int64
+	// Now gives events of the embedded store their time; nil: time.Now.
+	Now func() time.Time
+}
+
+// FromConfig is the store that the settings name.
+func FromConfig(c config.Config) Spec {
+	return Spec{
+		URL: c.EventStore.URL, PasswordFile: c.EventStore.PasswordFile,
+		Dir: datadir.At(c.DataDir).Events(), CacheBytes: int64(c.EventStore.CacheBytes),
+	}
+}
+
+// Remote reports whether the store is an EventStoreDB.
+func (s Spec) Remote() bool { return s.URL != "" }
+
+// Opened is an open store.
+type Opened struct {
+	events.Store
+	// Embedded is the store if it is the embedded one, and Report what opening it
+	// found; nil otherwise.
+	Embedded *embedded.Store
+	Report   embedded.Report
+	// Name says where it is, for people: without a password.
+	Name string
+}
+
+// Open opens a store; the caller closes it. An EventStoreDB that does not answer
+// is events.ErrAway, one that refuses the user events.ErrDenied. log takes what
+// happens inside; nil drops it.
+func Open(ctx context.Context, spec Spec, log *logrus.Entry) (*Opened, error) {
+	if !spec.Remote() {
+		cfg := embedded.Config{CacheBytes: spec.CacheBytes, Now: spec.Now}
+		if log != nil {
+			cfg.Log = log
+		}
+		store, report, err := embedded.Open(spec.Dir, cfg)
+		if err != nil {
+			return nil, fmt.Errorf("open the event store: %w", err)
+		}
+		return &Opened{Store: store, Embedded: store, Report: report, Name: spec.Dir}, nil
+	}
+	connection, err := spec.Connection()
+	if err != nil {
+		return nil, err
+	}
+	store, err := openRemote(ctx, connection, log)
+	if err != nil {
+		return nil, fmt.Errorf("open the event store %s: %w", esdb.Redact(spec.URL), err)
+	}
+	return &Opened{Store: store, Name: esdb.Redact(spec.URL)}, nil
+}
+
+// maxPassword is the most bytes of a password file.
+const maxPassword = 4096
+
+// Connection is the connection string with the password from its file.
+func (s Spec) Connection() (string, error) {
+	if s.PasswordFile == "" {
+		return s.URL, nil
+	}
+	password, err := readPassword(s.PasswordFile)
+	if err != nil {
+		return "", err
+	}
+	scheme, rest, _ := strings.Cut(s.URL, "://")
+	user, host, ok := strings.Cut(rest, "@")
+	if !ok || user == "" || strings.Contains(user, ":") {
+		return "", fmt.Errorf("%w: eventStore.passwordFile needs a user without a password in eventStore.url, "+
+			"as in esdb://user@host:2113", config.ErrInvalid)
+	}
+	// The user stands there already as it is written in a URL.
+	secret := strings.TrimPrefix(url.UserPassword("", password).String(), ":")
+	return scheme + "://" + user + ":" + secret + "@" + host, nil
+}
+
+func readPassword(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the password of the event store: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read the password of the event store: %w", err)
+	}
+	if m := info.Mode(); !m.IsRegular() || m.Perm()&^fs.FileMode(0o600) != 0 {
+		return "", fmt.Errorf("%w: %s must be a plain file that only its owner can read; run: chmod 600 %s",
+			config.ErrInvalid, path, path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxPassword))
+	if err != nil {
+		return "", fmt.Errorf("read the password of the event store: %w", err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return "", fmt.Errorf("%w: %s is empty", config.ErrInvalid, path)
+	}
+	return password, nil
+}

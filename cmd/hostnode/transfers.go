@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/transfer"
+)
+
+// transferred is what export and import answer.
+type transferred struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Copied events were written, Present ones were there before.
+	Copied  uint64 `json:"copied"`
+	Present uint64 `json:"present"`
+	Bytes   uint64 `json:"bytes"`
+	Streams int    `json:"streams"`
+	// Metadata and Deleted count the streams whose metadata was set, and that were
+	// deleted for good.
+	Metadata int `json:"metadata"`
+	Deleted  int `json:"deletedForGood"`
+	// Others are events that are not moved.
+	Others    uint64   `json:"others"`
+	Scavenged []string `json:"scavenged,omitempty"`
+	// Digest is what both sides have: the target was read again to be sure.
+	Digest string    `json:"digest"`
+	Time   time.Time `json:"time"`
+}
+
+func (a *app) transferred(from, to string, r transfer.Report) transferred {
+	return transferred{
+		From: from, To: to, Copied: r.Copied, Present: r.Present, Bytes: r.Bytes, Streams: r.Streams,
+		Metadata: r.Metadata, Deleted: r.Ended, Others: r.Others, Scavenged: r.Scavenged,
+		Digest: r.Digest.Sum.String(), Time: a.now().UTC(),
+	}
+}
+
+func printTransferred(p *paper, t transferred) error {
+	p.line("%s from %s to %s: %s of %s", p.colour(green, "DONE"), t.From, t.To,
+		count(t.Copied+t.Present, "event"), count(t.Streams, "stream"))
+	if t.Present > 0 {
+		p.line("  %s were there before, %d new", count(t.Present, "event"), t.Copied)
+	}
+	if n := len(t.Scavenged); n > 0 {
+		p.line("  %s of which a part was thrown away before have new revisions", count(n, "stream"))
+	}
+	p.line("  digest %s; the target was read again and has the same", t.Digest)
+	return nil
+}
+
+// end is one side of a transfer that is a store.
+type end struct {
+	store events.Store
+	name  string
+	close func() error
+}
+
+// openEnd opens a store by its connection string, or, without one, the store
+// that the settings name. The embedded one wants the data directory for itself;
+// create makes it.
+func (a *app) openEnd(ctx context.Context, c config.Config, url, passwordFile string, create bool) (end, error) {
+	spec := stores.FromConfig(c)
+	if url != "" {
+		spec = stores.Spec{URL: url, PasswordFile: passwordFile}
+	}
+	spec.Now = a.now
+	done := func() error { return nil }
+	if !spec.Remote() {
+		open := datadir.OpenExisting
+		if create {
+			open = datadir.Open
+		}
+		dir, err := open(c.DataDir, a.now())
+		if err != nil {
+			return end{}, err
+		}
+		done = dir.Close
+	}
+	log := logrus.New()
+	log.SetOutput(a.stderr)
+	log.SetLevel(logrus.ErrorLevel)
+	opened, err := stores.Open(ctx, spec, logrus.NewEntry(log))
+	if err != nil {
+		return end{}, errors.Join(err, done())
+	}
+	return end{opened.Store, opened.Name, func() error { return errors.Join(opened.Close(), done()) }}, nil
+}
+
+// transferFlags are those that export and import share.
+type transferFlags struct {
+	url, passwordFile string
+	acceptScavenged   bool
+}
+
+func (f *transferFlags) add(flags *pflag.FlagSet, direction, what string) {
+	flags.StringVar(&f.url, direction, "", what)
+	flags.StringVar(&f.passwordFile, direction+"-password-file", "",
+		"`file` with the password of the user in --"+direction+", readable by its owner alone")
+	flags.BoolVar(&f.acceptScavenged, "accept-scavenged", false,
+		"move what is left of streams of which the source has thrown a part away; revisions change")
+	config.AddFlags(flags, "eventStore.url", "eventStore.passwordFile", "eventStore.cacheBytes")
+}
+
+// file is the one argument, empty when there is a connection string instead.
+func (f *transferFlags) file(direction string, args []string) (string, error) {
+	switch {
+	case f.url != "" && len(args) > 0:
+		return "", fmt.Errorf("%w: either a file or --%s", errUsage, direction)
+	case f.url == "" && len(args) == 0:
+		return "", fmt.Errorf("%w: name a file, - for a pipe, or a store with --%s", errUsage, direction)
+	case f.url == "" && f.passwordFile != "":
+		return "", fmt.Errorf("%w: --%s-password-file goes with --%s", errUsage, direction, direction)
+	case f.url != "" && !strings.HasPrefix(f.url, "esdb"):
+		return "", fmt.Errorf("%w: --%s takes a connection string, as in esdb://host:2113", errUsage, direction)
+	case f.url != "":
+		return "", nil
+	}
+	return args[0], nil
+}
+
+func (f *transferFlags) options(line *progressLine) transfer.Options {
+	return transfer.Options{AcceptScavenged: f.acceptScavenged, Progress: line.show}
+}
+
+// progressLine says on a terminal how far a transfer is, in one line that is
+// written again and again.
+type progressLine struct {
+	out   io.Writer // nil: nobody looks
+	shown bool
+}
+
+func (a *app) progressLine() *progressLine {
+	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return &progressLine{out: f}
+	}
+	return &progressLine{}
+}
+
+func (l *progressLine) show(p transfer.Progress) {
+	if l.out == nil {
+		return
+	}
+	l.shown = true
+	fmt.Fprintf(l.out, "\r\x1b[K%s", progressText(p))
+}
+
+// clear removes the line. It may be called when there is none.
+func (l *progressLine) clear() {
+	if l.shown {
+		fmt.Fprint(l.out, "\r\x1b[K")
+	}
+}
+
+func progressText(p transfer.Progress) string {
+	text := fmt.Sprintf("%s: %s events", p.Step, grouped(fmt.Sprint(p.Events)))
+	if p.Last > 0 {
+		text += fmt.Sprintf(", %.0f %%", 100*float64(p.Position)/float64(p.Last))
+	}
+	return text
+}
+
+// finish prints what a transfer did, when it did it.
+func (a *app) finish(line *progressLine, answer transferred, err error) error {
+	line.clear()
+	if err != nil {
+		return err
+	}
+	return show(a, answer, printTransferred)
+}
+
+// withEnd does something with a store and closes it.
+func (a *app) withEnd(cmd *cobra.Command, c config.Config, url, passwordFile string, create bool,
+	do func(context.Context, end) error,
+) (err error) {
+	e, err := a.openEnd(cmd.Context(), c, url, passwordFile, create)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	return do(cmd.Context(), e)
+}

@@ -1,0 +1,160 @@
+package capacity
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// StateSchema names the form of Pieces. What changes the form, or what a field
+// means, gets another name; snapshots of the old one are then not used.
+const StateSchema = "capacity/1"
+
+// Size is how many entries the state has: availabilities, reservations and
+// settled slots.
+func (s State) Size() int { return len(s.availabilities) + len(s.reservations) + len(s.settled.order) }
+
+// Pieces is the whole state as bytes, for a snapshot.
+func (s State) Pieces() [][]byte {
+	var out events.Pieces
+	out.Add(&messages.LedgerState{Book: &messages.LedgerBook{
+		Quota: uint64(s.book.Quota), Unallocated: uint64(s.book.Unallocated), Free: uint64(s.book.Free),
+		Reserved: uint64(s.book.Reserved), Stored: uint64(s.book.Stored), Overhead: uint64(s.book.Overhead),
+		Faults: uint64(s.faults), FirstFault: s.firstFault,
+	}})
+	for a := range s.Availabilities() {
+		out.Add(&messages.LedgerState{Availabilities: []*messages.LedgerAvailability{{
+			Id: a.ID[:], Size: uint64(a.Size), DurationSeconds: uint64(a.Duration / time.Second),
+			MinPrice: a.MinPrice.String(), Collateral: a.Collateral.String(), Enabled: a.Enabled,
+			Until: events.TimeToMessage(a.Until), Used: uint64(a.Used), Committed: a.Committed.String(),
+			Lost: a.Lost.String(), Reservations: uint64(a.Reservations),
+		}}})
+	}
+	for r := range s.Reservations() {
+		out.Add(&messages.LedgerState{Reservations: []*messages.LedgerReservation{{
+			Id: r.ID[:], AvailabilityId: r.Availability[:], RequestId: r.RequestID[:], SlotId: r.Slot[:],
+			SlotIndex: r.SlotIndex, Attempt: r.Attempt, Bytes: uint64(r.Bytes), Stored: uint64(r.Stored),
+			Overhead: uint64(r.Overhead), Collateral: r.Collateral.String(),
+			ValidUntil: events.TimeToMessage(r.ValidUntil),
+		}}})
+	}
+	for _, slot := range s.settled.order {
+		out.Add(&messages.LedgerState{Settled: []*messages.LedgerSettled{{
+			SlotId: slot[:], Attempt: s.settled.attempts[slot],
+		}}})
+	}
+	return out.All()
+}
+
+// RestorePieces is the state that Pieces wrote, under the limits of now. Pieces
+// that contradict each other are refused with an error.
+func RestorePieces(l Limits, pieces [][]byte) (State, error) {
+	b := builder{State: NewWithin(l)}
+	err := events.JoinPieces(pieces, b.read)
+	if err == nil && !b.booked {
+		err = fmt.Errorf("%w: the book is missing", events.ErrMalformed)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("restore the ledger: %w", err)
+	}
+	return b.State, nil
+}
+
+// builder is a ledger of which some pieces were read.
+type builder struct {
+	State
+	booked bool
+}
+
+func (b *builder) read(m *messages.LedgerState) error {
+	if book := m.GetBook(); book != nil {
+		b.booked = true
+		b.book = Book{
+			Quota: events.Bytes(book.GetQuota()), Unallocated: events.Bytes(book.GetUnallocated()),
+			Free: events.Bytes(book.GetFree()), Reserved: events.Bytes(book.GetReserved()),
+			Stored: events.Bytes(book.GetStored()), Overhead: events.Bytes(book.GetOverhead()),
+		}
+		b.faults, b.firstFault = int(book.GetFaults()), book.GetFirstFault()
+	}
+	for _, a := range m.GetAvailabilities() {
+		if err := b.putAvailability(a); err != nil {
+			return fmt.Errorf("availability %x: %w", a.GetId(), err)
+		}
+	}
+	for _, r := range m.GetReservations() {
+		if err := b.putReservation(r); err != nil {
+			return fmt.Errorf("reservation %x: %w", r.GetId(), err)
+		}
+	}
+	for _, one := range m.GetSettled() {
+		slot, err := events.IDFromBytes[events.SlotID](one.GetSlotId())
+		if err != nil {
+			return err
+		}
+		b.settled.add(slot, one.GetAttempt(), b.limits.MaxSettled)
+	}
+	return nil
+}
+
+func (b *builder) putAvailability(m *messages.LedgerAvailability) error {
+	id, err := events.IDFromBytes[events.AvailabilityID](m.GetId())
+	if err != nil {
+		return err
+	}
+	a := &Availability{
+		ID: id, Used: events.Bytes(m.GetUsed()), Reservations: int(m.GetReservations()),
+		Offer: Offer{
+			Size: events.Bytes(m.GetSize()), Duration: events.Seconds(m.GetDurationSeconds()),
+			Enabled: m.GetEnabled(), Until: events.TimeFromMessage(m.GetUntil()),
+		},
+	}
+	for _, amount := range []struct {
+		to   *events.Amount
+		text string
+	}{
+		{&a.MinPrice, m.GetMinPrice()},
+		{&a.Collateral, m.GetCollateral()},
+		{&a.Committed, m.GetCommitted()},
+		{&a.Lost, m.GetLost()},
+	} {
+		if *amount.to, err = events.ParseAmount(amount.text); err != nil {
+			return err
+		}
+	}
+	if b.availabilities[id] != nil {
+		return fmt.Errorf("%w: it is there twice", events.ErrMalformed)
+	}
+	b.availabilities[id] = a
+	return nil
+}
+
+func (b *builder) putReservation(m *messages.LedgerReservation) error {
+	r := &Reservation{
+		SlotIndex: m.GetSlotIndex(), Attempt: m.GetAttempt(), Bytes: events.Bytes(m.GetBytes()),
+		Stored: events.Bytes(m.GetStored()), Overhead: events.Bytes(m.GetOverhead()),
+		ValidUntil: events.TimeFromMessage(m.GetValidUntil()),
+	}
+	var err error
+	if r.ID, err = events.IDFromBytes[events.ReservationID](m.GetId()); err != nil {
+		return err
+	}
+	if r.Availability, err = events.IDFromBytes[events.AvailabilityID](m.GetAvailabilityId()); err != nil {
+		return err
+	}
+	if r.RequestID, err = events.IDFromBytes[events.RequestID](m.GetRequestId()); err != nil {
+		return err
+	}
+	if r.Slot, err = events.IDFromBytes[events.SlotID](m.GetSlotId()); err != nil {
+		return err
+	}
+	if r.Collateral, err = events.ParseAmount(m.GetCollateral()); err != nil {
+		return err
+	}
+	if b.reservations[r.ID] != nil || b.availabilities[r.Availability] == nil {
+		return fmt.Errorf("%w: it is there twice, or belongs to no availability", events.ErrMalformed)
+	}
+	b.reservations[r.ID] = r
+	return nil
+}

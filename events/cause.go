@@ -1,0 +1,197 @@
+package events
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// CauseKind says what a cause names.
+type CauseKind uint8
+
+// The kinds of causes. Every event of a sale, the ledger, the queue and the
+// market has a cause ($causationId) of one of these forms:
+//
+//	operator, start, begin, worker, look, take, wake,
+//	  chain                                            CauseCommand
+//	look back: REASON                                  CauseCommand
+//	block:NUMBER                                       CauseBlock
+//	log:BLOCKHASH:INDEX                                CauseLog
+//	market@N                                           CauseMarket
+//	sale:SLOT:ATTEMPT:reserve|store|settle             CauseSale
+//	work:REQUEST:INDEX                                 CauseWork
+//	reserve-capacity|reserve-slot|download|prove-initial|extend|free|
+//	  delete-data|settle:ATTEMPT, fill:ATTEMPT:CHALLENGE,
+//	  submit-proof:PERIOD:CHALLENGE, read-collateral:PERIOD,
+//	  mark:SLOT:PERIOD                                 CauseEffect
+//
+// Events of a host's stream and of transactions have none: a start is caused by
+// nobody, and what led to a transaction stands in its key.
+const (
+	// CauseCommand is a command that no event stands behind: of the operator, or
+	// of an actor on its own account.
+	CauseCommand CauseKind = iota
+	// CauseBlock is what a block of the chain changed: time passed, or a state.
+	CauseBlock
+	// CauseLog is a log of the contract.
+	CauseLog
+	// CauseMarket is the N-th event of the market's stream, counted from 1.
+	CauseMarket
+	// CauseSale is what an attempt asked of the ledger.
+	CauseSale
+	// CauseWork is the work on a slot that was taken from the queue.
+	CauseWork
+	// CauseEffect is an effect of the sale itself, or of a validator, by its key.
+	CauseEffect
+)
+
+// Cause is a cause taken apart; which fields are set depends on the kind.
+type Cause struct {
+	Kind CauseKind
+	// What is the word before the first colon, of a CauseSale the last one.
+	What string
+	// Number is the block, the index of the log, the N of the market or the index
+	// of the slot.
+	Number uint64
+	// Attempt is that of the sale; 0: the effect belongs to a period.
+	Attempt uint32
+	// Period is that of the proof or of the reading.
+	Period uint64
+	// Slot, Request, Hash and Challenge are what is named.
+	Slot      SlotID
+	Request   RequestID
+	Hash      Hash
+	Challenge Challenge
+}
+
+// causeCommands are the causes that name nothing else. "chain" stands before
+// what the follower writes itself: how far it has read, and what was taken back.
+var causeCommands = map[string]bool{
+	"operator": true, "start": true, "begin": true, "worker": true, "look": true, "take": true, "wake": true,
+	"chain": true,
+}
+
+// lookBack begins the cause of slots that are looked at again.
+const lookBack = "look back: "
+
+// ParseCause takes a cause apart. One that has none of the forms is
+// ErrMalformed.
+func ParseCause(text string) (Cause, error) {
+	if causeCommands[text] {
+		return Cause{Kind: CauseCommand, What: text}, nil
+	}
+	if strings.HasPrefix(text, lookBack) {
+		return Cause{Kind: CauseCommand, What: "look back"}, nil
+	}
+	c := Cause{}
+	var err error
+	if count, ok := strings.CutPrefix(text, "market@"); ok {
+		c.Kind, c.What = CauseMarket, "market"
+		c.Number, err = causeNumber(count)
+		return c, causeError(text, err)
+	}
+	parts := strings.Split(text, ":")
+	c.What = parts[0]
+	parse, known := causeForms[c.What]
+	if !known || len(parts) != parse.parts {
+		return Cause{}, causeError(text, ErrMalformed)
+	}
+	c.Kind = parse.kind
+	err = parse.rest(&c, parts[1:])
+	return c, causeError(text, err)
+}
+
+func causeError(text string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: no cause has the form %q", ErrMalformed, clip(text))
+	}
+	return nil
+}
+
+// causeNumber reads a number as it is written: no sign, no leading zeros.
+func causeNumber(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err == nil && strconv.FormatUint(n, 10) != text {
+		err = ErrMalformed
+	}
+	return n, err
+}
+
+// causeForm is what follows the first word.
+type causeForm struct {
+	kind  CauseKind
+	parts int // with the first
+	rest  func(*Cause, []string) error
+}
+
+var causeForms = map[string]causeForm{
+	"block": {CauseBlock, 2, func(c *Cause, p []string) (err error) {
+		c.Number, err = causeNumber(p[0])
+		return err
+	}},
+	"log": {CauseLog, 3, func(c *Cause, p []string) (err error) {
+		if c.Hash, err = ParseHash(p[0]); err != nil {
+			return err
+		}
+		c.Number, err = causeNumber(p[1])
+		return err
+	}},
+	"work": {CauseWork, 3, func(c *Cause, p []string) (err error) {
+		if c.Request, err = ParseRequestID(p[0]); err != nil {
+			return err
+		}
+		c.Number, err = causeNumber(p[1])
+		return err
+	}},
+	"sale": {CauseSale, 4, func(c *Cause, p []string) (err error) {
+		if c.Slot, err = ParseSlotID(p[0]); err != nil {
+			return err
+		}
+		if c.What = p[2]; c.What != "reserve" && c.What != "store" && c.What != "settle" {
+			return ErrMalformed
+		}
+		return causeAttempt(c, p[1:])
+	}},
+	"reserve-capacity": {CauseEffect, 2, causeAttempt},
+	"reserve-slot":     {CauseEffect, 2, causeAttempt},
+	"download":         {CauseEffect, 2, causeAttempt},
+	"prove-initial":    {CauseEffect, 2, causeAttempt},
+	"extend":           {CauseEffect, 2, causeAttempt},
+	"free":             {CauseEffect, 2, causeAttempt},
+	"delete-data":      {CauseEffect, 2, causeAttempt},
+	"settle":           {CauseEffect, 2, causeAttempt},
+	"read-collateral": {CauseEffect, 2, func(c *Cause, p []string) (err error) {
+		c.Period, err = causeNumber(p[0])
+		return err
+	}},
+	"mark": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
+		if c.Slot, err = ParseSlotID(p[0]); err == nil {
+			c.Period, err = causeNumber(p[1])
+		}
+		return err
+	}},
+	"fill": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
+		if err = causeAttempt(c, p); err == nil {
+			c.Challenge, err = ParseChallenge(p[1])
+		}
+		return err
+	}},
+	"submit-proof": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
+		if c.Period, err = causeNumber(p[0]); err == nil {
+			c.Challenge, err = ParseChallenge(p[1])
+		}
+		return err
+	}},
+}
+
+// MarkCause is the cause of what is recorded of a marking.
+func MarkCause(slot SlotID, period uint64) string { return fmt.Sprintf("mark:%s:%d", slot, period) }
+
+func causeAttempt(c *Cause, p []string) error {
+	n, err := strconv.ParseUint(p[0], 10, 32)
+	if err != nil || n == 0 || strconv.FormatUint(n, 10) != p[0] {
+		return ErrMalformed
+	}
+	c.Attempt = uint32(n)
+	return nil
+}

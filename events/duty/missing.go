@@ -1,0 +1,53 @@
+package duty
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// MarkedAfter says whether the contract, in the block after head, holds a slot to
+// have owed the proof of a period that is over: what a marking needs besides that
+// the proof is not there. The contract evaluates it with the pointer of the block
+// of the marking, and with the number of the marked period (marketplace.md §5.5).
+// known is false when the hash of the challenge's block is not at hand.
+func MarkedAfter(cfg events.ProofConfig, s Slot, head events.Head, period uint64, hashes Hashes) (owed, known bool) {
+	if period <= Period(cfg, s.FilledAt) {
+		return false, true
+	}
+	n := head.Number + 1
+	pointer := Pointer(cfg, s.ID, n, period)
+	if pointer < cfg.Downtime {
+		return false, true
+	}
+	number, ok := ChallengeBlock(n, pointer)
+	if !ok {
+		return false, true
+	}
+	hash, ok := hashes(number)
+	if !ok {
+		return false, false
+	}
+	return Drawn(s.Probability, Challenge(hash)), true
+}
+
+// Markable are the periods whose missing proofs a transaction after head may mark,
+// the newest first: those that are over by the time of head, so that any later block
+// is strictly behind their end, and whose window holds the next second.
+func Markable(cfg events.ProofConfig, head events.Head) []uint64 {
+	var open []uint64
+	for period := Period(cfg, head.Time); period > 0; {
+		period--
+		if LastMarking(cfg, period).Before(head.Time.Add(time.Second)) {
+			break
+		}
+		open = append(open, period)
+	}
+	return open
+}
+
+// LastMarking is the last second of chain time in which a missing proof of a period
+// can be marked.
+func LastMarking(cfg events.ProofConfig, period uint64) time.Time {
+	return End(cfg, period).Add(cfg.Timeout - time.Second)
+}

@@ -1,0 +1,248 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// span are the revisions of a stream that can be read: from first on, before
+// end. It is never empty.
+type span struct{ first, end uint64 }
+
+// streamReader reads one stream, as it was when the read began.
+type streamReader struct {
+	*reader
+	stream   string
+	virtual  bool
+	backward bool
+	span     *span // nil before the first chunk
+	next     uint64
+	over     bool // nothing is left
+	// at is where the iterator of the log stands; 0: nowhere yet.
+	at  events.Position
+	key []byte
+}
+
+// ReadStream implements events.Store. What is appended while the read goes on
+// is not part of it.
+func (s *Store) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		r := &streamReader{
+			reader: s.newReader(ctx, q.Limit), stream: stream, virtual: events.IsVirtual(stream),
+			backward: q.Backward, next: q.From,
+		}
+		for !r.over {
+			err := r.fill(r.fillStream)
+			if !r.yield(yield) {
+				return
+			}
+			if err != nil {
+				yield(events.Recorded{}, err)
+				return
+			}
+		}
+	}
+}
+
+// fillStream reads the next events.
+func (r *streamReader) fillStream(most int) error {
+	if r.span == nil {
+		if err := r.begin(); err != nil || r.over {
+			return err
+		}
+	}
+	return r.fillRevisions(most)
+}
+
+// begin finds out what can be read and where.
+func (r *streamReader) begin() error {
+	h, err := r.store.durableHead(r.stream)
+	if err != nil {
+		return err
+	}
+	if h.ended {
+		return fmt.Errorf("read %s: %w", r.stream, events.ErrStreamDeleted)
+	}
+	meta := h.shown.metadata()
+	if _, ok := events.MetadataOf(r.stream); ok {
+		meta.MaxCount = 1
+	}
+	first := meta.First(h.count)
+	if meta.MaxAge > 0 {
+		first, err = r.youngerThan(r.store.now().Add(-meta.MaxAge), first, h.count)
+		if err != nil {
+			return err
+		}
+	}
+	if first == h.count {
+		return events.ErrStreamNotFound
+	}
+	r.span = &span{first, h.count}
+	if r.backward {
+		r.next = min(r.next, h.count-1)
+		r.over = r.next < first
+	} else {
+		r.next = max(r.next, first)
+		r.over = r.next >= h.count
+	}
+	return nil
+}
+
+// youngerThan is the first revision from first on, before end, that was not
+// recorded before a time; end if there is none. It expects that a stream's
+// times do not go back, as those of one machine do while nobody sets its clock.
+func (r *streamReader) youngerThan(oldest time.Time, first, end uint64) (uint64, error) {
+	for first < end {
+		middle := first + (end-first)/2
+		at, err := r.recorded(middle)
+		if err != nil {
+			return 0, err
+		}
+		if at.Before(oldest) {
+			first = middle + 1
+		} else {
+			end = middle
+		}
+	}
+	return first, nil
+}
+
+// recorded is when an event of the stream was recorded.
+func (r *streamReader) recorded(revision uint64) (time.Time, error) {
+	r.key = appendIndexKey(r.key[:0], r.stream, revision)
+	entry, err := readEntry(r.store.db, r.key, r.stream, revision)
+	if err != nil {
+		return time.Time{}, err
+	}
+	r.key = appendEventKey(r.key[:0], entry.position)
+	value, closer, err := r.store.db.Get(r.key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return time.Time{}, &DamagedError{r.stream, revision, entry.position, errMissing}
+	} else if err != nil {
+		return time.Time{}, damaged(err, r.stream, revision, entry.position)
+	}
+	var at time.Time
+	if err = checkRecord(value); err == nil {
+		at = recordTime(value)
+	}
+	if err := errors.Join(err, closer.Close()); err != nil {
+		return time.Time{}, &DamagedError{r.stream, revision, entry.position, err}
+	}
+	return at, nil
+}
+
+// fillRevisions reads events by the index of their stream.
+func (r *streamReader) fillRevisions(most int) error {
+	prefix := appendStreamPrefix(nil, r.stream)
+	index, err := r.store.db.NewIter(&pebble.IterOptions{
+		LowerBound: prefix, UpperBound: appendIndexKey(nil, r.stream, r.span.end),
+	})
+	if err != nil {
+		return err
+	}
+	defer index.Close()
+	log, err := r.store.db.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{prefixEvent}, UpperBound: []byte{prefixEvent + 1},
+	})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	r.at = 0
+	r.key = appendIndexKey(r.key[:0], r.stream, r.next)
+	ok := index.SeekGE(r.key)
+	for size := 0; len(r.chunk) < most && size < maxChunkBytes && !r.over; {
+		e, err := r.indexed(index, log, ok, len(prefix))
+		if err != nil {
+			return err
+		}
+		size += len(e.Data)
+		r.chunk = append(r.chunk, e)
+		ok = r.step(index)
+	}
+	return nil
+}
+
+// step moves to the next revision.
+func (r *streamReader) step(index *pebble.Iterator) bool {
+	if r.backward {
+		r.over = r.next == r.span.first
+		r.next--
+		return !r.over && index.Prev()
+	}
+	r.next++
+	r.over = r.next == r.span.end
+	return !r.over && index.Next()
+}
+
+// indexed reads the event to which the index points, and checks that both mean
+// the same. The key of the index entry begins with that many bytes of name.
+func (r *streamReader) indexed(index, log *pebble.Iterator, ok bool, name int) (events.Recorded, error) {
+	fail := func(position events.Position, reason error) (events.Recorded, error) {
+		return events.Recorded{}, &DamagedError{r.stream, r.next, position, reason}
+	}
+	if !ok {
+		if err := index.Error(); err != nil {
+			return events.Recorded{}, damaged(err, r.stream, r.next, 0)
+		}
+		return fail(0, errMissing)
+	}
+	// The bounds of the iterator hold the name.
+	if key := index.Key(); len(key) != name+numberBytes || revisionOf(key) != r.next {
+		return fail(0, errMissing)
+	}
+	value, err := index.ValueAndErr()
+	if err != nil {
+		return events.Recorded{}, damaged(err, r.stream, r.next, 0)
+	}
+	entry, err := parseEntry(value, indexPrefix(r.stream))
+	if err != nil {
+		return fail(0, err)
+	}
+	found := r.seek(log, entry.position)
+	if err := log.Error(); err != nil {
+		return events.Recorded{}, damaged(err, r.stream, r.next, entry.position)
+	}
+	e, err := r.event(log, found, entry.position)
+	if err != nil {
+		if d, ok := errors.AsType[*DamagedError](err); ok {
+			return fail(entry.position, d.Reason)
+		}
+		return events.Recorded{}, err
+	}
+	if r.virtual {
+		e.Link = &events.Link{Stream: r.stream, Revision: r.next}
+		if !belongs(r.stream, &e) {
+			return fail(entry.position, fmt.Errorf("%w: it is %q revision %d, a %s",
+				errVirtual, e.Stream, e.Revision, e.Type))
+		}
+	} else if e.Stream != r.stream || e.Revision != r.next || e.ID != entry.id {
+		return fail(entry.position, fmt.Errorf("%w: it is %q revision %d, id %s",
+			errIndex, e.Stream, e.Revision, e.ID))
+	}
+	return e, nil
+}
+
+// seek puts the iterator of the log on a position. A neighbour, which it often
+// is in virtual streams, is reached without a search.
+func (r *streamReader) seek(log *pebble.Iterator, position events.Position) bool {
+	before := r.at
+	r.at = position
+	switch {
+	case before != 0 && position == before+1:
+		return log.Next()
+	case before != 0 && position == before-1:
+		return log.Prev()
+	}
+	r.key = appendEventKey(r.key[:0], position)
+	return log.SeekGE(r.key)
+}

@@ -1,0 +1,238 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// A directory of format 1 has neither virtual streams nor heads with metadata.
+// upgrade makes them by reading every event once. Each step is one pebble batch
+// that also says how far the upgrade has come; what a kill leaves is a number
+// of whole steps, and the next Open goes on behind them. FORMAT says 2 only
+// when everything is on disk. Until then an older build can still use the
+// directory: what it adds is behind the steps that were made.
+
+const (
+	// upgradeEvents and upgradeBytes end a step: some ten milliseconds of work.
+	upgradeEvents = 10_000
+	upgradeBytes  = 4 << 20
+	// upgradeReport is after how many events the log hears of an upgrade.
+	upgradeReport = 1_000_000
+	// upgradeHeads bounds the heads that an upgrade remembers.
+	upgradeHeads = maxHeads
+)
+
+// upgradeKey has the last position that was done, or nothing.
+var upgradeKey = []byte{prefixFact, 'u', 'p', 'g', 'r', 'a', 'd', 'e'}
+
+// upgrader is one run of the upgrade.
+type upgrader struct {
+	db    *pebble.DB
+	log   *logger
+	last  events.Position // to do
+	done  events.Position
+	heads *heads
+	names interner
+
+	batch   *pebble.Batch
+	changed []*entry
+	skipped uint64 // events that cannot be read
+	key     []byte
+	value   []byte
+	// stepped is called after each step; only tests have one.
+	stepped func(done events.Position)
+}
+
+// upgrade brings the directory from format 1 to 2.
+func (s *Store) upgrade(last events.Position, cfg Config) (skipped uint64, err error) {
+	u := &upgrader{
+		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, heads: newHeads(upgradeHeads),
+		batch: s.db.NewBatch(), stepped: cfg.stepped,
+	}
+	if u.done, err = readUpgrade(s.db); err != nil {
+		return 0, err
+	}
+	u.log.Infof("event store %s: upgrading format 1 to 2, events %d to %d", s.dir, u.done+1, last)
+	err = u.run()
+	if err := errors.Join(err, u.batch.Close(), s.failed()); err != nil {
+		return 0, fmt.Errorf("upgrade to format 2: %w", err)
+	}
+	// The steps are in order in the log: one sync makes all of them durable.
+	if err := errors.Join(s.db.LogData(nil, pebble.Sync), s.failed()); err != nil {
+		return 0, fmt.Errorf("upgrade to format 2: %w", err)
+	}
+	if err := writeFormat(s.guard, s.dir); err != nil {
+		return 0, fmt.Errorf("upgrade to format 2: %w", err)
+	}
+	u.log.Infof("event store %s: upgraded", s.dir)
+	// Nobody asks for it any more; a kill before this is no harm.
+	return u.skipped, s.db.Delete(upgradeKey, pebble.NoSync)
+}
+
+// readUpgrade is how far an earlier run came.
+func readUpgrade(db *pebble.DB) (events.Position, error) {
+	value, closer, err := db.Get(upgradeKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	} else if err != nil {
+		return 0, damaged(err, "", 0, 0)
+	}
+	defer closer.Close()
+	if len(value) != numberBytes {
+		return 0, &DamagedError{Reason: fmt.Errorf("%w: upgrade mark %x", errLayout, value)}
+	}
+	return events.Position(binary.BigEndian.Uint64(value)), nil
+}
+
+// run makes steps to the end. What cannot be read is left out and told: the
+// store goes on with what it has, as it does when damage is found later.
+func (u *upgrader) run() error {
+	for u.done < u.last {
+		before := u.done
+		if err := u.step(); err != nil {
+			return err
+		}
+		if u.done/upgradeReport != before/upgradeReport {
+			u.log.Infof("event store: upgraded %d of %d events", u.done, u.last)
+		}
+		if u.stepped != nil {
+			u.stepped(u.done)
+		}
+	}
+	return nil
+}
+
+// step does some events and writes what follows from them.
+func (u *upgrader) step() error {
+	it, err := u.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendEventKey(nil, u.done+1), UpperBound: appendEventKey(nil, u.last+1),
+	})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	ok := it.First()
+	for n := 0; ok && n < upgradeEvents && u.batch.Len() < upgradeBytes; n++ {
+		at, err := parseEventKey(it.Key())
+		if err != nil {
+			return &DamagedError{Position: u.done + 1, Reason: err}
+		}
+		u.skip(at-u.done-1, errMissing)
+		if err := u.event(at, it); err != nil {
+			return err
+		}
+		u.done = at
+		ok = it.Next()
+	}
+	if !ok && it.Error() != nil { // Where the bad block ends is not known: try behind it.
+		u.skip(1, it.Error())
+		u.done++
+	} else if !ok {
+		u.skip(u.last-u.done, errMissing)
+		u.done = u.last
+	}
+	return u.write()
+}
+
+func (u *upgrader) skip(n events.Position, why error) {
+	if n > 0 {
+		u.skipped += uint64(n)
+		u.log.Errorf("event store: %d events behind position %d cannot be read: %v", n, u.done, why)
+	}
+}
+
+// event adds what follows from one event.
+func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
+	value, err := it.ValueAndErr()
+	var e events.Recorded
+	if err == nil {
+		e, err = decodeRecord(value, &u.names)
+	}
+	if err != nil {
+		u.skip(1, err)
+		return nil
+	}
+	for _, name := range virtualOf(&e) {
+		virtual, err := u.head(name)
+		if err != nil {
+			return err
+		}
+		u.change(virtual)
+		u.key = appendIndexKey(u.key[:0], name, virtual.head.count)
+		u.value = appendVirtualEntry(u.value[:0], at)
+		virtual.head.count++
+		if err := u.batch.Set(u.key, u.value, nil); err != nil {
+			return err
+		}
+	}
+	return u.rules(&e)
+}
+
+// rules applies what format 1 took for an event like others: metadata and
+// tombstones.
+func (u *upgrader) rules(e *events.Recorded) error {
+	if of, meta, ok := metadataEvent(e.Stream, e.Type, e.Data); ok {
+		target, err := u.head(of)
+		if err != nil {
+			return err
+		}
+		u.change(target)
+		target.head.setMetadata(meta, e.Position)
+	}
+	if e.Type != events.TypeTombstone || events.IsVirtual(e.Stream) {
+		return nil
+	}
+	ended, err := u.head(e.Stream)
+	if err != nil || ended.head.count != e.Revision+1 {
+		return err
+	}
+	u.change(ended)
+	ended.head.ended = true
+	return nil
+}
+
+func (u *upgrader) head(stream string) (*entry, error) {
+	if e := u.heads.get(stream); e != nil {
+		return e, nil
+	}
+	h, err := readHead(u.db, appendHeadKey(nil, stream), stream)
+	if err != nil {
+		return nil, err
+	}
+	return u.heads.add(stream, h), nil
+}
+
+func (u *upgrader) change(e *entry) {
+	if !e.changed {
+		e.changed = true
+		u.changed = append(u.changed, e)
+	}
+}
+
+// write ends a step.
+func (u *upgrader) write() error {
+	for _, e := range u.changed {
+		u.key = appendHeadKey(u.key[:0], e.stream)
+		u.value = appendHead(u.value[:0], e.head)
+		if err := u.batch.Set(u.key, u.value, nil); err != nil {
+			return err
+		}
+		e.changed = false
+	}
+	u.changed = u.changed[:0]
+	u.value = binary.BigEndian.AppendUint64(u.value[:0], uint64(u.done))
+	if err := u.batch.Set(upgradeKey, u.value, nil); err != nil {
+		return err
+	}
+	if err := u.batch.Commit(pebble.NoSync); err != nil {
+		return err
+	}
+	u.batch.Reset()
+	u.heads.forget()
+	return nil
+}

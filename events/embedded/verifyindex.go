@@ -1,0 +1,307 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// tally compares two sets of links without holding them: each adds and removes
+// hashes to one sum, which is zero in the end when they are the same.
+type tally struct {
+	seed maphash.Seed
+	sum  uint64
+}
+
+type tallied struct {
+	virtual  string
+	position events.Position
+}
+
+func newTally() *tally { return &tally{seed: maphash.MakeSeed()} }
+
+func (t *tally) add(virtual string, position events.Position) {
+	t.sum += maphash.Comparable(t.seed, tallied{virtual, position})
+}
+
+func (t *tally) remove(virtual string, position events.Position) {
+	t.sum -= maphash.Comparable(t.seed, tallied{virtual, position})
+}
+
+// head is a durable head with this letter; the zero head when there is none.
+func (w *walker) head(letter byte, stream string) (head, error) {
+	if headPrefix(stream) == letter {
+		if before, ok := w.before[stream]; ok {
+			return before, nil
+		}
+	}
+	return readHead(w.snapshot, appendName([]byte{letter}, stream), stream)
+}
+
+// counted is what walkIndex knows of the stream that it is at.
+type counted struct {
+	stream string
+	due    uint64          // its next revision
+	last   events.Position // of the entry before
+}
+
+// walkIndex checks that the revisions of every stream have no gap, that
+// positions increase and that the head agrees. An unreadable part ends the walk,
+// with a finding.
+func (w *walker) walkIndex(letter byte) error {
+	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	var at counted
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := w.usable(); err != nil {
+			return err
+		}
+		stream, revision, err := parseIndexKey(it.Key(), letter)
+		if err != nil {
+			w.v.add(Finding{Problem: err.Error()})
+			continue
+		}
+		if stream != at.stream {
+			w.checkCount(letter, at)
+			at = counted{stream: w.names.string([]byte(stream))}
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			w.v.add(Finding{Stream: at.stream, Revision: revision, Problem: err.Error()})
+			continue
+		}
+		w.checkIndexed(letter, &at, revision, value)
+	}
+	if it.Error() != nil {
+		w.v.add(Finding{
+			Stream: at.stream, Revision: at.due,
+			Problem: "index unreadable from here on: " + it.Error().Error(),
+		})
+		return nil
+	}
+	w.checkCount(letter, at)
+	return nil
+}
+
+// checkIndexed checks one entry; those behind what is durable do not count.
+func (w *walker) checkIndexed(letter byte, at *counted, revision uint64, value []byte) {
+	entry, err := parseEntry(value, letter)
+	if entry.position > w.synced {
+		return
+	}
+	if letter == prefixVirtual {
+		w.v.Links++
+		w.links.remove(at.stream, entry.position)
+	} else {
+		w.v.Entries++
+	}
+	if err == nil && revision != at.due {
+		err = fmt.Errorf("%w: revision %d is due", errMissing, at.due)
+	}
+	if err == nil && entry.position <= at.last {
+		err = fmt.Errorf("%w: position %d was before it", errIndex, at.last)
+	}
+	if err != nil {
+		w.v.add(Finding{Position: entry.position, Stream: at.stream, Revision: revision, Problem: err.Error()})
+	}
+	at.due, at.last = revision+1, entry.position
+}
+
+// checkCount compares a stream's head with the entries that were counted.
+func (w *walker) checkCount(letter byte, at counted) {
+	if at.due == 0 {
+		return
+	}
+	if letter == prefixIndex {
+		w.v.Streams++
+	}
+	h, err := w.head(headLetter(letter), at.stream)
+	if err == nil && h.count != at.due {
+		err = fmt.Errorf("%w: it says %d events", errHead, h.count)
+	}
+	if err == nil && h.ended {
+		if e, unread := readEvent(w.snapshot, at.last, &w.names); unread == nil && e.Type != events.TypeTombstone {
+			err = fmt.Errorf("%w: it is ended, and its last event is no tombstone", errHead)
+		}
+	}
+	if err != nil {
+		w.v.add(Finding{Stream: at.stream, Revision: at.due - 1, Problem: err.Error()})
+	}
+}
+
+// headLetter is the letter of the heads that belong to an index.
+func headLetter(index byte) byte {
+	if index == prefixVirtual {
+		return prefixVirtualHead
+	}
+	return prefixHead
+}
+
+// walkHeads checks that every head stands for a stream that has events or
+// metadata, and that it says what the metadata says.
+func (w *walker) walkHeads(letter byte) error {
+	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := w.usable(); err != nil {
+			return err
+		}
+		stream, err := parseHeadKey(it.Key(), letter)
+		if err == nil {
+			err = w.checkHead(letter, stream)
+		}
+		if err != nil {
+			w.v.add(Finding{Stream: stream, Problem: err.Error()})
+		}
+	}
+	if it.Error() != nil {
+		w.v.add(Finding{Problem: "heads unreadable: " + it.Error().Error()})
+	}
+	return nil
+}
+
+func (w *walker) checkHead(letter byte, stream string) error {
+	h, err := w.head(letter, stream)
+	if err != nil {
+		return err
+	}
+	if before, ok := w.before[stream]; ok && before == (head{}) && headPrefix(stream) == letter {
+		return nil // Its first event is not durable yet.
+	}
+	if h.metadata != 0 {
+		if err := w.checkShown(stream, h); err != nil {
+			return err
+		}
+	}
+	if h.count == 0 {
+		if h.metadata == 0 {
+			return fmt.Errorf("%w: it stands for nothing", errHead)
+		}
+		return nil
+	}
+	index := byte(prefixIndex)
+	if letter == prefixVirtualHead {
+		index = prefixVirtual
+	}
+	key := binary.BigEndian.AppendUint64(appendName([]byte{index}, stream), 0)
+	if _, err := readEntry(w.snapshot, key, stream, 0); err != nil {
+		return fmt.Errorf("%w: first event: %w", errHead, err)
+	}
+	return nil
+}
+
+// checkShown compares a head with the event that set its metadata.
+func (w *walker) checkShown(stream string, h head) error {
+	if h.metadata > w.synced {
+		return fmt.Errorf("%w: position %d is behind the end", errMetadata, h.metadata)
+	}
+	e, err := readEvent(w.snapshot, h.metadata, &w.names)
+	if err != nil {
+		return err
+	}
+	of, meta, ok := metadataEvent(e.Stream, e.Type, e.Data)
+	if !ok || of != stream || shownBy(meta) != h.shown {
+		return fmt.Errorf("%w: position %d has type %s of %q", errMetadata, h.metadata, e.Type, e.Stream)
+	}
+	return nil
+}
+
+// compareLinks says where the virtual streams differ from the events, when the
+// tally says that they do. Looking for it takes several reads per event.
+func (w *walker) compareLinks() error {
+	if w.links.sum == 0 {
+		return nil
+	}
+	found := len(w.v.Findings)
+	again := *w
+	again.v = &Verification{} // What walkEvents finds is known already.
+	err := again.walkEvents(func(position events.Position, value []byte) {
+		e, err := decodeRecord(value, &w.names)
+		if err != nil {
+			return
+		}
+		for _, virtual := range virtualOf(&e) {
+			if !w.linked(virtual, position) {
+				w.v.add(Finding{
+					Position: position, Stream: e.Stream, Revision: e.Revision,
+					Problem: fmt.Sprintf("%v: %q lacks it", errVirtual, virtual),
+				})
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.walkLinks(); err != nil {
+		return err
+	}
+	if found == len(w.v.Findings) && found == 0 {
+		w.v.add(Finding{Problem: errVirtual.Error()})
+	}
+	return nil
+}
+
+// linked reports whether a virtual stream has an event.
+func (w *walker) linked(virtual string, position events.Position) bool {
+	h, err := w.head(prefixVirtualHead, virtual)
+	if err != nil {
+		return false
+	}
+	for low, high := uint64(0), h.count; low < high; {
+		middle := low + (high-low)/2
+		e, err := readEntry(w.snapshot, appendIndexKey(nil, virtual, middle), virtual, middle)
+		switch {
+		case err != nil:
+			return false
+		case e.position == position:
+			return true
+		case e.position < position:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return false
+}
+
+// walkLinks looks for entries of virtual streams that should not be there.
+func (w *walker) walkLinks() error {
+	it, err := w.snapshot.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{prefixVirtual}, UpperBound: []byte{prefixVirtual + 1},
+	})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := w.usable(); err != nil {
+			return err
+		}
+		virtual, n, err := parseIndexKey(it.Key(), prefixVirtual)
+		entry, malformed := parseEntry(it.Value(), prefixVirtual)
+		if err != nil || malformed != nil || entry.position > w.synced {
+			continue // walkIndex has seen it.
+		}
+		e, err := readEvent(w.snapshot, entry.position, &w.names)
+		if err == nil && belongs(virtual, &e) {
+			continue
+		}
+		f := Finding{Position: entry.position, Stream: virtual, Revision: n, Problem: errVirtual.Error()}
+		if err != nil && !errors.Is(err, errMissing) {
+			continue // walkEvents has seen it.
+		}
+		w.v.add(f)
+	}
+	return nil
+}

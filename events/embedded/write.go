@@ -1,0 +1,214 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// head is the head of a stream, with what the batch being made changes.
+func (c *committer) head(stream string) (*entry, error) {
+	if e := c.heads.get(stream); e != nil {
+		return e, nil
+	}
+	c.key = appendHeadKey(c.key[:0], stream)
+	h, err := readHead(c.store.db, c.key, stream)
+	if err != nil {
+		return nil, err
+	}
+	return c.heads.add(stream, h), nil
+}
+
+// readHead reads what is stored of a head; the zero head when there is none.
+func readHead(db pebble.Reader, key []byte, stream string) (head, error) {
+	value, closer, err := db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return head{}, nil
+	} else if err != nil {
+		return head{}, damaged(err, stream, 0, 0)
+	}
+	h, err := parseHead(value)
+	if err := errors.Join(err, closer.Close()); err != nil {
+		return head{}, &DamagedError{Stream: stream, Reason: err}
+	}
+	return h, nil
+}
+
+// readEntry reads an entry of the index of a stream.
+func readEntry(db pebble.Reader, key []byte, stream string, revision uint64) (indexEntry, error) {
+	value, closer, err := db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return indexEntry{}, &DamagedError{Stream: stream, Revision: revision, Reason: errMissing}
+	} else if err != nil {
+		return indexEntry{}, damaged(err, stream, revision, 0)
+	}
+	entry, err := parseEntry(value, key[0])
+	if err := errors.Join(err, closer.Close()); err != nil {
+		return indexEntry{}, &DamagedError{Stream: stream, Revision: revision, Reason: err}
+	}
+	return entry, nil
+}
+
+// readEvent reads the event at a position.
+func readEvent(db pebble.Reader, position events.Position, names *interner) (events.Recorded, error) {
+	value, closer, err := db.Get(appendEventKey(nil, position))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return events.Recorded{}, &DamagedError{Position: position, Reason: errMissing}
+	} else if err != nil {
+		return events.Recorded{}, damaged(err, "", 0, position)
+	}
+	e, err := decodeRecord(value, names)
+	if err := errors.Join(err, closer.Close()); err != nil {
+		return events.Recorded{}, &DamagedError{Position: position, Reason: err}
+	}
+	return e, nil
+}
+
+// same compares the ids with those of the events from a revision on, and gives
+// the position of the last.
+func (c *committer) same(r *request, from, count uint64) (events.Position, bool, error) {
+	if uint64(len(r.events)) > count-from {
+		return 0, false, nil
+	}
+	var last events.Position
+	for i := range r.events {
+		revision := from + uint64(i)
+		c.key = appendIndexKey(c.key[:0], r.stream, revision)
+		entry, err := readEntry(c.store.db, c.key, r.stream, revision)
+		if err != nil {
+			return 0, false, err
+		}
+		if entry.id != r.events[i].id {
+			return 0, false, nil
+		}
+		last = entry.position
+	}
+	return last, true, nil
+}
+
+// metadata is what was set for a stream, all of it: the head has only what
+// readers need.
+func (c *committer) metadata(e *entry) (events.StreamMetadata, error) {
+	if e.head.metadata == 0 {
+		return events.StreamMetadata{}, nil
+	}
+	event, err := readEvent(c.store.db, e.head.metadata, &interner{})
+	if err != nil {
+		return events.StreamMetadata{}, err
+	}
+	of, meta, ok := metadataEvent(event.Stream, event.Type, event.Data)
+	if !ok || of != e.stream {
+		return meta, &DamagedError{
+			Stream: e.stream, Position: e.head.metadata, Reason: errMetadata,
+		}
+	}
+	return meta, nil
+}
+
+// lookUp finds the heads that the events change besides that of their stream,
+// in the order in which write asks for them.
+func (c *committer) lookUp(batch []newEvent) error {
+	c.found = c.found[:0]
+	for i := range batch {
+		if sets := batch[i].sets; sets != nil {
+			e, err := c.head(sets.of)
+			if err != nil {
+				return err
+			}
+			c.found = append(c.found, e)
+		}
+		for _, name := range batch[i].virtual {
+			e, err := c.head(name)
+			if err != nil {
+				return err
+			}
+			c.found = append(c.found, e)
+		}
+	}
+	return nil
+}
+
+// change notes that the batch changes a head, and what it was before.
+func (c *committer) change(e *entry) {
+	if !e.changed {
+		e.changed = true
+		c.changed = append(c.changed, e)
+		c.before[e.stream] = e.head
+	}
+}
+
+// write numbers events and adds them to the batch, with what follows from them
+// for other streams. Errors of reading leave the batch as it was.
+func (c *committer) write(r *request, e *entry, batch []newEvent, now time.Time) error {
+	if err := c.lookUp(batch); err != nil {
+		return err
+	}
+	c.change(e)
+	found := c.found
+	for i := range batch {
+		n := &batch[i]
+		if err := c.place(e, n, now); err != nil {
+			return c.broken(err)
+		}
+		if n.sets != nil {
+			c.change(found[0])
+			found[0].head.setMetadata(n.sets.meta, c.last)
+			found = found[1:]
+		}
+		first := e.head.count == 1
+		for j, name := range n.virtual {
+			if name != events.VirtualStreams || first {
+				c.change(found[j])
+				found[j].head.count++
+				found[j].added = append(found[j].added, indexEntry{position: c.last})
+			}
+		}
+		found = found[len(n.virtual):]
+	}
+	r.wrote += len(batch)
+	return nil
+}
+
+// place gives an event the next position and the next revision of its stream.
+func (c *committer) place(e *entry, n *newEvent, now time.Time) error {
+	c.last++
+	revision := e.head.count
+	sealRecord(n.record, c.last, revision, now)
+	c.key = appendEventKey(c.key[:0], c.last)
+	if err := c.batch.Set(c.key, n.record, nil); err != nil {
+		return err
+	}
+	c.recent.add(recentEvent{recentKey{n.id, e.stream}, revision, c.last})
+	e.head.count++
+	e.head.ended = n.tombstone
+	e.added = append(e.added, indexEntry{c.last, n.id})
+	return nil
+}
+
+// index adds to the batch what it does to the index and the head of a stream.
+// Entries of one stream follow each other, because pebble takes neighbours
+// faster.
+func (c *committer) index(e *entry) error {
+	letter := indexPrefix(e.stream)
+	c.key = appendName(append(c.key[:0], letter), e.stream)
+	name := len(c.key)
+	for i, entry := range e.added {
+		revision := e.head.count - uint64(len(e.added)-i)
+		c.key = binary.BigEndian.AppendUint64(c.key[:name], revision)
+		if letter == prefixVirtual {
+			c.value = appendVirtualEntry(c.value[:0], entry.position)
+		} else {
+			c.value = appendIndexEntry(c.value[:0], entry)
+		}
+		if err := c.batch.Set(c.key, c.value, nil); err != nil {
+			return err
+		}
+	}
+	c.key[0] = headPrefix(e.stream)
+	c.value = appendHead(c.value[:0], e.head)
+	return c.batch.Set(c.key[:name], c.value, nil)
+}

@@ -1,0 +1,320 @@
+package esdb
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// write is an append on its way.
+type write struct {
+	stream   string
+	expected events.Expected
+	// events have bytes of their own: an attempt that was abandoned may still
+	// read them when the caller has gone on.
+	events []esdb.EventData
+}
+
+// Append implements events.Store. When an attempt fails in a way that leaves
+// open whether it was written, an append at an exact revision is repeated with
+// the same ids, until the server has answered or Config.Patience is over: the
+// rules of Append make that safe. Any and StreamExists are repeated only when
+// nothing was sent.
+func (s *Store) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if err := s.ended(ctx); err != nil {
+		return events.AppendResult{}, err
+	}
+	if err := events.CheckAppend(stream, batch); err != nil {
+		return events.AppendResult{}, err
+	}
+	w := write{stream: stream, expected: expected, events: proposed(batch)}
+	alone := size(batch) > aloneBytes
+	_, exact := expected.Count()
+	var result events.AppendResult
+	err := s.try(ctx, exact || len(batch) == 0, func(ctx context.Context, h *held) (err error) {
+		switch {
+		case len(batch) == 0:
+			// The client cannot tell a stream that is not there from one with a single
+			// event.
+			result, err = h.appendOwn(ctx, w)
+		case h.node.batch && !s.cfg.NoBatch && !alone:
+			result, err = h.batcher().append(ctx, w, s.cfg.CallTimeout)
+		default:
+			result, err = h.appendOne(ctx, w)
+		}
+		return completed(err, stream, expected)
+	})
+	if err != nil {
+		return events.AppendResult{}, wrapWrite("append to", stream, err)
+	}
+	return result, nil
+}
+
+// aloneBytes is from where on an append goes by itself: it would hold up those
+// behind it, and when it is more than the server takes, end the stream for all.
+const aloneBytes = 4 << 20
+
+func size(batch []events.NewEvent) (n int) {
+	for _, e := range batch {
+		n += e.Size()
+	}
+	return n
+}
+
+// wrapWrite says what was being done, where the error does not.
+func wrapWrite(what, stream string, err error) error {
+	if errors.Is(err, events.ErrWrongRevision) || errors.Is(err, events.ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", what, stream, err)
+}
+
+func proposed(batch []events.NewEvent) []esdb.EventData {
+	all := make([]esdb.EventData, len(batch))
+	for i, e := range batch {
+		all[i] = esdb.EventData{
+			EventID: [16]byte(e.ID), EventType: e.Type, ContentType: esdb.ContentTypeJson,
+			Data: bytes.Clone(e.Data), Metadata: bytes.Clone(events.EncodeMetadata(e.Meta, e.Foreign)),
+		}
+		if e.Binary {
+			all[i].ContentType = esdb.ContentTypeBinary
+		}
+	}
+	return all
+}
+
+// try makes attempts until the server has answered. safe says that an attempt
+// may be made again although the one before may have been done.
+func (s *Store) try(ctx context.Context, safe bool, do func(context.Context, *held) error) error {
+	began, pause := time.Now(), s.cfg.MinPause
+	uncertain, asked := false, false
+	for {
+		err := s.attempt(ctx, time.Until(began.Add(s.cfg.Patience)), do)
+		if err == nil {
+			return nil
+		}
+		if ended := s.ended(ctx); ended != nil {
+			return ended
+		}
+		_, elsewhere := errors.AsType[*errNotLeader](err)
+		switch {
+		case errors.Is(err, events.ErrWrongRevision) && uncertain && !asked:
+			// It may be our own, from the attempt before, on its way when this one was
+			// judged. Once it is there, the ids decide.
+			asked = true
+			continue
+		case errors.Is(err, errNotSent), elsewhere:
+		case errors.Is(err, events.ErrAway) && safe:
+			uncertain = true
+		default:
+			return err
+		}
+		if time.Since(began) >= s.cfg.Patience {
+			if !errors.Is(err, events.ErrAway) {
+				err = away(err)
+			}
+			return err
+		}
+		s.pause(ctx, pause)
+		pause = min(2*pause, s.cfg.MaxPause)
+	}
+}
+
+// attempt makes one, and learns from its outcome whether the server answers.
+func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(context.Context, *held) error) error {
+	h, err := s.acquireWithin(ctx, patience)
+	if err != nil {
+		return err
+	}
+	defer h.release()
+	ctx, cancel := s.scope(ctx)
+	defer cancel()
+	ctx, cancelCall := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancelCall()
+	err = do(ctx, h)
+	if leader, ok := errors.AsType[*errNotLeader](err); ok {
+		h.lose(leader)
+	} else if errors.Is(err, events.ErrAway) {
+		h.doubt()
+	}
+	return err
+}
+
+// appendOne is an append by the client.
+func (h *held) appendOne(ctx context.Context, w write) (events.AppendResult, error) {
+	done := make(chan *esdb.WriteResult, 1)
+	err := h.run(ctx, func(ctx context.Context, c *esdb.Client) error {
+		o := esdb.AppendToStreamOptions{ExpectedRevision: expectation(w.expected)}
+		if deadline, ok := ctx.Deadline(); ok {
+			left := time.Until(deadline)
+			o.Deadline = &left // The client's own would be shorter, or longer.
+		}
+		r, err := c.AppendToStream(ctx, w.stream, o, w.events...)
+		if err != nil {
+			return explainAppend(err)
+		}
+		done <- r
+		return nil
+	})
+	if errors.Is(err, io.EOF) {
+		// The server has refused before everything was sent, so nothing is written,
+		// and the client has not asked it why.
+		return h.appendOwn(ctx, w)
+	}
+	if err != nil {
+		return events.AppendResult{}, err
+	}
+	r := <-done
+	return events.AppendResult{
+		Revision: r.NextExpectedVersion, Exists: true, Position: events.Position(r.CommitPosition),
+	}, nil
+}
+
+func expectation(e events.Expected) esdb.ExpectedRevision {
+	n, exact := e.Count()
+	switch {
+	case e.IsExists():
+		return esdb.StreamExists{}
+	case !exact:
+		return esdb.Any{}
+	case n == 0:
+		return esdb.NoStream{}
+	}
+	return esdb.Revision(n - 1)
+}
+
+// appendOwn is an append without the client. When it has no events, the server
+// only checks the expectation.
+func (h *held) appendOwn(ctx context.Context, w write) (events.AppendResult, error) {
+	var trailers metadata.MD
+	ctx, options := h.own(ctx, &trailers)
+	call, err := h.streams.Append(ctx, options...)
+	if err != nil {
+		return events.AppendResult{}, ofAppend(explain(err, trailers))
+	}
+	o := &streams.AppendReq_Options{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(w.stream)}}
+	n, exact := w.expected.Count()
+	switch {
+	case w.expected.IsExists():
+		o.ExpectedStreamRevision = &streams.AppendReq_Options_StreamExists{StreamExists: &shared.Empty{}}
+	case !exact:
+		o.ExpectedStreamRevision = &streams.AppendReq_Options_Any{Any: &shared.Empty{}}
+	case n == 0:
+		o.ExpectedStreamRevision = &streams.AppendReq_Options_NoStream{NoStream: &shared.Empty{}}
+	default:
+		o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: n - 1}
+	}
+	// When Send fails the server has answered; CloseAndRecv says what.
+	err = call.Send(&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: o}})
+	for i := 0; err == nil && i < len(w.events); i++ {
+		err = call.Send(&streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{
+			ProposedMessage: proposal(w.events[i]),
+		}})
+	}
+	answer, err := call.CloseAndRecv()
+	if err != nil {
+		return events.AppendResult{}, ofAppend(explain(err, call.Trailer()))
+	}
+	if wrong := answer.GetWrongExpectedVersion(); wrong != nil {
+		_, exists := wrong.GetCurrentRevisionOption().(*streams.AppendResp_WrongExpectedVersion_CurrentRevision)
+		return events.AppendResult{}, &events.WrongRevisionError{Actual: wrong.GetCurrentRevision(), Exists: exists}
+	}
+	_, exists := answer.GetSuccess().GetCurrentRevisionOption().(*streams.AppendResp_Success_CurrentRevision)
+	r := events.AppendResult{Revision: answer.GetSuccess().GetCurrentRevision(), Exists: exists}
+	if len(w.events) > 0 {
+		r.Position = events.Position(answer.GetSuccess().GetPosition().GetCommitPosition())
+	}
+	return r, nil
+}
+
+func proposal(e esdb.EventData) *streams.AppendReq_ProposedMessage {
+	return &streams.AppendReq_ProposedMessage{
+		Id: uuidOf(e.EventID), Data: e.Data, CustomMetadata: e.Metadata,
+		Metadata: map[string]string{"type": e.EventType, "content-type": contentType(e.ContentType)},
+	}
+}
+
+// Delete implements events.Store. It is repeated only when nothing was sent.
+func (s *Store) Delete(
+	ctx context.Context, stream string, expected events.Expected, forever bool,
+) (events.Position, error) {
+	if err := s.ended(ctx); err != nil {
+		return 0, err
+	}
+	if err := events.CheckAppend(stream, nil); err != nil {
+		return 0, err
+	}
+	var position events.Position
+	err := s.try(ctx, false, func(ctx context.Context, h *held) (err error) {
+		if forever {
+			position, err = h.tombstone(ctx, stream, expected)
+		} else {
+			position, err = h.softDelete(ctx, stream, expected)
+		}
+		return completed(err, stream, expected)
+	})
+	wrong, refused := errors.AsType[*events.WrongRevisionError](err)
+	if refused && !forever && !wrong.Exists && expected.IsAny() {
+		err = events.ErrStreamNotFound // Nothing was expected: it is just not there.
+	}
+	if err != nil {
+		return 0, wrapWrite("delete", stream, err)
+	}
+	return position, nil
+}
+
+func (h *held) softDelete(ctx context.Context, stream string, expected events.Expected) (events.Position, error) {
+	o := &streams.DeleteReq_Options{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)}}
+	n, exact := expected.Count()
+	switch {
+	case expected.IsExists():
+		o.ExpectedStreamRevision = &streams.DeleteReq_Options_StreamExists{StreamExists: &shared.Empty{}}
+	case !exact:
+		o.ExpectedStreamRevision = &streams.DeleteReq_Options_Any{Any: &shared.Empty{}}
+	case n == 0:
+		o.ExpectedStreamRevision = &streams.DeleteReq_Options_NoStream{NoStream: &shared.Empty{}}
+	default:
+		o.ExpectedStreamRevision = &streams.DeleteReq_Options_Revision{Revision: n - 1}
+	}
+	var trailers metadata.MD
+	ctx, options := h.own(ctx, &trailers)
+	answer, err := h.streams.Delete(ctx, &streams.DeleteReq{Options: o}, options...)
+	if err != nil {
+		return 0, explain(err, trailers)
+	}
+	return events.Position(answer.GetPosition().GetCommitPosition()), nil
+}
+
+func (h *held) tombstone(ctx context.Context, stream string, expected events.Expected) (events.Position, error) {
+	o := &streams.TombstoneReq_Options{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)}}
+	n, exact := expected.Count()
+	switch {
+	case expected.IsExists():
+		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_StreamExists{StreamExists: &shared.Empty{}}
+	case !exact:
+		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Any{Any: &shared.Empty{}}
+	case n == 0:
+		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_NoStream{NoStream: &shared.Empty{}}
+	default:
+		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Revision{Revision: n - 1}
+	}
+	var trailers metadata.MD
+	ctx, options := h.own(ctx, &trailers)
+	answer, err := h.streams.Tombstone(ctx, &streams.TombstoneReq{Options: o}, options...)
+	if err != nil {
+		return 0, explain(err, trailers)
+	}
+	return events.Position(answer.GetPosition().GetCommitPosition()), nil
+}

@@ -1,0 +1,331 @@
+package esdb
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/sirupsen/logrus"
+
+	_ "github.com/hostnode/hostnode/events/protoconflict" // the client registers gossip.proto
+)
+
+// Config says which server, and how long to wait for it. Only URL is required.
+type Config struct {
+	// URL is a connection string as EventStoreDB's clients have it:
+	// esdb://user:password@host:2113?tlsCaFile=ca.crt, several hosts separated
+	// by commas, or esdb+discover://host. Its maxDiscoverAttempts and
+	// discoveryInterval are not used: the store looks for a node for ever, with
+	// pauses from MinPause to MaxPause.
+	URL string
+	// Log takes what an operator may want to know; nil drops it.
+	Log *logrus.Entry
+	// CallTimeout is how long one attempt of a call may take, and how long a
+	// read may go without an answer. 0: the URL's defaultDeadline, or 10 s.
+	CallTimeout time.Duration
+	// Patience is how long a call goes on trying while the server is away,
+	// before it gives up with events.ErrAway. Subscriptions do not give up. 0:
+	// 30 s.
+	Patience time.Duration
+	// OpenTimeout is how long Open waits for the first answer. 0: 15 s.
+	OpenTimeout time.Duration
+	// ProbeEvery is the pause between two checks that a quiet server still
+	// answers. 0: 10 s.
+	ProbeEvery time.Duration
+	// MinPause and MaxPause bound the growing pauses between attempts to reach
+	// the server. 0: 100 ms and 5 s.
+	MinPause, MaxPause time.Duration
+	// MaxCalls is the most calls, reads and subscriptions at a time, abandoned
+	// ones included until they end; further ones wait. 0: 4096.
+	MaxCalls int
+	// NoBatch does without BatchAppend, as with a server that does not have it.
+	NoBatch bool
+}
+
+// Defaults of Config, each the client's own where it has one.
+const (
+	defaultCallTimeout = 10 * time.Second
+	defaultPatience    = 30 * time.Second
+	defaultOpenTimeout = 15 * time.Second
+	defaultProbeEvery  = 10 * time.Second
+	defaultMinPause    = 100 * time.Millisecond
+	defaultMaxPause    = 5 * time.Second
+	defaultMaxCalls    = 4096
+	// minKeepAlive is the least interval of pings that gRPC takes.
+	minKeepAlive = 10 * time.Second
+)
+
+func (c Config) withDefaults(conf *esdb.Configuration) Config {
+	if c.CallTimeout <= 0 && conf.DefaultDeadline != nil {
+		c.CallTimeout = *conf.DefaultDeadline
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		zero  time.Duration
+	}{
+		{&c.CallTimeout, defaultCallTimeout},
+		{&c.Patience, defaultPatience},
+		{&c.OpenTimeout, defaultOpenTimeout},
+		{&c.ProbeEvery, defaultProbeEvery},
+		{&c.MinPause, defaultMinPause},
+		{&c.MaxPause, defaultMaxPause},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.zero
+		}
+	}
+	c.MaxPause = max(c.MaxPause, c.MinPause)
+	if c.MaxCalls <= 0 {
+		c.MaxCalls = defaultMaxCalls
+	}
+	return c
+}
+
+func (c Config) log() *logrus.Entry {
+	if c.Log != nil {
+		return c.Log
+	}
+	return discard()
+}
+
+// ErrURL means that the connection string, or a file that it names, cannot be
+// used. The error that wraps it says what to write instead.
+var ErrURL = errors.New("connection string of the event store")
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrURL}, args...)...)
+}
+
+// Schemes of connection strings.
+const (
+	schemeOne      = "esdb"
+	schemeDiscover = "esdb+discover"
+)
+
+// settings are the keys that the client knows, in lower case.
+var settings = map[string]bool{
+	"tls": true, "tlsverifycert": true, "tlscafile": true, "usercertfile": true, "userkeyfile": true,
+	"nodepreference": true, "maxdiscoverattempts": true, "discoveryinterval": true, "gossiptimeout": true,
+	"keepaliveinterval": true, "keepalivetimeout": true, "defaultdeadline": true,
+}
+
+// parse reads the connection string as the client does, but refuses what the
+// client would drop without a word, and never shows the password.
+func (c Config) parse() (*esdb.Configuration, error) {
+	scheme, rest, ok := strings.Cut(c.URL, "://")
+	switch {
+	case c.URL == "":
+		return nil, refuse("is empty; write for example esdb://127.0.0.1:2113?tls=false")
+	case !ok:
+		return nil, refuse("has no scheme; write for example esdb://127.0.0.1:2113?tls=false")
+	case scheme != schemeOne && scheme != schemeDiscover:
+		return nil, refuse("has the unknown scheme %q; write esdb:// for one node or a list of nodes, "+
+			"esdb+discover:// for the DNS name of a cluster", clip(scheme))
+	}
+	base, query, _ := strings.Cut(rest, "?")
+	query, err := c.checkSettings(query)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHosts(scheme, base[strings.LastIndexByte(base, '@')+1:]); err != nil {
+		return nil, err
+	}
+	conf, err := esdb.ParseConnectionString(scheme + "://" + base + "?" + query)
+	if err != nil {
+		return nil, c.parseError(err)
+	}
+	if err := checkCredentials(conf); err != nil {
+		return nil, err
+	}
+	return conf, nil
+}
+
+// checkHosts refuses what the client would take for another host or port: it
+// reads a missing name as this machine, and cuts large numbers off.
+func checkHosts(scheme, hosts string) error {
+	if strings.Trim(hosts, "/") == "" {
+		return refuse("names no host; write for example %s://host:2113", scheme)
+	}
+	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {
+		name, port, _ := strings.Cut(host, ":")
+		if strings.Contains(port, ":") {
+			return refuse("has an IPv6 address or a host that is not name:port; the client of EventStoreDB takes no " +
+				"IPv6 addresses, so write a host name that leads there")
+		}
+		if name == "" && port != "" {
+			return refuse("names no host before the port; write for example %s://host:%s", scheme, clip(port))
+		}
+		if n, err := strconv.ParseUint(port, 10, 64); err == nil && (n < 1 || n > math.MaxUint16) {
+			return refuse("has the port %s, want 1 to %d", clip(port), math.MaxUint16)
+		}
+	}
+	return nil
+}
+
+// parseError is the client's error without anything of a password: what cannot
+// be parsed may be quoted from anywhere in the string.
+func (c Config) parseError(err error) error {
+	if strings.Contains(c.URL, "@") {
+		return refuse("cannot be read; special characters in a user's name or password are written "+
+			"percent-encoded (@ as %%40, : as %%3A, / as %%2F, %% as %%25), a host as name:port; check %s",
+			Redact(c.URL))
+	}
+	if inner := (*url.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return refuse("%s: %w", clip(c.URL), err)
+}
+
+// checkSettings is the query without what the client does not know.
+func (c Config) checkSettings(query string) (string, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return "", refuse("settings after the question mark cannot be read; write key=value&key=value, " +
+			"with special characters percent-encoded")
+	}
+	known := url.Values{}
+	for key, all := range values {
+		lower, value := strings.ToLower(key), all[0]
+		if !settings[lower] {
+			c.log().WithField("setting", plainKey(key)).Warn("the connection string of the event store has a setting " +
+				"that the client does not know; it has no effect")
+			continue
+		}
+		if _, twice := known[lower]; twice || len(all) > 1 {
+			return "", refuse("setting %s is given twice", lower)
+		}
+		if value, err = c.checkSetting(lower, value); err != nil {
+			return "", err
+		}
+		known.Set(lower, value)
+	}
+	return known.Encode(), nil
+}
+
+// maxMillis keeps a number of milliseconds from overflowing as a Duration.
+const maxMillis = math.MaxInt64 / int64(time.Millisecond)
+
+// checkSetting reads the settings that the client takes although they are
+// wrong, or refuses without saying what would be right.
+func (c Config) checkSetting(key, value string) (string, error) {
+	switch key {
+	case "tlscafile":
+		return value, checkAuthorities(value)
+	case "tls", "tlsverifycert":
+		if _, err := strconv.ParseBool(strings.ToLower(value)); err != nil {
+			return "", refuse("setting %s is %q, want true or false", key, clip(value))
+		}
+	case "maxdiscoverattempts", "discoveryinterval":
+		if _, err := strconv.Atoi(value); err != nil {
+			return "", refuse("setting %s is %q, want a number", key, clip(value))
+		}
+	case "defaultdeadline", "gossiptimeout":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 1 || n > maxMillis/1000 {
+			return "", refuse("setting %s is %q, want a positive number", key, clip(value))
+		}
+	case "keepaliveinterval", "keepalivetimeout":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < -1 || n > maxMillis {
+			return "", refuse("setting %s is %q, want milliseconds, or -1 for none", key, clip(value))
+		}
+		if least := minKeepAlive.Milliseconds(); key == "keepaliveinterval" && n >= 0 && n < least {
+			c.log().Warnf("keepAliveInterval=%d of the event store is raised to %d ms, the least there is", n, least)
+			return strconv.FormatInt(least, 10), nil
+		}
+	case "nodepreference":
+		switch strings.ToLower(value) {
+		case "leader", "follower", "readonlyreplica", "random":
+		default:
+			return "", refuse("setting nodePreference is %q, want leader, follower, readOnlyReplica or random",
+				clip(value))
+		}
+	}
+	return value, nil
+}
+
+func checkAuthorities(file string) error {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return refuse("setting tlsCaFile: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return refuse("setting tlsCaFile: %s has no certificate in PEM form (-----BEGIN CERTIFICATE-----)", file)
+	}
+	return nil
+}
+
+// checkCredentials refuses credentials that the client would not send.
+func checkCredentials(conf *esdb.Configuration) error {
+	switch {
+	case conf.DisableTLS && conf.Username != "":
+		return refuse("has a user and tls=false; credentials are sent only over TLS: remove tls=false, " +
+			"or remove the user if the server takes anybody")
+	case conf.Username != "" && conf.Password == "":
+		return refuse("has a user without a password; write %s://user:password@host, or name a file with the "+
+			"password in eventStore.passwordFile", schemeOne)
+	case conf.DisableTLS && conf.UserCertFile+conf.UserKeyFile != "":
+		return refuse("has userCertFile or userKeyFile and tls=false; certificates are shown only over TLS")
+	case conf.UserCertFile == "" && conf.UserKeyFile == "":
+		return nil
+	case conf.UserCertFile == "" || conf.UserKeyFile == "":
+		return refuse("has only one of userCertFile and userKeyFile; they belong together")
+	}
+	if _, err := tls.LoadX509KeyPair(conf.UserCertFile, conf.UserKeyFile); err != nil {
+		return refuse("userCertFile %s with userKeyFile %s: %w", conf.UserCertFile, conf.UserKeyFile, err)
+	}
+	return nil
+}
+
+// plainKey is a key for people, unless it could be a part of a password with a
+// question mark.
+func plainKey(key string) string {
+	for _, r := range key {
+		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
+			return "(unreadable)"
+		}
+	}
+	return clip(key)
+}
+
+// clip shortens what somebody else wrote for an error.
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}
+
+// Redact is a connection string for people: without the password, and when it
+// is malformed without anything that could be a part of it.
+func Redact(connection string) string {
+	scheme, rest, ok := strings.Cut(connection, "://")
+	if !ok {
+		scheme, rest = "", connection
+	} else {
+		scheme += "://"
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return connection
+	}
+	if user, _, found := strings.Cut(rest[:at], ":"); found && at < end {
+		return scheme + user + ":***" + rest[at:]
+	} else if at < end {
+		return connection // A user without a password.
+	}
+	return scheme + "***" + rest[at:]
+}

@@ -1,0 +1,253 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// What the server writes into the trailer "exception".
+const (
+	exception          = "exception"
+	exceptionLeader    = "not-leader"
+	exceptionDeleted   = "stream-deleted"
+	exceptionRevision  = "wrong-expected-version"
+	exceptionDenied    = "access-denied"
+	exceptionTooLarge  = "maximum-append-size-exceeded"
+	exceptionNoStream  = "stream-not-found"
+	trailerLeaderHost  = "leader-endpoint-host"
+	trailerLeaderPort  = "leader-endpoint-port"
+	trailerActual      = "actual-version"
+	messageTooLarge    = "larger than max" // gRPC's own limit
+	messageAppendLarge = "append size"     // "Maximum Append Size of … Exceeded."
+	// messageGuarded is what events/wire says of streams that only their host writes.
+	messageGuarded = "read-only over the wire"
+)
+
+// errNotSent means that a call ended before anything of it went out, so that it
+// can be repeated whatever it was.
+var errNotSent = errors.New("nothing was sent")
+
+// errNotLeader means that the node did nothing because it is not the leader.
+type errNotLeader struct {
+	leader string // host:port, empty when the node did not say
+}
+
+func (e *errNotLeader) Error() string {
+	if e.leader == "" {
+		return "the node is not the leader of its cluster"
+	}
+	return "the node is not the leader of its cluster, " + e.leader + " is"
+}
+
+// missing is a stream that a deletion did not find.
+var errMissing = errors.New("the server does not know it")
+
+// away is an error of a server that does not answer. What was asked may have
+// happened.
+func away(cause error) error { return fmt.Errorf("%w: %w", events.ErrAway, cause) }
+
+// Explain is an error of the client, or of gRPC, as one of the port, with a hint
+// where an operator can do something about it. Errors of contexts and of the
+// port come back as they are.
+func Explain(err error) error {
+	return explain(err, nil)
+}
+
+// explain is Explain with the trailers of a call that was made without the
+// client.
+func explain(err error, trailers metadata.MD) error {
+	switch {
+	case err == nil:
+		return nil
+	case ofThePort(err):
+		return err
+	}
+	if e := (*esdb.Error)(nil); errors.As(err, &e) {
+		if mapped := explainCode(e); mapped != nil {
+			return mapped
+		}
+	}
+	return explainStatus(err, trailers)
+}
+
+func ofThePort(err error) bool {
+	for _, known := range []error{
+		events.ErrAway, events.ErrDenied, events.ErrStreamNotFound, events.ErrStreamDeleted, events.ErrTooLarge,
+		events.ErrClosed, events.ErrWrongRevision, errNotSent, errMissing,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	_, leader := errors.AsType[*errNotLeader](err)
+	return leader
+}
+
+// explainCode maps what the client itself found out; nil for what is in the
+// status that it wraps.
+func explainCode(e *esdb.Error) error {
+	switch e.Code() { //nolint:exhaustive // the others say no more than the status inside
+	case esdb.ErrorCodeNotLeader:
+		return &errNotLeader{}
+	case esdb.ErrorCodeStreamDeleted:
+		return events.ErrStreamDeleted
+	case esdb.ErrorCodeResourceNotFound:
+		return events.ErrStreamNotFound
+	case esdb.ErrorCodeConnectionClosed:
+		return fmt.Errorf("%w: %w", errNotSent, away(e))
+	}
+	return nil
+}
+
+// explainStatus maps the answer of a gRPC call.
+func explainStatus(err error, trailers metadata.MD) error {
+	if mapped := explainException(err, trailers); mapped != nil {
+		return mapped
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return away(err)
+		}
+		return fmt.Errorf("event store: %w", err)
+	}
+	text := s.Message()
+	switch s.Code() { //nolint:exhaustive // the others are handed on as they are
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return denied(s.Code(), text)
+	case codes.Unavailable:
+		return away(errors.New(withHint(text)))
+	// The server gave up on a call, or the connection ended under it.
+	case codes.DeadlineExceeded, codes.Aborted, codes.Canceled:
+		return away(errors.New(withHint(text)))
+	case codes.ResourceExhausted:
+		if strings.Contains(text, messageTooLarge) {
+			return tooLarge(text)
+		}
+		return away(errors.New(text))
+	case codes.Internal:
+		if connectionEnded(text) {
+			return away(errors.New(text))
+		}
+	case codes.NotFound:
+		return fmt.Errorf("%w: %s", events.ErrStreamNotFound, text)
+	}
+	if strings.Contains(strings.ToLower(text), messageAppendLarge) {
+		return tooLarge(text)
+	}
+	return fmt.Errorf("event store: %w", err)
+}
+
+func tooLarge(text string) error {
+	return fmt.Errorf("%w: %s (older releases of EventStoreDB take 1 MiB an append)", events.ErrTooLarge, text)
+}
+
+// connectionEnded recognises what grpc calls internal although it says only
+// that the connection ended under the call.
+func connectionEnded(text string) bool {
+	for _, part := range []string{"RST_STREAM", "unexpected EOF", "server closed the stream", "transport"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// denied says which of the two it is: nobody believes who we are, or we may not.
+func denied(code codes.Code, text string) error {
+	if code == codes.Unauthenticated {
+		return fmt.Errorf("%w: %s; check user and password of eventStore.url (or the user certificate)",
+			events.ErrDenied, text)
+	}
+	if strings.Contains(text, messageGuarded) {
+		return fmt.Errorf("%w: %s", events.ErrDenied, text) // No right would help.
+	}
+	return fmt.Errorf("%w: %s; the user needs the right to read $all and to write the host's streams "+
+		"($admins have it; others by an $acl)", events.ErrDenied, text)
+}
+
+// explainException maps what a server says in the trailers of a call.
+func explainException(err error, trailers metadata.MD) error {
+	switch first(trailers, exception) {
+	case exceptionLeader:
+		host, port := first(trailers, trailerLeaderHost), first(trailers, trailerLeaderPort)
+		if host == "" || port == "" {
+			return &errNotLeader{}
+		}
+		return &errNotLeader{leader: net.JoinHostPort(host, port)}
+	case exceptionDeleted:
+		return events.ErrStreamDeleted
+	case exceptionNoStream:
+		return fmt.Errorf("%w: %w", events.ErrStreamNotFound, errMissing)
+	case exceptionDenied:
+		return denied(codes.PermissionDenied, status.Convert(err).Message())
+	case exceptionTooLarge:
+		return tooLarge(status.Convert(err).Message())
+	case exceptionRevision:
+		wrong := &events.WrongRevisionError{}
+		wrong.Actual, wrong.Exists = revisionOf(first(trailers, trailerActual))
+		return wrong
+	}
+	return nil
+}
+
+func first(trailers metadata.MD, key string) string {
+	if all := trailers.Get(key); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// revisionOf reads a revision as servers write it: a number, or a word or a
+// negative number for a stream that has no events.
+func revisionOf(text string) (revision uint64, exists bool) {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	return n, err == nil && n <= math.MaxInt64
+}
+
+// wrongVersion is the client's text for an append that expected something else.
+var wrongVersion = regexp.MustCompile(`but got '([^']*)'`)
+
+// explainAppend is explain for AppendToStream, whose errors say the actual
+// revision in their text only.
+func explainAppend(err error) error {
+	if e := (*esdb.Error)(nil); errors.As(err, &e) && e.Code() == esdb.ErrorCodeWrongExpectedVersion {
+		wrong := &events.WrongRevisionError{}
+		if m := wrongVersion.FindStringSubmatch(e.Error()); m != nil {
+			wrong.Actual, wrong.Exists = revisionOf(m[1])
+		}
+		return wrong
+	}
+	return ofAppend(explain(err, nil))
+}
+
+// ofAppend is the error of an append, which misses no stream: "not found" is
+// the code of a node that does not lead and does not say who does.
+func ofAppend(err error) error {
+	if errors.Is(err, events.ErrStreamNotFound) {
+		return &errNotLeader{}
+	}
+	return err
+}
+
+// completed fills in what only the caller knows.
+func completed(err error, stream string, expected events.Expected) error {
+	if wrong, ok := errors.AsType[*events.WrongRevisionError](err); ok {
+		wrong.Stream, wrong.Expected = stream, expected
+		return wrong
+	}
+	return err
+}

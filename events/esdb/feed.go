@@ -1,0 +1,72 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// ahead is how many events a reader takes from the client before its consumer
+// asks for them: enough to keep both busy, few enough when each has 16 MiB.
+const ahead = 16
+
+// source is an open read or subscription of the client.
+type source struct {
+	next  func() (*esdb.ResolvedEvent, error) // io.EOF ends it
+	close func()
+}
+
+// message is what a source said.
+type message struct {
+	event *esdb.ResolvedEvent
+	err   error
+}
+
+// feed opens a source and pumps what it says into a channel, on a goroutine
+// that holds the link and ends soon after ctx does.
+func (h *held) feed(ctx context.Context, open func(context.Context, *esdb.Client) (source, error)) <-chan message {
+	out := make(chan message, ahead)
+	h.share()
+	go func() {
+		defer h.release()
+		defer close(out)
+		if err := h.pump(ctx, open, out); err != nil {
+			select {
+			case out <- message{err: err}:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out
+}
+
+func (h *held) pump(
+	ctx context.Context, open func(context.Context, *esdb.Client) (source, error), out chan<- message,
+) (err error) {
+	entered, left, err := h.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer left()
+	defer guarded(&err)
+	from, err := open(entered, h.client)
+	if err != nil {
+		return explain(err, nil)
+	}
+	defer from.close()
+	for {
+		event, err := from.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return explain(err, nil)
+		}
+		select {
+		case out <- message{event: event}:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// link is a connection to one node, from its first answer until somebody finds
+// that it is lost. Whoever uses it holds it; it is closed when it is lost and
+// nobody holds it.
+type link struct {
+	node    node
+	client  *esdb.Client
+	streams streams.StreamsClient
+	creds   credentials.PerRPCCredentials
+	leader  bool // only the leader may write
+
+	// entry is held for reading while a call asks the client for its
+	// connection, and for writing to keep further ones from asking.
+	entry sync.RWMutex
+	shut  atomic.Bool
+
+	mu     sync.Mutex
+	holds  int
+	reason error         // why it is lost
+	lost   chan struct{} // closed when it is lost
+	batch  *batcher
+	// suspect asks the keeper to look whether the node still answers.
+	suspect chan struct{}
+	closed  func() // is told when all is released
+}
+
+// newLink begins with the hold of its maker.
+func newLink(n node, s *Store) (*link, error) {
+	l := &link{
+		node: n, streams: streams.NewStreamsClient(n.conn), creds: s.creds,
+		leader: s.finder.conf.NodePreference == esdb.NodePreferenceLeader,
+		holds:  1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.links.Done,
+	}
+	conf := *s.finder.conf
+	// The node is known and answers: the client has nothing to look for.
+	conf.Address, conf.DnsDiscover, conf.GossipSeeds = n.address, false, nil
+	conf.MaxDiscoverAttempts = 1
+	conf.GossipTimeout = max(1, min(conf.GossipTimeout, int(s.cfg.CallTimeout/time.Second)))
+	conf.Logger = bridge(s.log, l.overhear)
+	client, err := esdb.NewClient(&conf)
+	if err != nil {
+		return nil, fmt.Errorf("event store client: %w", err)
+	}
+	l.client = client
+	s.links.Add(1)
+	return l, nil
+}
+
+// unavailableLine is what the client says before it sends itself the order to
+// look for a node, as handleError in its impl.go does.
+const unavailableLine = "unexpected exception: %v"
+
+// notLeaderLine is what the client says when a node is not the leader, after it
+// has sent itself the order to go to the leader, and before the call returns.
+const notLeaderLine = "not leader exception, reconnecting to %v"
+
+// overhear hears the client say that its connection is lost, before anything
+// follows from it, and where the leader is, which its error does not say.
+func (l *link) overhear(format string, args []any) {
+	if len(args) != 1 {
+		return
+	}
+	switch format {
+	case unavailableLine:
+		err, ok := args[0].(error)
+		if !ok || status.Code(err) != codes.Unavailable {
+			return
+		}
+		l.lose(explain(err, nil))
+		// Whoever is asking for the connection gets it at once, because the client
+		// has not begun to look for another. Nobody asks after this.
+		l.entry.Lock()
+		l.entry.Unlock()
+	case notLeaderLine:
+		if at, ok := args[0].(esdb.EndPoint); ok {
+			l.lose(&errNotLeader{leader: at.String()})
+		}
+	}
+}
+
+// lose ends the link for all further calls.
+func (l *link) lose(reason error) {
+	if l.shut.Swap(true) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reason = reason
+	close(l.lost)
+}
+
+// hold keeps the link open; false when it is lost.
+func (l *link) hold() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shut.Load() || l.holds == 0 {
+		return false
+	}
+	l.holds++
+	return true
+}
+
+// drop is the end of a hold. The last one closes the link.
+func (l *link) drop() {
+	l.mu.Lock()
+	l.holds--
+	last := l.holds == 0
+	batch := l.batch
+	l.mu.Unlock()
+	if !last {
+		return
+	}
+	if batch != nil {
+		batch.end(errNotSent)
+		<-batch.over
+	}
+	_ = l.client.Close()    // Always nil.
+	_ = l.node.conn.Close() // Nothing is under way on it.
+	l.closed()
+}
+
+// entering is a context that tells when the client has got its connection:
+// right after that the client asks it for its deadline (configureGrpcCall).
+type entering struct {
+	context.Context
+	passed func()
+}
+
+func (e entering) Deadline() (deadline time.Time, ok bool) {
+	e.passed()
+	return e.Context.Deadline()
+}
+
+// enter is the way into each call of the client. The client's search for a
+// connection is what hangs (package comment); this makes sure that none begins:
+// the link is shut before the client learns that its connection is lost, and
+// not while a call is asking for it. The caller calls left when the call has
+// returned.
+func (l *link) enter(ctx context.Context) (entered context.Context, left func(), err error) {
+	l.entry.RLock()
+	if l.shut.Load() {
+		l.entry.RUnlock()
+		return nil, nil, fmt.Errorf("%w: %w", errNotSent, l.why())
+	}
+	passed := sync.OnceFunc(l.entry.RUnlock)
+	return entering{ctx, passed}, passed, nil
+}
+
+// why is the reason for the end.
+func (l *link) why() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reason == nil {
+		return away(errLost)
+	}
+	return l.reason
+}
+
+var (
+	errLost = errors.New("the connection was lost")
+	// errPanic is a call under which the client panicked: it does with messages
+	// and trailers that it does not expect.
+	errPanic = errors.New("the client of the event store panicked")
+)
+
+// guarded turns a panic of the client into an error of the call.
+func guarded(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: %v", errPanic, r)
+	}
+}
+
+// call runs one call of the client on a goroutine of its own, and returns when
+// that or the context ends. after runs at the end of the goroutine.
+func (l *link) call(ctx context.Context, do func(context.Context, *esdb.Client) error, after func()) error {
+	done := make(chan error, 1)
+	go func() {
+		defer after()
+		done <- l.inside(ctx, do)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return away(ctx.Err())
+	}
+}
+
+func (l *link) inside(ctx context.Context, do func(context.Context, *esdb.Client) error) (err error) {
+	entered, left, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer left()
+	defer guarded(&err)
+	return do(entered, l.client)
+}
+
+// own prepares a call on the own connection: its context and its options.
+func (l *link) own(ctx context.Context, trailers *metadata.MD) (context.Context, []grpc.CallOption) {
+	if l.leader {
+		ctx = metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
+	}
+	var options []grpc.CallOption
+	if trailers != nil {
+		options = append(options, grpc.Trailer(trailers))
+	}
+	if l.creds != nil {
+		options = append(options, grpc.PerRPCCredentials(l.creds))
+	}
+	return ctx, options
+}
+
+// doubt asks the keeper to see whether the node still answers.
+func (l *link) doubt() {
+	select {
+	case l.suspect <- struct{}{}:
+	default:
+	}
+}
+
+// look sees whether the node still answers on both connections.
+func (l *link) look(ctx context.Context, s *Store) error {
+	if _, err := features(ctx, l.node.conn, s.cfg.CallTimeout); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
+	defer cancel()
+	return l.answers(ctx)
+}

@@ -1,0 +1,30 @@
+package esdb
+
+import (
+	"fmt"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// NewProjectionClient is the client's access to the server's projections, for
+// the settings that Open takes: the URL is checked in the same way, and what
+// the client logs goes to the same log. It connects with the first call. Give
+// each call a context that ends, and do not wait for a call longer than for its
+// context: while no node answers, the client does not look at it, until its
+// maxDiscoverAttempts (10) are used up; after that it stays dead, and a new one
+// is needed. Explain makes errors of the port of its errors. The caller closes
+// it, when no call is under way.
+func NewProjectionClient(cfg Config) (*esdb.ProjectionClient, error) {
+	conf, err := cfg.parse()
+	if err != nil {
+		return nil, err
+	}
+	deadline := cfg.withDefaults(conf).CallTimeout
+	conf.DefaultDeadline = &deadline
+	conf.Logger = bridge(cfg.log(), nil)
+	client, err := esdb.NewProjectionClient(conf)
+	if err != nil {
+		return nil, fmt.Errorf("event store client: %w", err)
+	}
+	return client, nil
+}

@@ -1,0 +1,345 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// reading is a read under way: how to go on with it, and how far it is.
+type reading struct {
+	// open reads on, at most count events.
+	open func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error)
+	// take looks at an event, moves on behind it, and says whether it belongs to
+	// the answer.
+	take func(e *esdb.ResolvedEvent) (r events.Recorded, ok bool)
+	// spare is how many events take will pass over at first; nil: none.
+	spare func() uint64
+	// limit is how many events are still wanted; 0: all.
+	limit int
+
+	extra uint64
+}
+
+// everything is the count that means no limit, as other clients send it.
+const everything = math.MaxInt64
+
+// count is how many events to ask for.
+func (r *reading) count() uint64 {
+	if r.limit == 0 {
+		return everything
+	}
+	n := uint64(r.limit) + r.extra
+	if r.spare != nil {
+		n += r.spare()
+	}
+	return n
+}
+
+// read yields what a reading brings. When the server goes away in between, it
+// waits for it as long as Config.Patience since the last event, and goes on.
+func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		r := start()
+		began, pause := time.Now(), s.cfg.MinPause
+		for {
+			moved, more, err := s.readOnce(ctx, &r, began, yield)
+			if !more {
+				return
+			}
+			if err == nil {
+				began = time.Now()
+				continue
+			}
+			if ended := s.ended(ctx); ended != nil {
+				yield(events.Recorded{}, ended)
+				return
+			}
+			if moved {
+				began, pause = time.Now(), s.cfg.MinPause
+			}
+			if !repeatable(err) || time.Since(began) >= s.cfg.Patience {
+				yield(events.Recorded{}, err)
+				return
+			}
+			s.pause(ctx, pause)
+			pause = min(2*pause, s.cfg.MaxPause)
+		}
+	}
+}
+
+// repeatable says whether a read or subscription may go on after an error.
+func repeatable(err error) bool {
+	if _, ok := errors.AsType[*errNotLeader](err); ok {
+		return true
+	}
+	return errors.Is(err, events.ErrAway) || errors.Is(err, errNotSent)
+}
+
+// readOnce reads until the answer ends, the connection does, or nobody wants
+// more. moved says that there was an event. more says that the reading is not
+// at its end: there is an error, or the server counted events that take passed
+// over.
+func (s *Store) readOnce(
+	ctx context.Context, r *reading, began time.Time, yield func(events.Recorded, error) bool,
+) (moved, more bool, err error) {
+	ctx, cancel := s.scope(ctx)
+	defer cancel()
+	h, err := s.acquireWithin(ctx, time.Until(began.Add(s.cfg.Patience)))
+	if err != nil {
+		return false, true, err
+	}
+	asked, answered := r.count(), uint64(0)
+	in := h.feed(ctx, func(ctx context.Context, c *esdb.Client) (source, error) {
+		from, err := r.open(ctx, c, asked)
+		if err != nil {
+			return source{}, err
+		}
+		return source{from.Recv, from.Close}, nil
+	})
+	h.release() // The feed holds on by itself, and Close need not wait for our consumer.
+	idle := time.NewTimer(s.cfg.CallTimeout)
+	defer idle.Stop()
+	for {
+		m, err := s.receive(ctx, h, in, idle)
+		switch {
+		case err != nil:
+			return moved, true, err
+		case m.event == nil:
+			if ended := s.ended(ctx); ended != nil { // It may have ended the feed.
+				return moved, true, ended
+			}
+			if answered < asked {
+				return moved, false, nil
+			}
+			// All that was asked for came, but take passed over some.
+			if r.extra = 0; !moved {
+				r.extra = asked
+			}
+			return moved, true, nil
+		}
+		answered++
+		event, ok := r.take(m.event)
+		if !ok {
+			continue
+		}
+		if ended := s.ended(ctx); ended != nil {
+			return moved, true, ended
+		}
+		moved = true
+		if !yield(event, nil) || r.limit == 1 {
+			return moved, false, nil
+		}
+		r.limit = max(r.limit-1, 0)
+	}
+}
+
+// receive is the next message of a feed, none at its end. A nil idle waits for
+// ever, but not longer than the link is good.
+func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *time.Timer) (message, error) {
+	var timeout <-chan time.Time
+	lost := h.lost
+	if idle != nil {
+		idle.Reset(s.cfg.CallTimeout)
+		timeout, lost = idle.C, nil
+	}
+	select {
+	case m := <-in:
+		if m.err != nil && errors.Is(m.err, events.ErrAway) {
+			h.doubt()
+		}
+		if leader, ok := errors.AsType[*errNotLeader](m.err); ok {
+			h.lose(leader)
+		}
+		return m, m.err
+	case <-timeout:
+		h.doubt()
+		return message{}, away(fmt.Errorf("no answer within %v", s.cfg.CallTimeout))
+	case <-lost:
+		return message{}, h.why()
+	case <-ctx.Done():
+		return message{}, ctx.Err()
+	}
+}
+
+// acquireWithin is acquire with a limit of its own.
+func (s *Store) acquireWithin(ctx context.Context, patience time.Duration) (*held, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errPatience)
+	defer cancel()
+	return s.acquire(ctx)
+}
+
+// ReadStream implements events.Store. A virtual stream is read with its links
+// resolved; links whose event is gone are passed over.
+func (s *Store) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	all := s.read(ctx, func() reading { return streamReading(stream, q) })
+	return func(yield func(events.Recorded, error) bool) {
+		for event, err := range all {
+			if err != nil {
+				err = fmt.Errorf("read %s: %w", stream, err)
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+func streamReading(stream string, q events.ReadStream) reading {
+	o := esdb.ReadStreamOptions{ResolveLinkTos: events.IsVirtual(stream)}
+	if q.Backward {
+		o.Direction = esdb.Backwards
+	}
+	next, over := q.From, false
+	return reading{
+		limit: max(q.Limit, 0),
+		open: func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error) {
+			o.From = revisionAt(next, q.Backward)
+			return c.ReadStream(ctx, stream, o, count)
+		},
+		take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
+			at := e.OriginalEvent()
+			if at == nil || over {
+				return events.Recorded{}, false
+			}
+			switch {
+			case !q.Backward:
+				next = at.EventNumber + 1
+			case at.EventNumber == 0:
+				over = true // Who reads on begins at 0 again.
+			default:
+				next = at.EventNumber - 1
+			}
+			if e.Event == nil {
+				return events.Recorded{}, false
+			}
+			r := recorded(e.Event)
+			if o.ResolveLinkTos && e.Link != nil {
+				r.Link = &events.Link{Stream: e.Link.StreamID, Revision: e.Link.EventNumber}
+			}
+			return r, true
+		},
+	}
+}
+
+// revisionAt is a revision as the server takes it: as a signed number.
+func revisionAt(revision uint64, backward bool) esdb.StreamPosition {
+	switch {
+	case revision > math.MaxInt64 && backward:
+		return esdb.End{}
+	case revision == 0 && !backward:
+		return esdb.Start{}
+	}
+	return esdb.Revision(min(revision, math.MaxInt64-1))
+}
+
+// ReadAll implements events.Store.
+func (s *Store) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	return s.read(ctx, func() reading {
+		after := after
+		return reading{
+			limit: max(limit, 0),
+			open: func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error) {
+				return c.ReadAll(ctx, esdb.ReadAllOptions{From: positionAt(after)}, count)
+			},
+			// The server begins with the event at the position.
+			spare: func() uint64 { return uint64(min(after, 1)) },
+			take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
+				if e.Event == nil || events.Position(e.Event.Position.Commit) <= after {
+					return events.Recorded{}, false
+				}
+				after = events.Position(e.Event.Position.Commit)
+				return recorded(e.Event), true
+			},
+		}
+	})
+}
+
+// positionAt is the position of an event, or the start, for reading forward.
+func positionAt(after events.Position) esdb.AllPosition {
+	if after == 0 {
+		return esdb.Start{}
+	}
+	at := uint64(min(after, math.MaxInt64))
+	return esdb.Position{Commit: at, Prepare: at}
+}
+
+// ReadBack implements events.Store.
+func (s *Store) ReadBack(ctx context.Context, before events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	return s.read(ctx, func() reading {
+		before := before
+		return reading{
+			limit: max(limit, 0),
+			open: func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error) {
+				o := esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}
+				if before <= math.MaxInt64 {
+					o.From = esdb.Position{Commit: uint64(before), Prepare: uint64(before)}
+				}
+				return c.ReadAll(ctx, o, count)
+			},
+			// Some servers begin with the event at the position, some before it.
+			spare: func() uint64 {
+				if before <= math.MaxInt64 {
+					return 1
+				}
+				return 0
+			},
+			take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
+				if e.Event == nil || events.Position(e.Event.Position.Commit) >= before {
+					return events.Recorded{}, false
+				}
+				before = events.Position(e.Event.Position.Commit)
+				return recorded(e.Event), true
+			},
+		}
+	})
+}
+
+// Head implements events.Store.
+func (s *Store) Head(ctx context.Context) (events.Position, error) {
+	for r, err := range s.ReadBack(ctx, events.EndPosition, 1) {
+		return r.Position, err
+	}
+	return 0, nil
+}
+
+// answers reads the last event of $all, for the keeper: the server answers, and
+// lets us read.
+func (l *link) answers(ctx context.Context) error {
+	if !l.hold() {
+		return l.why()
+	}
+	return l.call(ctx, func(ctx context.Context, c *esdb.Client) error {
+		from, err := c.ReadAll(ctx, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
+		if err != nil {
+			return explain(err, nil)
+		}
+		defer from.Close()
+		if _, err := from.Recv(); !errors.Is(err, io.EOF) {
+			return explain(err, nil)
+		}
+		return nil
+	}, l.drop)
+}
+
+// jsonType is the content type of events whose data is JSON.
+const jsonType = "application/json"
+
+func recorded(e *esdb.RecordedEvent) events.Recorded {
+	meta, foreign := events.DecodeMetadata(e.UserMetadata)
+	return events.Recorded{
+		ID: events.EventID(e.EventID), Stream: e.StreamID, Revision: e.EventNumber,
+		Position: events.Position(e.Position.Commit), Type: e.EventType, Data: e.Data,
+		Meta: meta, Foreign: foreign, Binary: e.ContentType != jsonType, Recorded: e.CreatedDate,
+	}
+}

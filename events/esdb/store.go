@@ -1,0 +1,362 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Store is an events.Store over a server. All methods are safe for concurrent
+// use. While the server is away, calls wait for it as long as Config.Patience,
+// subscriptions for ever.
+type Store struct {
+	cfg    Config
+	log    *logrus.Entry
+	finder *finder
+	creds  credentials.PerRPCCredentials
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	slots  chan struct{}  // one per call
+	kept   chan struct{}  // closed when the keeper has ended
+	links  sync.WaitGroup // those that are not closed yet; only the keeper adds
+
+	mu      sync.Mutex
+	current *link
+	state   state
+	closed  bool
+	changed chan struct{} // closed and replaced at each change of what is above
+}
+
+// state is whether the server answers.
+type state struct {
+	since  time.Time // when it was last seen to go away; zero: it answers
+	reason error
+}
+
+var _ events.Store = (*Store)(nil)
+
+// closeTimeout is how long Close waits for calls that it has told to end. They
+// end at once, unless the client hangs.
+const closeTimeout = 5 * time.Second
+
+// Open connects to a server, and returns when it has answered a read of $all.
+// It is ErrURL when the connection string cannot be used, events.ErrDenied when
+// the server refuses the user, events.ErrAway when it has not answered within
+// Config.OpenTimeout, or cannot be reached with these certificates.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	conf, err := cfg.parse()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		cfg: cfg.withDefaults(conf), log: cfg.log(), creds: newBasic(conf),
+		kept: make(chan struct{}), changed: make(chan struct{}),
+		// Until the first answer the server counts as away.
+		state: state{time.Now(), away(errNoAnswer)},
+	}
+	if s.finder, err = newFinder(conf, s.log.Debugf); err != nil {
+		return nil, err
+	}
+	s.slots = make(chan struct{}, s.cfg.MaxCalls)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	go s.keep()
+	if err := s.opened(ctx); err != nil {
+		_ = s.Close() // Always nil.
+		return nil, err
+	}
+	return s, nil
+}
+
+var errNoAnswer = errors.New("no answer yet")
+
+// opened waits for the first answer.
+func (s *Store) opened(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.OpenTimeout, errPatience)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		current, reason, changed := s.current, s.state.reason, s.changed
+		s.mu.Unlock()
+		switch {
+		case current != nil:
+			return nil
+		case errors.Is(reason, events.ErrDenied), errors.Is(reason, ErrSettings):
+			return reason
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errPatience) {
+				return fmt.Errorf("within %v: %w", s.cfg.OpenTimeout, reason)
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+// keep makes one link after the other until the store is closed.
+func (s *Store) keep() {
+	defer close(s.kept)
+	pause := s.cfg.MinPause
+	var hint *errNotLeader
+	for s.ctx.Err() == nil {
+		l, err := s.connect(hint)
+		if err != nil {
+			s.lost(err)
+			hint = nil
+			s.pause(s.ctx, pause)
+			pause = min(2*pause, s.cfg.MaxPause)
+			continue
+		}
+		began := time.Now()
+		s.publish(l)
+		reason := s.watch(l)
+		s.lost(reason)
+		l.drop()
+		hint, _ = errors.AsType[*errNotLeader](reason)
+		if time.Since(began) > s.cfg.MaxPause {
+			pause = s.cfg.MinPause
+			continue
+		}
+		// A server that answers and is lost at once is not asked in a tight loop.
+		s.pause(s.ctx, pause)
+		pause = min(2*pause, s.cfg.MaxPause)
+	}
+}
+
+// pause waits for about d, or until ctx ends or the store is closed. Chance
+// keeps many hosts from coming back at the same moment.
+func (s *Store) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-s.ctx.Done():
+	}
+}
+
+// connect makes a link to a node that answers and lets us read.
+func (s *Store) connect(hint *errNotLeader) (*link, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.CallTimeout)
+	defer cancel()
+	leader := ""
+	if hint != nil {
+		leader = hint.leader
+	}
+	n, err := s.finder.find(ctx, leader, hint != nil)
+	if err != nil {
+		return nil, markSettings(err)
+	}
+	l, err := newLink(n, s)
+	if err != nil {
+		_ = n.conn.Close() // Nothing was written to it.
+		return nil, err
+	}
+	if err := l.answers(ctx); err != nil {
+		l.lose(err)
+		l.drop()
+		return nil, fmt.Errorf("%s: %w", n.address, err)
+	}
+	return l, nil
+}
+
+// watch returns why a link is lost.
+func (s *Store) watch(l *link) error {
+	probe := time.NewTicker(s.cfg.ProbeEvery)
+	defer probe.Stop()
+	for {
+		select {
+		case <-l.lost:
+			return l.why()
+		case <-s.ctx.Done():
+			l.lose(events.ErrClosed)
+			return events.ErrClosed
+		case <-probe.C:
+		case <-l.suspect:
+		}
+		if err := l.look(s.ctx, s); errors.Is(err, events.ErrAway) {
+			l.lose(err)
+		}
+	}
+}
+
+// publish lets everybody use a link.
+func (s *Store) publish(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since := s.state.since
+	s.current, s.state = l, state{}
+	s.signal()
+	s.log.WithField("node", l.node.address).WithField("batchAppend", l.node.batch).
+		WithField("after", time.Since(since).Round(time.Millisecond)).Info("the event store answers")
+}
+
+// lost says that there is no link, and why.
+func (s *Store) lost(reason error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	first := s.state.since.IsZero()
+	s.current, s.state.reason = nil, reason
+	if first {
+		s.state.since = time.Now()
+		s.log.WithError(reason).Warn("the event store does not answer; what needs it waits")
+	}
+	s.signal()
+}
+
+// signal wakes everybody who waits for a change. The lock is held.
+func (s *Store) signal() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Away reports whether the server does not answer, since when and why. It
+// follows the outcome of calls, and a check every Config.ProbeEvery.
+func (s *Store) Away() (since time.Time, reason string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.since.IsZero() {
+		return time.Time{}, "", false
+	}
+	return s.state.since, s.state.reason.Error(), true
+}
+
+// Changed is closed when what Away says has changed. Take it before asking
+// Away, and take a new one each time.
+func (s *Store) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// errPatience is the cause of a context that ended because the server was away
+// for too long.
+var errPatience = errors.New("no answer in time")
+
+// held is a link that a call may use, and the slot of the call. It is released
+// as often as it is shared, and once more.
+type held struct {
+	*link
+	slots chan struct{}
+	users atomic.Int32 // besides the first
+}
+
+// share lets a goroutine hold on when its caller has abandoned it.
+func (h *held) share() { h.users.Add(1) }
+
+func (h *held) release() {
+	if h.users.Add(-1) < 0 {
+		<-h.slots
+		h.drop()
+	}
+}
+
+// run is link.call with the slot kept until the call has really ended.
+func (h *held) run(ctx context.Context, do func(context.Context, *esdb.Client) error) error {
+	h.share()
+	return h.call(ctx, do, h.release)
+}
+
+// acquire waits for a link and a slot for a call. The caller releases.
+func (s *Store) acquire(ctx context.Context) (*held, error) {
+	for {
+		s.mu.Lock()
+		current, st, changed, closed := s.current, s.state, s.changed, s.closed
+		s.mu.Unlock()
+		switch {
+		case closed:
+			return nil, events.ErrClosed
+		case errors.Is(st.reason, events.ErrDenied):
+			return nil, st.reason
+		case current != nil && current.hold():
+			select {
+			case s.slots <- struct{}{}:
+				return &held{link: current, slots: s.slots}, nil
+			case <-ctx.Done():
+				current.drop()
+				return nil, s.patience(ctx, errors.New("too many calls are under way"))
+			case <-s.ctx.Done():
+				current.drop()
+				return nil, events.ErrClosed
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, s.patience(ctx, st.reason)
+		}
+	}
+}
+
+// patience is why a wait has ended: the caller's context, or ours.
+func (s *Store) patience(ctx context.Context, reason error) error {
+	switch {
+	case s.ctx.Err() != nil:
+		return events.ErrClosed
+	case !errors.Is(context.Cause(ctx), errPatience):
+		return ctx.Err()
+	case reason == nil:
+		return away(errPatience)
+	case errors.Is(reason, events.ErrAway):
+		return reason
+	}
+	return away(reason)
+}
+
+// scope is a context that also ends with the store.
+func (s *Store) scope(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.ctx, func() { cancel(events.ErrClosed) })
+	return ctx, func() { stop(); cancel(context.Canceled) }
+}
+
+// ended is why a call must not go on: the context of its caller has ended, or
+// the store is closed.
+func (s *Store) ended(ctx context.Context) error {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return events.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// Close implements events.Store. It returns when all calls and goroutines have
+// ended; those that hang in the client are left behind after some seconds.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	before := s.closed
+	s.closed = true
+	if !before {
+		s.signal()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	<-s.kept
+	released := make(chan struct{})
+	go func() { s.links.Wait(); close(released) }()
+	timer := time.NewTimer(closeTimeout)
+	defer timer.Stop()
+	select {
+	case <-released:
+	case <-timer.C:
+		s.log.Warn("a call of the event store's client hangs; it is left behind")
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package esdb
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Subscribe implements events.Store. It outlives every drop: it subscribes
+// again after the last event that it has yielded, for ever, with growing
+// pauses. Besides the ends that the port names it ends with events.ErrDenied.
+func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		after, pause := after, s.cfg.MinPause
+		for {
+			before := after
+			wanted, err := s.follow(ctx, &after, yield)
+			if !wanted {
+				return
+			}
+			if ended := s.ended(ctx); ended != nil {
+				err = ended
+			}
+			if err != nil && (s.ended(ctx) != nil || !repeatable(err)) {
+				yield(events.Recorded{}, fmt.Errorf("subscribe: %w", err))
+				return
+			}
+			if after > before {
+				pause = s.cfg.MinPause
+			}
+			s.log.WithError(err).WithField("after", after).Debug("the subscription dropped; subscribe again")
+			s.pause(ctx, pause)
+			pause = min(2*pause, s.cfg.MaxPause)
+		}
+	}
+}
+
+// follow is one subscription, until it drops, moves on to another link, or is
+// not wanted any more.
+func (s *Store) follow(
+	ctx context.Context, after *events.Position, yield func(events.Recorded, error) bool,
+) (wanted bool, err error) {
+	ctx, cancel := s.scope(ctx)
+	defer cancel()
+	h, err := s.acquire(ctx)
+	if err != nil {
+		return true, err
+	}
+	from := positionAt(*after)
+	in := h.feed(ctx, func(ctx context.Context, c *esdb.Client) (source, error) {
+		sub, err := c.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{From: from})
+		if err != nil {
+			return source{}, err
+		}
+		return source{func() (*esdb.ResolvedEvent, error) { return nextOf(sub) }, func() { _ = sub.Close() }}, nil
+	})
+	h.release() // The feed holds on by itself.
+	for {
+		m, err := s.receive(ctx, h, in, nil)
+		if err != nil || m.event == nil {
+			return true, err
+		}
+		if m.event.Event == nil || events.Position(m.event.Event.Position.Commit) <= *after {
+			continue // A server may repeat itself around the change from old to new events.
+		}
+		if err := s.ended(ctx); err != nil {
+			return true, err
+		}
+		*after = events.Position(m.event.Event.Position.Commit)
+		if !yield(recorded(m.event.Event), nil) {
+			return false, nil
+		}
+	}
+}
+
+// nextOf is the next event of a subscription. Checkpoints and the news that it
+// has caught up are of no use to a subscription without a filter.
+func nextOf(sub *esdb.Subscription) (*esdb.ResolvedEvent, error) {
+	for {
+		switch e := sub.Recv(); {
+		case e.SubscriptionDropped != nil:
+			return nil, e.SubscriptionDropped.Error
+		case e.EventAppeared != nil:
+			return e.EventAppeared, nil
+		}
+	}
+}
+
+// Wait implements events.Store.
+func (s *Store) Wait(ctx context.Context, after events.Position) error {
+	for _, err := range s.Subscribe(ctx, after) {
+		return err
+	}
+	return s.ended(ctx)
+}

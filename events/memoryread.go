@@ -1,0 +1,175 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+)
+
+// ReadStream implements Store.
+func (m *Memory) ReadStream(
+	ctx context.Context, stream string, q ReadStream,
+) iter.Seq2[Recorded, error] {
+	return func(yield func(Recorded, error) bool) {
+		if err := m.usable(ctx); err != nil {
+			yield(Recorded{}, err)
+			return
+		}
+		first, positions, err := m.visible(stream)
+		if err != nil {
+			yield(Recorded{}, err)
+			return
+		}
+		next := max(q.From, first)
+		last := first + uint64(len(positions)) - 1
+		if q.Backward {
+			next = min(q.From, last)
+		}
+		for n := 0; (q.Limit <= 0 || n < q.Limit) && next >= first && next <= last; n++ {
+			if !m.yieldAt(ctx, positions[next-first], yield, linkOf(stream, next)) {
+				return
+			}
+			if q.Backward && next == 0 {
+				return
+			}
+			if next++; q.Backward {
+				next -= 2
+			}
+		}
+	}
+}
+
+func linkOf(stream string, revision uint64) *Link {
+	if !IsVirtual(stream) {
+		return nil
+	}
+	return &Link{stream, revision}
+}
+
+// visible are the positions of what can be read of a stream, from a first
+// revision on; at least one.
+func (m *Memory) visible(stream string) (first uint64, positions []Position, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil {
+		return 0, nil, ErrStreamNotFound
+	}
+	if s.ended {
+		return 0, nil, fmt.Errorf("read %s: %w", stream, ErrStreamDeleted)
+	}
+	count := uint64(len(s.positions))
+	meta := s.meta
+	if isMetadataStream(stream) {
+		meta.MaxCount = 1
+	}
+	first = meta.First(count)
+	if meta.MaxAge > 0 {
+		oldest := m.Clock().Add(-meta.MaxAge)
+		for first < count && m.all[s.positions[first]-1].Recorded.Before(oldest) {
+			first++
+		}
+	}
+	if first == count {
+		return 0, nil, ErrStreamNotFound
+	}
+	return first, s.positions[first:], nil
+}
+
+// ReadAll implements Store.
+func (m *Memory) ReadAll(
+	ctx context.Context, after Position, limit int,
+) iter.Seq2[Recorded, error] {
+	return func(yield func(Recorded, error) bool) {
+		for n := 0; limit <= 0 || n < limit; n++ {
+			if head, _ := m.head(); after >= head {
+				if err := m.usable(ctx); err != nil {
+					yield(Recorded{}, err)
+				}
+				return
+			}
+			after++
+			if !m.yieldAt(ctx, after, yield, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ReadBack implements Store.
+func (m *Memory) ReadBack(ctx context.Context, before Position, limit int) iter.Seq2[Recorded, error] {
+	return func(yield func(Recorded, error) bool) {
+		if err := m.usable(ctx); err != nil {
+			yield(Recorded{}, err)
+			return
+		}
+		head, _ := m.head()
+		before = min(before, head+1)
+		for n := 0; before > 1 && (limit <= 0 || n < limit); n++ {
+			before--
+			if !m.yieldAt(ctx, before, yield, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Wait implements Store.
+func (m *Memory) Wait(ctx context.Context, after Position) error {
+	for {
+		head, changed := m.head()
+		if err := m.usable(ctx); err != nil || head > after {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Subscribe implements Store.
+func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Recorded, error] {
+	return func(yield func(Recorded, error) bool) {
+		for {
+			head, changed := m.head()
+			for after < head {
+				after++
+				if !m.yieldAt(ctx, after, yield, nil) {
+					return
+				}
+			}
+			if err := m.usable(ctx); err != nil {
+				yield(Recorded{}, err)
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// yieldAt hands out one event, or the reason why there are no more.
+func (m *Memory) yieldAt(
+	ctx context.Context, position Position, yield func(Recorded, error) bool, link *Link,
+) bool {
+	if err := m.usable(ctx); err != nil {
+		yield(Recorded{}, err)
+		return false
+	}
+	m.mu.Lock()
+	r := m.all[position-1]
+	m.mu.Unlock()
+	r.Data, r.Foreign, r.Link = bytes.Clone(r.Data), bytes.Clone(r.Foreign), link
+	return yield(r, nil)
+}
+
+// head is the last position and the channel that closes when it changes.
+func (m *Memory) head() (Position, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Position(len(m.all)), m.changed
+}

@@ -1,0 +1,61 @@
+package events
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// MaxPieceBytes is about the most bytes of one piece of a state: as base64,
+// and with what an event has around it, it stays below PreferredAppendBytes.
+const MaxPieceBytes = 512 << 10
+
+// Pieces cuts a state into pieces of about MaxPieceBytes. The state is a
+// message whose lists may be long; whoever encodes it adds it bit by bit, each
+// bit a message of the same type with some fields set. Joining is adding the
+// lists together, which is what protobuf makes of concatenated messages. The
+// zero value is ready to use.
+type Pieces struct {
+	done    [][]byte
+	current []byte
+}
+
+// Add adds a bit of the state. One that is larger than a piece gets its own.
+func (p *Pieces) Add(bit proto.Message) {
+	size := proto.Size(bit)
+	if len(p.current) > 0 && len(p.current)+size > MaxPieceBytes {
+		p.done = append(p.done, p.current)
+		p.current = make([]byte, 0, MaxPieceBytes)
+	}
+	var err error
+	if p.current, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(p.current, bit); err != nil {
+		panic("events: a state of valid texts does not encode: " + err.Error())
+	}
+}
+
+// All are the pieces. There is at least one, which may be empty.
+func (p *Pieces) All() [][]byte { return append(p.done, p.current) }
+
+// JoinPieces reads pieces one after the other, each as a message of its own.
+func JoinPieces[M proto.Message](pieces [][]byte, read func(M) error) error {
+	var kind M
+	for i, piece := range pieces {
+		m := kind.ProtoReflect().New().Interface().(M)
+		err := proto.Unmarshal(piece, m)
+		if err == nil {
+			err = read(m)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: piece %d of %d: %w", ErrMalformed, i+1, len(pieces), err)
+		}
+	}
+	return nil
+}
+
+// IDFromBytes is an id as a state has it.
+func IDFromBytes[T ~[32]byte](b []byte) (T, error) {
+	if len(b) != len(T{}) {
+		return T{}, fmt.Errorf("%w: an id of %d bytes, want %d", ErrMalformed, len(b), len(T{}))
+	}
+	return T(b), nil
+}

@@ -1,0 +1,79 @@
+package sale
+
+import (
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Until the contract has let go of the slot, the end of a sale is judged by its fill.
+func TestAnEndWhoseFillIsTakenBackReturnsEverything(t *testing.T) {
+	gone := chainForgot()
+	free := func(req events.RequestState) ReportChain { return chainSays(events.Address{}, events.SlotFree, req) }
+	rival := chainSays(other, events.SlotCancelled, events.RequestCancelled)
+	rival.Fill = FillGone
+	payout := untilPayout()
+	cancelled := then(untilProving(), chainSays(me, events.SlotCancelled, events.RequestCancelled))
+	failed := then(untilProving(), chainSays(me, events.SlotFailed, events.RequestFailed))
+	for _, tc := range []struct {
+		name string
+		life []Command
+		says ReportChain
+		want Phase // when the same is said once more
+	}{
+		{"payout, request unknown", payout, gone, Ignored},
+		{"payout, slot free", payout, free(events.RequestFinished), Ignored},
+		{"payout, slot free, and void by another history", payout, free(events.RequestCancelled), Cancelled},
+		{"cancelled, request unknown", cancelled, gone, Ignored},
+		{"cancelled, slot free", cancelled, free(events.RequestCancelled), Cancelled},
+		{"cancelled, filled by a rival", cancelled, rival, Cancelled},
+		{"cancelled, the request came again and runs", cancelled, free(events.RequestNew), Filling},
+		{"failed, slot free", failed, free(events.RequestFailed), Failed},
+	} {
+		s, _ := live(t, then(tc.life, tc.says)...)
+		if s.Phase != Filling || s.OnChain || s.Reason != "" || len(s.Duties) > 0 {
+			t.Errorf("%s: leads to %s, on chain %t, %q", tc.name, s.Phase, s.OnChain, s.Reason)
+		}
+		s, _ = live(t, then(tc.life, tc.says, tc.says)...)
+		if s.Phase != tc.want || s.OnChain {
+			t.Errorf("%s: ends in %s, want %s", tc.name, s.Phase, tc.want)
+		}
+		if !s.Ended() {
+			continue
+		}
+		if back, lost := s.Settlement(); back != collateral || !lost.IsZero() {
+			t.Errorf("%s: %s comes back and %s is lost of %s", tc.name, back, lost, collateral)
+		}
+		if next := Next(s); len(next) != 1 || !next[0].(DeleteData).WhenFinal {
+			t.Errorf("%s: the data does not wait for the fill to come back: %v", tc.name, next)
+		}
+		back := chainSays(me, events.SlotCancelled, events.RequestCancelled)
+		if s, _ = live(t, then(tc.life, tc.says, tc.says, back)...); s.Phase != Cancelled || !s.OnChain {
+			t.Errorf("%s: a fill that comes back leads to %s, on chain %t", tc.name, s.Phase, s.OnChain)
+		}
+	}
+}
+
+func TestAnEndWhoseFillStandsIsCollectedOrForfeited(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		says ReportChain
+		fill FillWord
+		want string
+	}{
+		{"still ours", chainSays(me, events.SlotFinished, events.RequestFinished), FillStands, ""},
+		{"collected already", chainSays(me, events.SlotPaid, events.RequestFinished), FillStands, ""},
+		{"the end was taken back", chainSays(me, events.SlotFilled, events.RequestStarted), FillStands, ""},
+		{
+			"slashed in another history", chainSays(events.Address{}, events.SlotFinished, events.RequestFinished),
+			FillStands, "SlotForfeited -> Errored",
+		},
+		{"an old record", chainSays(other, events.SlotFinished, events.RequestFinished), FillUnasked, ""},
+	} {
+		s, _ := live(t, untilPayout()...)
+		tc.says.Fill = tc.fill
+		if got := answerOf(s, tc.says); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}

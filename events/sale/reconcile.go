@@ -1,0 +1,378 @@
+package sale
+
+import (
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file is the table of what the chain's word about a slot means for what the
+// record says of it: after a restart, and at every other look. It is data, so that
+// it can be read (docs/restart.md is printed from it) and held to be complete;
+// decideChain (chain.go) looks up its answer here.
+
+// Standing is where a sale stands, as far as the chain's word matters to it.
+type Standing uint8
+
+// The standings. Every state has exactly one.
+const (
+	// Unrecorded: no attempt at the slot was ever recorded.
+	Unrecorded Standing = iota
+	// Over: the last attempt is settled.
+	Over
+	// Before: the sale runs, and its slot is not ours by the record.
+	Before
+	// Ours: the record says that we host the slot.
+	Ours
+	// GivenUp: the sale ended without a fill that stands, and is not settled yet.
+	GivenUp
+	// Collecting: the request has ended, and the contract still holds the collateral.
+	Collecting
+	// Ending: the contract has let go of the slot for good.
+	Ending
+)
+
+func (s Standing) String() string {
+	return [...]string{
+		"not recorded", "settled", "before the fill", "hosting", "given up", "collecting", "ending",
+	}[s]
+}
+
+// Standings are all of them, for tables and tests.
+func Standings() []Standing {
+	return []Standing{Unrecorded, Over, Before, Ours, GivenUp, Collecting, Ending}
+}
+
+// Whose says who has the slot on chain.
+type Whose uint8
+
+// Whose a slot is.
+const (
+	Mine Whose = iota
+	Anothers
+	Nobodys
+)
+
+func (w Whose) String() string { return [...]string{"ours", "another's", "nobody's"}[w] }
+
+// FillWord is what the chain says of the block in which the slot became ours by
+// the record. A number would not do: a fill that was taken back may be looked at
+// late, and a slot that was slashed early.
+type FillWord uint8
+
+// What may be said of the block of a fill.
+const (
+	// FillUnasked: nobody asked, or the record does not know the block.
+	FillUnasked FillWord = iota
+	// FillStands: the block is on the chain, and so is the fill.
+	FillStands
+	// FillGone: the block is not on the chain any more.
+	FillGone
+)
+
+func (f FillWord) String() string { return [...]string{"not asked", "stands", "gone"}[f] }
+
+// Outcome is what the chain's word leads to.
+type Outcome uint8
+
+// The outcomes.
+const (
+	// Nothing follows; what the sale was about to do goes on.
+	Nothing Outcome = iota
+	// Adopt begins an attempt at a slot that the contract counts as ours.
+	Adopt
+	// FoundFilled records the fill; the sale hosts.
+	FoundFilled
+	// FoundEnded records the fill and the end of the request; the payout is due.
+	FoundEnded
+	// Continue is hosting: a fill that moved to another block, collateral that became
+	// less, and the start of the request are recorded when they are new.
+	Continue
+	// End records the end of the request; the payout is due.
+	End
+	// Revert says that the chain took the fill back: it is tried again.
+	Revert
+	// Forfeit says that the contract took the slot and its collateral from us.
+	Forfeit
+	// Ignore, Cancel and Fail end a sale before its fill.
+	Ignore
+	Cancel
+	Fail
+)
+
+func (o Outcome) String() string {
+	return [...]string{
+		"nothing", "adopted", "SlotFilled", "SlotFilled, then the end", "goes on", "the end", "FillReverted",
+		"SlotForfeited", "SaleIgnored", "SaleCancelled", "SaleFailed",
+	}[o]
+}
+
+// Cell is one place of the table: all that the answer depends on.
+type Cell struct {
+	Standing Standing
+	Phase    Phase
+	Adopted  bool // the sale began because the slot was ours
+	Data     bool // the slot is complete on our disk
+	Slot     events.SlotState
+	Whose    Whose
+	Known    bool // the contract knows the request
+	Request  events.RequestState
+	Fill     FillWord
+	Final    bool // the block of the fill, by its number, is deep enough
+}
+
+// Maybe is a condition: it matters not, or must be so, or must not.
+type Maybe uint8
+
+// The conditions.
+const (
+	Either Maybe = iota
+	Yes
+	No
+)
+
+func (m Maybe) allows(is bool) bool { return m == Either || is == (m == Yes) }
+
+// Rule answers the cells that it matches. Empty lists, and Either, match all.
+type Rule struct {
+	Standing             []Standing
+	Phase                []Phase
+	Adopted, Data, Known Maybe
+	Slot                 []events.SlotState
+	Whose                []Whose
+	Request              []events.RequestState
+	Fill                 []FillWord
+	Final                Maybe
+
+	Then Outcome
+	Why  string
+}
+
+func (r Rule) matches(c Cell) bool {
+	return among(r.Standing, c.Standing) && among(r.Phase, c.Phase) && among(r.Slot, c.Slot) &&
+		among(r.Whose, c.Whose) && among(r.Request, c.Request) && among(r.Fill, c.Fill) &&
+		r.Adopted.allows(c.Adopted) && r.Data.allows(c.Data) && r.Known.allows(c.Known) && r.Final.allows(c.Final)
+}
+
+func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+
+// Reconcile is the answer for one cell: the first of Rules that matches. Every cell
+// has one.
+func Reconcile(c Cell) Rule {
+	for _, r := range rules {
+		if r.matches(c) {
+			return r
+		}
+	}
+	return Rule{Why: "nothing is said of it"}
+}
+
+// Rules are the table, the first that matches answers.
+func Rules() []Rule { return slices.Clone(rules) }
+
+// Possible reports whether the contract can show a slot so. What it cannot is
+// answered all the same: nothing rests on it.
+func Possible(slot events.SlotState, whose Whose) bool {
+	switch slot {
+	case events.SlotFree, events.SlotRepair: // Nobody has it: freeing a slot clears its host.
+		return whose == Nobodys
+	case events.SlotFilled, events.SlotPaid:
+		return whose != Nobodys
+	case events.SlotFinished, events.SlotFailed, events.SlotCancelled: // Also a slot that was in repair.
+		return true
+	}
+	return false
+}
+
+var (
+	ended = []events.SlotState{events.SlotFinished, events.SlotPaid, events.SlotCancelled, events.SlotFailed}
+	held  = []events.SlotState{
+		events.SlotFree, events.SlotFilled, events.SlotFinished, events.SlotFailed, events.SlotCancelled,
+		events.SlotRepair,
+	}
+	notMine = []Whose{Anothers, Nobodys}
+)
+
+var rules = []Rule{
+	{
+		Standing: []Standing{Unrecorded, Over}, Whose: []Whose{Mine}, Slot: held, Then: Adopt,
+		Why: "the contract holds our collateral: the data is verified, or fetched again, and proven; " +
+			"what has ended is freed",
+	},
+	{
+		Standing: []Standing{Unrecorded, Over}, Then: Nothing,
+		Why: "nothing of ours is there; whether it is taken is the queue's business",
+	},
+	{
+		Standing: []Standing{Before, GivenUp}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled},
+		Data: Yes, Then: FoundFilled,
+		Why: "the answer to our fill was lost, or a fill that was given up stands after all",
+	},
+	{
+		Standing: []Standing{Before}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled}, Then: Nothing,
+		Why: "the data comes first: without it nothing can be proven",
+	},
+	{
+		Standing: []Standing{GivenUp}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled}, Then: Nothing,
+		Why: "the data is gone; when the attempt is settled, the next one adopts the slot and fetches it again",
+	},
+	{
+		Standing: []Standing{Before, GivenUp}, Whose: []Whose{Mine}, Slot: ended, Then: FoundEnded,
+		Why: "we filled it and the request has ended since: what the contract holds is collected",
+	},
+	{
+		Standing: []Standing{Before, GivenUp}, Whose: []Whose{Mine}, Then: Nothing,
+		Why: "a slot that is free or in repair has no host",
+	},
+	{
+		Standing: []Standing{Before}, Adopted: Yes, Whose: notMine, Known: Yes,
+		Slot: []events.SlotState{
+			events.SlotFilled, events.SlotFinished, events.SlotFailed, events.SlotPaid, events.SlotCancelled,
+			events.SlotRepair,
+		},
+		Then: Forfeit, Why: "the contract took it before the data was here",
+	},
+	{
+		Standing: []Standing{Before}, Known: No, Then: Ignore,
+		Why: "a reorganisation took the request back; when it comes again, it is queued again",
+	},
+	{
+		Standing: []Standing{Before}, Phase: []Phase{Filling}, Slot: []events.SlotState{events.SlotFilled},
+		Then: Nothing,
+		Why:  "our own fill may be in flight, and only its outcome says who was first",
+	},
+	{
+		Standing: []Standing{Before}, Slot: []events.SlotState{events.SlotFilled}, Then: Ignore,
+		Why: "another host was faster",
+	},
+	{
+		Standing: []Standing{Before}, Request: []events.RequestState{events.RequestCancelled}, Then: Cancel,
+		Why: "the request expired before all its slots were filled",
+	},
+	{
+		Standing: []Standing{Before}, Request: []events.RequestState{events.RequestFailed}, Then: Fail,
+		Why: "too many slots of the request are empty",
+	},
+	{
+		Standing: []Standing{Before}, Request: []events.RequestState{events.RequestFinished}, Then: Ignore,
+		Why: "the request is over",
+	},
+	{
+		Standing: []Standing{Before}, Then: Nothing,
+		Why: "the slot can still be filled: the step that was interrupted is done again, and what the contract " +
+			"and the disk have of it counts",
+	},
+	{
+		Standing: []Standing{Ours}, Whose: []Whose{Mine}, Slot: ended, Then: End,
+		Why: "the request has ended, whatever we noticed of it",
+	},
+	{
+		Standing: []Standing{Ours}, Whose: []Whose{Mine}, Then: Continue,
+		Why: "we host; proofs that are due are sent",
+	},
+	{
+		Standing: []Standing{Ours}, Known: No, Then: Revert,
+		Why: "a reorganisation took the request and our fill back; the collateral came back with them",
+	},
+	{
+		Standing: []Standing{Ours}, Slot: []events.SlotState{events.SlotFree}, Then: Revert,
+		Why: "a slot that was ever filled never reads Free: the fill is not on this chain",
+	},
+	{
+		Standing: []Standing{Ours}, Fill: []FillWord{FillGone}, Then: Revert,
+		Why: "the block of our fill is not on the chain any more, and so the collateral is back",
+	},
+	{
+		Standing: []Standing{Ours}, Fill: []FillWord{FillStands}, Then: Forfeit,
+		Why: "our fill is on the chain, and the slot is not ours: the contract took it",
+	},
+	{
+		Standing: []Standing{Ours}, Final: No, Then: Revert,
+		Why: "an old record does not name the block of the fill; it was young, so it was rather reorganised",
+	},
+	{
+		Standing: []Standing{Ours}, Then: Forfeit,
+		Why: "an old record does not name the block of the fill; it was final, so the contract took the slot",
+	},
+	{
+		Standing: []Standing{GivenUp}, Then: Nothing,
+		Why: "nothing of ours is there; data and ledger are settled",
+	},
+	{
+		Standing: []Standing{Collecting}, Whose: []Whose{Mine}, Then: Nothing,
+		Why: "the contract holds what is collected next, as soon as the end is final",
+	},
+	{
+		Standing: []Standing{Collecting}, Known: No, Then: Revert,
+		Why: "a reorganisation took the request and our fill back; there is nothing to collect",
+	},
+	{
+		Standing: []Standing{Collecting}, Slot: []events.SlotState{events.SlotFree}, Then: Revert,
+		Why: "our fill is not on this chain, so there is nothing to collect; when the request is over, so is the sale",
+	},
+	{
+		Standing: []Standing{Collecting}, Fill: []FillWord{FillGone}, Then: Revert,
+		Why: "the block of our fill is gone, and the contract holds nothing of ours",
+	},
+	{
+		Standing: []Standing{Collecting}, Fill: []FillWord{FillStands}, Then: Forfeit,
+		Why: "on the chain as it is now, the contract took the slot before the request ended",
+	},
+	{
+		Standing: []Standing{Collecting}, Then: Nothing,
+		Why: "an old record does not name the block of the fill, and the end was seen: it is asked again",
+	},
+	{
+		Standing: []Standing{Ending}, Then: Nothing,
+		Why: "the contract has let go of the slot; deletion and settlement follow",
+	},
+}
+
+// standing is where a state stands.
+func (s State) standing() Standing {
+	switch {
+	case s.Phase == Unknown:
+		return Unrecorded
+	case s.Over():
+		return Over
+	case s.BeforeFill():
+		return Before
+	case s.Hosting():
+		return Ours
+	case s.gaveUp():
+		return GivenUp
+	case s.Collecting():
+		return Collecting
+	}
+	return Ending
+}
+
+// Collecting reports whether the request has ended and the contract still holds what
+// it owes us, or what it has yet to drop.
+func (s State) Collecting() bool { return s.OnChain && s.Phase >= Payout }
+
+// gaveUp reports whether the sale ended without a fill that stands, as far as we
+// knew. That includes a slot that was forfeited: a reorganisation can give it back.
+func (s State) gaveUp() bool {
+	return s.Ended() && !s.OnChain && !s.Paid && (s.Forfeited || s.FilledBlock == 0 && s.Lost.IsZero())
+}
+
+// mayReturn reports whether a sale that ended may turn out to host after all: its
+// fill may have been sent, or what took the slot from us may be reorganised.
+func (s State) mayReturn() bool { return s.gaveUp() && (s.Forfeited || s.Tried) }
+
+// cellOf is the place of the table that a report is answered from.
+func cellOf(s State, c ReportChain) Cell {
+	whose := Anothers
+	switch f := c.Facts; {
+	case !c.Me.Zero() && f.Host == c.Me:
+		whose = Mine
+	case f.Host.Zero():
+		whose = Nobodys
+	}
+	return Cell{
+		Standing: s.standing(), Phase: s.Phase, Adopted: s.Adopted, Data: s.Stored > 0 && !s.Deleted,
+		Slot: c.Facts.SlotState, Whose: whose, Known: c.Facts.RequestKnown, Request: c.Facts.RequestState,
+		Fill: c.Fill, Final: c.Facts.At.Number >= s.FilledBlock+c.FinalBlocks,
+	}
+}

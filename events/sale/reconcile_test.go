@@ -1,0 +1,425 @@
+package sale
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+var rewriteDocs = flag.Bool("rewrite-docs", false, "write docs/restart.md anew")
+
+const docsPage = "../../docs/restart.md"
+
+// cells are all places of the table: 15 phases x 7 slot states x whose slot x what
+// else an answer may depend on.
+func cells() []Cell {
+	var all []Cell
+	slots := []events.SlotState{
+		events.SlotFree, events.SlotFilled, events.SlotFinished, events.SlotFailed, events.SlotPaid,
+		events.SlotCancelled, events.SlotRepair,
+	}
+	requests := []events.RequestState{
+		events.RequestNew, events.RequestStarted, events.RequestCancelled, events.RequestFinished, events.RequestFailed,
+	}
+	bools := []bool{false, true}
+	for _, phase := range Phases() {
+		for _, standing := range standingsOf(phase) {
+			for _, slot := range slots {
+				for _, whose := range []Whose{Mine, Anothers, Nobodys} {
+					for _, request := range requests {
+						for _, fill := range []FillWord{FillUnasked, FillStands, FillGone} {
+							for n := range 16 {
+								all = append(all, Cell{
+									Standing: standing, Phase: phase, Slot: slot, Whose: whose, Request: request, Fill: fill,
+									Adopted: bools[n&1], Data: bools[n>>1&1], Known: bools[n>>2&1], Final: bools[n>>3&1],
+								})
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// standingsOf are where a sale of that phase can stand.
+func standingsOf(p Phase) []Standing {
+	switch {
+	case p == Unknown:
+		return []Standing{Unrecorded}
+	case p <= Filling:
+		return []Standing{Before}
+	case p <= ProvingSimulated:
+		return []Standing{Ours}
+	case p == Payout:
+		return []Standing{Collecting}
+	case p == Finished:
+		return []Standing{Ending, Over}
+	case p == Cancelled, p == Failed:
+		return []Standing{GivenUp, Collecting, Ending, Over}
+	}
+	return []Standing{GivenUp, Ending, Over}
+}
+
+func TestEveryCellHasAnAnswerAndEveryRuleHasACell(t *testing.T) {
+	used := map[string]int{}
+	for _, c := range cells() {
+		r := Reconcile(c)
+		if r.Why == "" || r.Why == "nothing is said of it" {
+			t.Fatalf("no rule answers %+v", c)
+		}
+		used[r.Why]++
+	}
+	for _, r := range Rules() {
+		if used[r.Why] == 0 {
+			t.Errorf("the rule is never reached: %s", r.Why)
+		}
+	}
+}
+
+// What must hold for each cell, whatever the table says.
+func TestNoCellBreaksALaw(t *testing.T) {
+	for _, c := range cells() {
+		r := Reconcile(c)
+		hosts := c.Standing == Ours
+		stillMine := c.Whose == Mine && c.Slot == events.SlotFilled
+		law := func(holds bool, law string) {
+			if !holds {
+				t.Fatalf("%s: %+v leads to %s", law, c, r.Then)
+			}
+		}
+		law(!hosts || !slices.Contains([]Outcome{Ignore, Cancel, Fail, Adopt}, r.Then),
+			"after the fill only the chain ends a sale, and it is settled with it")
+		law(!stillMine || !slices.Contains([]Outcome{Ignore, Cancel, Fail, Revert, Forfeit, End}, r.Then),
+			"a slot that is ours is never let go")
+		law(c.Whose != Mine || r.Then != Forfeit && r.Then != Revert, "what is ours was not lost")
+		law(r.Then != Forfeit || c.Fill != FillGone || c.Standing == Before,
+			"what was taken back with its block was not forfeited")
+		law(r.Then != Revert || c.Fill != FillStands || !c.Known || c.Slot == events.SlotFree,
+			"a fill that stands was not taken back")
+		law(r.Then != FoundFilled || c.Data, "nothing is hosted without its data")
+		law(c.Standing != Ending || r.Then == Nothing, "what the contract let go of is settled, and nothing else")
+		law(c.Standing != Collecting || slices.Contains([]Outcome{Nothing, Revert, Forfeit}, r.Then),
+			"the end of a request stands as long as the fill stands and the slot is ours")
+		law(c.Standing != Collecting || c.Whose == Mine || c.Known && c.Slot != events.SlotFree && c.Fill != FillGone ||
+			r.Then == Revert, "nothing is collected of a fill that is gone")
+		law(c.Standing != Unrecorded && c.Standing != Over || r.Then == Adopt || r.Then == Nothing,
+			"without a running attempt there is only adopting")
+		law(c.Whose != Mine || c.Standing != Unrecorded || c.Slot == events.SlotPaid || r.Then == Adopt,
+			"what the contract calls ours is adopted")
+		law(c.Phase != Filling || c.Adopted || c.Slot != events.SlotFilled || c.Whose == Mine || !c.Known || r.Then == Nothing,
+			"news of another's fill does not end a sale whose own may be in flight")
+	}
+}
+
+// kindsOf are the events that an outcome may lead to.
+var kindsOf = map[Outcome][]string{
+	Nothing: {""}, Adopt: {""}, FoundFilled: {"SlotFilled"},
+	FoundEnded: {
+		"SlotFilled + RequestEnded", "SlotFilled + SaleCancelled", "SlotFilled + SaleFailed",
+	},
+	Continue: {"", "RequestStarted", "SlotFilled", "SlotFilled + RequestStarted"},
+	End: {
+		"RequestEnded", "SaleCancelled", "SaleFailed", "SlotFilled + RequestEnded", "SlotFilled + SaleCancelled",
+		"SlotFilled + SaleFailed",
+	},
+	Revert: {"FillReverted"}, Forfeit: {"SlotForfeited"}, Ignore: {"SaleIgnored"},
+	Cancel: {"SaleCancelled"}, Fail: {"SaleFailed"},
+}
+
+// Each state that a life leads to is asked about everything the chain may say, and
+// answers what its cell says.
+func TestDecisionsAreTheTables(t *testing.T) {
+	seen := map[Outcome]bool{}
+	for _, st := range stands() {
+		s, _ := live(t, st.life...)
+		if s.Phase == Unknown {
+			continue // Refused: whoever runs the sales adopts (actors).
+		}
+		for _, c := range cells() {
+			if c.Standing != s.standing() || c.Phase != s.Phase || c.Adopted != s.Adopted || c.Data != (s.Stored > 0 && !s.Deleted) {
+				continue
+			}
+			host := map[Whose]events.Address{Mine: me, Anothers: other}[c.Whose]
+			block := uint64(fillBlock)
+			if c.Final {
+				block += finalBlocks
+			}
+			if s.FilledBlock == 0 && !c.Final {
+				continue // A sale without a fill has none that could be young.
+			}
+			report := chainAt(block, host, c.Slot, c.Request)
+			report.Facts.RequestKnown, report.Fill = c.Known, c.Fill
+			batch, err := Decide(s, report)
+			if err != nil {
+				t.Fatalf("%s: %+v: %v", st.name, c, err)
+			}
+			names := make([]string, 0, len(batch))
+			for _, e := range batch {
+				names = append(names, string(e.ProtoReflect().Descriptor().Name()))
+			}
+			then := Reconcile(c).Then
+			seen[then] = true
+			if got := strings.Join(names, " + "); !slices.Contains(kindsOf[then], got) {
+				t.Fatalf("%s: %+v is %s, but brings %q", st.name, c, then, got)
+			}
+		}
+	}
+	for then := range kindsOf {
+		if !seen[then] {
+			t.Errorf("no state ever came to %s", then)
+		}
+	}
+}
+
+func TestTheDocsPageIsTheTable(t *testing.T) {
+	want := page()
+	if *rewriteDocs {
+		if err := os.WriteFile(docsPage, []byte(want), 0o644); err != nil { //nolint:gosec // A page for all to read.
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(docsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(have)); diff != "" {
+		t.Fatalf("docs/restart.md is not the table (-want +have); "+
+			"write it with: go test ./events/sale -run Docs -rewrite-docs\n%s", diff)
+	}
+}
+
+//go:embed testdata/restart.md
+var pageHead string
+
+// page prints the table: what stands above it, then a section per standing, with a
+// row per slot state and owner, and the answers by what they depend on.
+func page() string {
+	var out strings.Builder
+	out.WriteString(pageHead)
+	for _, standing := range Standings() {
+		fmt.Fprintf(&out, "\n### Recorded: %s\n\n%s\n\n", standing, aboutStanding[standing])
+		out.WriteString("| on chain the slot is | whose | what happens, and why |\n|---|---|---|\n")
+		for slot := events.SlotFree; slot <= events.SlotRepair; slot++ {
+			for _, whose := range []Whose{Mine, Anothers, Nobodys} {
+				impossible := ""
+				if !Possible(slot, whose) {
+					impossible = "*Cannot be.* All the same: "
+				}
+				fmt.Fprintf(&out, "| %s | %s | %s%s |\n", slot, whose, impossible,
+					strings.Join(answers(standing, slot, whose), "<br>"))
+			}
+		}
+	}
+	return out.String()
+}
+
+var aboutStanding = map[Standing]string{
+	Unrecorded: "Phase Unknown: no attempt at the slot is in the record, or the record was lost.",
+	Over:       "Finished, Ignored, Cancelled, Failed or Errored, and settled.",
+	Before:     "Preparing, SlotReserving, Downloading, InitialProving or Filling.",
+	Ours:       "Filled, Proving or ProvingSimulated.",
+	GivenUp:    "Ignored, Cancelled, Failed or Errored without a fill that stands, not settled yet; also a slot that was forfeited.",
+	Collecting: "Payout, or Cancelled or Failed after the fill, while the contract holds the collateral.",
+	Ending:     "Finished, or an exit after which the contract paid, or let go of the slot for good.",
+}
+
+// answers are the rules that apply to a row, in their order, with what they need.
+func answers(standing Standing, slot events.SlotState, whose Whose) (lines []string) {
+	var hit []string
+	for _, c := range cells() {
+		if c.Standing == standing && c.Slot == slot && c.Whose == whose {
+			if r := Reconcile(c); !slices.Contains(hit, r.Why) {
+				hit = append(hit, r.Why)
+			}
+		}
+	}
+	for _, r := range Rules() {
+		if slices.Contains(hit, r.Why) {
+			lines = append(lines, fmt.Sprintf("%s**%s**: %s", needs(r), r.Then, r.Why))
+		}
+	}
+	return lines
+}
+
+// needs says what a rule depends on besides its row.
+func needs(r Rule) string {
+	var parts []string
+	add := func(m Maybe, yes, no string) {
+		if m != Either {
+			parts = append(parts, map[Maybe]string{Yes: yes, No: no}[m])
+		}
+	}
+	for _, p := range r.Phase {
+		parts = append(parts, "in "+p.String())
+	}
+	add(r.Adopted, "adopted", "not adopted")
+	add(r.Data, "data here", "no data here")
+	add(r.Known, "", "request unknown")
+	for _, q := range r.Request {
+		parts = append(parts, "request "+q.String())
+	}
+	for _, f := range r.Fill {
+		parts = append(parts, "block of the fill "+f.String())
+	}
+	add(r.Final, "fill deep enough", "fill young")
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, ", ") + ") "
+}
+
+// The cases of a reorganisation that a number could not tell apart.
+func TestAFillIsJudgedByTheHashOfItsBlock(t *testing.T) {
+	hosting, _ := live(t, untilProving()...)
+	if hosting.FilledHash.Zero() {
+		t.Fatal("the record does not name the block of our fill")
+	}
+	for _, tc := range []struct {
+		name  string
+		block uint64
+		fill  FillWord
+		want  string
+	}{
+		{"a rival after a reorganisation, seen at once", fillBlock + 1, FillGone, "FillReverted -> Filling"},
+		{"a rival after a reorganisation, seen late", fillBlock + 10*finalBlocks, FillGone, "FillReverted -> Filling"},
+		{"slashed at once", fillBlock + 1, FillStands, "SlotForfeited -> Errored"},
+		{"slashed late", fillBlock + 10*finalBlocks, FillStands, "SlotForfeited -> Errored"},
+		{"an old record, young", fillBlock + 1, FillUnasked, "FillReverted -> Filling"},
+		{"an old record, late", fillBlock + 10*finalBlocks, FillUnasked, "SlotForfeited -> Errored"},
+	} {
+		c := chainAt(tc.block, other, events.SlotFilled, events.RequestStarted)
+		c.Fill = tc.fill
+		if got := answerOf(hosting, c); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestAFillThatMovedToAnotherBlockKeepsItsDuties(t *testing.T) {
+	before, _ := live(t, then(untilProving(), due(period1, challenge2))...)
+	c := chainSays(me, events.SlotFilled, events.RequestNew)
+	c.Fill = FillGone
+	c.Log = events.Head{Number: fillBlock + 2, Hash: events.Hash{0xbb}, Time: t0}
+	batch, err := Decide(before, c)
+	if err != nil || len(batch) != 1 {
+		t.Fatalf("%v, %v", batch, err)
+	}
+	after := Evolve(before, batch[0])
+	if after.FilledHash != (events.Hash{0xbb}) || after.FilledBlock != fillBlock+2 || !after.FilledAt.Equal(t0) {
+		t.Errorf("the fill is at %s in block %d (%s)", after.FilledAt, after.FilledBlock, after.FilledHash)
+	}
+	if after.Phase != before.Phase || len(after.Duties) != 1 || after.Duties[0] != before.Duties[0] {
+		t.Errorf("phase %s with duties %v", after.Phase, after.Duties)
+	}
+}
+
+func TestALearnedFillIsAsOldAsItsLogSays(t *testing.T) {
+	s, _ := live(t, adopt(), capacity(), stored())
+	c := chainSays(me, events.SlotFilled, events.RequestStarted)
+	c.Log = events.Head{Number: 330, Hash: events.Hash{0xcc}, Time: t0.Add(30)}
+	batch, err := Decide(s, c)
+	if err != nil || len(batch) != 1 {
+		t.Fatalf("%v, %v", batch, err)
+	}
+	e := batch[0].(*messages.SlotFilled)
+	if !events.TimeFromMessage(e.GetFilledAt()).Equal(t0.Add(30)) || e.GetBlock() != 330 {
+		t.Errorf("filled at %s in block %d", e.GetFilledAt().AsTime(), e.GetBlock())
+	}
+}
+
+func TestDataStaysAsLongAsTheChainMayGiveTheSlotBack(t *testing.T) {
+	lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
+	for _, tc := range []struct {
+		name string
+		life []Command
+		wait bool
+	}{
+		{"never tried to fill", then(untilReserving(), ReportNotReservable{At: t0, Reason: "full"}), false},
+		{"a fill may be in a block that comes back", then(untilFilling(), ReportNotFree{At: t0, Reason: "taken"}), true},
+		{"the same with an older proof", then(untilFilling(),
+			ReportProofOutdated{At: t0, Challenge: challenge1, Reason: "wrapped"}, giveUp()), true},
+		{"forfeited", then(untilProving(), lost), true},
+		{"paid", then(untilPayout(), freed(1_131_072, 131072)), false},
+	} {
+		s, _ := live(t, tc.life...)
+		want := []Effect{DeleteData{s.Attempt, tc.wait}}
+		if diff := cmp.Diff(want, Next(s)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", tc.name, diff)
+		}
+	}
+	back, _ := live(t, then(untilProving(), lost, chainSays(me, events.SlotFilled, events.RequestStarted))...)
+	if back.Phase != Filled || !back.Lost.IsZero() || back.Forfeited {
+		t.Errorf("a slash that was reorganised: %s, lost %s", back.Phase, back.Lost)
+	}
+}
+
+func refill() Refill {
+	c := capacity()
+	c.Reservation = events.ReservationID{0x77}
+	return Refill{At: t0, ExpiresAt: void, EndsAt: ends, Capacity: c}
+}
+
+func TestASlotThatWasLostIsFilledAgainWithItsData(t *testing.T) {
+	lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
+	s, _ := live(t, then(untilProving(), lost)...)
+	for n := uint32(1); n <= MaxRefills; n++ {
+		batch, err := Decide(s, refill())
+		if err != nil || len(batch) != 3 {
+			t.Fatalf("refill %d: %v, %v", n, batch, err)
+		}
+		settled := batch[0].(*messages.SaleSettled)
+		if settled.GetCollateralReturned() != "0" || settled.GetCollateralLost() != s.Committed.String() {
+			t.Fatalf("refill %d: returned %s, lost %s", n, settled.GetCollateralReturned(), settled.GetCollateralLost())
+		}
+		for _, e := range batch {
+			s = Evolve(s, e)
+		}
+		if s.Phase != SlotReserving || s.Attempt != n+1 || !s.Repair || s.Refills != n || s.Settled || !s.Lost.IsZero() {
+			t.Fatalf("refill %d leads to %+v", n, s)
+		}
+		for _, c := range then([]Command{reserved()}, stored(), proved(challenge1), filled(), extended(), lost) {
+			batch, err := Decide(s, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range batch {
+				s = Evolve(s, e)
+			}
+		}
+		if !s.Forfeited {
+			t.Fatalf("refill %d was not lost again: %s", n, s.Phase)
+		}
+	}
+	if batch, err := Decide(s, refill()); err != nil || len(batch) > 0 {
+		t.Fatalf("the fourth time: %v, %v", batch, err)
+	}
+}
+
+func TestWhatIsNotHereOrNotLostIsNotFilledAgain(t *testing.T) {
+	lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
+	for name, life := range map[string][]Command{
+		"hosting":             untilProving(),
+		"deleted":             then(untilProving(), lost, deleted()),
+		"settled":             then(untilProving(), lost, deleted(), settled()),
+		"lost without data":   {adopt(), lost},
+		"given up":            then(untilFilling(), giveUp()),
+		"dropped by contract": then(untilProving(), chainSays(me, events.SlotFailed, events.RequestFailed), freed(0, 0)),
+	} {
+		s, _ := live(t, life...)
+		if batch, err := Decide(s, refill()); err != nil || len(batch) > 0 {
+			t.Errorf("%s: %v, %v", name, batch, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package sale
+
+import (
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file is about what happened while nobody looked: periods that owed a
+// proof of which nothing was recorded, and collateral that shrank without a miss.
+
+// RememberedPeriods is how many periods, back from the last one that opened a
+// duty, a sale remembers one by one. What was silent before them is not recorded
+// any more; the periods of a gap are told within minutes after it.
+const RememberedPeriods = 64
+
+// Told reports whether a period opened a duty. Of periods before the remembered
+// ones nothing can be said any more; they count as told.
+func (s State) Told(period uint64) bool {
+	if s.LastPeriod == 0 || period > s.LastPeriod {
+		return false
+	}
+	back := s.LastPeriod - period
+	return back >= RememberedPeriods || s.Opened>>back&1 == 1
+}
+
+// Settles reports whether nothing further is to be told of a period that is over: it
+// opened a duty, which was not excused.
+func (s State) Settles(period uint64) bool {
+	return s.Told(period) && !s.reopens(period)
+}
+
+// reopens reports whether a period may owe a proof again: the last one that was
+// excused, because a challenge moves every 256 blocks, and blocks may come faster
+// than was to be expected.
+func (s State) reopens(period uint64) bool { return s.Excused != 0 && period == s.Excused }
+
+// remember notes that a period opened a duty.
+func (s State) remember(period uint64) State {
+	switch {
+	case s.LastPeriod == 0:
+		s.LastPeriod, s.Opened = period, 1
+	case period > s.LastPeriod:
+		ahead := period - s.LastPeriod // A shift by the width or more leaves zero.
+		s.LastPeriod, s.Opened = period, s.Opened<<ahead|1
+	case s.LastPeriod-period < RememberedPeriods:
+		s.Opened |= 1 << (s.LastPeriod - period)
+	}
+	return s
+}
+
+// decideSilent records a period that is over, owed a proof and was never told.
+func decideSilent(s State, c ReportSilentPeriod) []Event {
+	if s.Phase != Proving && s.Phase != ProvingSimulated || s.Settles(c.Period) || !c.At.After(c.Deadline) {
+		return nil
+	}
+	if _, open := s.duty(c.Period); open {
+		return nil
+	}
+	return []Event{
+		&messages.ProofDue{
+			At: events.TimeToMessage(c.At), Period: c.Period, Challenge: c.Challenge.String(),
+			Deadline: events.TimeToMessage(c.Deadline),
+		},
+		&messages.ProofMissed{At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason)},
+	}
+}
+
+// decideShrunk records that the contract holds less than the record says. While a
+// duty is open or the cost of a miss is to be read, that reading tells it; but not
+// when the request has ended, because then it does not come.
+func decideShrunk(s State, c ReportChain, ended bool) []Event {
+	if !c.Facts.Collateral.Less(s.Collateral) || !ended && len(s.Duties)+len(s.Unchecked) > 0 {
+		return nil
+	}
+	period := uint64(0) // No miss of the record explains it.
+	if len(s.Unchecked) > 0 {
+		period = slices.Max(s.Unchecked)
+	}
+	return []Event{&messages.CollateralChecked{
+		At: events.TimeToMessage(c.Facts.At.Time), Period: period,
+		Collateral: c.Facts.Collateral.String(),
+		Slashed:    s.Collateral.SubFloor(c.Facts.Collateral).String(),
+	}}
+}
+
+// duty is the open duty of a period.
+func (s State) duty(period uint64) (Duty, bool) {
+	for _, d := range s.Duties {
+		if d.Period == period {
+			return d, true
+		}
+	}
+	return Duty{}, false
+}

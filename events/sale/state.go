@@ -1,0 +1,137 @@
+package sale
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Phase is where a sale stands. The names are the seed's, without its prefix.
+type Phase uint8
+
+// The phases, in the order of a good life, then the exits. Unknown is a sale
+// of which nothing is recorded; a replayed sale keeps the phase of its record
+// and is compared with the chain by ReportChain.
+const (
+	Unknown Phase = iota
+	Preparing
+	SlotReserving
+	Downloading
+	InitialProving
+	Filling
+	Filled
+	Proving
+	ProvingSimulated
+	Payout
+	Finished
+	Ignored
+	Cancelled
+	Failed
+	Errored
+)
+
+// Phases are all fifteen, for tables and tests.
+func Phases() []Phase {
+	all := make([]Phase, 0, Errored+1)
+	for p := Unknown; p <= Errored; p++ {
+		all = append(all, p)
+	}
+	return all
+}
+
+func (p Phase) String() string {
+	return [...]string{
+		"Unknown", "Preparing", "SlotReserving", "Downloading", "InitialProving", "Filling",
+		"Filled", "Proving", "ProvingSimulated", "Payout", "Finished", "Ignored", "Cancelled",
+		"Failed", "Errored",
+	}[p]
+}
+
+// State is everything that later decisions need, and nothing else.
+type State struct {
+	Phase     Phase
+	Attempt   uint32
+	Slot      events.SlotID
+	Index     uint64
+	Request   events.Request
+	Repair    bool
+	Adopted   bool
+	ExpiresAt time.Time // chain time: an unfilled request is void after it
+	EndsAt    time.Time // chain time: the request is finished after it
+	FailEvery uint32    // every how manyth proof is spoiled on purpose; 0: none
+
+	// What the ledger holds for the sale.
+	Availability events.AvailabilityID
+	Reservation  events.ReservationID
+	Committed    events.Amount
+
+	Stored    events.Bytes
+	SlotRoot  events.Root
+	Challenge events.Challenge // of the initial proof
+	Proof     events.Proof     // the initial proof
+
+	// What the contract holds. OnChain says that the slot is ours there.
+	OnChain     bool
+	FilledAt    time.Time // of a fill found on chain: when the request was made
+	FilledBlock uint64
+	FilledHash  events.Hash // of FilledBlock; zero in old records
+	Tried       bool        // a proof for the fill was made, so one may have been sent
+	Collateral  events.Amount
+	Started     bool // the request has all its slots
+
+	Duties     []Duty   // open, by period
+	LastPeriod uint64   // the highest period that ever opened a duty
+	Opened     uint64   // which of the periods back from it did, the last one in the lowest bit
+	Excused    uint64   // the period that was excused last: it may owe again; 0: none
+	DutyCount  uint64   // how many periods opened a duty
+	Unchecked  []uint64 // missed periods whose cost was not read yet
+	Submitted  uint64   // proofs that the contract took
+	Missed     uint64   // proofs that were owed and not accepted
+
+	Paid     bool // the payout arrived; Reward and Returned are final
+	Reward   events.Amount
+	Returned events.Amount // collateral that came back from the contract
+	Lost     events.Amount // collateral that never will
+	// Forfeited says that the contract took the slot from us.
+	Forfeited bool
+	Deleted   bool
+	Settled   bool
+
+	Refills uint32 // how many attempts in a row went on with the data of the one before
+
+	Reprocess bool   // the slot may be queued again
+	Reason    string // why the sale ended, when it did not finish
+	Criterion string // which rule ended it; empty when none did
+}
+
+// Duty is a proof that is owed.
+type Duty struct {
+	Period    uint64
+	Challenge events.Challenge
+	Deadline  time.Time // chain time: the last second of the period
+	Spoil     bool      // hand in an invalid proof; simulation of failures only
+}
+
+// Over reports whether nothing is left to do.
+func (s State) Over() bool { return s.Settled }
+
+// Ended reports whether the sale is in one of its exits or Finished.
+func (s State) Ended() bool { return s.Phase >= Finished }
+
+// BeforeFill reports whether the sale runs and may still be given up.
+func (s State) BeforeFill() bool { return s.Phase >= Preparing && s.Phase <= Filling }
+
+// Hosting reports whether the slot is ours and runs.
+func (s State) Hosting() bool { return s.Phase >= Filled && s.Phase <= ProvingSimulated }
+
+// WakeAt is the chain time from which on the chain must be asked how the slot
+// is doing, because it changes state by time alone. Zero: it need not be.
+func (s State) WakeAt() time.Time {
+	switch {
+	case s.BeforeFill() && !s.Repair, s.Hosting() && !s.Started:
+		return s.ExpiresAt.Add(time.Second)
+	case s.BeforeFill(), s.Hosting():
+		return s.EndsAt.Add(time.Second)
+	}
+	return time.Time{}
+}

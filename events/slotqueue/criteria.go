@@ -1,0 +1,51 @@
+package slotqueue
+
+// The criteria that a slot can fail besides those of the ledger
+// (capacity.Criterion). The names are stored in events; docs/admission.md
+// describes each.
+const (
+	// QueueFull: the worst newcomers of a full queue are refused.
+	QueueFull = "queue-full"
+	// CriterionUnsound: no host could serve such a request (events.CheckRequest).
+	CriterionUnsound = "unsound"
+	// CriterionUnknown: the chain does not know the request.
+	CriterionUnknown = "unknown-request"
+	// CriterionClient: the request is of an avoided client (rule 10).
+	CriterionClient = "client"
+	// CriterionState: slot or request are in a state in which nobody can fill.
+	CriterionState = "state"
+	// CriterionTime: too little time is left to fill the slot.
+	CriterionTime = "time"
+	// CriterionDispersal: the window of the dispersal policy is not open yet.
+	CriterionDispersal = "dispersal"
+	// CriterionRequestCap: as many slots of the request are here as may be.
+	CriterionRequestCap = "slots-of-request"
+	// CriterionProofs: the prover would be busy for too much of the time.
+	CriterionProofs = "proofs"
+	// CriterionTokens: the account does not hold the collateral.
+	CriterionTokens = "tokens"
+	// CriterionGas: the account's coins would not last.
+	CriterionGas = "gas"
+	// CriterionReservation: the contract takes no reservation for the slot.
+	CriterionReservation = "reservation"
+	// CriterionWithheld: no new byte of the data came for too long.
+	CriterionWithheld = "data-withheld"
+	// CriterionWrong: the data, or its manifest, is not what the request names.
+	CriterionWrong = "data-wrong"
+	// CriterionSources: no source of content could be reached for too long.
+	CriterionSources = "sources"
+	// CriterionNoProgress: the sale made no progress, and its worker is needed.
+	CriterionNoProgress = "no-progress"
+	// CriterionQuarantined: the sale of the slot cannot be run.
+	CriterionQuarantined = "quarantined"
+)
+
+// Criteria are all of them.
+func Criteria() []string {
+	return []string{
+		QueueFull, CriterionUnsound, CriterionUnknown, CriterionClient, CriterionState, CriterionTime,
+		CriterionDispersal, CriterionRequestCap, CriterionProofs, CriterionTokens, CriterionGas,
+		CriterionReservation, CriterionWithheld, CriterionWrong, CriterionSources, CriterionNoProgress,
+		CriterionQuarantined,
+	}
+}

@@ -1,0 +1,239 @@
+package slotqueue
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// This file knows which seen slots are worth another look when something
+// changed: those that failed just that, and whose time has come.
+
+// dozing are the queued slots that were seen, by the criterion that they failed;
+// each knows its place. A slot of which that is not known is under "".
+type dozing struct {
+	by map[string][]*item
+	n  int
+	// timed are those with a time before which they are not looked at again, the
+	// earliest on top.
+	timed timetable
+}
+
+func (d *dozing) add(it *item) {
+	if d.by == nil {
+		d.by = map[string][]*item{}
+	}
+	it.inSeen = int32(len(d.by[it.criterion]))
+	d.by[it.criterion] = append(d.by[it.criterion], it)
+	d.n++
+	if !it.retryAt.IsZero() {
+		heap.Push(&d.timed, it)
+	}
+}
+
+func (d *dozing) remove(it *item) {
+	list := d.by[it.criterion]
+	last := len(list) - 1
+	list[it.inSeen] = list[last]
+	list[it.inSeen].inSeen = it.inSeen
+	list[last] = nil
+	if d.by[it.criterion] = list[:last]; last == 0 {
+		delete(d.by, it.criterion)
+	}
+	d.n--
+	if !it.retryAt.IsZero() {
+		heap.Remove(&d.timed, int(it.inTimed))
+	}
+}
+
+// holds says whether the slot is where it believes.
+func (d *dozing) holds(it *item) bool {
+	list := d.by[it.criterion]
+	return int(it.inSeen) < len(list) && list[it.inSeen] == it &&
+		(it.retryAt.IsZero() || int(it.inTimed) < len(d.timed) && d.timed[it.inTimed] == it)
+}
+
+// worth are the slots that are worth another look at a point in chain time when
+// what these criteria ask about changed; no criteria mean that anything may have,
+// and that nobody waits for his time. Of which it is not known what they failed
+// are worth it whatever changed. The order is fixed.
+func (d *dozing) worth(criteria []string, at time.Time) (out []*item) {
+	for _, criterion := range d.reached(criteria) {
+		for _, it := range d.by[criterion] {
+			if len(criteria) == 0 || it.ripe(at) {
+				out = append(out, it)
+			}
+		}
+	}
+	return out
+}
+
+// anyWorth says whether there are such slots, without collecting them.
+func (d *dozing) anyWorth(criteria []string, at time.Time) bool {
+	return slices.ContainsFunc(d.reached(criteria), func(criterion string) bool {
+		return slices.ContainsFunc(d.by[criterion], func(it *item) bool {
+			return len(criteria) == 0 || it.ripe(at)
+		})
+	})
+}
+
+func (d *dozing) reached(criteria []string) []string {
+	if len(criteria) == 0 {
+		all := make([]string, 0, len(d.by))
+		for criterion := range d.by {
+			all = append(all, criterion)
+		}
+		slices.Sort(all)
+		return all
+	}
+	out := append([]string{""}, criteria...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (it *item) ripe(at time.Time) bool { return it.retryAt.IsZero() || !it.retryAt.After(at) }
+
+// timetable is a heap of seen slots by the time before which they sleep.
+type timetable []*item
+
+func (t timetable) Len() int { return len(t) }
+
+func (t timetable) Less(i, j int) bool {
+	if c := t[i].retryAt.Compare(t[j].retryAt); c != 0 {
+		return c < 0
+	}
+	return t[i].order < t[j].order
+}
+
+func (t timetable) Swap(i, j int) {
+	t[i], t[j] = t[j], t[i]
+	t[i].inTimed, t[j].inTimed = int32(i), int32(j)
+}
+
+// Push and Pop are for container/heap.
+func (t *timetable) Push(x any) {
+	it := x.(*item)
+	it.inTimed = int32(len(*t))
+	*t = append(*t, it)
+}
+
+// Pop takes the last.
+func (t *timetable) Pop() any {
+	old := *t
+	last := len(old) - 1
+	it := old[last]
+	old[last] = nil
+	*t = old[:last]
+	return it
+}
+
+// NextWake is the chain time at which a slot wants another look, or an avoided
+// client is forgiven; zero: time alone changes nothing.
+func (s State) NextWake() time.Time {
+	next := s.avoided.soonest()
+	if len(s.seen.timed) > 0 {
+		if at := s.seen.timed[0].retryAt; next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}
+
+// Due are the criteria of the slots whose time has come, and CriterionClient when
+// a client is forgiven: what to wake the queue for. Sorted; it looks at those
+// that are due.
+func (s State) Due(at time.Time) []string {
+	var out []string
+	if soonest := s.avoided.soonest(); !soonest.IsZero() && !soonest.After(at) {
+		out = append(out, CriterionClient)
+	}
+	for open := []int{0}; len(open) > 0; open = open[1:] {
+		if i := open[0]; i < len(s.seen.timed) && s.seen.timed[i].ripe(at) {
+			out = append(out, s.seen.timed[i].criterion)
+			open = append(open, 2*i+1, 2*i+2)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Seen counts the queued slots that were looked at by the criterion that they
+// failed; empty: it is not known.
+func (s State) Seen() map[string]int {
+	out := make(map[string]int, len(s.seen.by))
+	for criterion, list := range s.seen.by {
+		out[criterion] = len(list)
+	}
+	return out
+}
+
+// Waiting counts what is refused or was seen by the criterion that it failed:
+// slots of both. It looks at all refusals.
+func (s State) Waiting() map[string]int {
+	out := s.Seen()
+	for e := s.refusals.byAge.Front(); e != nil; e = e.Next() {
+		r := e.Value.(*RefusedRequest)
+		out[r.Criterion] += len(r.SlotIndices)
+	}
+	return out
+}
+
+// drowsy says whether waking the queue for these criteria would change anything.
+func (s State) drowsy(criteria []string, at time.Time) bool {
+	if len(criteria) == 0 && (s.exhausted || s.seen.n > 0) {
+		return true
+	}
+	return s.seen.anyWorth(criteria, at) || s.forgives(criteria, at) ||
+		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.wokenBy(criteria) })
+}
+
+// wake makes slots unseen, the taken ones when they come back. Each is moved
+// before the next is changed, so the order holds at every step.
+func (s *State) wake(criteria []string, at time.Time) {
+	woken := s.seen.worth(criteria, at)
+	for _, it := range woken {
+		s.seen.remove(it)
+		it.seen, it.criterion, it.retryAt = false, "", time.Time{}
+		s.best.fix(it)
+		s.worst.fix(it)
+	}
+	for _, it := range s.taken {
+		it.wakeTaken(criteria)
+	}
+	if len(criteria) == 0 || len(woken) > 0 {
+		s.exhausted, s.exhaustedFor = false, ""
+	}
+	if s.forgives(criteria, at) {
+		s.avoided.forgive(at)
+	}
+}
+
+// wokenBy says whether a taken slot knows already that these changed.
+func (it *item) wokenBy(criteria []string) bool {
+	switch {
+	case !it.woken:
+		return false
+	case len(it.wokenFor) == 0:
+		return true
+	case len(criteria) == 0:
+		return false
+	}
+	return !slices.ContainsFunc(criteria, func(c string) bool { return !slices.Contains(it.wokenFor, c) })
+}
+
+func (it *item) wakeTaken(criteria []string) {
+	switch {
+	case it.wokenBy(criteria):
+	case len(criteria) == 0:
+		it.woken, it.wokenFor = true, nil
+	default:
+		all := slices.Sorted(slices.Values(slices.Concat(it.wokenFor, criteria)))
+		it.woken, it.wokenFor = true, slices.Compact(all)
+	}
+}
+
+func (s State) forgives(criteria []string, at time.Time) bool {
+	soonest := s.avoided.soonest()
+	return !soonest.IsZero() && !soonest.After(at) &&
+		(len(criteria) == 0 || slices.Contains(criteria, CriterionClient))
+}

@@ -1,0 +1,184 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Errors that say why a snapshot was passed over.
+var (
+	// ErrTorn: parts of the snapshot are missing: it was being written when its
+	// writer ended.
+	ErrTorn = errors.New("the snapshot has not all its parts")
+	// ErrChecksum: the snapshot does not have its checksum.
+	ErrChecksum = errors.New("the snapshot does not have its checksum")
+	// ErrSchema: another build wrote the snapshot in a form that this one does
+	// not read.
+	ErrSchema = errors.New("the snapshot has another schema")
+	// ErrOtherRecord: the last event of the snapshot is not in this record: it
+	// was copied from another store, or the record lost its end.
+	ErrOtherRecord = errors.New("the snapshot is not of this record")
+)
+
+// Reader finds the newest usable snapshot in a stream.
+type Reader struct {
+	Store  events.Store
+	Codec  *events.Codec
+	Stream string
+	Schema string
+	// Of is the stream that the state is of; empty for a state of the whole log.
+	Of string
+}
+
+// Found is what a reader found.
+type Found struct {
+	// Last is the last event that is in the state; meaningful only when Usable.
+	Last   Event
+	Usable bool
+	// Ignored says of each snapshot that was passed over why, the newest first.
+	Ignored []error
+}
+
+// Load hands the newest usable snapshot's pieces to take. When take refuses
+// them, the next older one is tried. Finding none is no error: then the whole
+// record is to be read. The error is the store's: it did not answer.
+func (r Reader) Load(ctx context.Context, take func(pieces [][]byte) error) (found Found, err error) {
+	ignore := func(why error) { found.Ignored = append(found.Ignored, fmt.Errorf("%s: %w", r.Stream, why)) }
+	var open *run
+	for e, err := range r.Store.ReadStream(ctx, r.Stream, events.ReadStream{From: events.End, Backward: true}) {
+		if err != nil {
+			return found, r.unreadable(err, ignore)
+		}
+		m, err := r.Codec.Decode(e)
+		if err != nil {
+			ignore(err)
+			open = nil
+			continue
+		}
+		p, ok := m.(*messages.SnapshotPart)
+		if !ok {
+			ignore(fmt.Errorf("revision %d: %w: %s is no part of a snapshot", e.Revision, events.ErrMalformed, e.Type))
+			open = nil
+			continue
+		}
+		if !open.add(p) {
+			if open != nil {
+				ignore(fmt.Errorf("before revision %d: %w", e.Revision+1, ErrTorn))
+			}
+			if open = begin(p); open == nil {
+				if p.GetPart() == 0 {
+					ignore(fmt.Errorf("revision %d: %w", e.Revision, ErrTorn))
+				}
+				continue
+			}
+		}
+		if p.GetPart() > 0 {
+			continue
+		}
+		last, why, err := r.judge(ctx, open, take)
+		if err != nil {
+			return found, err
+		}
+		if why == nil {
+			found.Last, found.Usable = last, true
+			return found, nil
+		}
+		ignore(fmt.Errorf("revision %d: %w", e.Revision, why))
+		open = nil
+	}
+	return found, nil
+}
+
+// unreadable tells a snapshot stream that is useless from a store that is.
+func (r Reader) unreadable(err error, ignore func(error)) error {
+	switch {
+	case errors.Is(err, events.ErrStreamNotFound):
+	case errors.Is(err, events.ErrDamaged), errors.Is(err, events.ErrStreamDeleted):
+		ignore(err)
+	default:
+		return fmt.Errorf("read %s: %w", r.Stream, err)
+	}
+	return nil
+}
+
+// judge says why a complete run of parts is not usable. Its error is the store's.
+func (r Reader) judge(ctx context.Context, parts *run, take func([][]byte) error) (Event, error, error) {
+	s := parts.snapshot()
+	switch {
+	case s.sum() != parts.checksum:
+		return s.Last, ErrChecksum, nil
+	case s.Schema != r.Schema:
+		return s.Last, fmt.Errorf("%w: %q, this build reads %q", ErrSchema, s.Schema, r.Schema), nil
+	case r.Of != "" && (s.Last.Stream != r.Of || s.Last.Position != 0), r.Of == "" && s.Last.Position == 0:
+		return s.Last, fmt.Errorf("%w: it is of %s", ErrOtherRecord, s.Last.Stream), nil
+	}
+	if why, err := r.fits(ctx, s.Last); why != nil || err != nil {
+		return s.Last, why, err
+	}
+	return s.Last, take(s.Pieces), nil
+}
+
+// fits looks for the snapshot's last event in the record.
+func (r Reader) fits(ctx context.Context, last Event) (why, err error) {
+	why = fmt.Errorf("%w: revision %d of %s is not there", ErrOtherRecord, last.Revision, last.Stream)
+	for e, err := range r.Store.ReadStream(ctx, last.Stream, events.ReadStream{From: last.Revision, Limit: 1}) {
+		switch {
+		case err != nil:
+			return why, r.unreadable(err, func(error) {})
+		case e.Revision != last.Revision:
+		case e.ID != last.ID || last.Position != 0 && placed(e) && e.Position != last.Position:
+			why = fmt.Errorf("%w: revision %d of %s is another event", ErrOtherRecord, last.Revision, last.Stream)
+		default:
+			return nil, nil
+		}
+	}
+	return why, nil
+}
+
+// placed reports whether an event that was read from its stream says where it
+// stands in the log. Some servers say that only when the log is read; then the
+// id alone must do.
+func placed(e events.Recorded) bool { return e.Position != 0 && e.Position != events.EndPosition }
+
+// run is the parts of one snapshot as they are met going backward.
+type run struct {
+	parts    []*messages.SnapshotPart // the last one first
+	checksum string
+}
+
+// begin starts a run with its last part; nil when this is another part.
+func begin(p *messages.SnapshotPart) *run {
+	if p.GetPart() != p.GetParts()-1 {
+		return nil
+	}
+	return &run{[]*messages.SnapshotPart{p}, p.GetChecksum()}
+}
+
+// add takes the part before the ones at hand; false when this is no such part.
+func (u *run) add(p *messages.SnapshotPart) bool {
+	if u == nil {
+		return false
+	}
+	last := u.parts[len(u.parts)-1]
+	if p.GetPart()+1 != last.GetPart() || p.GetParts() != last.GetParts() || p.GetChecksum() != u.checksum {
+		return false
+	}
+	u.parts = append(u.parts, p)
+	return true
+}
+
+// snapshot joins the parts. What it names is taken from the first part; the
+// checksum says whether that and the payloads are what was written.
+func (u *run) snapshot() Snapshot {
+	n := len(u.parts)
+	first := u.parts[n-1]
+	s := Snapshot{Schema: first.GetSchema(), Last: lastOf(first), Pieces: make([][]byte, n)}
+	for i, p := range u.parts {
+		s.Pieces[n-1-i] = p.GetPayload()
+	}
+	return s
+}

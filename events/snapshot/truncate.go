@@ -1,0 +1,127 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Errors of truncation.
+var (
+	// ErrNeverTruncated: an audit rests on the stream, so all of it stays.
+	ErrNeverTruncated = errors.New("an audit rests on this stream: it is never truncated")
+	// ErrTruncated: the beginning of a stream is gone, and no snapshot stands
+	// for it.
+	ErrTruncated = fmt.Errorf("%w: the beginning of the stream was truncated, and no snapshot of it can be used; "+
+		"restore the event store from a backup", events.ErrDamaged)
+)
+
+// Truncate hides what a stream has before a revision. It never shows again
+// what was hidden. Streams that an audit rests on are refused with
+// ErrNeverTruncated.
+func Truncate(ctx context.Context, store events.Store, stream string, before uint64) error {
+	if !events.MayTruncate(stream) {
+		return fmt.Errorf("truncate %s: %w", stream, ErrNeverTruncated)
+	}
+	err := changeMetadata(ctx, store, stream, func(m *events.StreamMetadata) bool {
+		if before <= m.TruncateBefore {
+			return false
+		}
+		m.TruncateBefore = before
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("truncate %s: %w", stream, err)
+	}
+	return nil
+}
+
+// changeMetadata changes the metadata of a stream and leaves what others set
+// there. It writes nothing when change says that nothing is to be changed.
+func changeMetadata(
+	ctx context.Context, store events.Store, stream string, change func(*events.StreamMetadata) bool,
+) error {
+	of := events.MetadataStream(stream)
+	var meta events.StreamMetadata
+	count := uint64(0)
+	for r, err := range store.ReadStream(ctx, of, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err == nil {
+			meta, err = events.ParseStreamMetadata(r.Data)
+		}
+		if err != nil {
+			return fmt.Errorf("read the metadata of %s: %w", stream, err)
+		}
+		count = r.Revision + 1
+	}
+	if !change(&meta) {
+		return nil
+	}
+	_, err := store.Append(ctx, of, events.ExpectNext(count), []events.NewEvent{{
+		ID:   events.NewEventID(of, fmt.Sprintf("snapshot@%d", count), 0),
+		Type: events.TypeMetadata, Data: meta.Marshal(),
+	}})
+	if err != nil {
+		return fmt.Errorf("set the metadata of %s: %w", stream, err)
+	}
+	return nil
+}
+
+// Tail yields the events of a stream from a revision on, without a gap. What a
+// truncation hides is read from the log, which takes as long as reading the
+// whole store; when the store does not have it any more the error is
+// ErrTruncated. A stream that does not exist yields nothing.
+func Tail(ctx context.Context, store events.Store, stream string, from uint64) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		next := from
+		for r, err := range store.ReadStream(ctx, stream, events.ReadStream{From: from}) {
+			switch {
+			case errors.Is(err, events.ErrStreamNotFound):
+				return
+			case err != nil:
+				yield(events.Recorded{}, err)
+				return
+			case r.Revision > next:
+				for hidden, err := range fromLog(ctx, store, stream, next, r.Revision) {
+					if !yield(hidden, err) || err != nil {
+						return
+					}
+				}
+			}
+			if !yield(r, nil) {
+				return
+			}
+			next = r.Revision + 1
+		}
+	}
+}
+
+// fromLog finds the revisions of a stream from one to before another in the log.
+func fromLog(
+	ctx context.Context, store events.Store, stream string, from, to uint64,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		next := from
+		for r, err := range store.ReadAll(ctx, 0, 0) {
+			if err != nil {
+				yield(events.Recorded{}, err)
+				return
+			}
+			if r.Stream != stream || r.Revision != next {
+				continue
+			}
+			if !yield(r, nil) {
+				return
+			}
+			if next++; next == to {
+				return
+			}
+		}
+		yield(events.Recorded{}, fmt.Errorf("revisions %d to %d of %s: %w", next, to-1, stream, ErrTruncated))
+	}
+}

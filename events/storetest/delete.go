@@ -1,0 +1,288 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// deletes holds a store to the rules of Delete. In these tests the event with
+// the number n stands at revision n.
+func deletes(t *testing.T, b bench) {
+	t.Run("a stream that is deleted softly is found no more", func(t *testing.T) { softly(t, b.open(t)) })
+	t.Run("a stream that is deleted softly begins again behind its old events", func(t *testing.T) {
+		again(t, b)
+	})
+	t.Run("a tombstone ends a stream for good", func(t *testing.T) { tombstone(t, b.open(t)) })
+	t.Run("what never was and what is deleted softly can be ended for good", func(t *testing.T) {
+		s := b.open(t)
+		mustAppend(t, s, "soft-1", events.NoStream(), 0)
+		mustDelete(t, s, "soft-1", events.Exact(0), false)
+		for _, name := range []string{"none-1", "soft-1"} {
+			mustDelete(t, s, name, events.NoStream(), true)
+			wantGone(t, s, name, events.ErrStreamDeleted)
+		}
+	})
+	t.Run("a stream that is elsewhere than expected is not deleted", func(t *testing.T) { wrongDeletes(t, b.open(t)) })
+	t.Run("what is not there cannot be deleted softly", func(t *testing.T) {
+		s := b.open(t)
+		if _, err := s.Delete(t.Context(), "a-1", events.Any(), false); !errors.Is(err, events.ErrStreamNotFound) {
+			t.Fatalf("delete what never was: %v, want not found", err)
+		}
+		mustAppend(t, s, "a-1", events.NoStream(), 0)
+		mustDelete(t, s, "a-1", events.Any(), false)
+		if _, err := s.Delete(t.Context(), "a-1", events.Any(), false); !errors.Is(err, events.ErrStreamNotFound) {
+			t.Fatalf("delete twice: %v, want not found", err)
+		}
+	})
+	t.Run("metadata outlives a soft deletion", func(t *testing.T) {
+		if b.DeleteForgets {
+			t.Skip("this server forgets it")
+		}
+		s := b.open(t)
+		mustAppend(t, s, "a-1", events.NoStream(), 0, 1)
+		setMetadata(t, s, "a-1", `{"$maxCount":2,"owner":"x"}`)
+		mustDelete(t, s, "a-1", events.Exact(1), false)
+		mustAppend(t, s, "a-1", events.NoStream(), 2, 3, 4)
+		wantRevisions(t, s, "a-1", events.ReadStream{}, 3, 4)
+	})
+	t.Run("a name that cannot be cannot be deleted", func(t *testing.T) {
+		s := b.open(t)
+		for name, want := range map[string]error{
+			"": events.ErrMalformed, "a\xff": events.ErrMalformed, "$ce-a": events.ErrReadOnly, "$streams": events.ErrReadOnly,
+		} {
+			for _, forever := range []bool{false, true} {
+				if _, err := s.Delete(t.Context(), name, events.Any(), forever); !errors.Is(err, want) {
+					t.Errorf("delete %q: %v, want %v", name, err, want)
+				}
+			}
+		}
+		wantHead(t, s, 0)
+	})
+	t.Run("deletions beside appends leave no gap in a stream", func(t *testing.T) { besideDeletes(t, b.open(t)) })
+}
+
+func mustDelete(t testing.TB, s events.Store, stream string, expected events.Expected, forever bool) events.Position {
+	t.Helper()
+	position, err := s.Delete(t.Context(), stream, expected, forever)
+	if err != nil {
+		t.Fatalf("delete %q expecting %v, for ever %v: %v", stream, expected, forever, err)
+	}
+	if head, err := s.Head(t.Context()); err != nil || position == 0 || head < position {
+		t.Fatalf("delete %q: position %d, head %d, %v", stream, position, head, err)
+	}
+	return position
+}
+
+// wantRevisions demands that a read gives these revisions, each with the event
+// of that number.
+func wantRevisions(t testing.TB, s events.Store, stream string, q events.ReadStream, want ...uint64) {
+	t.Helper()
+	got, err := collect(s.ReadStream(t.Context(), stream, q))
+	if err != nil || !slices.Equal(revisions(got), want) {
+		t.Fatalf("read %s %+v: revisions %v, %v, want %v", stream, q, revisions(got), err, want)
+	}
+	for _, r := range got {
+		if r.Stream != stream || r.ID != id(int(r.Revision)) {
+			t.Fatalf("read %s %+v: %s has event %v at revision %d", stream, q, r.Stream, r.ID, r.Revision)
+		}
+	}
+}
+
+// wantGone demands that every read of a stream yields one error and no more.
+func wantGone(t testing.TB, s events.Store, stream string, want error) {
+	t.Helper()
+	for _, q := range []events.ReadStream{
+		{}, {From: 2}, {From: 99}, {Limit: 1}, {From: events.End, Backward: true}, {From: 1, Backward: true},
+	} {
+		n := 0
+		for _, err := range s.ReadStream(t.Context(), stream, q) {
+			if n++; !errors.Is(err, want) {
+				t.Fatalf("read %s %+v: %v, want %v", stream, q, err, want)
+			}
+		}
+		if n != 1 {
+			t.Fatalf("read %s %+v: yielded %d times, want once", stream, q, n)
+		}
+	}
+}
+
+// wantLog demands that the log has these events of a stream, the tombstone as -1.
+func wantLog(t testing.TB, s events.Store, stream string, want ...int) {
+	t.Helper()
+	var got []int
+	for _, r := range mustRead(t, s.ReadAll(t.Context(), 0, 0)) {
+		switch {
+		case r.Stream != stream:
+		case r.Type == events.TypeTombstone:
+			got = append(got, -1)
+		case r.ID != id(int(r.Revision)):
+			t.Fatalf("%s has event %v at revision %d", stream, r.ID, r.Revision)
+		default:
+			got = append(got, int(r.Revision))
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("the log has %v of %s, want %v", got, stream, want)
+	}
+}
+
+func softly(t *testing.T, s events.Store) {
+	mustAppend(t, s, "a-1", events.NoStream(), 0, 1, 2)
+	mustAppend(t, s, "a-1-1", events.NoStream(), 0)
+	position := mustDelete(t, s, "a-1", events.Exact(2), false)
+	wantGone(t, s, "a-1", events.ErrStreamNotFound)
+	wantRevisions(t, s, "a-1-1", events.ReadStream{}, 0)
+	wantLog(t, s, "a-1", 0, 1, 2)
+	last := mustRead(t, s.ReadBack(t.Context(), events.EndPosition, 1))
+	if len(last) != 1 || last[0].Position != position || last[0].Stream != "$$a-1" || last[0].Type != events.TypeMetadata {
+		t.Fatalf("the log ends with %+v, want the metadata of a-1 at position %d", last, position)
+	}
+	meta, err := events.ParseStreamMetadata(last[0].Data)
+	if err != nil || !meta.Deleted() {
+		t.Fatalf("the metadata of the deleted stream is %s, %v", last[0].Data, err)
+	}
+}
+
+// again begins deleted streams anew, with every expectation.
+func again(t *testing.T, b bench) {
+	for _, c := range []struct {
+		name     string
+		expected events.Expected
+		ok       bool
+	}{
+		{"no stream", events.NoStream(), true},
+		{"any", events.Any(), true},
+		{"the last revision", events.Exact(2), true},
+		{"a stream that exists", events.StreamExists(), false},
+		{"below the last", events.Exact(1), false},
+		{"above the last", events.Exact(3), false},
+	} {
+		s := b.open(t)
+		mustAppend(t, s, "a-1", events.NoStream(), 0, 1, 2)
+		mustDelete(t, s, "a-1", events.StreamExists(), false)
+		result, err := s.Append(t.Context(), "a-1", c.expected, numbered(3, 4))
+		if !c.ok {
+			wantWrong(t, err, &events.WrongRevisionError{Stream: "a-1", Expected: c.expected, Actual: 2, Exists: true})
+			wantGone(t, s, "a-1", events.ErrStreamNotFound)
+			continue
+		}
+		if err != nil || result.Revision != 4 || result.Repeated {
+			t.Fatalf("expecting %s: %+v, %v, want new events up to revision 4", c.name, result, err)
+		}
+		wantRevisions(t, s, "a-1", events.ReadStream{}, 3, 4)
+		wantRevisions(t, s, "a-1", events.ReadStream{From: 1, Limit: 1}, 3)
+		wantRevisions(t, s, "a-1", events.ReadStream{From: 4}, 4)
+		wantRevisions(t, s, "a-1", events.ReadStream{From: 5})
+		wantRevisions(t, s, "a-1", events.ReadStream{From: events.End, Backward: true}, 4, 3)
+		wantRevisions(t, s, "a-1", events.ReadStream{From: 2, Backward: true})
+		wantLog(t, s, "a-1", 0, 1, 2, 3, 4)
+		mustAppend(t, s, "a-1", events.StreamExists(), 5)
+		mustDelete(t, s, "a-1", events.Exact(5), false)
+		wantGone(t, s, "a-1", events.ErrStreamNotFound)
+		mustAppend(t, s, "a-1", events.NoStream(), 6)
+		wantRevisions(t, s, "a-1", events.ReadStream{}, 6)
+	}
+}
+
+func tombstone(t *testing.T, s events.Store) {
+	first := mustAppend(t, s, "a-1", events.NoStream(), 0, 1)
+	mustAppend(t, s, "a-1-1", events.NoStream(), 0)
+	position := mustDelete(t, s, "a-1", events.Exact(1), true)
+	if position <= first.Position {
+		t.Fatalf("the tombstone has position %d, the events before it %d", position, first.Position)
+	}
+	wantGone(t, s, "a-1", events.ErrStreamDeleted)
+	for _, expected := range []events.Expected{
+		events.Any(), events.NoStream(), events.StreamExists(), events.Exact(0), events.Exact(1), events.Exact(2),
+	} {
+		for _, batch := range [][]events.NewEvent{nil, numbered(7), numbered(0, 1)} {
+			_, err := s.Append(t.Context(), "a-1", expected, batch)
+			if !errors.Is(err, events.ErrStreamDeleted) {
+				t.Fatalf("append %d expecting %v: %v, want deleted", len(batch), expected, err)
+			}
+		}
+		for _, forever := range []bool{false, true} {
+			if _, err := s.Delete(t.Context(), "a-1", expected, forever); !errors.Is(err, events.ErrStreamDeleted) {
+				t.Fatalf("delete expecting %v, for ever %v: %v, want deleted", expected, forever, err)
+			}
+		}
+	}
+	wantHead(t, s, position)
+	wantLog(t, s, "a-1", 0, 1, -1)
+	wantRevisions(t, s, "a-1-1", events.ReadStream{}, 0)
+	last := mustRead(t, s.ReadBack(t.Context(), events.EndPosition, 1))
+	if len(last) != 1 || last[0].Position != position || last[0].Type != events.TypeTombstone {
+		t.Fatalf("the log ends with %+v, want the tombstone at %d", last, position)
+	}
+}
+
+func wrongDeletes(t *testing.T, s events.Store) {
+	mustAppend(t, s, "a-1", events.NoStream(), 0, 1, 2)
+	for _, c := range []struct {
+		stream   string
+		expected events.Expected
+		exists   bool
+	}{
+		{"a-1", events.NoStream(), true},
+		{"a-1", events.Exact(1), true},
+		{"a-1", events.Exact(3), true},
+		{"a-1", events.Exact(1 << 60), true},
+		{"none-1", events.Exact(0), false},
+		{"none-1", events.StreamExists(), false},
+	} {
+		for _, forever := range []bool{false, true} {
+			_, err := s.Delete(t.Context(), c.stream, c.expected, forever)
+			want := &events.WrongRevisionError{Stream: c.stream, Expected: c.expected, Exists: c.exists}
+			if c.exists {
+				want.Actual = 2
+			}
+			wantWrong(t, err, want)
+		}
+	}
+	wantHead(t, s, 3)
+	wantRevisions(t, s, "a-1", events.ReadStream{}, 0, 1, 2)
+}
+
+// besideDeletes deletes a stream again and again while others append to it.
+func besideDeletes(t *testing.T, s events.Store) {
+	const writers, each, deletions = 4, 25, 15
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for n := range each {
+				if _, err := s.Append(t.Context(), "a-1", events.Any(), numbered(w*each+n)); err != nil {
+					t.Errorf("append: %v", err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range deletions {
+			_, err := s.Delete(t.Context(), "a-1", events.Any(), false)
+			if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
+				t.Errorf("delete: %v", err)
+			}
+		}
+	})
+	wg.Wait()
+	seen := map[events.EventID]bool{}
+	next := map[string]uint64{}
+	for _, r := range mustRead(t, s.ReadAll(t.Context(), 0, 0)) {
+		if r.Revision != next[r.Stream] {
+			t.Fatalf("%s has revision %d where %d is due", r.Stream, r.Revision, next[r.Stream])
+		}
+		next[r.Stream]++
+		if r.Stream == "a-1" && seen[r.ID] {
+			t.Fatal(fmt.Errorf("event %v was written twice", r.ID))
+		}
+		seen[r.ID] = true
+	}
+	if next["a-1"] != writers*each {
+		t.Fatalf("the stream has %d events, want %d", next["a-1"], writers*each)
+	}
+}

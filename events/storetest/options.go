@@ -1,0 +1,36 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Options say what a store behind a network cannot promise. The zero value is
+// for a server of the test's own, empty at each open, with positions 1, 2, 3.
+type Options struct {
+	// Shared: the server is not the test's own. It holds other events, others
+	// may write to it meanwhile, and its positions are not dense. Each test then
+	// has stream names, event types and conversations of its own, and looks at
+	// nothing else; positions are checked for order and for agreement between
+	// answers, the log and the streams.
+	Shared bool
+	// NoVirtual: there are no virtual streams.
+	NoVirtual bool
+	// LateVirtual: virtual streams follow after a while, as the system
+	// projections of EventStoreDB do, and do not have the events that
+	// metadata hides.
+	LateVirtual bool
+	// DeleteForgets: deleting a stream softly forgets what else its metadata
+	// said, as EventStoreDB does.
+	DeleteForgets bool
+	// AppendBytes is the most bytes of an append that the server takes, if that
+	// is less than events.MaxAppendBytes; 0: it is not.
+	AppendBytes int
+}
+
+// RunRemote is Run for a store behind a network, which cannot tell a repeated
+// append from a first one (AppendResult.Repeated).
+func RunRemote(t *testing.T, open func(t *testing.T) events.Store, o Options) {
+	run(t, bench{start: open, remote: true, Options: o})
+}

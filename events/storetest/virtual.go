@@ -1,0 +1,196 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// virtuals holds a store to the rules of virtual streams.
+func virtuals(t *testing.T, b bench) {
+	t.Run("what is a virtual stream takes no events", func(t *testing.T) {
+		s := b.open(t)
+		mustAppend(t, s, "a-1", events.NoStream(), 0)
+		for _, name := range []string{"$ce-a", "$et-type-0", "$bc-conversation", "$streams", "$ce-", "$et-", "$bc-"} {
+			for _, expected := range []events.Expected{events.Any(), events.NoStream(), events.Exact(0)} {
+				if _, err := s.Append(t.Context(), name, expected, numbered(1)); !errors.Is(err, events.ErrReadOnly) {
+					t.Errorf("append to %s expecting %v: %v, want read-only", name, expected, err)
+				}
+			}
+		}
+		wantHead(t, s, 1)
+	})
+	if b.NoVirtual {
+		return
+	}
+	t.Run("a virtual stream has each event that belongs to it, in order", func(t *testing.T) { belongs(t, b) })
+	t.Run("a virtual stream is read in both directions from any link", func(t *testing.T) { linked(t, b) })
+	t.Run("a virtual stream without events is not found", func(t *testing.T) {
+		s := b.open(t)
+		mustAppend(t, s, "a-1", events.NoStream(), 0)
+		for _, name := range []string{"$ce-b", "$ce-a-1", "$et-other", "$bc-other", "$et-$metadata"} {
+			wantGone(t, s, name, events.ErrStreamNotFound)
+		}
+	})
+	t.Run("the system's own streams and types are in no virtual stream", func(t *testing.T) {
+		s := b.open(t)
+		mustAppend(t, s, "$a-1", events.NoStream(), 0)
+		mustAppend(t, s, "a-1", events.NoStream(), 3)
+		setMetadata(t, s, "a-1", `{}`)
+		mustDelete(t, s, "b-1", events.Any(), true)
+		awaitLinks(t, s, "$ce-a", 1)
+		for _, name := range []string{"$ce-$a", "$ce-$$a", "$et-$metadata", "$et-" + events.TypeTombstone, "$ce-b"} {
+			wantGone(t, s, name, events.ErrStreamNotFound)
+		}
+		wantLinks(t, s, "$et-type-0", events.ReadStream{}, link{"a-1", 0, 0})
+	})
+	t.Run("metadata and deletions of a stream do not change what a virtual stream has", func(t *testing.T) {
+		if b.LateVirtual {
+			t.Skip("this server looks at the streams behind the links")
+		}
+		s := b.open(t)
+		for _, name := range []string{"a-1", "a-2", "a-3", "a-4"} {
+			mustAppend(t, s, name, events.NoStream(), 0, 1)
+		}
+		setMetadata(t, s, "a-1", `{"$tb":1}`)
+		setMetadata(t, s, "a-2", `{"$maxCount":1}`)
+		mustDelete(t, s, "a-3", events.Any(), false)
+		mustDelete(t, s, "a-4", events.Any(), true)
+		wantLinks(t, s, "$ce-a", events.ReadStream{},
+			link{"a-1", 0, 0}, link{"a-1", 1, 1}, link{"a-2", 0, 2}, link{"a-2", 1, 3},
+			link{"a-3", 0, 4}, link{"a-3", 1, 5}, link{"a-4", 0, 6}, link{"a-4", 1, 7})
+	})
+	t.Run("the stream of streams has the first event of each", func(t *testing.T) {
+		if b.Shared || b.LateVirtual {
+			t.Skip("the streams of others are in it too")
+		}
+		s := b.open(t)
+		mustAppend(t, s, "b-1", events.NoStream(), 0, 1)
+		mustAppend(t, s, "a", events.NoStream(), 0)
+		mustAppend(t, s, "b-1", events.Any(), 2)
+		mustAppend(t, s, "a-1", events.NoStream(), 0, 1)
+		mustDelete(t, s, "a-1", events.Any(), false)
+		mustAppend(t, s, "a-1", events.NoStream(), 2)
+		wantLinks(t, s, events.VirtualStreams, events.ReadStream{},
+			link{"b-1", 0, 0}, link{"a", 0, 1}, link{"a-1", 0, 2})
+	})
+}
+
+// link is an event of a virtual stream.
+type link struct {
+	stream   string
+	revision uint64
+	place    uint64 // in the virtual stream
+}
+
+// wantLinks demands that a read of a virtual stream gives these events. Event n
+// stands at revision n, or at a revision that differs by a multiple of 3.
+func wantLinks(t testing.TB, s events.Store, virtual string, q events.ReadStream, want ...link) {
+	t.Helper()
+	got, err := collect(s.ReadStream(t.Context(), virtual, q))
+	if err != nil {
+		t.Fatalf("read %s %+v: %v", virtual, q, err)
+	}
+	var links []link
+	for _, r := range got {
+		if r.Link == nil || r.Link.Stream != virtual {
+			t.Fatalf("read %s %+v: %s revision %d has the link %v", virtual, q, r.Stream, r.Revision, r.Link)
+		}
+		links = append(links, link{r.Stream, r.Revision, r.Link.Revision})
+	}
+	if !slices.Equal(links, want) {
+		t.Fatalf("read %s %+v: %v, want %v", virtual, q, links, want)
+	}
+}
+
+// awaitLinks returns when a virtual stream has so many events. A server that
+// makes it later writes the links to its log, which ends the waiting.
+func awaitLinks(t testing.TB, s events.Store, virtual string, count int) {
+	t.Helper()
+	whole := s
+	if mine, ok := s.(*own); ok {
+		whole = mine.store
+	}
+	for {
+		head, err := whole.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := collect(s.ReadStream(t.Context(), virtual, events.ReadStream{}))
+		if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
+			t.Fatalf("read %s: %v", virtual, err)
+		}
+		if len(got) >= count {
+			return
+		}
+		if err := whole.Wait(t.Context(), head); err != nil {
+			t.Fatalf("wait until %s has %d events, it has %d: %v", virtual, count, len(got), err)
+		}
+	}
+}
+
+// await is awaitLinks for a server that makes virtual streams later; the others
+// must have them at once.
+func (b bench) await(t testing.TB, s events.Store, virtual string, count int) {
+	if b.LateVirtual {
+		t.Helper()
+		awaitLinks(t, s, virtual, count)
+	}
+}
+
+func belongs(t *testing.T, b bench) {
+	s := b.open(t)
+	var log []events.Recorded
+	for n := range 40 {
+		name := []string{"a-1", "a-2", "b-1", "a-1-x"}[n*7%4]
+		e := event(n)
+		e.Meta.Correlation = []string{"", "one", "two-three"}[n%3]
+		result, err := s.Append(t.Context(), name, events.Any(), []events.NewEvent{e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, recorded(e, name, result.Revision, result.Position))
+	}
+	for virtual, has := range map[string]func(events.Recorded) bool{
+		"$ce-a":         func(r events.Recorded) bool { return r.Stream != "b-1" },
+		"$ce-b":         func(r events.Recorded) bool { return r.Stream == "b-1" },
+		"$et-type-2":    func(r events.Recorded) bool { return r.Type == "type-2" },
+		"$bc-one":       func(r events.Recorded) bool { return r.Meta.Correlation == "one" },
+		"$bc-two-three": func(r events.Recorded) bool { return r.Meta.Correlation == "two-three" },
+	} {
+		var want []events.Recorded
+		for _, r := range log {
+			if has(r) {
+				r.Link = &events.Link{Stream: virtual, Revision: uint64(len(want))}
+				want = append(want, r)
+			}
+		}
+		b.await(t, s, virtual, len(want))
+		if d := diff(want, stream(t, s, virtual)); d != "" {
+			t.Fatalf("%s (-want +got):\n%s", virtual, d)
+		}
+	}
+}
+
+func linked(t *testing.T, b bench) {
+	s := b.open(t)
+	const count = 6
+	var all []link
+	for n := range uint64(count) {
+		name := fmt.Sprintf("a-%d", n%2)
+		mustAppend(t, s, name, events.ExpectNext(n/2), int(n))
+		mustAppend(t, s, "b-1", events.ExpectNext(n), int(100+n))
+		all = append(all, link{name, n / 2, n})
+	}
+	b.await(t, s, "$ce-a", count)
+	for _, q := range everyRead(count) {
+		var want []link
+		for _, r := range part(0, count, q) {
+			want = append(want, all[r])
+		}
+		wantLinks(t, s, "$ce-a", q, want...)
+	}
+}

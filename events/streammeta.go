@@ -1,0 +1,181 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// StreamMetadata says what of a stream can be read, and by whom. It is the
+// data of the last event of a stream's MetadataStream, in EventStoreDB's JSON.
+// What it hides stays in the log. The zero value hides nothing.
+type StreamMetadata struct {
+	// MaxCount: only the last so many events can be read; 0: all.
+	MaxCount uint64
+	// MaxAge: only events that are not older can be read, whole seconds; 0: all.
+	MaxAge time.Duration
+	// TruncateBefore: only events from this revision on can be read.
+	TruncateBefore uint64
+	// ACL says who may do what; a nil list leaves it to the system's default.
+	ACL *ACL
+	// Custom are keys that do not belong to the system.
+	Custom map[string]json.RawMessage
+}
+
+// ACL lists users and groups per right: nil leaves a right to the system's
+// default, an empty list gives it to nobody but administrators.
+type ACL struct {
+	Read, Write, Delete, MetaRead, MetaWrite []string
+}
+
+// truncateAll as TruncateBefore means that the stream is deleted.
+const truncateAll = math.MaxInt64
+
+// Deleted reports whether the stream was deleted softly.
+func (m StreamMetadata) Deleted() bool { return m.TruncateBefore == truncateAll }
+
+// DeletedMetadata is the metadata of a softly deleted stream; what else was
+// set stays.
+func (m StreamMetadata) DeletedMetadata() StreamMetadata {
+	m.TruncateBefore = truncateAll
+	return m
+}
+
+// Keys of the system in a stream's metadata.
+const (
+	keyMaxCount = "$maxCount"
+	keyMaxAge   = "$maxAge"
+	keyTruncate = "$tb"
+	keyACL      = "$acl"
+)
+
+// roles is one user or group, or a list of them.
+type roles []string
+
+func (r *roles) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*r = roles{one}
+		return nil
+	}
+	var list []string
+	err := json.Unmarshal(b, &list)
+	*r = list
+	return err
+}
+
+func (r roles) MarshalJSON() ([]byte, error) {
+	if len(r) == 1 {
+		return json.Marshal(r[0])
+	}
+	return json.Marshal([]string(r))
+}
+
+// storedACL leaves out what the system's default decides; an empty list stays,
+// because it lets nobody but administrators in.
+type storedACL struct {
+	Read      roles `json:"$r,omitzero"`
+	Write     roles `json:"$w,omitzero"`
+	Delete    roles `json:"$d,omitzero"`
+	MetaRead  roles `json:"$mr,omitzero"`
+	MetaWrite roles `json:"$mw,omitzero"`
+}
+
+// ParseStreamMetadata reads a stream's metadata. No bytes are no metadata;
+// negative numbers, ages that are too long and wrong types are errors.
+func ParseStreamMetadata(data []byte) (StreamMetadata, error) {
+	var m StreamMetadata
+	if len(data) == 0 {
+		return m, nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return m, fmt.Errorf("%w: stream metadata is no JSON object: %w", ErrMalformed, err)
+	}
+	for key, value := range all {
+		if err := m.set(key, value); err != nil {
+			return StreamMetadata{}, fmt.Errorf("%w: stream metadata %q: %w", ErrMalformed, clip(key), err)
+		}
+	}
+	return m, nil
+}
+
+func (m *StreamMetadata) set(key string, value json.RawMessage) error {
+	switch key {
+	case keyMaxCount:
+		return positive(value, math.MaxInt64, &m.MaxCount)
+	case keyMaxAge:
+		var seconds uint64
+		if err := positive(value, uint64(math.MaxInt64/time.Second), &seconds); err != nil {
+			return err
+		}
+		m.MaxAge = time.Duration(seconds) * time.Second
+		return nil
+	case keyTruncate:
+		return positive(value, truncateAll, &m.TruncateBefore)
+	case keyACL:
+		var acl *storedACL
+		if err := json.Unmarshal(value, &acl); err != nil || acl == nil {
+			return err
+		}
+		m.ACL = &ACL{acl.Read, acl.Write, acl.Delete, acl.MetaRead, acl.MetaWrite}
+		return nil
+	}
+	if m.Custom == nil {
+		m.Custom = map[string]json.RawMessage{}
+	}
+	m.Custom[key] = value
+	return nil
+}
+
+func positive(value json.RawMessage, most uint64, to *uint64) error {
+	if string(value) == "null" {
+		return nil
+	}
+	if err := json.Unmarshal(value, to); err != nil {
+		return err
+	}
+	if *to > most {
+		return fmt.Errorf("%d is more than %d", *to, most)
+	}
+	return nil
+}
+
+// Marshal writes the metadata as ParseStreamMetadata reads it.
+func (m StreamMetadata) Marshal() []byte {
+	all := map[string]any{}
+	for key, value := range m.Custom {
+		all[key] = value
+	}
+	if m.MaxCount > 0 {
+		all[keyMaxCount] = m.MaxCount
+	}
+	if m.MaxAge > 0 {
+		all[keyMaxAge] = uint64(m.MaxAge / time.Second)
+	}
+	if m.TruncateBefore > 0 {
+		all[keyTruncate] = m.TruncateBefore
+	}
+	if m.ACL != nil {
+		all[keyACL] = storedACL{m.ACL.Read, m.ACL.Write, m.ACL.Delete, m.ACL.MetaRead, m.ACL.MetaWrite}
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		panic("events: stream metadata of plain fields does not encode: " + err.Error())
+	}
+	return b
+}
+
+// First is the first revision of a stream of count events that can be read,
+// as far as it does not depend on age.
+func (m StreamMetadata) First(count uint64) uint64 {
+	first := m.TruncateBefore
+	if m.MaxCount > 0 && count > m.MaxCount {
+		first = max(first, count-m.MaxCount)
+	}
+	return min(first, count)
+}

@@ -1,0 +1,162 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Digest says what a store holds of everything that is transferred. Two stores
+// with the same Sum hold the same, whatever their positions, recording times
+// and the order between streams are.
+type Digest struct {
+	Sum    Sum
+	Events uint64
+	// Streams are sorted by name.
+	Streams []StreamDigest
+	// Position is the last position of the log that was looked at.
+	Position events.Position
+}
+
+// StreamDigest says what a stream holds.
+type StreamDigest struct {
+	Stream string
+	// Events is how many events the log has of it, hidden ones included.
+	Events uint64
+	// Missing is how many of the revisions are not in the log any more: the
+	// store was scavenged. The rest is counted as if they had never been.
+	Missing uint64
+	// Ended says that the stream was deleted for good.
+	Ended bool
+	// Metadata is what its metadata says, nil if that is nothing.
+	Metadata []byte
+	// Chain is the digest of the events, in order.
+	Chain Sum
+}
+
+// same reports whether two streams hold the same.
+func (s StreamDigest) same(o StreamDigest) bool {
+	return s.Events == o.Events && s.Ended == o.Ended && s.Chain == o.Chain && bytes.Equal(s.Metadata, o.Metadata)
+}
+
+// DigestOf reads the log of a store from its start to its present end.
+func DigestOf(ctx context.Context, store events.Store) (Digest, error) {
+	last, err := store.Head(ctx)
+	if err != nil {
+		return Digest{}, fmt.Errorf("digest: %w", err)
+	}
+	return digestUpTo(ctx, store, last)
+}
+
+func digestUpTo(ctx context.Context, store events.Store, last events.Position) (Digest, error) {
+	t := tally{}
+	if err := (&logSource{store: store, last: last}).each(ctx, t.add); err != nil {
+		return Digest{}, fmt.Errorf("digest: %w", err)
+	}
+	d := t.digest()
+	d.Position = last
+	return d, nil
+}
+
+// tally is what is known of each stream while its events pass by.
+type tally map[string]*tallied
+
+type tallied struct {
+	events   uint64
+	next     uint64 // the revision that is due
+	chain    Sum
+	metadata events.StreamMetadata
+	told     bool // metadata was set
+	ended    bool
+}
+
+func (t tally) of(stream string) *tallied {
+	s := t[stream]
+	if s == nil {
+		s = &tallied{}
+		t[stream] = s
+	}
+	return s
+}
+
+// add takes the next item into account. Revisions may be missing, as after
+// scavenging, but not come twice.
+func (t tally) add(i item) error {
+	s := t.of(i.stream)
+	switch i.about {
+	case hasMetadata:
+		s.metadata, s.told = i.metadata, true
+		return nil
+	case hasEnded:
+		s.ended = true
+		return nil
+	case isEvent:
+	}
+	if i.revision < s.next {
+		return fmt.Errorf("%w: %s has revision %d where %d or more is due", events.ErrMalformed,
+			i.stream, i.revision, s.next)
+	}
+	s.next = i.revision + 1
+	s.events++
+	s.chain = chain(s.chain, i.sum)
+	return nil
+}
+
+// target is the metadata that a copy of the stream must have: numbered as the
+// copy is, and without what the queue's snapshots, which stay behind, make up for.
+func (s *tallied) target(stream string) events.StreamMetadata {
+	m := s.metadata
+	switch missing := s.next - s.events; {
+	case m.Deleted():
+	case events.MayTruncate(stream):
+		m.TruncateBefore = 0
+	default:
+		m.TruncateBefore -= min(m.TruncateBefore, missing)
+	}
+	return m
+}
+
+// said is metadata as it is compared: nil when it says nothing.
+func said(m events.StreamMetadata) []byte {
+	text := canonical(m.Marshal())
+	if string(text) == "{}" {
+		return nil
+	}
+	return text
+}
+
+// digest sums up. Streams without anything to say are left out.
+func (t tally) digest() Digest {
+	var d Digest
+	total := newHashing("hostnode digest 1")
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		s := t[name]
+		one := StreamDigest{
+			Stream: name, Events: s.events, Missing: s.next - s.events, Ended: s.ended, Chain: s.chain,
+		}
+		if !s.ended { // Nobody can read the metadata of a stream that ended.
+			one.Metadata = said(s.target(name))
+		}
+		if one.Events == 0 && !one.Ended && one.Metadata == nil {
+			continue
+		}
+		d.Events += one.Events
+		d.Streams = append(d.Streams, one)
+		h := newHashing("stream")
+		h.text(name)
+		h.number(one.Events)
+		h.Write(one.Chain[:])
+		h.bytes(one.Metadata)
+		if one.Ended {
+			h.text("ended")
+		}
+		sum := h.sum()
+		total.Write(sum[:])
+	}
+	d.Sum = total.sum()
+	return d
+}

@@ -1,0 +1,122 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Export writes all streams of a store to a file, up to the present end of the
+// store. The file is whole only if there is no error: it ends with a line that
+// says how much it holds. Streams of which a part was thrown away are
+// ErrScavenged unless they are accepted; the file then has what is left.
+func Export(ctx context.Context, from events.Store, w io.Writer, o Options) (Report, error) {
+	var report Report
+	last, err := from.Head(ctx)
+	if err != nil {
+		return report, fmt.Errorf("export: %w", err)
+	}
+	e := &exporter{from: from, last: last, options: o, seen: tally{}, report: &report}
+	buffered := bufio.NewWriterSize(w, 1<<20)
+	e.out.w = buffered
+	if err := e.all(ctx); err != nil {
+		return report, fmt.Errorf("export: %w", err)
+	}
+	if err := buffered.Flush(); err != nil {
+		return report, fmt.Errorf("export: %w", err)
+	}
+	return report, nil
+}
+
+type exporter struct {
+	from    events.Store
+	last    events.Position
+	options Options
+	seen    tally
+	out     writer
+	report  *Report
+}
+
+func (e *exporter) all(ctx context.Context) error {
+	if err := e.out.line(line{Format: fileFormat, Version: FileVersion}); err != nil {
+		return err
+	}
+	if e.last > 0 {
+		if err := e.events(ctx); err != nil {
+			return err
+		}
+	}
+	digest := e.seen.digest()
+	digest.Position = e.last
+	for _, s := range digest.Streams {
+		if s.Events > 0 {
+			e.report.Streams++
+		}
+		if s.Missing > 0 {
+			e.report.Scavenged = append(e.report.Scavenged, s.Stream)
+		}
+		if s.Metadata == nil && !s.Ended {
+			continue
+		}
+		if err := e.out.line(line{Stream: s.Stream, StreamMetadata: s.Metadata, Deleted: s.Ended}); err != nil {
+			return err
+		}
+		if s.Ended {
+			e.report.Ended++
+		} else {
+			e.report.Metadata++
+		}
+	}
+	e.report.Digest, e.report.Position = digest, e.last
+	return e.out.line(line{End: &ending{
+		Events: digest.Events, Streams: len(digest.Streams), Digest: digest.Sum.String(),
+	}})
+}
+
+func (e *exporter) events(ctx context.Context) error {
+	for r, err := range e.from.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		if r.Position > e.last {
+			return nil
+		}
+		if err := e.event(r); err != nil {
+			return err
+		}
+		if r.Position == e.last {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (e *exporter) event(r events.Recorded) error {
+	i, ok := itemOf(r)
+	if !ok {
+		e.report.Others++
+		return nil
+	}
+	if err := e.seen.add(i); err != nil {
+		return err
+	}
+	s := e.seen[i.stream]
+	if n := e.report.Copied; e.options.Progress != nil && (n%tellEvery == 0 || r.Position == e.last) {
+		e.options.Progress(Progress{Step: StepCopy, Position: r.Position, Last: e.last, Events: n})
+	}
+	if i.about != isEvent {
+		return nil
+	}
+	if s.next > s.events && !e.options.AcceptScavenged {
+		return listed(ErrScavenged, []Difference{{
+			Stream: i.stream, What: fmt.Sprintf("event %d follows event %d", i.revision, int64(s.events)-2),
+		}})
+	}
+	i.revision = s.events - 1
+	e.report.Copied++
+	e.report.Bytes += uint64(i.event.Size())
+	return e.out.eventLine(i, r.Recorded)
+}

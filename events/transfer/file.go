@@ -1,0 +1,146 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// A file is lines of JSON: a header, then one line per event, in which data and
+// metadata stand as they are if they are JSON; then one line for each stream
+// about which there is more to say; then the end, with the number of events and
+// the digest. Each line of an event has the first bytes of the event's digest,
+// so that damage is found where it is.
+const (
+	fileFormat = "hostnode-events"
+	// FileVersion is the version of the format that is written.
+	FileVersion = 1
+	// MaxLineBytes is the most bytes of a line: the largest event as base64, and
+	// room for the rest.
+	MaxLineBytes = (events.MaxEventBytes+2)/3*4 + 1<<20
+	// markBytes of an event's digest stand in its line.
+	markBytes = 8
+)
+
+// line is every kind of line; which one it is follows from what is set.
+type line struct {
+	// The header.
+	Format  string `json:"format,omitempty"`
+	Version int    `json:"version,omitempty"`
+
+	// An event.
+	Stream   string          `json:"stream,omitempty"`
+	Revision *uint64         `json:"revision,omitempty"`
+	ID       string          `json:"id,omitempty"`
+	Type     string          `json:"type,omitempty"`
+	Recorded *time.Time      `json:"recorded,omitempty"` // for people
+	Binary   bool            `json:"binary,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	DataB64  []byte          `json:"dataBase64,omitempty"`
+	Meta     json.RawMessage `json:"meta,omitempty"`
+	MetaB64  []byte          `json:"metaBase64,omitempty"`
+	Mark     string          `json:"mark,omitempty"`
+
+	// More about a stream.
+	StreamMetadata json.RawMessage `json:"streamMetadata,omitempty"`
+	Deleted        bool            `json:"deletedForGood,omitempty"`
+
+	// The end.
+	End *ending `json:"end,omitempty"`
+}
+
+type ending struct {
+	Events  uint64 `json:"events"`
+	Streams int    `json:"streams"`
+	Digest  string `json:"digest"`
+}
+
+// ErrBadFile is what errors.Is finds in a *FileError.
+var ErrBadFile = errors.New("not a whole export")
+
+// FileError says where a file is not what Export wrote.
+type FileError struct {
+	Line int // from 1
+	Err  error
+}
+
+func (e *FileError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap gives the reason, and ErrBadFile.
+func (e *FileError) Unwrap() []error { return []error{ErrBadFile, e.Err} }
+
+// mark is the beginning of the digest of a line.
+func mark(i item, recorded time.Time) string {
+	h := newHashing("line")
+	h.text(i.stream)
+	h.number(i.revision)
+	h.Write(i.sum[:])
+	h.number(uint64(recorded.UnixNano()))
+	whole := h.sum()
+	return hex.EncodeToString(whole[:markBytes])
+}
+
+// writer writes lines.
+type writer struct {
+	w   io.Writer
+	buf bytes.Buffer
+}
+
+// eventLine writes an event. The bytes of data and metadata are put into the
+// line as they are: an encoder would change their spaces.
+func (w *writer) eventLine(i item, recorded time.Time) error {
+	recorded = recorded.UTC()
+	head, err := json.Marshal(line{
+		Stream: i.stream, Revision: &i.revision, ID: i.event.ID.String(), Type: i.event.Type,
+		Recorded: &recorded, Binary: i.event.Binary, Mark: mark(i, recorded),
+	})
+	if err != nil {
+		return err
+	}
+	w.buf.Reset()
+	w.buf.Write(head[:len(head)-1])
+	w.field("data", i.event.Data)
+	w.field("meta", events.EncodeMetadata(i.event.Meta, i.event.Foreign))
+	w.buf.WriteString("}\n")
+	_, err = w.w.Write(w.buf.Bytes())
+	return err
+}
+
+func (w *writer) field(name string, value []byte) {
+	switch {
+	case len(value) == 0:
+	case embeds(value):
+		fmt.Fprintf(&w.buf, `,"%s":`, name)
+		w.buf.Write(value)
+	default:
+		fmt.Fprintf(&w.buf, `,"%sBase64":"`, name)
+		e := base64.NewEncoder(base64.StdEncoding, &w.buf)
+		_, _ = e.Write(value) // A buffer takes everything.
+		_ = e.Close()
+		w.buf.WriteByte('"')
+	}
+}
+
+// embeds reports whether a line can have these bytes as a value and a decoder
+// gives them back as they are.
+func embeds(b []byte) bool {
+	return json.Valid(b) && utf8.Valid(b) && !bytes.ContainsAny(b, "\n\r") &&
+		len(bytes.TrimSpace(b)) == len(b) && string(b) != "null"
+}
+
+func (w *writer) line(l line) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	_, err = w.w.Write(append(text, '\n'))
+	return err
+}

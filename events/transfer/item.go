@@ -1,0 +1,107 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// item is one thing that a source says: an event, or, when about is set, what
+// holds for a stream.
+type item struct {
+	stream   string
+	revision uint64
+	event    events.NewEvent
+	sum      Sum // of the event
+	about    about
+	metadata events.StreamMetadata
+	// position is where the source has it in its log; 0 in a file.
+	position events.Position
+}
+
+type about uint8
+
+const (
+	isEvent     about = iota
+	hasMetadata       // item.metadata counts from now on
+	hasEnded          // by a tombstone
+)
+
+// source gives its items, those of a stream in order. It can be read again from
+// the start unless it is a pipe.
+type source interface {
+	each(ctx context.Context, do func(item) error) error
+	rewinds() bool
+}
+
+// logSource is the log of a store up to a position.
+type logSource struct {
+	store       events.Store
+	after, last events.Position
+	// others counts what is not transferred; nil: nobody asks.
+	others *uint64
+}
+
+func (l *logSource) rewinds() bool { return true }
+
+func (l *logSource) each(ctx context.Context, do func(item) error) error {
+	if l.others != nil {
+		*l.others = 0
+	}
+	if l.last <= l.after {
+		return nil
+	}
+	for r, err := range l.store.ReadAll(ctx, l.after, 0) {
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		if r.Position > l.last {
+			return nil
+		}
+		i, ok := itemOf(r)
+		if !ok {
+			if l.others != nil {
+				*l.others++
+			}
+		} else if err := do(i); err != nil {
+			return err
+		}
+		if r.Position == l.last {
+			return nil
+		}
+	}
+	return nil
+}
+
+// itemOf says what an event of the log means; false when it is not transferred.
+func itemOf(r events.Recorded) (item, bool) {
+	i := item{stream: r.Stream, revision: r.Revision, position: r.Position}
+	if of, ok := events.MetadataOf(r.Stream); ok {
+		if r.Type != events.TypeMetadata || !transferred(of) {
+			return i, false
+		}
+		// Metadata that nobody understands hides nothing.
+		metadata, err := events.ParseStreamMetadata(r.Data)
+		if err != nil {
+			metadata = events.StreamMetadata{}
+		}
+		i.stream, i.about, i.metadata = of, hasMetadata, metadata
+		return i, true
+	}
+	if !transferred(r.Stream) {
+		return i, false
+	}
+	if r.Type == events.TypeTombstone {
+		i.about = hasEnded
+		return i, true
+	}
+	i.event = events.NewEvent{
+		ID: r.ID, Type: r.Type, Data: r.Data, Meta: r.Meta, Foreign: r.Foreign, Binary: r.Binary,
+	}
+	i.sum = eventSum(i.event)
+	return i, true
+}
+
+// transferred reports whether a stream is moved at all.
+func transferred(stream string) bool { return !events.IsSystem(stream) && !events.IsSnapshot(stream) }

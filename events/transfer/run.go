@@ -1,0 +1,254 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// run is one run of Copy or Import.
+type run struct {
+	source  source
+	to      events.Store
+	options Options
+	last    events.Position
+	// scavenging: revisions may be missing in the source, if that is accepted.
+	scavenging bool
+	// resumed: the source begins in the middle, so its streams have no digest.
+	resumed bool
+
+	there  tally // what the target has
+	seen   tally // what the source has had so far
+	report Report
+
+	batch  batch
+	passed uint64 // events in this step
+}
+
+// do takes the steps.
+func (r *run) do(ctx context.Context) error {
+	if err := r.survey(ctx); err != nil {
+		return err
+	}
+	if r.source.rewinds() && !r.resumed {
+		if err := r.compare(ctx); err != nil {
+			return err
+		}
+	}
+	r.seen, r.passed = tally{}, 0
+	r.batch = batch{to: r.to}
+	if err := r.source.each(ctx, func(i item) error { return r.copy(ctx, i) }); err != nil {
+		return err
+	}
+	if err := r.batch.flush(ctx); err != nil {
+		return err
+	}
+	if err := r.refuse(r.judge()); err != nil {
+		return err
+	}
+	return r.finish(ctx)
+}
+
+// survey reads what the target has.
+func (r *run) survey(ctx context.Context) error {
+	last, err := r.to.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	r.there = tally{}
+	target := &logSource{store: r.to, last: last}
+	err = target.each(ctx, func(i item) error {
+		r.tell(StepSurvey, i.position, last)
+		return r.there.add(i)
+	})
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	r.passed = 0
+	return nil
+}
+
+// compare reads the source once without writing: so that nothing is written
+// when something is in the way.
+func (r *run) compare(ctx context.Context) error {
+	r.seen = tally{}
+	r.report.Conflicts = nil
+	err := r.source.each(ctx, func(i item) error {
+		r.tell(StepCompare, i.position, r.last)
+		if err := r.seen.add(i); err != nil {
+			return err
+		}
+		r.meet(i)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.refuse(r.judge())
+}
+
+// meet compares a stream with the target's, where the target's ends.
+func (r *run) meet(i item) {
+	s, t := r.seen[i.stream], r.there[i.stream]
+	if i.about == isEvent && t != nil && s.events == t.events && s.chain != t.chain {
+		r.conflict(i.stream, fmt.Sprintf("the first %d events differ", t.events))
+	}
+}
+
+func (r *run) conflict(stream, what string) {
+	r.report.Conflicts = append(r.report.Conflicts, Difference{Stream: stream, What: what})
+}
+
+// judge looks for what can be said only at the end of the source.
+func (r *run) judge() (scavenged []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.seen)) {
+		s, t := r.seen[name], r.there.of(name)
+		if s.next > s.events && !r.resumed {
+			scavenged = append(scavenged, name)
+		}
+		switch {
+		case t.next > t.events:
+			r.conflict(name, "the target has thrown away a part of it")
+		case t.events > s.events && !r.resumed:
+			r.conflict(name, fmt.Sprintf("%d events in the source, %d in the target", s.events, t.events))
+		case t.ended && !s.ended && !r.resumed:
+			r.conflict(name, "it was deleted for good in the target")
+		}
+	}
+	return scavenged
+}
+
+// refuse ends the run when something is in the way.
+func (r *run) refuse(scavenged []string) error {
+	r.report.Scavenged = scavenged
+	if len(scavenged) > 0 && !r.options.AcceptScavenged {
+		all := make([]Difference, len(scavenged))
+		for i, name := range scavenged {
+			s := r.seen[name]
+			all[i] = Difference{Stream: name, What: fmt.Sprintf("%d of %d events are left", s.events, s.next)}
+		}
+		return listed(ErrScavenged, all)
+	}
+	if len(r.report.Conflicts) > 0 {
+		return listed(ErrConflict, r.report.Conflicts)
+	}
+	return nil
+}
+
+// copy takes the next item, and writes when the window is full.
+func (r *run) copy(ctx context.Context, i item) error {
+	r.tell(StepCopy, i.position, r.last)
+	// After a resumption the stream begins where the target's ends, or before.
+	s := r.seen.of(i.stream)
+	if r.resumed && s.next == 0 && i.about == isEvent {
+		s.events, s.next = i.revision, i.revision
+	}
+	number := s.events
+	if err := r.seen.add(i); err != nil {
+		return err
+	}
+	if i.about != isEvent {
+		return nil
+	}
+	t := r.there.of(i.stream)
+	switch {
+	case s.next > s.events && (r.resumed || !r.options.AcceptScavenged):
+		return listed(ErrScavenged, []Difference{{
+			Stream: i.stream, What: fmt.Sprintf("event %d follows event %d", i.revision, int64(number)-1),
+		}})
+	case r.resumed && number > t.events:
+		return listed(ErrConflict, []Difference{{
+			Stream: i.stream, What: fmt.Sprintf("event %d is next, the target has %d: start again from the "+
+				"beginning", number, t.events),
+		}})
+	case number < t.events:
+		r.report.Present++
+		if !r.resumed {
+			r.meet(i)
+		}
+		return r.refuse(nil)
+	}
+	t.events++ // As soon as the batch is written, which comes before anything else.
+	r.report.Copied++
+	r.report.Bytes += uint64(i.event.Size())
+	return r.batch.add(ctx, i.stream, number, i.event)
+}
+
+// finish sets what holds for streams, after all their events.
+func (r *run) finish(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(r.seen)) {
+		s, t := r.seen[name], r.there.of(name)
+		if s.events > 0 {
+			r.report.Streams++
+		}
+		if s.ended {
+			if !t.ended {
+				if _, err := r.to.Delete(ctx, name, events.ExpectNext(max(s.events, t.events)), true); err != nil {
+					return fmt.Errorf("delete %s for good: %w", name, err)
+				}
+				r.report.Ended++
+			}
+			continue
+		}
+		if t.ended { // Before the checkpoint.
+			continue
+		}
+		if err := r.setMetadata(ctx, name, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setMetadata makes the metadata of the target's stream say what the source's
+// does. When the source has never said anything, nothing is hidden, but rights
+// and keys of others that the target has stay. What the target says is read
+// again, because an append to a deleted stream changes it.
+func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
+	if r.resumed && !s.told {
+		return nil
+	}
+	stream := events.MetadataStream(name)
+	have, next := events.StreamMetadata{}, uint64(0)
+	for e, err := range r.to.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read the metadata of %s: %w", name, err)
+		}
+		next = e.Revision + 1
+		if have, err = events.ParseStreamMetadata(e.Data); err != nil {
+			have = events.StreamMetadata{}
+		}
+	}
+	want := s.target(name)
+	if !s.told {
+		want.ACL, want.Custom = have.ACL, have.Custom
+	}
+	if slices.Equal(said(want), said(have)) {
+		return nil
+	}
+	e := events.NewEvent{
+		ID: events.NewEventID(stream, "transfer", int(next)), Type: events.TypeMetadata, Data: want.Marshal(),
+	}
+	if _, err := r.to.Append(ctx, stream, events.ExpectNext(next), []events.NewEvent{e}); err != nil {
+		return fmt.Errorf("set the metadata of %s: %w", name, err)
+	}
+	r.report.Metadata++
+	return nil
+}
+
+// tellEvery is how many events pass by between two reports of progress.
+const tellEvery = 10_000
+
+func (r *run) tell(step Step, position, last events.Position) {
+	r.passed++
+	if r.options.Progress != nil && (r.passed%tellEvery == 1 || last > 0 && position == last) {
+		r.options.Progress(Progress{Step: step, Position: position, Last: last, Events: r.passed})
+	}
+}

@@ -1,0 +1,145 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Options for Copy and Import.
+type Options struct {
+	// After is a position of the source behind which to go on: what stands
+	// before it was copied by a run that reported it (Report.Position), and is
+	// not compared again. 0 compares everything that both have. Import has no
+	// use for it.
+	After events.Position
+	// AcceptScavenged takes what is left of streams whose beginning the source
+	// has thrown away. Their events get new revisions, beginning with 0.
+	AcceptScavenged bool
+	// Progress is told from time to time how far it is; nil: nobody asks. It is
+	// called from one goroutine.
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	// Step is what is being done.
+	Step Step
+	// Position of Last in the source's log; both 0 while a file is read.
+	Position, Last events.Position
+	// Events passed by in this step.
+	Events uint64
+}
+
+// Step is a part of a run.
+type Step string
+
+// The steps, in their order.
+const (
+	StepSurvey  Step = "reading the target"
+	StepCompare Step = "comparing what both have"
+	StepCopy    Step = "copying"
+	StepCheck   Step = "checking the copy"
+)
+
+// Report is what a run did. It is also returned beside an error.
+type Report struct {
+	// Copied events were appended by this run, Present ones were there before.
+	Copied, Present uint64
+	// Bytes are the bytes of the events copied.
+	Bytes uint64
+	// Streams is how many streams have events.
+	Streams int
+	// Metadata and Ended count the streams whose metadata was set, and that were
+	// deleted for good, by this run.
+	Metadata, Ended int
+	// Others are events that are not transferred: the system's own and snapshots.
+	Others uint64
+	// Scavenged are the streams of which the source has not everything. They
+	// have other revisions in the target than in the source.
+	Scavenged []string
+	// Conflicts are streams in which the target has something else. Then nothing
+	// was written, unless the source is a pipe.
+	Conflicts []Difference
+	// Position is how far in the source's log everything is copied.
+	Position events.Position
+	// Digest is what the source holds, up to Position. Empty with Options.After.
+	Digest Digest
+}
+
+// Errors of this package.
+var (
+	// ErrConflict: the target has other events in a stream that is to be moved.
+	ErrConflict = errors.New("the target has other events in these streams")
+	// ErrScavenged: the source has thrown away the beginning of a stream.
+	ErrScavenged = errors.New("the source has thrown away a part of these streams")
+	// ErrDiffers: target and source do not hold the same after all.
+	ErrDiffers = errors.New("the copy is not what the source has")
+)
+
+// Copy moves all streams of a store to another one, up to the present end of
+// the source. It may be run again at any time, also after it was interrupted,
+// and while the source is written to; the target must not be written to
+// meanwhile, as far as the same streams go. Streams that only the target has
+// stay as they are.
+//
+// Errors besides those of the stores: ErrConflict, ErrScavenged; the report then
+// names the streams.
+func Copy(ctx context.Context, from, to events.Store, o Options) (Report, error) {
+	last, err := from.Head(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("copy: source: %w", err)
+	}
+	var others uint64
+	src := &logSource{store: from, after: o.After, last: last, others: &others}
+	r := &run{source: src, to: to, options: o, last: last, scavenging: true, resumed: o.After > 0}
+	err = r.do(ctx)
+	r.report.Others = others
+	if err != nil {
+		return r.report, fmt.Errorf("copy: %w", err)
+	}
+	r.report.Position = max(last, o.After)
+	if !r.resumed {
+		r.report.Digest = r.seen.digest()
+		r.report.Digest.Position = last
+	}
+	return r.report, nil
+}
+
+// Check reads the whole target and compares it with what a run has copied. The
+// source is nil for a file.
+func Check(ctx context.Context, copied Digest, from, to events.Store) error {
+	var differences []Difference
+	var err error
+	if from != nil {
+		differences, err = CompareWith(ctx, copied, from, to, true)
+	} else {
+		var there Digest
+		if there, err = DigestOf(ctx, to); err == nil {
+			differences, _ = differ(copied, there, true)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("check the copy: %w", err)
+	}
+	if len(differences) > 0 {
+		return fmt.Errorf("check the copy: %w", listed(ErrDiffers, differences))
+	}
+	return nil
+}
+
+// listed is an error that names the first few streams.
+func listed(err error, all []Difference) error {
+	const most = 3
+	text := make([]string, 0, most)
+	for _, d := range all[:min(most, len(all))] {
+		text = append(text, d.String())
+	}
+	if more := len(all) - most; more > 0 {
+		text = append(text, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("%w: %s", err, strings.Join(text, "; "))
+}

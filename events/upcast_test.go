@@ -1,0 +1,173 @@
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/hostnode/hostnode/messages"
+)
+
+// endedTable is a table in which RequestEnded has a past. Version 1 said the
+// time as "when"; version 2 said it as "at", and had a reason that version 3
+// does not have. In version 1 it was called RequestOver.
+func endedTable() []Entry {
+	return []Entry{{
+		Name: "RequestEnded", Aliases: []string{"RequestOver"}, Version: 3,
+		Example: &messages.RequestEnded{At: TimeToMessage(Unix(7))}, Check: CheckMessage,
+		Upcasters: []Upcaster{
+			UpcastFields(func(f Fields) error { return f.Rename("when", "at") }),
+			UpcastFields(func(f Fields) error {
+				var reason string
+				if err := f.Get("reason", &reason); err != nil {
+					return err
+				}
+				if reason == "unknown" {
+					f.Drop("at") // Nobody knew the time either.
+				}
+				f.Drop("reason")
+				return nil
+			}),
+		},
+	}}
+}
+
+func TestEveryOlderVersionIsReadAsTheNewest(t *testing.T) {
+	c := NewCodec(endedTable())
+	ended, timeless := &messages.RequestEnded{At: TimeToMessage(Unix(7))}, &messages.RequestEnded{}
+	for _, tc := range []struct {
+		typ     string
+		version uint32
+		data    string
+		want    proto.Message
+	}{
+		{"RequestOver", 1, `{"when":"1970-01-01T00:00:07Z"}`, ended},
+		{"RequestOver", 0, `{"when":"1970-01-01T00:00:07Z"}`, ended}, // Says no version: the first.
+		{"RequestEnded", 2, `{"at":"1970-01-01T00:00:07Z","reason":"time"}`, ended},
+		{"RequestEnded", 2, `{"at":"1970-01-01T00:00:07Z","reason":"unknown"}`, timeless},
+		{"RequestEnded", 3, `{"at":"1970-01-01T00:00:07Z"}`, ended},
+		{"RequestEnded", 1, `{}`, timeless},
+	} {
+		stored := []byte(tc.data)
+		m, err := c.Decode(Recorded{Type: tc.typ, Data: stored, Meta: Metadata{Version: tc.version}})
+		if err != nil || !proto.Equal(m, tc.want) {
+			t.Errorf("%s version %d %s: %v, %v", tc.typ, tc.version, tc.data, m, err)
+			continue
+		}
+		if string(stored) != tc.data {
+			t.Errorf("%s version %d: what is stored became %s", tc.typ, tc.version, stored)
+		}
+		name, version, data, err := c.Encode(m)
+		if err != nil || name != "RequestEnded" || version != 3 {
+			t.Fatalf("written again as %s version %d, %v", name, version, err)
+		}
+		again, err := c.Decode(Recorded{Type: name, Data: data, Meta: Metadata{Version: version}})
+		if err != nil || !proto.Equal(m, again) {
+			t.Fatalf("%s is read back as %v, %v", data, again, err)
+		}
+	}
+}
+
+func TestAnUpcasterRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	c := NewCodec(endedTable())
+	for data, version := range map[string]uint32{
+		`null`: 1, `[]`: 1, ``: 1, `{"when":1,"at":2}`: 1, `{"reason":5}`: 2, `{"unheard":1}`: 1, `{"reason":"x"}`: 3,
+	} {
+		_, err := c.Decode(Recorded{
+			Stream: "sale-1", Type: "RequestEnded", Data: []byte(data), Meta: Metadata{Version: version},
+		})
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), "sale-1 revision 0") {
+			t.Errorf("%s: %v", data, err)
+		}
+	}
+}
+
+func TestAnAliasIsReadAndNeverWritten(t *testing.T) {
+	c := NewCodec(endedTable())
+	if name, known := c.Current("RequestOver"); name != "RequestEnded" || !known {
+		t.Fatalf("RequestOver is %q, known: %t", name, known)
+	}
+	if _, known := c.Current("RequestNever"); known {
+		t.Fatal("a name that nobody stored is known")
+	}
+	n := 0
+	for e := range c.Entries() {
+		if n++; e.Name != "RequestEnded" {
+			t.Fatalf("an entry is named %s", e.Name)
+		}
+	}
+	if n != 1 {
+		t.Fatalf("%d entries", n)
+	}
+}
+
+func TestWhatANewerHostnodeWroteIsRefusedWithAHint(t *testing.T) {
+	c := NewCodec(endedTable())
+	for want, r := range map[error]Recorded{
+		ErrNewerEvent:   {Type: "RequestEnded", Data: []byte(`{}`), Meta: Metadata{Version: 4}},
+		ErrUnknownEvent: {Type: "RequestEndedTwice", Data: []byte(`{}`), Meta: Metadata{Version: 1}},
+	} {
+		for _, decode := range []func(Recorded) (proto.Message, error){c.Decode, c.DecodeForView} {
+			if _, err := decode(r); !errors.Is(err, want) || !strings.Contains(err.Error(), "upgrade this one") {
+				t.Errorf("%v, want %v", err, want)
+			}
+		}
+	}
+}
+
+func TestOnlyAViewLeavesOutWhatItDoesNotKnow(t *testing.T) {
+	c := NewCodec(endedTable())
+	r := Recorded{Type: "RequestEnded", Data: []byte(`{"at":"1970-01-01T00:00:07Z","colour":"red"}`)}
+	r.Meta.Version = 3
+	if _, err := c.Decode(r); !errors.Is(err, ErrMalformed) {
+		t.Fatalf("a fold was given a field that nobody knows: %v", err)
+	}
+	if m, err := c.DecodeForView(r); err != nil || m.(*messages.RequestEnded).GetAt().GetSeconds() != 7 {
+		t.Fatalf("%v, %v", m, err)
+	}
+	r.Data = []byte(`{"at":7}`)
+	if _, err := c.DecodeForView(r); !errors.Is(err, ErrMalformed) {
+		t.Fatalf("a view was given a malformed event: %v", err)
+	}
+}
+
+func TestAChainWithAGapPanics(t *testing.T) {
+	same := func(data []byte) ([]byte, error) { return data, nil }
+	for name, e := range map[string]Entry{
+		"no version":         {Version: 0},
+		"no upcaster":        {Version: 2},
+		"the first missing":  {Version: 3, Upcasters: []Upcaster{nil, same}},
+		"the last missing":   {Version: 3, Upcasters: []Upcaster{same}},
+		"one that is beyond": {Version: 1, Upcasters: []Upcaster{same}},
+		"a taken alias":      {Version: 1, Aliases: []string{"Counted"}},
+		"itself as an alias": {Version: 1, Aliases: []string{"Slept"}},
+	} {
+		e.Name, e.Example = "Slept", durationpb.New(1)
+		if !panics(func() { NewCodec(testTable()[1:], []Entry{e}) }) {
+			t.Errorf("%s: the table was taken", name)
+		}
+	}
+}
+
+func FuzzUpcast(f *testing.F) {
+	f.Add([]byte(`{"when":"1970-01-01T00:00:07Z"}`), uint32(1))
+	f.Add([]byte(`{"at":"1970-01-01T00:00:07Z","reason":"unknown"}`), uint32(2))
+	f.Add([]byte(`{"at":"1970-01-01T00:00:07Z","at":null}`), uint32(3))
+	c := NewCodec(endedTable())
+	f.Fuzz(func(t *testing.T, data []byte, version uint32) {
+		m, err := c.Decode(Recorded{Type: "RequestOver", Data: data, Meta: Metadata{Version: version}})
+		if err != nil {
+			return
+		}
+		if !json.Valid(data) || version > 3 {
+			t.Fatalf("%q version %d was read as %v", data, version, m)
+		}
+		if _, newest, _, err := c.Encode(m); err != nil || newest != 3 {
+			t.Fatalf("%v cannot be written: version %d, %v", m, newest, err)
+		}
+	})
+}

@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// right is what a caller wants to do with a stream.
+type right uint8
+
+const (
+	toRead right = iota
+	toWrite
+	toDelete
+	toReadMetadata
+	toWriteMetadata
+)
+
+// Names in ACLs that stand for many.
+const (
+	groupAdmins = "$admins"
+	groupOps    = "$ops"
+	groupAll    = "$all"
+)
+
+// allStream is the name of the global order in requests and ACLs.
+const allStream = "$all"
+
+func (r right) String() string {
+	switch r {
+	case toRead:
+		return "read"
+	case toWrite:
+		return "append to"
+	case toDelete:
+		return "delete"
+	case toReadMetadata:
+		return "read the metadata of"
+	case toWriteMetadata:
+		return "set the metadata of"
+	}
+	return "use"
+}
+
+// writes reports whether a right changes anything.
+func (r right) writes() bool { return r == toWrite || r == toDelete || r == toWriteMetadata }
+
+// of picks the list of an ACL that speaks of a right; nil when none does.
+func (r right) of(acl *events.ACL) []string {
+	if acl == nil {
+		return nil
+	}
+	switch r {
+	case toRead:
+		return acl.Read
+	case toWrite:
+		return acl.Write
+	case toDelete:
+		return acl.Delete
+	case toReadMetadata:
+		return acl.MetaRead
+	case toWriteMetadata:
+		return acl.MetaWrite
+	}
+	return nil
+}
+
+// target is whose ACL decides about a stream, and by which right: the metadata
+// of a stream is that stream's matter.
+func target(stream string, r right) (string, right) {
+	of, isMetadata := events.MetadataOf(stream)
+	switch {
+	case !isMetadata:
+		return stream, r
+	case r == toRead:
+		return of, toReadMetadata
+	default:
+		return of, toWriteMetadata
+	}
+}
+
+// allow says whether the caller may do something with a stream; the error is
+// one for the client.
+func (s *Server) allow(ctx context.Context, r right, stream string) error {
+	who := callerOf(ctx)
+	of, r := target(stream, r)
+	no := func(why string) error {
+		return denied(fmt.Sprintf("%s may not %s stream '%s': %s", who, r, of, why))
+	}
+	if r.writes() && s.isGuarded(of) {
+		return no("it is the host's own record, read-only over the wire")
+	}
+	switch who.role {
+	case RoleAdmin:
+		return nil
+	case RoleAuditor:
+		if r.writes() {
+			return no("auditors only read")
+		}
+		return nil
+	case RoleOperator:
+		if r == toWriteMetadata || r.writes() && events.IsSystem(of) {
+			return no("that is for administrators")
+		}
+	case RoleNone:
+		return no("log in as somebody who may")
+	default:
+		return no("unknown role")
+	}
+	listed, err := s.listed(ctx, who, r, of)
+	if err != nil {
+		return refuse(err, of)
+	}
+	if !listed {
+		return no("its access control list does not name you")
+	}
+	return nil
+}
+
+// isGuarded reports whether a stream is the host's own, or an index over those:
+// its metadata could hide events of the host's. So could the metadata of its
+// metadata, and so on.
+func (s *Server) isGuarded(stream string) bool {
+	for of, is := events.MetadataOf(stream); is; of, is = events.MetadataOf(of) {
+		stream = of
+	}
+	return s.guarded[events.Category(stream)] || len(s.guarded) > 0 && events.IsVirtual(stream)
+}
+
+// listed reports whether the ACL of a stream leaves an operator a right.
+func (s *Server) listed(ctx context.Context, who caller, r right, stream string) (bool, error) {
+	acl, err := s.aclOf(ctx, stream)
+	if err != nil {
+		return false, err
+	}
+	names := r.of(acl)
+	if names == nil {
+		return true, nil
+	}
+	return slices.Contains(names, groupAll) || slices.Contains(names, groupOps) ||
+		who.name != "" && slices.Contains(names, who.name), nil
+}
+
+// aclOf reads the ACL that a stream's metadata has now; nil when there is none.
+func (s *Server) aclOf(ctx context.Context, stream string) (*events.ACL, error) {
+	last := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for r, err := range s.cfg.Store.ReadStream(ctx, events.MetadataStream(stream), last) {
+		switch {
+		case errors.Is(err, events.ErrStreamNotFound):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("read the access control list of %s: %w", stream, err)
+		case r.Type != events.TypeMetadata:
+			return nil, nil
+		}
+		meta, err := events.ParseStreamMetadata(r.Data)
+		return meta.ACL, err
+	}
+	return nil, nil
+}
+
+// sight is what a caller may see of the global order and of indexes: the events
+// of streams that it may read. It remembers its answers until forget, so that a
+// page of events costs one look per stream.
+type sight struct {
+	s     *Server
+	all   bool
+	known map[string]bool
+}
+
+func (s *Server) sightOf(ctx context.Context) *sight {
+	return &sight{s: s, all: callerOf(ctx).role != RoleOperator, known: map[string]bool{}}
+}
+
+func (v *sight) forget() { clear(v.known) }
+
+func (v *sight) sees(ctx context.Context, stream string) (bool, error) {
+	if v.all {
+		return true, nil
+	}
+	sees, known := v.known[stream]
+	if known {
+		return sees, nil
+	}
+	of, r := target(stream, toRead)
+	sees, err := v.s.listed(ctx, callerOf(ctx), r, of)
+	if err == nil {
+		v.known[stream] = sees
+	}
+	return sees, err
+}
+
+func (c caller) String() string {
+	if c.name == "" {
+		return "a caller without credentials"
+	}
+	return "user " + c.name
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"context"
+	"iter"
+	"math"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// readLog sends a part of the log. Forwards it begins with the event at the
+// position, backwards with the one before it, as EventStoreDB does.
+func (c *reader) readLog(ctx context.Context) error {
+	at := events.Position(c.at)
+	switch {
+	case c.start:
+		at = 0
+	case c.end:
+		at = events.EndPosition
+	}
+	if !c.backward && at > 0 && at != events.EndPosition {
+		at-- // The store begins behind a position.
+	}
+	remaining := c.count
+	for remaining > 0 {
+		limit := c.s.size(math.MaxUint64)
+		if err := c.s.fill(&c.page, limit, c.log(ctx, at, limit)); err != nil {
+			return err
+		}
+		c.sight.forget()
+		for i := range c.page.all {
+			r := &c.page.all[i]
+			at = r.Position
+			shown, err := c.shows(ctx, r)
+			if err != nil {
+				return err
+			}
+			if !shown {
+				continue
+			}
+			if err := c.sendEvent(ctx, r); err != nil {
+				return err
+			}
+			if remaining--; remaining == 0 {
+				return nil
+			}
+		}
+		if c.page.ended {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *reader) log(ctx context.Context, at events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	if c.backward {
+		return c.s.cfg.Store.ReadBack(ctx, at, limit)
+	}
+	return c.s.cfg.Store.ReadAll(ctx, at, limit)
+}
+
+// shows reports whether an event of the log passes the filter, and the caller
+// may read it.
+func (c *reader) shows(ctx context.Context, r *events.Recorded) (bool, error) {
+	if !c.filter.takes(r) {
+		return false, nil
+	}
+	return c.sight.sees(ctx, r.Stream)
+}

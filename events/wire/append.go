@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc/codes"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// streamsService is the service of streams; each file has a method or two.
+type streamsService struct {
+	streams.UnimplementedStreamsServer
+	s *Server
+}
+
+// Append takes the options, then events, and writes them together.
+func (v *streamsService) Append(ss streams.Streams_AppendServer) error {
+	s := v.s
+	ctx, cancel := context.WithTimeout(ss.Context(), s.cfg.Limits.AppendTime)
+	defer cancel()
+	late := ending{ctx.Done(), refuse(context.DeadlineExceeded, "")}
+	return s.supervise(ctx, &outlet{}, late, func(ctx context.Context) error {
+		a := &appending{s: s}
+		defer a.release()
+		for {
+			req, err := ss.Recv()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if err := a.take(ctx, req); err != nil {
+				a.release()
+				return s.drain(ss, err)
+			}
+		}
+		resp, err := a.write(ctx)
+		if err != nil {
+			return err
+		}
+		return ss.SendAndClose(resp)
+	})
+}
+
+// appending is an append while it arrives.
+type appending struct {
+	s        *Server
+	stream   string // Empty until the options are there.
+	expected events.Expected
+	batch    []events.NewEvent
+	bytes    int64
+	held     int64 // Of the server's limit of pending bytes.
+}
+
+// take takes one message of an append.
+func (a *appending) take(ctx context.Context, req *streams.AppendReq) error {
+	switch c := req.GetContent().(type) {
+	case *streams.AppendReq_Options_:
+		if a.stream != "" {
+			return invalid("append: options came twice")
+		}
+		stream, err := streamName(c.Options.GetStreamIdentifier())
+		if err != nil {
+			return err
+		}
+		if a.expected, err = appendExpected(c.Options); err != nil {
+			return err
+		}
+		a.stream = stream
+		return a.s.allow(ctx, toWrite, stream)
+	case *streams.AppendReq_ProposedMessage_:
+		if a.stream == "" {
+			return invalid("append: the options must come before the events")
+		}
+		e, err := newEvent(c.ProposedMessage)
+		if err != nil {
+			return err
+		}
+		return a.add(e)
+	}
+	return invalid("append: message is neither options nor an event")
+}
+
+// add keeps an event until the append is complete, within the limits.
+func (a *appending) add(e events.NewEvent) error {
+	a.bytes += int64(e.Size())
+	if a.bytes > events.MaxAppendBytes || len(a.batch) >= events.MaxAppendEvents {
+		return tooLarge(fmt.Sprintf("append of more than %d bytes or %d events to '%s'",
+			events.MaxAppendBytes, events.MaxAppendEvents, a.stream), events.ErrTooLarge)
+	}
+	if err := a.s.hold(cost(e)); err != nil {
+		return err
+	}
+	a.held += cost(e)
+	a.batch = append(a.batch, e)
+	return nil
+}
+
+func (a *appending) release() {
+	a.s.stats.pendingBytes.Add(-a.held)
+	a.held, a.batch = 0, nil
+}
+
+// hold takes from the limit of what unfinished appends may have in memory.
+func (s *Server) hold(n int64) error {
+	if s.stats.pendingBytes.Add(n) <= s.cfg.Limits.PendingBytes {
+		return nil
+	}
+	s.stats.pendingBytes.Add(-n)
+	return &refusal{
+		code:     codes.ResourceExhausted,
+		sentence: fmt.Sprintf("unfinished appends hold %d bytes of this server; try again", s.cfg.Limits.PendingBytes),
+	}
+}
+
+// write appends what has arrived. A wrong revision is an answer, not an error.
+func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
+	if a.stream == "" {
+		return nil, invalid("append: options are missing")
+	}
+	result, err := a.s.append(ctx, a.stream, a.expected, a.batch)
+	var wrong *events.WrongRevisionError
+	switch {
+	case errors.As(err, &wrong):
+		return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
+			WrongExpectedVersion: wrongRevision(wrong),
+		}}, nil
+	case err != nil:
+		return nil, refuse(err, a.stream)
+	}
+	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: appended(result)}}, nil
+}
+
+// append writes to the store, and counts.
+func (s *Server) append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	result, err := s.cfg.Store.Append(ctx, stream, expected, batch)
+	if err == nil {
+		s.stats.appends.Add(1)
+		s.stats.eventsWritten.Add(uint64(len(batch)))
+	}
+	if errors.Is(err, events.ErrStoreFailed) {
+		s.failed.Do(func() {
+			s.cfg.Log.WithError(err).Error("the event store has failed; it can be read, and takes nothing until " +
+				"it is started again")
+		})
+	}
+	return result, err
+}
+
+func appendExpected(o *streams.AppendReq_Options) (events.Expected, error) {
+	switch e := o.GetExpectedStreamRevision().(type) {
+	case *streams.AppendReq_Options_Revision:
+		return revision(e.Revision)
+	case *streams.AppendReq_Options_NoStream:
+		return events.NoStream(), nil
+	case *streams.AppendReq_Options_Any:
+		return events.Any(), nil
+	case *streams.AppendReq_Options_StreamExists:
+		return events.StreamExists(), nil
+	}
+	return events.Any(), invalid("append: expected revision is missing")
+}
+
+func appended(r events.AppendResult) *streams.AppendResp_Success {
+	success := &streams.AppendResp_Success{
+		CurrentRevisionOption: &streams.AppendResp_Success_NoStream{NoStream: &shared.Empty{}},
+		PositionOption:        &streams.AppendResp_Success_NoPosition{NoPosition: &shared.Empty{}},
+	}
+	if r.Exists {
+		success.CurrentRevisionOption = &streams.AppendResp_Success_CurrentRevision{CurrentRevision: r.Revision}
+	}
+	if r.Position > 0 {
+		success.PositionOption = &streams.AppendResp_Success_Position{Position: &streams.AppendResp_Position{
+			CommitPosition: uint64(r.Position), PreparePosition: uint64(r.Position),
+		}}
+	}
+	return success
+}
+
+// wrongRevision says it twice: clients from before 20.10 look elsewhere.
+func wrongRevision(e *events.WrongRevisionError) *streams.AppendResp_WrongExpectedVersion {
+	w, none := &streams.AppendResp_WrongExpectedVersion{}, &shared.Empty{}
+	w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: none}
+	w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: none}
+	if e.Exists {
+		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: e.Actual}
+		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{
+			CurrentRevision_20_6_0: e.Actual,
+		}
+	}
+	switch n, exact := e.Expected.Count(); {
+	case e.Expected.IsAny():
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: none}
+		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: none}
+	case e.Expected.IsExists():
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{
+			ExpectedStreamExists: none,
+		}
+		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{
+			StreamExists_20_6_0: none,
+		}
+	case exact && n > 0:
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: n - 1}
+		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
+			ExpectedRevision_20_6_0: n - 1,
+		}
+	default: // The old fields cannot say that no stream was expected.
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: none}
+	}
+	return w
+}

@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// DefaultVersion is the release of EventStoreDB whose behaviour is served.
+const DefaultVersion = "24.10.0"
+
+// Config says what a Server serves, and to whom.
+type Config struct {
+	// Store is what is served. The server does not close it. Required.
+	Store events.Store
+	// TLS encrypts; nil means plain text. Clients send no passwords over plain
+	// text, so Users are of use only with TLS, or to clients that insist.
+	TLS *tls.Config
+	// Users may log in. There is none by default, and no default password.
+	Users []User
+	// Anonymous is what a caller without credentials may do; by default nothing.
+	Anonymous Role
+	// Advertise is the host:port that gossip names; empty means the address that
+	// the client has connected to.
+	Advertise string
+	// Guarded are the categories of streams that are read-only over the wire,
+	// whatever the role: the host's own.
+	Guarded []string
+	// Version is what clients are told, three plain numbers; empty means
+	// DefaultVersion.
+	Version string
+	// Log takes what an operator may want to know; nil drops it.
+	Log *logrus.Entry
+	// AcceptPersistentSubscriptions makes creating a persistent subscription
+	// succeed without any effect. The official client's test suite waits for
+	// that before it begins; nothing else may set it.
+	AcceptPersistentSubscriptions bool
+	// Limits bound what clients can cost; zero fields have the defaults.
+	Limits Limits
+}
+
+var plainVersion = regexp.MustCompile(`^\d{1,4}\.\d{1,4}\.\d{1,4}$`)
+
+// checked is the configuration with its defaults, or what is wrong with it.
+func (c Config) checked() (Config, error) {
+	if c.Store == nil {
+		return c, errors.New("event server without a store")
+	}
+	if c.Version == "" {
+		c.Version = DefaultVersion
+	}
+	if !plainVersion.MatchString(c.Version) { // A suffix breaks the Go client.
+		return c, fmt.Errorf("server version %q: want three numbers, as in %s", c.Version, DefaultVersion)
+	}
+	if c.Advertise != "" {
+		if _, _, err := splitAddress(c.Advertise); err != nil {
+			return c, fmt.Errorf("advertised address %q: %w", c.Advertise, err)
+		}
+	}
+	for _, category := range c.Guarded {
+		if category == "" || strings.Contains(category, "-") {
+			return c, fmt.Errorf("guarded category %q: want a name without dashes", category)
+		}
+	}
+	if !c.Anonymous.valid() {
+		return c, fmt.Errorf("anonymous callers: unknown role %d", c.Anonymous)
+	}
+	if c.Log == nil {
+		c.Log = discard()
+	}
+	var err error
+	c.Limits, err = c.Limits.withDefaults()
+	return c, err
+}
+
+func splitAddress(address string) (host string, port uint32, err error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := net.LookupPort("tcp", text)
+	if err != nil {
+		return "", 0, err
+	}
+	if host == "" {
+		return "", 0, errors.New("no host")
+	}
+	return host, uint32(n), nil
+}

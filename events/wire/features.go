@@ -1,0 +1,57 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"google.golang.org/grpc/codes"
+)
+
+// featuresService tells clients what they may use.
+type featuresService struct {
+	serverfeatures.UnimplementedServerFeaturesServer
+	s *Server
+}
+
+// GetSupportedMethods lists what is served, in lower case as clients want it.
+func (v *featuresService) GetSupportedMethods(
+	context.Context, *shared.Empty,
+) (*serverfeatures.SupportedMethods, error) {
+	const (
+		streamsName  = "event_store.client.streams.streams"
+		gossipName   = "event_store.client.gossip.gossip"
+		featuresName = "event_store.client.server_features.serverfeatures"
+	)
+	method := func(service, name string, features ...string) *serverfeatures.SupportedMethod {
+		return &serverfeatures.SupportedMethod{ServiceName: service, MethodName: name, Features: features}
+	}
+	return &serverfeatures.SupportedMethods{
+		EventStoreServerVersion: v.s.cfg.Version,
+		Methods: []*serverfeatures.SupportedMethod{
+			method(streamsName, "append"),
+			method(streamsName, "batchappend"),
+			method(streamsName, "delete"),
+			method(streamsName, "read", "position", "events"),
+			method(streamsName, "tombstone"),
+			method(gossipName, "read"),
+			method(featuresName, "getsupportedmethods"),
+		},
+	}, nil
+}
+
+// acceptPersistent says yes to every persistent subscription, and does nothing
+// (Config.AcceptPersistentSubscriptions).
+type acceptPersistent struct {
+	persistent.UnimplementedPersistentSubscriptionsServer
+	s *Server
+}
+
+// Create has no effect.
+func (v *acceptPersistent) Create(ctx context.Context, _ *persistent.CreateReq) (*persistent.CreateResp, error) {
+	if callerOf(ctx).role != RoleAdmin {
+		return nil, &refusal{code: codes.PermissionDenied, sentence: "only for the client's test suite"}
+	}
+	return &persistent.CreateResp{}, nil
+}

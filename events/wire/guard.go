@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Methods that anybody may call: a client asks them before it logs in.
+const (
+	methodGossip   = "/event_store.client.gossip.Gossip/Read"
+	methodFeatures = "/event_store.client.server_features.ServerFeatures/GetSupportedMethods"
+)
+
+// enter finds out who calls.
+func (s *Server) enter(ctx context.Context, method string) (context.Context, error) {
+	if method == methodGossip || method == methodFeatures {
+		return ctx, nil
+	}
+	select {
+	case <-s.closing:
+		return nil, errShutdown
+	default:
+	}
+	who, err := s.auth.caller(ctx)
+	if err != nil {
+		s.stats.refusedLogins.Add(1)
+		return nil, refuse(err, "")
+	}
+	return context.WithValue(ctx, callerKey{}, who), nil
+}
+
+func (s *Server) unary(
+	ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+) (resp any, err error) {
+	s.stats.streams.Add(1)
+	defer s.stats.streams.Add(-1)
+	defer func() {
+		if r := recover(); r != nil {
+			resp, err = nil, s.panicked(info.FullMethod, r)
+		}
+		setTrailers(ctx, err)
+	}()
+	inner, err := s.enter(ctx, info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	return handle(inner, req)
+}
+
+func (s *Server) stream(
+	srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler,
+) (err error) {
+	s.stats.streams.Add(1)
+	defer s.stats.streams.Add(-1)
+	defer func() {
+		if r := recover(); r != nil {
+			err = s.panicked(info.FullMethod, r)
+		}
+		setTrailers(ss.Context(), err)
+	}()
+	ctx, err := s.enter(ss.Context(), info.FullMethod)
+	if err != nil && info.IsClientStream && !info.IsServerStream {
+		return s.drainStranger(ss, err)
+	}
+	if err != nil {
+		return err
+	}
+	return handle(srv, &known{ss, ctx})
+}
+
+// A refused append is taken to its end before it is answered, and thrown away:
+// the official client sees an answer that comes earlier as a broken connection,
+// and does not look at what it says.
+const (
+	// maxDrains is how many refused appends are drained at once; more are
+	// answered early. Each can hold a message, also of strangers.
+	maxDrains = 16
+	// drainTime is how long a stranger's append may take to end.
+	drainTime = 2 * time.Second
+)
+
+// drain takes the rest of an append that is refused with err.
+func (s *Server) drain(ss grpc.ServerStream, err error) error {
+	select {
+	case s.drains <- struct{}{}:
+		defer func() { <-s.drains }()
+	default:
+		return err
+	}
+	for range events.MaxAppendEvents {
+		if ss.RecvMsg(&emptypb.Empty{}) != nil {
+			break
+		}
+	}
+	return err
+}
+
+// drainStranger is drain for who could not log in.
+func (s *Server) drainStranger(ss grpc.ServerStream, err error) error {
+	ctx, cancel := context.WithTimeout(ss.Context(), drainTime)
+	defer cancel()
+	return s.supervise(ctx, &outlet{}, ending{ctx.Done(), err}, func(context.Context) error { return s.drain(ss, err) })
+}
+
+// known is a stream whose caller is known.
+type known struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (k *known) Context() context.Context { return k.ctx }
+
+// panicked keeps a mistake of ours from ending the process, which serves others
+// and may be a host.
+func (s *Server) panicked(method string, what any) error {
+	s.cfg.Log.WithField("method", method).Errorf("a call ended in a panic: %v\n%s", what, debug.Stack())
+	return &refusal{code: codes.Internal, sentence: "this server made a mistake; its log says more"}
+}
+
+// unknownService answers for what is not served.
+func unknownService(_ any, ss grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(ss)
+	what := "this call is"
+	switch {
+	case strings.HasPrefix(method, "/event_store.client.persistent_subscriptions."):
+		what = "persistent subscriptions are"
+	case strings.HasPrefix(method, "/event_store.client.projections."):
+		what = "projections are"
+	}
+	return &refusal{code: codes.Unimplemented, sentence: "hostnode serves streams of events; " + what + " not served"}
+}
+
+// outlet is where a call sends its answers. It knows since when the client has
+// not taken the one that is being sent.
+type outlet struct {
+	since atomic.Int64 // Unix nanoseconds; 0 when nothing is being sent.
+}
+
+// send sends one answer, and blocks while the client takes none.
+func (o *outlet) send(ss grpc.ServerStream, m any) error {
+	o.since.Store(time.Now().UnixNano())
+	err := ss.SendMsg(m)
+	o.since.Store(0)
+	return err
+}
+
+// stalled is how long the client has been letting the server wait.
+func (o *outlet) stalled(now time.Time) time.Duration {
+	since := o.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, since))
+}
+
+// maxStalls is how many calls of one connection may be ended because its client
+// took nothing; then the connection goes, as each leaves a message behind in
+// its buffers.
+const maxStalls = 16
+
+// ending is what ends a call besides itself, and with which error.
+type ending struct {
+	comes <-chan struct{}
+	err   error
+}
+
+// supervise runs a call on a goroutine of its own, and ends the call when its
+// client takes nothing for too long, or when the ending comes: returning is the
+// only way to free a goroutine that waits for a client. The end of its ctx is
+// what run has to obey.
+func (s *Server) supervise(
+	ctx context.Context, out *outlet, end ending, run func(context.Context) error,
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	s.workers.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- s.panicked("", r)
+			}
+		}()
+		done <- run(ctx)
+	})
+	limit := s.cfg.Limits.StalledFor
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-end.comes:
+			return end.err
+		case now := <-timer.C:
+			stalled := out.stalled(now)
+			if stalled >= limit {
+				return s.stall(ctx, stalled)
+			}
+			timer.Reset(max(limit-stalled, limit/4))
+		}
+	}
+}
+
+func (s *Server) stall(ctx context.Context, stalled time.Duration) error {
+	s.stats.stalled.Add(1)
+	if conn := connectionOf(ctx); conn != nil && conn.stalls.Add(1) >= maxStalls {
+		s.cfg.Log.WithField("client", conn.Conn.RemoteAddr()).
+			Warn("disconnected a client that keeps subscriptions open and does not read them")
+		_ = conn.Close() // It is gone in any case.
+	}
+	return &refusal{
+		code: codes.Aborted,
+		sentence: fmt.Sprintf("the client took no event for %s; read again from the last one you have",
+			stalled.Round(time.Millisecond)),
+	}
+}

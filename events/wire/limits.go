@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+)
+
+// Limits bound what clients can cost. A zero field has its default; a negative
+// one is refused.
+type Limits struct {
+	// Connections is how many may be open; further ones are closed at once.
+	Connections int
+	// StreamsPerConnection is how many calls of one connection may run, so that
+	// no client takes all; further ones wait in the client.
+	StreamsPerConnection int
+	// SubscriptionBytes is how much of the store a read or subscription holds in
+	// memory while its client takes it; one event may be larger.
+	SubscriptionBytes int
+	// SubscriptionEvents is the same as a number of events.
+	SubscriptionEvents int
+	// StalledFor is how long a client may leave an event untaken before its read
+	// or subscription is ended: it would hold memory for ever.
+	StalledFor time.Duration
+	// BatchesPerStream is how many appends of one BatchAppend stream may be open:
+	// unfinished, or under way. What comes beyond is refused.
+	BatchesPerStream int
+	// BatchBytes is how many bytes the unfinished appends of one BatchAppend
+	// stream may have together.
+	BatchBytes int
+	// PendingBytes is the same for all unfinished appends of all clients.
+	PendingBytes int64
+	// AppendTime is how long an append may take when its client names no
+	// deadline, or a later one.
+	AppendTime time.Duration
+	// ReceiveBytes is the largest message taken: an event and what is around it.
+	ReceiveBytes int
+	// PingEvery is how often a client may ping, also without a call under way.
+	// The official clients do every 10 s; who is much faster is disconnected.
+	PingEvery time.Duration
+	// IdlePing is how long a connection may be silent before the server asks
+	// whether the client is still there.
+	IdlePing time.Duration
+	// HandshakeTime is how long a new connection has for TLS and its preface.
+	HandshakeTime time.Duration
+	// LoginsAtOnce is how many passwords are checked at the same time: each
+	// check costs a core some 50 ms on purpose.
+	LoginsAtOnce int
+	// FailedLogins is how many wrong passwords a connection may try before it is
+	// closed.
+	FailedLogins int
+	// CloseTime is how long Close waits for calls to end before it cuts them.
+	CloseTime time.Duration
+}
+
+// DefaultLimits are those of a machine that does other work too. Who is idle
+// costs next to nothing, and strangers get few messages into memory (maxDrains);
+// a user who means harm can still fill it, with the largest message on each call
+// of each connection.
+func DefaultLimits() Limits {
+	return Limits{
+		Connections:          2048,
+		StreamsPerConnection: 1000,
+		SubscriptionBytes:    1 << 20,
+		SubscriptionEvents:   512,
+		StalledFor:           10 * time.Minute,
+		BatchesPerStream:     1024,
+		BatchBytes:           64 << 20,
+		PendingBytes:         512 << 20,
+		AppendTime:           time.Minute,
+		ReceiveBytes:         17 << 20,
+		PingEvery:            5 * time.Second,
+		IdlePing:             time.Minute,
+		HandshakeTime:        20 * time.Second,
+		LoginsAtOnce:         4,
+		FailedLogins:         10,
+		CloseTime:            5 * time.Second,
+	}
+}
+
+func (l Limits) withDefaults() (Limits, error) {
+	d := DefaultLimits()
+	var err error
+	count(&l.Connections, d.Connections, "connections", &err)
+	count(&l.StreamsPerConnection, d.StreamsPerConnection, "streams per connection", &err)
+	count(&l.SubscriptionBytes, d.SubscriptionBytes, "bytes per subscription", &err)
+	count(&l.SubscriptionEvents, d.SubscriptionEvents, "events per subscription", &err)
+	count(&l.StalledFor, d.StalledFor, "time of a stalled client", &err)
+	count(&l.BatchesPerStream, d.BatchesPerStream, "batches per stream", &err)
+	count(&l.BatchBytes, d.BatchBytes, "bytes of unfinished batches", &err)
+	count(&l.PendingBytes, d.PendingBytes, "bytes of unfinished appends", &err)
+	count(&l.AppendTime, d.AppendTime, "time of an append", &err)
+	count(&l.ReceiveBytes, d.ReceiveBytes, "bytes of a message", &err)
+	count(&l.PingEvery, d.PingEvery, "time between pings", &err)
+	count(&l.IdlePing, d.IdlePing, "time of an idle connection", &err)
+	count(&l.HandshakeTime, d.HandshakeTime, "time of a handshake", &err)
+	count(&l.LoginsAtOnce, d.LoginsAtOnce, "logins at once", &err)
+	count(&l.FailedLogins, d.FailedLogins, "failed logins", &err)
+	count(&l.CloseTime, d.CloseTime, "time to close", &err)
+	return l, err
+}
+
+func count[T int | int64 | time.Duration](n *T, def T, name string, err *error) {
+	switch {
+	case *n == 0:
+		*n = def
+	case *n < 0 && *err == nil:
+		*err = fmt.Errorf("limits: %s: %v is less than nothing", name, *n)
+	}
+}

@@ -1,0 +1,204 @@
+package wire
+
+import (
+	"context"
+	"errors"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Read sends what a stream or the log has, or subscribes to it.
+func (v *streamsService) Read(req *streams.ReadReq, ss streams.Streams_ReadServer) error {
+	s := v.s
+	r, err := newReading(req)
+	if err != nil {
+		return err
+	}
+	if err := s.allow(ss.Context(), toRead, r.stream); err != nil {
+		return err
+	}
+	c := &reader{s: s, reading: r, ss: ss, sight: s.sightOf(ss.Context())}
+	run, end := c.readStream, ending{}
+	switch {
+	case r.follow:
+		s.stats.subscriptions.Add(1)
+		defer s.stats.subscriptions.Add(-1)
+		end = ending{s.closing, errShutdown}
+		if run = c.followStream; r.stream == allStream {
+			run = c.followLog
+		}
+	case r.stream == allStream:
+		run = c.readLog
+	}
+	return s.supervise(ss.Context(), &c.out, end, func(ctx context.Context) error {
+		return refuse(run(ctx), r.stream)
+	})
+}
+
+// reader serves one Read.
+type reader struct {
+	*reading
+	s     *Server
+	ss    streams.Streams_ReadServer
+	out   outlet
+	page  page
+	sight *sight
+}
+
+// readStream sends a part of a stream.
+func (c *reader) readStream(ctx context.Context) error {
+	q := events.ReadStream{From: c.at, Backward: c.backward}
+	switch {
+	case c.start:
+		q.From = 0
+	case c.end:
+		q.From = events.End
+	}
+	remaining, sent := c.count, false
+	for remaining > 0 {
+		q.Limit = c.s.size(remaining)
+		err := c.s.fill(&c.page, q.Limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
+		if errors.Is(err, events.ErrStreamNotFound) && !sent {
+			return c.notFound(ctx)
+		}
+		if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
+			return err
+		}
+		if err := c.sendPage(ctx); err != nil {
+			return err
+		}
+		sent = true
+		remaining -= uint64(len(c.page.all))
+		if c.page.ended || err != nil {
+			return c.sendEdge(ctx)
+		}
+		last := revisionIn(&c.page.all[len(c.page.all)-1])
+		if c.backward && last == 0 {
+			return c.sendEdge(ctx)
+		}
+		if q.From = last + 1; c.backward {
+			q.From = last - 1
+		}
+	}
+	return nil
+}
+
+// sendPage sends the events of the page that the caller may see.
+func (c *reader) sendPage(ctx context.Context) error {
+	c.sight.forget()
+	for i := range c.page.all {
+		r := &c.page.all[i]
+		if r.Link != nil { // Of an index over streams, each with its own ACL.
+			sees, err := c.sight.sees(ctx, r.Stream)
+			if err != nil {
+				return err
+			}
+			if !sees {
+				continue
+			}
+		}
+		if err := c.sendEvent(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendEvent sends an event, or the link that stands for it.
+func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
+	e := &streams.ReadResp_ReadEvent{
+		Position: &streams.ReadResp_ReadEvent_CommitPosition{CommitPosition: uint64(r.Position)},
+	}
+	switch {
+	case r.Link != nil && c.resolve:
+		e.Event, e.Link = recorded(*r, c.id), recorded(linkTo(*r), c.id)
+	case r.Link != nil:
+		e.Event = recorded(linkTo(*r), c.id)
+	case r.Type == events.TypeLink && c.resolve:
+		e.Link = recorded(*r, c.id)
+		linked, err := c.s.linked(ctx, r.Data)
+		if err != nil {
+			return err
+		}
+		if linked != nil {
+			e.Event = recorded(*linked, c.id)
+		}
+	default:
+		e.Event = recorded(*r, c.id)
+	}
+	if err := c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_Event{Event: e}}); err != nil {
+		return err
+	}
+	c.s.stats.eventsSent.Add(1)
+	return nil
+}
+
+// notFound tells that a stream is not there. One whose events are all too old
+// is there, and empty.
+func (c *reader) notFound(ctx context.Context) error {
+	aged, err := c.s.aged(ctx, c.stream)
+	if err != nil || aged {
+		return err
+	}
+	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
+		StreamNotFound: &streams.ReadResp_StreamNotFound{StreamIdentifier: streamID(c.stream)},
+	}})
+}
+
+// aged reports whether a stream has no events to read only because of its
+// metadata's $maxAge.
+func (s *Server) aged(ctx context.Context, stream string) (bool, error) {
+	if events.IsVirtual(stream) {
+		return false, nil
+	}
+	last := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for r, err := range s.cfg.Store.ReadStream(ctx, events.MetadataStream(stream), last) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		meta, err := events.ParseStreamMetadata(r.Data)
+		if err != nil || meta.MaxAge == 0 || meta.Deleted() {
+			return false, nil // What is no metadata hides nothing.
+		}
+		// Without events this only looks.
+		at, err := s.cfg.Store.Append(ctx, stream, events.Any(), nil)
+		return at.Exists, err
+	}
+	return false, nil
+}
+
+// sendEdge tells a client that knows such messages where the stream begins or
+// ends.
+func (c *reader) sendEdge(ctx context.Context) error {
+	if !c.edges {
+		return nil
+	}
+	if c.backward {
+		if len(c.page.all) == 0 {
+			return nil
+		}
+		first := revisionIn(&c.page.all[len(c.page.all)-1])
+		return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_FirstStreamPosition{
+			FirstStreamPosition: first,
+		}})
+	}
+	last, exists, err := c.s.lastRevision(ctx, c.stream)
+	if err != nil || !exists {
+		return err
+	}
+	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_LastStreamPosition{
+		LastStreamPosition: last,
+	}})
+}
+
+// confirm tells that a subscription has begun.
+func (c *reader) confirm(id string) error {
+	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_Confirmation{
+		Confirmation: &streams.ReadResp_SubscriptionConfirmation{SubscriptionId: id},
+	}})
+}

@@ -1,0 +1,42 @@
+package wire
+
+import "sync/atomic"
+
+type counters struct {
+	streams       atomic.Int64
+	subscriptions atomic.Int64
+	pendingBytes  atomic.Int64
+	appends       atomic.Uint64
+	eventsWritten atomic.Uint64
+	eventsSent    atomic.Uint64
+	refusedLogins atomic.Uint64
+	stalled       atomic.Uint64
+}
+
+// Stats counts what a server did and does.
+type Stats struct {
+	// Connections are open, Streams are calls under way, Subscriptions those of
+	// them that follow a stream or the log.
+	Connections, Streams, Subscriptions int64
+	// PendingBytes are held for appends that are not finished.
+	PendingBytes int64
+	// Appends were written, with EventsWritten events. Those that were refused
+	// do not count.
+	Appends, EventsWritten uint64
+	// EventsSent went out to readers and subscribers.
+	EventsSent uint64
+	// RefusedConnections were over the limit, RefusedLogins had no valid
+	// credentials, Stalled calls were ended because their client read nothing.
+	RefusedConnections, RefusedLogins, Stalled uint64
+}
+
+// Stats is what the server did since it was made, and does now.
+func (s *Server) Stats() Stats {
+	return Stats{
+		Connections: s.conns.open.Load(), Streams: s.stats.streams.Load(),
+		Subscriptions: s.stats.subscriptions.Load(), PendingBytes: s.stats.pendingBytes.Load(),
+		Appends: s.stats.appends.Load(), EventsWritten: s.stats.eventsWritten.Load(),
+		EventsSent: s.stats.eventsSent.Load(), RefusedConnections: s.conns.refused.Load(),
+		RefusedLogins: s.stats.refusedLogins.Load(), Stalled: s.stats.stalled.Load(),
+	}
+}

@@ -1,0 +1,208 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// followStream sends the events of a stream after a revision, for ever. Reading
+// in pages, it has caught up when a page ends where the stream does, and has
+// fallen behind when a page leaves something; so a burst that fits into a page
+// is still live.
+func (c *reader) followStream(ctx context.Context) error {
+	f, unfollow := c.s.tail.follow(c.stream)
+	defer unfollow()
+	next, err := c.firstRevision(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.confirm(uuid.NewString()); err != nil {
+		return err
+	}
+	for live := false; ; {
+		limit := c.s.size(math.MaxUint64)
+		q := events.ReadStream{From: next, Limit: limit}
+		err := c.s.fill(&c.page, limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
+		if errors.Is(err, events.ErrStreamNotFound) { // It may come, or come back.
+			c.page.ended, err = true, nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.sendPage(ctx); err != nil {
+			return err
+		}
+		if n := len(c.page.all); n > 0 {
+			next = revisionIn(&c.page.all[n-1]) + 1
+		}
+		if !c.page.ended {
+			live = false
+			continue
+		}
+		if !live {
+			if err := c.caughtUp(streamAt(next)); err != nil {
+				return err
+			}
+			live = true
+		}
+		c.page = page{} // A subscriber that waits holds no events.
+		if err := f.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// firstRevision is the first that a subscription to a stream sends: the one
+// after the revision that the client has.
+func (c *reader) firstRevision(ctx context.Context) (uint64, error) {
+	if c.start {
+		return 0, nil
+	}
+	if !c.end {
+		return c.at + 1, nil
+	}
+	last, exists, err := c.s.lastRevision(ctx, c.stream)
+	if err != nil || !exists {
+		return 0, err
+	}
+	return last + 1, nil
+}
+
+// followLog sends the events of the log after a position, for ever, with
+// checkpoints when it is filtered: one per interval of events looked at, and
+// one when it has caught up.
+func (c *reader) followLog(ctx context.Context) error {
+	f, unfollow := c.s.tail.follow(allStream)
+	defer unfollow()
+	at := events.Position(c.at)
+	if c.start {
+		at = 0
+	}
+	if c.end {
+		var err error
+		if at, err = c.s.cfg.Store.Head(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.confirm(uuid.NewString()); err != nil {
+		return err
+	}
+	var looked uint64 // Since the last checkpoint.
+	for live := false; ; {
+		limit := c.s.size(math.MaxUint64)
+		if err := c.s.fill(&c.page, limit, c.s.cfg.Store.ReadAll(ctx, at, limit)); err != nil {
+			return err
+		}
+		c.sight.forget()
+		for i := range c.page.all {
+			r := &c.page.all[i]
+			shown, err := c.shows(ctx, r)
+			if err == nil && shown {
+				err = c.sendEvent(ctx, r)
+			}
+			at = r.Position
+			if looked++; err == nil && c.filter.interval > 0 && looked >= c.filter.interval {
+				looked, err = 0, c.checkpoint(at)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !c.page.ended {
+			live = false
+			continue
+		}
+		if !live {
+			if c.filter.interval > 0 {
+				if err := c.checkpoint(at); err != nil {
+					return err
+				}
+				looked = 0
+			}
+			if err := c.caughtUp(logAt(at)); err != nil {
+				return err
+			}
+			live = true
+		}
+		c.page = page{} // A subscriber that waits holds no events.
+		if err := f.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns when there may be something to read.
+func (f *follower) wait(ctx context.Context) error {
+	select {
+	case <-f.wake:
+		return nil
+	case err := <-f.failed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Fields of CaughtUp and Checkpoint that newer servers send and the generated
+// messages do not have (eventstore.md §3). Newer clients look for them; others
+// pass over them.
+const (
+	caughtUpTime     protowire.Number = 1
+	caughtUpRevision protowire.Number = 2
+	caughtUpPosition protowire.Number = 3
+	checkpointTime   protowire.Number = 3
+	positionCommit   protowire.Number = 1
+	positionPrepare  protowire.Number = 2
+)
+
+// streamAt says that a subscription has had a stream up to before a revision.
+func streamAt(next uint64) []byte {
+	if next == 0 {
+		return nil
+	}
+	b := protowire.AppendTag(nil, caughtUpRevision, protowire.VarintType)
+	return protowire.AppendVarint(b, next-1)
+}
+
+// logAt says that a subscription has had the log up to a position.
+func logAt(at events.Position) []byte {
+	position := protowire.AppendTag(nil, positionCommit, protowire.VarintType)
+	position = protowire.AppendVarint(position, uint64(at))
+	position = protowire.AppendTag(position, positionPrepare, protowire.VarintType)
+	position = protowire.AppendVarint(position, uint64(at))
+	b := protowire.AppendTag(nil, caughtUpPosition, protowire.BytesType)
+	return protowire.AppendBytes(b, position)
+}
+
+// now is a field with the time.
+func now(field protowire.Number) []byte {
+	b, err := proto.Marshal(timestamppb.New(time.Now()))
+	if err != nil {
+		return nil // A time of this century always encodes.
+	}
+	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), b)
+}
+
+// caughtUp tells that what comes from here on is new.
+func (c *reader) caughtUp(at []byte) error {
+	m := &streams.ReadResp_CaughtUp{}
+	m.ProtoReflect().SetUnknown(append(now(caughtUpTime), at...))
+	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: m}})
+}
+
+// checkpoint tells how far a filtered subscription has looked.
+func (c *reader) checkpoint(at events.Position) error {
+	m := &streams.ReadResp_Checkpoint{CommitPosition: uint64(at), PreparePosition: uint64(at)}
+	m.ProtoReflect().SetUnknown(now(checkpointTime))
+	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_Checkpoint_{Checkpoint: m}})
+}

@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// tailPage is how many events the tail looks at in one go.
+const tailPage = 1024
+
+// tailPause is how long the tail waits after an error that can pass.
+const tailPause = time.Second
+
+// tail follows the end of the log and wakes who follows a stream that got
+// something, or the log itself.
+type tail struct {
+	store events.Store
+
+	mu        sync.Mutex
+	followers map[string]map[*follower]bool // By stream; allStream is the log.
+	dead      error                         // Why nothing comes any more.
+}
+
+// follower is somebody who waits for events.
+type follower struct {
+	// wake has room for one: whoever is woken reads everything there is.
+	wake chan struct{}
+	// failed gets the reason when there is nothing more to wait for.
+	failed chan error
+}
+
+func newTail(store events.Store) *tail {
+	return &tail{store: store, followers: map[string]map[*follower]bool{}}
+}
+
+// follow registers a follower, who must read the store after that: of what
+// became durable later it will be told.
+func (t *tail) follow(stream string) (f *follower, unfollow func()) {
+	f = &follower{wake: make(chan struct{}, 1), failed: make(chan error, 1)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dead != nil {
+		f.failed <- t.dead
+	}
+	if t.followers[stream] == nil {
+		t.followers[stream] = map[*follower]bool{}
+	}
+	t.followers[stream][f] = true
+	return f, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.followers[stream], f)
+		if len(t.followers[stream]) == 0 {
+			delete(t.followers, stream)
+		}
+	}
+}
+
+// run follows the log until ctx ends or the store is gone for good. An error
+// that can pass ends those who follow now; they come back by themselves.
+func (t *tail) run(ctx context.Context) {
+	for {
+		err := t.watch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		gone := errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrStoreFailed)
+		t.fail(err, gone)
+		if gone {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tailPause):
+		}
+	}
+}
+
+// watch follows the log from its end on. It begins by waking everybody, for
+// what was written before it knew the end.
+func (t *tail) watch(ctx context.Context) error {
+	at, err := t.store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	t.wakeEverybody()
+	for err == nil {
+		if err = t.store.Wait(ctx, at); err == nil {
+			at, err = t.step(ctx, at)
+		}
+	}
+	return err
+}
+
+// step wakes whom the events after a position concern, and says how far it
+// looked. When nobody follows a stream it only looks how far the log is: the
+// order matters, as a follower that comes after the look reads itself.
+func (t *tail) step(ctx context.Context, at events.Position) (events.Position, error) {
+	head, err := t.store.Head(ctx)
+	if err != nil {
+		return at, err
+	}
+	if t.wakeLog() {
+		return max(at, head), nil
+	}
+	for r, err := range t.store.ReadAll(ctx, at, tailPage) {
+		if err != nil {
+			return at, err
+		}
+		at = r.Position
+		t.wake(r)
+	}
+	return at, nil
+}
+
+// wakeLog wakes the followers of the log, and reports whether there are no
+// others.
+func (t *tail) wakeLog() (alone bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	log := t.followers[allStream]
+	signal(log)
+	return len(t.followers) == 0 || len(t.followers) == 1 && log != nil
+}
+
+func (t *tail) wake(r events.Recorded) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	signal(t.followers[r.Stream])
+	for _, virtual := range events.VirtualOf(r.Stream, r.Type, r.Meta.Correlation, r.Revision == 0) {
+		signal(t.followers[virtual])
+	}
+}
+
+func signal(all map[*follower]bool) {
+	for f := range all {
+		select {
+		case f.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (t *tail) wakeEverybody() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, all := range t.followers {
+		signal(all)
+	}
+}
+
+// fail tells all followers that there is nothing more to come; if it is for
+// good, also those who come later.
+func (t *tail) fail(err error, forGood bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if forGood {
+		t.dead = err
+	}
+	for _, all := range t.followers {
+		for f := range all {
+			select {
+			case f.failed <- err:
+			default:
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// Role is what a caller may do. A stream's ACL can take rights away from
+// operators, never give any.
+type Role uint8
+
+// The roles, each with what it may.
+const (
+	// RoleNone may nothing.
+	RoleNone Role = iota
+	// RoleAuditor reads everything, whatever the ACLs say, and writes nothing.
+	RoleAuditor
+	// RoleOperator reads what ACLs leave it, and appends to and deletes streams
+	// that are not the system's own. It is of the group $ops.
+	RoleOperator
+	// RoleAdmin also writes system streams, among them the metadata of streams.
+	// It is of the group $admins, and no ACL holds it off.
+	RoleAdmin
+)
+
+func (r Role) valid() bool { return r <= RoleAdmin }
+
+func (r Role) String() string {
+	switch r {
+	case RoleNone:
+		return "none"
+	case RoleAuditor:
+		return "auditor"
+	case RoleOperator:
+		return "operator"
+	case RoleAdmin:
+		return "admin"
+	}
+	return fmt.Sprintf("role %d", uint8(r))
+}
+
+// ParseRole reads a role as String writes it.
+func ParseRole(s string) (Role, error) {
+	for r := RoleNone; r.valid(); r++ {
+		if r.String() == s {
+			return r, nil
+		}
+	}
+	return RoleNone, fmt.Errorf("role %.40q: want none, auditor, operator or admin", s)
+}
+
+// User may log in with a password.
+type User struct {
+	// Name has no colon, because of basic authentication, and no leading "$",
+	// which marks groups.
+	Name string
+	// PasswordHash is what HashPassword made.
+	PasswordHash string
+	Role         Role
+}
+
+// MaxPasswordBytes is bcrypt's limit: it would ignore the rest.
+const MaxPasswordBytes = 72
+
+// MinPasswordRunes keeps out what can be guessed within the limit of failed
+// logins.
+const MinPasswordRunes = 8
+
+// passwordCost is how often bcrypt doubles its work: some 50 ms a check.
+const passwordCost = 10
+
+// maxPasswordCost bounds what a hash from elsewhere may make a check cost.
+const maxPasswordCost = 12
+
+// HashPassword is what a User has in place of the password. It refuses one that
+// is too short to be safe, or longer than is looked at.
+func HashPassword(password string) (string, error) {
+	switch {
+	case utf8.RuneCountInString(password) < MinPasswordRunes:
+		return "", fmt.Errorf("password of %d characters, want %d or more",
+			utf8.RuneCountInString(password), MinPasswordRunes)
+	case len(password) > MaxPasswordBytes:
+		return "", fmt.Errorf("password of %d bytes, want %d or less", len(password), MaxPasswordBytes)
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), passwordCost)
+	if err != nil {
+		return "", fmt.Errorf("hash password: %w", err)
+	}
+	return string(hash), nil
+}
+
+// check says what is wrong with a user.
+func (u User) check() error {
+	switch {
+	case u.Name == "" || len(u.Name) > maxUserName:
+		return fmt.Errorf("user name of %d bytes, want 1 to %d", len(u.Name), maxUserName)
+	case strings.HasPrefix(u.Name, "$") || strings.ContainsAny(u.Name, ":\x00") || !utf8.ValidString(u.Name):
+		return fmt.Errorf("user name %q: want UTF-8 without colons that does not begin with $", u.Name)
+	case !u.Role.valid():
+		return fmt.Errorf("user %q: unknown role %d", u.Name, u.Role)
+	}
+	cost, err := bcrypt.Cost([]byte(u.PasswordHash))
+	if err != nil {
+		return fmt.Errorf("user %q: password hash: %w", u.Name, err)
+	}
+	if cost > maxPasswordCost {
+		return fmt.Errorf("user %q: a check of this password hash costs 2^%d rounds, the limit is 2^%d",
+			u.Name, cost, maxPasswordCost)
+	}
+	if bcrypt.CompareHashAndPassword([]byte(u.PasswordHash), nil) == nil {
+		return fmt.Errorf("user %q: %w", u.Name, errEmptyPassword)
+	}
+	return nil
+}
+
+const maxUserName = 128
+
+var errEmptyPassword = errors.New("the password is empty")

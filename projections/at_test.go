@@ -1,0 +1,67 @@
+package projections
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections/internal/history"
+)
+
+// TestViewsAreAsTheyWere compares the views at every position, and at the time
+// at which that event was written, with those that were live then.
+func TestViewsAreAsTheyWere(t *testing.T) {
+	store := events.NewMemory()
+	clock := time.Unix(1_800_000_000, 0).UTC()
+	store.Clock = func() time.Time { clock = clock.Add(time.Second); return clock }
+	w := history.New(t, store, me)
+	w.Start()
+	w.Offer(2)
+	w.Life(1, 1)
+	live := NewViews(Scope{})
+	for r, err := range store.ReadAll(ctx, 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live.Apply(r)
+		for name, until := range map[string]Until{
+			"position": UntilPosition(r.Position), "time": UntilTime(r.Recorded),
+		} {
+			then, err := ViewsAt(ctx, store, Scope{}, until)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// One append has one time; at that time all of it was written.
+			if name == "position" && then.AsOf() != r.Position || !then.RecordedAt().Equal(r.Recorded) {
+				t.Fatalf("%s: as of %d at %s, not %d at %s",
+					name, then.AsOf(), then.RecordedAt(), r.Position, r.Recorded)
+			}
+			if name == "position" {
+				same(t, live, then)
+			}
+		}
+	}
+	now, err := ViewsAt(ctx, store, Scope{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, live, now)
+	none, err := ViewsAt(ctx, store, Scope{}, UntilTime(time.Unix(0, 0)))
+	if err != nil || none.AsOf() != 0 || !none.RecordedAt().IsZero() {
+		t.Fatalf("as of %d, error %v", none.AsOf(), err)
+	}
+}
+
+func TestATimelineIsAsItWas(t *testing.T) {
+	store, w := aDay(t)
+	slot := events.SlotIDOf(w.Request(2).ID, 1)
+	whole, err := ReadTimeline(ctx, store, me, slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fifth := whole.Moments[4].Position
+	then, err := ReadTimelineAt(ctx, store, me, slot, UntilPosition(fifth))
+	if err != nil || len(then.Moments) != 5 || then.AsOf != fifth {
+		t.Fatalf("%d moments as of %d, error %v", len(then.Moments), then.AsOf, err)
+	}
+}

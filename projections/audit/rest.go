@@ -1,0 +1,87 @@
+package audit
+
+import "github.com/hostnode/hostnode/events"
+
+// A sale that is settled is seldom heard of again: only another attempt at the
+// slot, or a late transaction. Until then a few numbers stand for its stream,
+// so that memory grows with the open sales, and hardly with the record.
+
+// restKey is a settled sale.
+type restKey struct {
+	Host uint32
+	Slot events.SlotID
+}
+
+// rest is what stays of it: some 100 bytes with its place in the map.
+type rest struct {
+	Next, Epoch uint64
+	Settled     events.Position
+	Attempt     uint32
+	Phase       uint8 // its place in phases
+}
+
+// phases numbers the phases in which a sale can end.
+var phases = []phase{finished, ignored, cancelled, failed, errored}
+
+// layToRest puts away the stream of a sale that was just settled.
+func (a *auditor) layToRest(s *stream) {
+	l := s.life
+	if s.kind != kindSale || s.judge == nil || !l.settled || l.kept { // Kept: the next attempt begins at once.
+		return
+	}
+	for i, p := range phases {
+		if p == l.phase {
+			a.resting[restKey{s.host.number, l.slot}] = rest{s.next, s.epoch, l.settledAt, l.attempt, uint8(i)}
+			delete(a.streams, s.name)
+			delete(s.host.sales, l.slot)
+			return
+		}
+	}
+}
+
+// wake takes a stream back from its rest; false when it was not there.
+func (a *auditor) wake(s *stream) bool {
+	if s.kind != kindSale {
+		return false
+	}
+	key := restKey{s.host.number, s.life.slot}
+	was, known := a.resting[key]
+	if !known {
+		return false
+	}
+	delete(a.resting, key)
+	s.next, s.epoch = was.Next, was.Epoch
+	s.life.phase, s.life.attempt = phases[was.Phase], was.Attempt
+	s.life.settled, s.life.settledAt = true, was.Settled
+	return true
+}
+
+// attemptOf is the newest attempt at a slot.
+func (a *auditor) attemptOf(h *host, slot events.SlotID) (attempt uint32, known bool) {
+	if l := h.sales[slot]; l != nil {
+		return l.attempt, true
+	}
+	was, known := a.resting[restKey{h.number, slot}]
+	return was.Attempt, known
+}
+
+// settledAt is where an attempt at a slot was settled, as far as the record
+// says; 0 when it was not. Of an attempt before the newest one only that is
+// known: it was settled before the newest began.
+func (a *auditor) settledAt(h *host, slot events.SlotID, attempt uint32) events.Position {
+	if l := h.sales[slot]; l != nil {
+		switch {
+		case l.broken:
+			return 0
+		case attempt < l.attempt:
+			return l.began
+		case attempt == l.attempt && l.settled:
+			return l.settledAt
+		}
+		return 0
+	}
+	if was, known := a.resting[restKey{h.number, slot}]; known && attempt <= was.Attempt {
+		return was.Settled
+	}
+	return 0
+}

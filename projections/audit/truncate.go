@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// What is removed from a record cannot be audited, so a record must be whole.
+// Only the queue may be cut off behind a snapshot (design §4); what our own
+// stores hide stays in the log, but a scavenge of EventStoreDB removes it.
+
+// gap is called when revisions before an event are not there.
+func (a *auditor) gap(s *stream, r events.Recorded) {
+	p := placeOf(r)
+	first := s.next
+	switch {
+	case s.kind == kindDisposable:
+	case events.MayTruncate(r.Stream) && a.truncatedBefore(r.Stream) >= r.Revision:
+		a.find(QueueTruncated, p, "revisions %d to %d were removed behind a snapshot; the audit of the queue "+
+			"begins here, and does not know what was in it", first, r.Revision-1)
+		s.host.queue.partly()
+		s.partial = true
+	case first == 0 && len(a.damage) == 0:
+		a.find(StreamTruncated, p, "revisions 0 to %d of the stream are not there", r.Revision-1)
+		s.giveUp()
+	default:
+		a.find(RevisionGap, p, "revisions %d to %d of the stream are missing", first, r.Revision-1)
+		s.giveUp()
+	}
+}
+
+// truncatedBefore is the revision before which a stream may be removed, by the
+// stream's metadata as it is now: what was removed is no longer there when the
+// metadata that allowed it comes by.
+func (a *auditor) truncatedBefore(stream string) uint64 {
+	meta, err := a.metadata(stream)
+	if err != nil || meta.Deleted() {
+		return 0
+	}
+	return meta.TruncateBefore
+}
+
+// readMetadata is the metadata of a stream; none when there is none.
+func readMetadata(ctx context.Context, store events.Store, stream string) (events.StreamMetadata, error) {
+	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for r, err := range store.ReadStream(ctx, events.MetadataStream(stream), newest) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return events.StreamMetadata{}, err
+		}
+		return events.ParseStreamMetadata(r.Data)
+	}
+	return events.StreamMetadata{}, nil
+}
+
+// system looks at an event of the store's own streams. Only metadata that lets
+// something of ours be removed is of interest.
+func (a *auditor) system(r events.Recorded) {
+	name, ok := events.MetadataOf(r.Stream)
+	if !ok || r.Type != events.TypeMetadata {
+		return
+	}
+	kind := kindOf(name)
+	if kind == kindUnknown || kind == kindDisposable {
+		return
+	}
+	meta, err := events.ParseStreamMetadata(r.Data)
+	if err != nil {
+		return // Such metadata means nothing to a store either.
+	}
+	why := ""
+	switch {
+	case meta.Deleted():
+		why = "the stream is deleted"
+	case meta.MaxCount > 0:
+		why = "only the newest events are to be kept ($maxCount)"
+	case meta.MaxAge > 0:
+		why = "only events of some age are to be kept ($maxAge)"
+	case meta.TruncateBefore > 0 && events.MayTruncate(name):
+		why = a.queueMayEnd(name, meta.TruncateBefore)
+	case meta.TruncateBefore > 0:
+		why = "events are to be removed ($tb)"
+	}
+	if why != "" {
+		p := placeOf(r)
+		p.stream = name
+		a.find(StreamTruncated, p, "%s; the record must stay whole", why)
+	}
+}
+
+// queueMayEnd says why a queue may not be cut off before a revision.
+func (a *auditor) queueMayEnd(name string, before uint64) string {
+	snapshot := a.streams[events.SnapshotStream(name)]
+	switch s := a.streams[name]; {
+	case snapshot == nil || snapshot.next == 0:
+		return "events are to be removed ($tb), and there is no snapshot"
+	case s == nil || before > s.next:
+		return "events are to be removed that are not yet written ($tb)"
+	}
+	return ""
+}

@@ -1,0 +1,160 @@
+// hostnode-availability, version 1
+//
+// What each host has on offer, and where every byte of its quota is.
+//
+// Reads      the ledgers: the streams capacity-<host>
+// Partition  the host's address, such as 0xaabb000000000000000000000000000000000000
+// State      { host,
+//              quota, unallocated, free, reserved, stored, overhead,
+//              availabilities: { <availability id>: {
+//                id, enabled, totalSize, usedSize, freeSize, durationSeconds, minPricePerBytePerSecond,
+//                totalCollateral, committedCollateral, lostCollateral, remainingCollateral,
+//                until, reservations } },
+//              reservations: { <reservation id>: {
+//                availabilityId, bytes, stored, overhead, collateral } },
+//              passedOver }
+//
+// The five places of the second line always add up to the quota. reservations are the open ones; what
+// else there is to say about one is in hostnode-reservation. passedOver counts the events that contradict
+// the ledger or that a newer version of hostnode wrote: they change nothing here.
+//
+// Sizes (bytes), durations (seconds) and amounts (token base units) are decimal strings, because they do
+// not fit into JavaScript's numbers; all sums are made with BigInt. An event leaves out a field that is
+// zero, false or empty.
+
+var LEDGER = /^capacity-(0x[0-9a-f]{40})$/;
+var SCHEMA = 1; // the newest schema version of the events that is understood here
+
+function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
+function sub(a, b) { return (BigInt(a || 0) - BigInt(b || 0)).toString(); }
+function less(a, b) { return BigInt(a || 0) < BigInt(b || 0); }
+function atLeastZero(a) { return less(a, 0) ? "0" : a; }
+
+// move is the only way that bytes change their place.
+function move(s, from, to, bytes) {
+    s[from] = sub(s[from], bytes);
+    s[to] = add(s[to], bytes);
+}
+
+// offer sets what the operator says of an availability.
+function offer(a, said) {
+    a.enabled = said.enabled === true;
+    a.totalSize = said.totalSize || "0";
+    a.durationSeconds = said.durationSeconds || "0";
+    a.minPricePerBytePerSecond = said.minPricePerBytePerSecond;
+    a.totalCollateral = said.totalCollateral;
+    a.until = said.until || null; // null: no end
+    return derive(a);
+}
+
+// derive sets what follows from the rest of an availability.
+function derive(a) {
+    a.freeSize = atLeastZero(sub(a.totalSize, a.usedSize));
+    a.remainingCollateral = atLeastZero(
+        sub(atLeastZero(sub(a.totalCollateral, a.committedCollateral)), a.lostCollateral));
+    return a;
+}
+
+// understood passes events of a newer schema over; so it does with those for which fold says false,
+// because they contradict the ledger.
+function understood(fold) {
+    return function (s, event) {
+        s.host = LEDGER.exec(event.streamId)[1];
+        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
+        if (version > SCHEMA || fold(s, event.data) === false) {
+            s.passedOver++;
+        }
+        return s;
+    };
+}
+
+fromAll()
+    .partitionBy(function (event) {
+        var ledger = event.isJson ? LEDGER.exec(event.streamId) : null;
+        return ledger ? ledger[1] : null; // An event without a partition is not looked at.
+    })
+    .when({
+        $init: function () {
+            return {
+                host: "",
+                quota: "0", unallocated: "0", free: "0", reserved: "0", stored: "0", overhead: "0",
+                availabilities: {}, reservations: {}, passedOver: 0,
+            };
+        },
+
+        QuotaSet: understood(function (s, said) {
+            s.unallocated = add(s.unallocated, sub(said.bytes, s.quota));
+            s.quota = said.bytes || "0";
+        }),
+
+        AvailabilityCreated: understood(function (s, said) {
+            if (s.availabilities[said.availabilityId]) {
+                return false;
+            }
+            s.availabilities[said.availabilityId] = offer({
+                id: said.availabilityId, usedSize: "0", committedCollateral: "0", lostCollateral: "0", reservations: 0,
+            }, said);
+            move(s, "unallocated", "free", said.totalSize);
+        }),
+
+        AvailabilityUpdated: understood(function (s, said) {
+            var a = s.availabilities[said.availabilityId];
+            if (!a) {
+                return false;
+            }
+            move(s, "unallocated", "free", sub(said.totalSize, a.totalSize));
+            offer(a, said);
+        }),
+
+        AvailabilityDeleted: understood(function (s, said) {
+            var a = s.availabilities[said.availabilityId];
+            if (!a || a.reservations > 0) {
+                return false;
+            }
+            delete s.availabilities[said.availabilityId];
+            move(s, "free", "unallocated", a.totalSize);
+        }),
+
+        ReservationCreated: understood(function (s, said) {
+            var a = s.availabilities[said.availabilityId];
+            if (!a || s.reservations[said.reservationId]) {
+                return false;
+            }
+            s.reservations[said.reservationId] = {
+                availabilityId: said.availabilityId, bytes: said.bytes || "0", stored: "0",
+                overhead: said.overhead || "0", collateral: said.collateral,
+            };
+            a.reservations++;
+            a.usedSize = add(a.usedSize, said.bytes);
+            a.committedCollateral = add(a.committedCollateral, said.collateral);
+            derive(a);
+            move(s, "free", "reserved", said.bytes);
+            move(s, "unallocated", "overhead", said.overhead);
+        }),
+
+        BytesReleased: understood(function (s, said) {
+            var r = s.reservations[said.reservationId];
+            if (!r || less(sub(r.bytes, r.stored), said.bytes)) {
+                return false;
+            }
+            r.stored = add(r.stored, said.bytes);
+            move(s, "reserved", "stored", said.bytes);
+        }),
+
+        ReservationDeleted: understood(function (s, said) {
+            var r = s.reservations[said.reservationId];
+            if (!r || add(said.collateralReturned, said.collateralLost) !== r.collateral) {
+                return false;
+            }
+            delete s.reservations[said.reservationId];
+            var a = s.availabilities[r.availabilityId];
+            a.reservations--;
+            a.usedSize = sub(a.usedSize, r.bytes);
+            a.committedCollateral = sub(a.committedCollateral, r.collateral);
+            a.lostCollateral = add(a.lostCollateral, said.collateralLost);
+            derive(a);
+            move(s, "reserved", "free", sub(r.bytes, r.stored));
+            move(s, "stored", "free", r.stored);
+            move(s, "overhead", "unallocated", r.overhead);
+        }),
+    });

@@ -1,0 +1,343 @@
+package js_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections/internal/history"
+)
+
+var record = flag.String("record", "", "write this history anew, or all; run make golden-projections after it")
+
+var (
+	me    = events.Address{0xaa}
+	other = events.Address{0xbb}
+)
+
+// TestHistoriesAreRecorded writes the histories, when it is asked to. They are
+// kept as they are: what was recorded once must fold for ever.
+func TestHistoriesAreRecorded(t *testing.T) {
+	if *record == "" {
+		t.Skip("only with -record")
+	}
+	for name, tell := range map[string]func(*testing.T) []events.Recorded{
+		"a_day":     aDay,
+		"ends":      ends,
+		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
+		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
+		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
+		"spoilt":    func(t *testing.T) []events.Recorded { return sim.Run(t, 1, spoilt).Record },
+	} {
+		if *record == name || *record == "all" {
+			writeHistory(t, filepath.Join("testdata", "histories", name+".jsonl"), tell(t))
+		}
+	}
+}
+
+// Scenarios of the simulator.
+var (
+	all = sim.Scenario{
+		Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, Pause: 2,
+		Requests: 4, Slots: 3, BadContent: true,
+	}
+	spoilt = sim.Scenario{FailEveryNProofs: 3, Fail: 10}
+	rivals = sim.Scenario{Rival: 6, Requests: 3, Slots: 3, Block: 100}
+	lost   = sim.Scenario{Forget: 10, Requests: 3}
+	reorgs = sim.Scenario{Reorganize: 6, Fail: 10}
+)
+
+// TestTheServersViewsAreOursInTheSimulatedWorld compares them after every event
+// that the real actors recorded. Whether a run was in order is the simulator's
+// own test to say.
+func TestTheServersViewsAreOursInTheSimulatedWorld(t *testing.T) {
+	for name, scenario := range map[string]sim.Scenario{
+		"all": all, "spoilt": spoilt, "rivals": rivals, "lost": lost, "reorgs": reorgs,
+	} {
+		t.Run(name, func(t *testing.T) {
+			compared := 0
+			for seed := uint64(2); seed < 4; seed++ {
+				w := newTwins(t)
+				for _, r := range sim.Run(t, seed, scenario).Record {
+					w.apply(r)
+				}
+				compared += w.compared
+			}
+			if compared < 50 {
+				t.Fatalf("only %d states were compared", compared)
+			}
+		})
+	}
+}
+
+// aDay is a plain day of two hosts.
+func aDay(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Start()
+	w.Offer(10)
+	w.Life(1, 3)
+	slashed := w.Begin(w.Request(2))
+	w.Fill(slashed)
+	w.Miss(slashed, 1, 100_000)
+	w.Prove(slashed, 2)
+	w.Finish(slashed, 100_000)
+	w.Stop()
+	w.Start()
+	hosting := w.Begin(w.Request(3))
+	w.Fill(hosting)
+	w.Due(hosting, 5)
+	w.Enqueue(w.Request(4))
+	o := history.New(t, store, other)
+	o.Start()
+	o.Offer(2)
+	o.Life(1, 1) // The same slot at another host.
+	return readAll(t, store)
+}
+
+// ends are the ways in which a sale can end, and what an operator can do.
+func ends(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(8)
+	size, disabled, until := 12*events.BlockSize, false, w.Now.Add(1000*time.Hour)
+	second := events.AvailabilityID{0xa2}
+	w.MustLedger(
+		capacity.SetQuota{At: w.Now, Bytes: 64 * events.BlockSize},
+		capacity.Update{At: w.Now, ID: events.AvailabilityID{0xa1}, Size: &size},
+		capacity.Create{At: w.Now, ID: second, Now: capacity.Offer{
+			Size: events.BlockSize, Duration: time.Hour, MinPrice: events.MaxAmount(),
+			Collateral: events.MaxAmount(), Enabled: true, Until: until,
+		}},
+		capacity.Update{At: w.Now, ID: second, Enabled: &disabled},
+		capacity.Delete{At: w.Now, ID: second},
+	)
+	ignored := w.Begin(w.Request(1))
+	w.MustSale(ignored, sale.ReportNotReservable{At: w.Now, Reason: "the reservations are full"})
+	w.Settle(ignored)
+	w.Begin(w.Request(1)) // The next attempt.
+
+	cancelled := w.Begin(w.Request(2))
+	w.Fill(cancelled)
+	w.Due(cancelled, 1)
+	w.MustSale(cancelled, w.Facts(cancelled, true, events.SlotCancelled, events.RequestCancelled))
+	w.MustSale(cancelled, sale.ReportFreed{At: w.Now, Payout: events.PayoutReceipt{
+		Receipt: w.Receipt("free"), Paid: events.NewAmount(131072 + 7), Collateral: events.NewAmount(131072),
+	}})
+	w.Settle(cancelled)
+
+	failed := w.Begin(w.Request(3))
+	w.Fill(failed)
+	w.Due(failed, 1)
+	w.Due(failed, 2)
+	w.MustSale(failed, w.Facts(failed, true, events.SlotFailed, events.RequestFailed))
+	w.MustSale(failed, sale.ReportFreed{At: w.Now, Payout: events.PayoutReceipt{Receipt: w.Receipt("drop")}})
+	w.Settle(failed)
+
+	forfeited := w.Begin(w.Request(4))
+	w.Fill(forfeited)
+	w.Miss(forfeited, 1, 90_000)
+	w.MustSale(forfeited, sale.ReportProofExcused{At: w.Now, Period: w.Due(forfeited, 2), Reason: "the challenge moved"})
+	w.MustSale(forfeited, w.Facts(forfeited, false, events.SlotRepair, events.RequestStarted))
+	w.Settle(forfeited)
+
+	errored := w.Begin(w.Request(5))
+	w.MustSale(errored, sale.GiveUp{At: w.Now, Reason: "the content does not match", Reprocess: true})
+	w.Settle(errored)
+
+	reverted := w.Begin(w.Request(6))
+	w.Fill(reverted)
+	w.Due(reverted, 1)
+	w.MustSale(reverted, w.Facts(reverted, false, events.SlotFree, events.RequestNew))
+	again := w.Sales[reverted]
+	w.MustSale(reverted, sale.ReportFilled{At: w.Now, Fill: events.Fill{
+		Receipt: sameFill(t, store, reverted), FilledAt: w.Now, Block: w.Block(), Collateral: again.Committed,
+	}}, sale.ReportExtended{At: w.Now, Until: again.EndsAt})
+	w.Finish(reverted, 131072)
+
+	r := w.Request(7)
+	adopted := events.SlotIDOf(r.ID, 1)
+	w.MustSale(adopted, sale.Start{
+		At: w.Now, Slot: adopted, Index: 1, Request: r, Adopted: true, Repair: true, FailEvery: 3,
+		ExpiresAt: w.Now.Add(r.Expiry), EndsAt: w.Now.Add(r.Ask.Duration),
+	})
+	if err := w.Reserve(adopted); err != nil {
+		t.Fatal(err)
+	}
+	w.MustSale(adopted, sale.ReportStored{At: w.Now, Bytes: r.Ask.SlotSize, Root: events.Root{9}})
+	w.MustSale(adopted, w.Facts(adopted, true, events.SlotFilled, events.RequestStarted))
+	w.MustSale(adopted, sale.ReportExtended{At: w.Now, Until: w.Sales[adopted].EndsAt})
+	w.MustSale(adopted, w.Facts(adopted, false, events.SlotFree, events.RequestNew))
+
+	w.Life(1<<16, 2)
+	return readAll(t, store)
+}
+
+// sameFill is the receipt of a slot's fill: mined again in another block, it is
+// the same transaction.
+func sameFill(t *testing.T, store events.Store, slot events.SlotID) events.Receipt {
+	t.Helper()
+	var found *messages.SlotFilled
+	for _, r := range readAll(t, store) {
+		if r.Stream != events.SaleStream(me, slot) || r.Type != "SlotFilled" {
+			continue
+		}
+		m, err := catalog.Codec().Decode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = m.(*messages.SlotFilled)
+	}
+	return events.ReceiptFromMessage(found.GetReceipt())
+}
+
+// oldHistory is one that package sale keeps.
+func oldHistory(t *testing.T, name string) []events.Recorded {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "events", "sale", "testdata", "history", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	var out []events.Recorded
+	for lines.Scan() {
+		var e struct {
+			Type    string
+			Version uint32
+			Data    json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, events.Recorded{
+			Stream: events.SaleStream(me, events.SlotID{0x51, 0x07}), Revision: uint64(len(out)),
+			Position: events.Position(len(out) + 1), Type: e.Type, Data: e.Data,
+			Meta: events.Metadata{Version: e.Version},
+		})
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestTheServersViewsAreOursWhateverTheCoresDecide compares them over random commands.
+func TestTheServersViewsAreOursWhateverTheCoresDecide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store := events.NewMemory()
+		w := history.New(t, store, me)
+		w.Offer(4)
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			anyStep(t, w)
+		}
+		both := newTwins(t)
+		for r, err := range store.ReadAll(t.Context(), 0, 0) {
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			both.apply(r)
+		}
+	})
+}
+
+// anyStep brings one of two sales on, or something else that may happen to it.
+func anyStep(t *rapid.T, w *history.Writer) {
+	r := w.Request(rapid.Uint64Range(1, 2).Draw(t, "request"))
+	slot := events.SlotIDOf(r.ID, 1)
+	s := w.Sales[slot]
+	if rapid.IntRange(0, 5).Draw(t, "operator") == 0 {
+		size := events.Bytes(rapid.Uint64Range(1, 6).Draw(t, "slots")) * events.BlockSize
+		enabled := rapid.Bool().Draw(t, "enabled")
+		_ = w.AskLedger(capacity.Update{At: w.Now, ID: events.AvailabilityID{0xa1}, Size: &size, Enabled: &enabled})
+	}
+	if s.Phase != sale.Unknown && rapid.IntRange(0, 3).Draw(t, "chain") == 0 {
+		_ = w.AskSale(slot, w.Facts(slot, rapid.Bool().Draw(t, "ours"),
+			rapid.SampledFrom([]events.SlotState{
+				events.SlotFree, events.SlotFilled, events.SlotFinished, events.SlotFailed, events.SlotCancelled, events.SlotRepair,
+			}).Draw(t, "slot"),
+			rapid.SampledFrom([]events.RequestState{
+				events.RequestNew, events.RequestStarted, events.RequestCancelled, events.RequestFailed, events.RequestFinished,
+			}).Draw(t, "state")))
+		return
+	}
+	n := rapid.Uint64Range(1, 6).Draw(t, "n")
+	switch {
+	case s.Phase == sale.Unknown || s.Settled:
+		_ = w.AskSale(slot, sale.Start{
+			At: w.Now, Slot: slot, Index: 1, Request: r, ExpiresAt: w.Now.Add(r.Expiry), EndsAt: w.Now.Add(r.Ask.Duration),
+			Adopted: n == 1, Repair: n == 2, FailEvery: uint32(n / 6),
+		})
+	case s.Phase == sale.Preparing:
+		_ = w.Reserve(slot)
+	case s.Phase < sale.Filled && n == 6:
+		_ = w.AskSale(slot, sale.GiveUp{At: w.Now, LetGo: rapid.Bool().Draw(t, "let go"), Reason: "tired"})
+	case s.Phase < sale.Filled:
+		anyStepBeforeFill(w, slot, s, n)
+	case s.Hosting():
+		anyStepOfHosting(t, w, slot, s, n)
+	case s.OnChain:
+		_ = w.AskSale(slot, sale.ReportFreed{At: w.Now, Payout: events.PayoutReceipt{
+			Receipt: w.Receipt("free"), Paid: events.NewAmount(n * 50_000), Collateral: events.NewAmount(n * 30_000),
+		}})
+	case !s.Deleted:
+		_ = w.AskSale(slot, sale.ReportDeleted{At: w.Now})
+	default:
+		returned, lost := s.Settlement()
+		_ = w.AskLedger(capacity.Settle{
+			At: w.Now, Slot: slot, Attempt: s.Attempt, CollateralReturned: returned, CollateralLost: lost,
+		})
+		_ = w.AskSale(slot, sale.ReportSettled{At: w.Now})
+	}
+}
+
+func anyStepBeforeFill(w *history.Writer, slot events.SlotID, s sale.State, n uint64) {
+	switch s.Phase {
+	case sale.SlotReserving:
+		_ = w.AskSale(slot, sale.ReportSlotReserved{At: w.Now, Receipt: w.Receipt("reserve")})
+	case sale.Downloading:
+		_ = w.AskLedger(capacity.Release{
+			At: w.Now, Reservation: s.Reservation, TotalStored: s.Request.Ask.SlotSize / events.Bytes(n),
+		})
+		if n == 1 {
+			_ = w.AskSale(slot, sale.ReportStored{At: w.Now, Bytes: s.Request.Ask.SlotSize, Root: events.Root{9}})
+		}
+	case sale.InitialProving:
+		_ = w.AskSale(slot, sale.ReportInitialProof{At: w.Now, Challenge: events.Challenge{1}, Proof: events.Proof{{1}}})
+	case sale.Filling:
+		if n == 1 {
+			_ = w.AskSale(slot, sale.ReportProofOutdated{At: w.Now, Challenge: s.Challenge, Reason: "it moved"})
+			return
+		}
+		receipt := w.Receipt("fill")
+		_ = w.AskSale(slot, sale.ReportFilled{At: w.Now, Fill: events.Fill{
+			Receipt: receipt, FilledAt: w.Now, Block: receipt.Block.Number, Collateral: s.Committed,
+		}})
+	}
+}
+
+func anyStepOfHosting(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.State, n uint64) {
+	period := uint64(history.Begin.Unix())/uint64(history.Period/time.Second) + n
+	after := events.Unix((period + 1) * uint64(history.Period/time.Second))
+	_ = w.AskSale(slot, rapid.SampledFrom([]sale.Command{
+		sale.ReportExtended{At: w.Now, Until: s.EndsAt},
+		sale.ReportProofDue{At: w.Now, Period: period, Challenge: events.Challenge{byte(n)}, Deadline: after.Add(-time.Second)},
+		sale.ReportProofSubmitted{At: w.Now, Period: period, Receipt: w.Receipt("proof"), Took: time.Second},
+		sale.ReportProofExcused{At: w.Now, Period: period, Reason: "moved"},
+		sale.ReportPeriodClosed{At: after, Period: period, Reason: "the host was down"},
+		sale.ReportCollateral{At: after, Period: period, Collateral: events.NewAmount(20_000 * n)},
+	}).Draw(t, "hosting"))
+}

@@ -1,0 +1,66 @@
+// Package js holds the projections that run inside an EventStoreDB: the views
+// of availabilities, reservations and slots for people who look at a host with
+// the tools of their event store and not with hostnode. They are JavaScript, as
+// the server's own engine wants it, and each file tells what it is about in its
+// first lines; start with availability.js.
+//
+// They say the same as the views of package projections, which the tests here
+// compare with them event by event. Nothing in hostnode reads them: they can be
+// removed at any time, and installed again, by hostnode projections.
+package js
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+//go:embed availability.js reservation.js slot.js
+var files embed.FS
+
+// Projection is one that can be installed.
+type Projection struct {
+	// Name is what it is called on the server.
+	Name string
+	// Version counts its changes. One of another version has states of another
+	// form, and must begin anew.
+	Version int
+	// About is its first sentence.
+	About string
+	// Query is the whole source.
+	Query string
+}
+
+// header is the beginning of each file.
+var header = regexp.MustCompile(`^// (hostnode-[a-z]+), version ([1-9][0-9]*)\n//\n// ([^\n]+)\n`)
+
+// Parse reads the header of a source, such as one that was found on a server.
+func Parse(query string) (Projection, error) {
+	found := header.FindStringSubmatch(query)
+	if found == nil {
+		return Projection{}, fmt.Errorf("this is no projection of hostnode: it does not begin with its name")
+	}
+	version, err := strconv.Atoi(found[2])
+	if err != nil {
+		return Projection{}, fmt.Errorf("read the version of %s: %w", found[1], err)
+	}
+	return Projection{Name: found[1], Version: version, About: found[3], Query: query}, nil
+}
+
+// All are the projections of this build, in order of their names.
+func All() []Projection {
+	var all []Projection
+	for _, name := range []string{"availability.js", "reservation.js", "slot.js"} {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic("projections/js: an embedded file is not there: " + err.Error())
+		}
+		p, err := Parse(string(text))
+		if err != nil {
+			panic("projections/js: " + name + ": " + err.Error())
+		}
+		all = append(all, p)
+	}
+	return all
+}

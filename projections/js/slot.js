@@ -1,0 +1,297 @@
+// hostnode-slot, version 1
+//
+// How a host's dealings with one slot stand: where its sale is, what it proved, earned and lost.
+//
+// Reads      the sales: the streams sale-<host>-<slot id>
+// Partition  the name of the stream
+// State      { host, slotId, requestId, slotIndex, attempt, repair, adopted,
+//              phase, since, over, reason, startedAt, expiresAt, endsAt, filledAt,
+//              availabilityId, reservationId, slotSize, storedBytes,
+//              proofs:     { due, open, submitted, missed, excused, lapsed },
+//              collateral: { committed, onChain, slashed, returned, lost },
+//              reward, rewardRecipient (when another address got it), netEarning, feesWei, gasUsed, transactions,
+//              lastEvent:  { type, at, revision },
+//              inner, passedOver }
+//
+// A stream holds all attempts at its slot, one after the other; the state is of the newest. The phases are
+// those of docs/architecture.md, "The life of a sale". over says that every byte and every token is back
+// where it belongs; reason why a sale ended that did not finish. due counts the periods in which a proof
+// was owed and is the sum of the other five; lapsed are those that were open when the request or the fill
+// ended. netEarning is the reward without the collateral that was lost; fees are paid in another coin.
+// inner is what the fold needs and nobody else. passedOver counts the events that a newer version of
+// hostnode wrote.
+//
+// Sizes (bytes), amounts (token base units, wei for fees) and gas are decimal strings, because they do not
+// fit into JavaScript's numbers; all sums are made with BigInt. Points in time are of the chain. An event
+// leaves out a field that is zero, false or empty.
+
+var SALE = /^sale-(0x[0-9a-f]{40})-0x[0-9a-f]{64}$/;
+var SCHEMA = 1; // the newest schema version of the events that is understood here
+
+function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
+function sub(a, b) { return (BigInt(a || 0) - BigInt(b || 0)).toString(); }
+function atLeastZero(a) { return BigInt(a) < BigInt(0) ? "0" : a; }
+
+// nothing is known of a sale before its first event.
+function nothing() {
+    return {
+        host: "", slotId: null, requestId: null, slotIndex: "0", attempt: 0, repair: false, adopted: false,
+        phase: "Unknown", since: null, over: false, reason: "",
+        startedAt: null, expiresAt: null, endsAt: null, filledAt: null,
+        availabilityId: null, reservationId: null, slotSize: "0", storedBytes: "0",
+        proofs: { due: 0, open: 0, submitted: 0, missed: 0, excused: 0, lapsed: 0 },
+        collateral: { committed: "0", onChain: "0", slashed: "0", returned: "0", lost: "0" },
+        reward: "0", netEarning: "0", feesWei: "0", gasUsed: "0", transactions: 0,
+        lastEvent: null,
+        inner: {
+            duties: [],        // the periods that are open
+            proofMade: false,  // there is a proof for the fill
+            failsOnPurpose: false,
+            filledBy: null,    // the transaction of the last fill
+        },
+        passedOver: 0,
+    };
+}
+
+// Each period in which a proof is owed is a duty. It is opened once, however often its challenge moves.
+function openDuty(s, period) {
+    if (s.inner.duties.indexOf(period) < 0) {
+        s.inner.duties.push(period);
+        s.proofs.due++;
+    }
+}
+
+// closeDuty says how many duties were closed: one, or none when it was not open.
+function closeDuty(s, period) {
+    var before = s.inner.duties.length;
+    s.inner.duties = s.inner.duties.filter(function (p) { return p !== period; });
+    return before - s.inner.duties.length;
+}
+
+function lapse(s) {
+    s.proofs.lapsed += s.inner.duties.length;
+    s.inner.duties = [];
+}
+
+function lose(s) {
+    s.collateral.onChain = "0";
+    s.collateral.lost = s.collateral.committed;
+}
+
+// pay counts what a mined transaction of ours cost. After a reorganisation the same fill is mined again,
+// and was still paid for once.
+function pay(s, event) {
+    var receipt = event.data.receipt;
+    if (!receipt) {
+        return;
+    }
+    if (event.eventType === "SlotFilled") {
+        if (s.inner.filledBy === receipt.txHash) {
+            return;
+        }
+        s.inner.filledBy = receipt.txHash;
+    }
+    s.feesWei = add(s.feesWei, receipt.feeWei);
+    s.gasUsed = add(s.gasUsed, receipt.gasUsed);
+    s.transactions++;
+}
+
+// understood does for every event what is the same for all, and passes those of a newer schema over.
+function understood(fold) {
+    return function (s, event) {
+        var version = event.metadata ? event.metadata.schemaVersion || 0 : 0;
+        if (version > SCHEMA) {
+            s.passedOver++;
+            return s;
+        }
+        var phase = s.phase;
+        s = fold(s, event.data) || s;
+        s.host = SALE.exec(event.streamId)[1];
+        if (s.phase !== phase) {
+            s.since = event.data.at;
+        }
+        pay(s, event);
+        s.proofs.open = s.inner.duties.length;
+        s.netEarning = sub(s.reward, s.collateral.lost);
+        s.lastEvent = { type: event.eventType, at: event.data.at, revision: event.sequenceNumber };
+        return s;
+    };
+}
+
+fromAll()
+    .partitionBy(function (event) {
+        return event.isJson && SALE.test(event.streamId) ? event.streamId : null;
+    })
+    .when({
+        $init: nothing,
+
+        // ------------------------------------------------------------- the way in
+
+        SaleStarted: understood(function (s, said) {
+            var fresh = nothing(); // Nothing of the last attempt is left.
+            fresh.passedOver = s.passedOver;
+            fresh.attempt = said.attempt || 0;
+            fresh.slotId = said.slotId;
+            fresh.slotIndex = said.slotIndex || "0";
+            fresh.requestId = said.request.id;
+            fresh.slotSize = said.request.slotSize || "0";
+            fresh.repair = said.repair === true;
+            fresh.adopted = said.adopted === true;
+            fresh.startedAt = fresh.since = said.at;
+            fresh.expiresAt = said.expiresAt || null;
+            fresh.endsAt = said.endsAt || null;
+            fresh.inner.failsOnPurpose = (said.failEveryNProofs || 0) > 0;
+            fresh.phase = "Preparing";
+            return fresh;
+        }),
+
+        CapacityReserved: understood(function (s, said) {
+            s.availabilityId = said.availabilityId;
+            s.reservationId = said.reservationId;
+            s.collateral.committed = said.collateral;
+            // A slot that was found on chain needs no reservation there.
+            s.phase = s.adopted ? "Downloading" : "SlotReserving";
+        }),
+
+        SlotReserved: understood(function (s) {
+            s.phase = "Downloading";
+        }),
+
+        SlotStored: understood(function (s, said) {
+            s.storedBytes = said.bytes || "0";
+            s.phase = "InitialProving";
+        }),
+
+        InitialProofMade: understood(function (s, said) {
+            s.inner.proofMade = /[^0]/.test(said.proof.slice(2)); // A proof of zeros is none.
+            s.phase = "Filling";
+        }),
+
+        InitialProofOutdated: understood(function (s) {
+            s.inner.proofMade = false;
+            s.phase = "InitialProving";
+        }),
+
+        SlotFilled: understood(function (s, said) {
+            s.filledAt = said.filledAt || null;
+            s.collateral.onChain = said.collateral;
+            s.collateral.lost = "0"; // Also what was lost before comes back with it.
+            if (s.lastEvent.type === "DataDeleted") { // Of a request that has ended, only to be collected.
+                s.inner.deleted = true;
+            }
+            s.reason = "";
+            s.phase = "Filled";
+        }),
+
+        FillReverted: understood(function (s) {
+            s.adopted = false;
+            s.filledAt = null;
+            s.collateral.onChain = "0";
+            lapse(s);
+            s.reason = ""; // The end of the request may have been recorded.
+            if (s.inner.deleted) {
+                s.inner.deleted = s.inner.proofMade = false;
+                s.storedBytes = "0";
+            }
+            if (s.inner.proofMade) {
+                s.phase = "Filling";
+            } else if (s.storedBytes !== "0") {
+                s.phase = "InitialProving";
+            } else {
+                s.phase = s.reservationId ? "SlotReserving" : "Preparing";
+            }
+        }),
+
+        // ---------------------------------------------------------------- hosting
+
+        DataLifetimeExtended: understood(function (s) {
+            s.phase = s.inner.failsOnPurpose ? "ProvingSimulated" : "Proving";
+        }),
+
+        RequestStarted: understood(function () {}),
+
+        ProofDue: understood(function (s, said) {
+            openDuty(s, said.period || "0");
+        }),
+
+        ProofSubmitted: understood(function (s, said) {
+            closeDuty(s, said.period || "0");
+            s.proofs.submitted++;
+        }),
+
+        ProofMissed: understood(function (s, said) {
+            closeDuty(s, said.period || "0");
+            s.proofs.missed++;
+        }),
+
+        ProofExcused: understood(function (s, said) {
+            s.proofs.excused += closeDuty(s, said.period || "0");
+        }),
+
+        CollateralChecked: understood(function (s, said) {
+            s.collateral.onChain = said.collateral;
+            s.collateral.slashed = add(s.collateral.slashed, said.slashed);
+        }),
+
+        // ---------------------------------------------------------------- the end
+
+        RequestEnded: understood(function (s) {
+            lapse(s);
+            s.phase = "Payout";
+        }),
+
+        PayoutReceived: understood(function (s, said) {
+            s.reward = said.reward;
+            if (said.rewardRecipient) { // Otherwise the host itself got it.
+                s.rewardRecipient = said.rewardRecipient;
+            }
+            s.collateral.onChain = "0";
+            s.collateral.returned = said.collateral;
+            s.collateral.lost = atLeastZero(sub(s.collateral.committed, said.collateral));
+            if (s.phase === "Payout") {
+                s.phase = "Finished";
+            }
+        }),
+
+        SaleIgnored: understood(function (s, said) {
+            s.reason = said.reason || "";
+            s.phase = "Ignored";
+        }),
+
+        SaleCancelled: understood(function (s, said) {
+            lapse(s);
+            s.reason = said.reason || "";
+            s.phase = "Cancelled";
+        }),
+
+        SaleFailed: understood(function (s, said) {
+            lapse(s);
+            s.reason = said.reason || "";
+            s.phase = "Failed";
+        }),
+
+        SlotDropped: understood(function (s) {
+            lose(s);
+            s.phase = "Errored";
+        }),
+
+        SlotForfeited: understood(function (s, said) {
+            lapse(s);
+            lose(s);
+            s.reason = said.reason || "";
+            s.phase = "Errored";
+        }),
+
+        SaleErrored: understood(function (s, said) {
+            s.reason = said.error || "";
+            s.phase = "Errored";
+        }),
+
+        DataDeleted: understood(function () {}),
+
+        SaleSettled: understood(function (s, said) {
+            s.collateral.returned = said.collateralReturned;
+            s.collateral.lost = said.collateralLost;
+            s.over = true;
+        }),
+    });

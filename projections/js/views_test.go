@@ -1,0 +1,273 @@
+package js_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/js"
+)
+
+// tester is what the testing packages have in common.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// twins are our views and the server's projections over the same events.
+type twins struct {
+	t     tester
+	views *projections.Views
+	js    map[string]*harness
+
+	compared int
+}
+
+func newTwins(t tester) *twins {
+	w := &twins{t: t, views: projections.NewViews(projections.Scope{}), js: map[string]*harness{}}
+	for _, p := range js.All() {
+		h, err := compile(p.Query)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Name, err)
+		}
+		h.limit = time.Minute // It is not the speed of this machine that is tested.
+		w.js[p.Name] = h
+	}
+	return w
+}
+
+// apply hands an event to both and compares what it changed.
+func (w *twins) apply(r events.Recorded) {
+	w.t.Helper()
+	w.views.Apply(r)
+	for _, name := range slices.Sorted(maps.Keys(w.js)) {
+		s, err := w.js[name].feed(asEvent(r))
+		if err != nil {
+			w.t.Fatalf("%s: %v", name, err)
+		}
+		if s.Skipped != "" {
+			continue
+		}
+		var state map[string]any
+		decode(w.t, s.State, &state)
+		if state["passedOver"] != json.Number("0") {
+			w.t.Fatalf("%s passed %s at %s revision %d over", name, r.Type, r.Stream, r.Revision)
+		}
+		want := w.row(name, s.Partition)
+		w.compared++
+		if diff := cmp.Diff(plain(w.t, want), w.shown(name, state)); diff != "" {
+			w.t.Fatalf("%s after %s at %s revision %d (-ours +the server's):\n%s", name, r.Type, r.Stream, r.Revision, diff)
+		}
+	}
+}
+
+func asEvent(r events.Recorded) event {
+	return event{
+		EventType: r.Type, StreamID: r.Stream, SequenceNumber: r.Revision, IsJSON: !r.Binary, Data: r.Data,
+		Metadata: events.EncodeMetadata(r.Meta, r.Foreign), EventID: r.ID.String(),
+		Created: r.Recorded.UTC().Format(time.RFC3339Nano),
+	}
+}
+
+// row is what our views say of a partition.
+func (w *twins) row(name, partition string) any {
+	switch name {
+	case "hostnode-availability":
+		for _, l := range w.views.Ledgers().Ledgers {
+			if l.Host == partition {
+				return w.ledger(l)
+			}
+		}
+	case "hostnode-reservation":
+		all := w.views.Reservations()
+		for _, r := range all.Open {
+			if r.Host+"-"+r.ID == partition {
+				return w.without(r, "phase")
+			}
+		}
+		for _, r := range slices.Backward(all.Closed) {
+			if r.Host+"-"+r.ID == partition {
+				return w.without(r, "phase", "reason")
+			}
+		}
+	case "hostnode-slot":
+		for _, s := range slices.Backward(w.views.Sales().Sales) {
+			if "sale-"+s.Host+"-"+s.Slot == partition {
+				row := w.without(s, "waitsFor") // A sentence of ours.
+				delete(row["lastEvent"].(map[string]any), "position")
+				return row
+			}
+		}
+	}
+	w.t.Fatalf("%s has partition %s, and our views do not", name, partition)
+	return nil
+}
+
+// ledger is a row with its availabilities and open reservations by their ids.
+func (w *twins) ledger(l projections.Ledger) map[string]any {
+	row := w.without(l)
+	availabilities, open := map[string]any{}, map[string]any{}
+	for _, a := range l.Availabilities {
+		availabilities[a.ID] = a
+	}
+	for _, r := range w.views.Reservations().Open {
+		if r.Host == l.Host {
+			open[r.ID] = map[string]any{
+				"availabilityId": r.Availability, "bytes": r.Bytes, "stored": r.Stored,
+				"overhead": r.Overhead, "collateral": r.Collateral,
+			}
+		}
+	}
+	row["availabilities"], row["reservations"] = availabilities, open
+	return row
+}
+
+// shown is a state without what our views do not show.
+func (w *twins) shown(name string, state map[string]any) any {
+	hidden := map[string][]string{
+		"hostnode-availability": {"passedOver"},
+		"hostnode-reservation":  {"passedOver", "open", "createdAt"},
+		"hostnode-slot":         {"passedOver", "inner"},
+	}
+	for _, key := range hidden[name] {
+		delete(state, key)
+	}
+	return plain(w.t, state)
+}
+
+func (w *twins) without(row any, keys ...string) map[string]any {
+	text, err := json.Marshal(row)
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+	var object map[string]any
+	decode(w.t, string(text), &object)
+	for _, key := range keys {
+		delete(object, key)
+	}
+	return object
+}
+
+func decode(t tester, text string, into any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// plain makes two ways of printing the same comparable: a number and its
+// digits, a point in time with and without zeros, what is empty and what is
+// left out.
+func plain(t tester, v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	var decoded any
+	decode(t, string(text), &decoded)
+	return normal(decoded)
+}
+
+func normal(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return v.String()
+	case string:
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+		return v
+	case []any:
+		for i := range v {
+			v[i] = normal(v[i])
+		}
+		return v
+	case map[string]any:
+		for key, value := range v {
+			v[key] = normal(value)
+			if v[key] == nil || v[key] == false || v[key] == "" {
+				delete(v, key)
+			}
+		}
+	}
+	return v
+}
+
+// recordedEvents reads a history as a store would hold it.
+func recordedEvents(t *testing.T, path string) []events.Recorded {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []events.Recorded
+	for i, e := range readEvents(t, string(text)) {
+		r := events.Recorded{
+			Stream: e.StreamID, Revision: e.SequenceNumber, Position: events.Position(i + 1), Type: e.EventType,
+			Data: e.Data, Binary: !e.IsJSON,
+		}
+		r.Meta, r.Foreign = events.DecodeMetadata(e.Metadata)
+		all = append(all, r)
+	}
+	return all
+}
+
+// writeHistory is the reverse. Data is compacted: how it was spaced means nothing.
+func writeHistory(t *testing.T, path string, all []events.Recorded) {
+	t.Helper()
+	var out bytes.Buffer
+	for _, r := range all {
+		e := asEvent(r)
+		e.EventID, e.Created = "", ""
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatalf("%s %s: %v", r.Stream, r.Type, err)
+		}
+		fmt.Fprintf(&out, "%s\n", line)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readAll(t *testing.T, store events.Store) []events.Recorded {
+	t.Helper()
+	var all []events.Recorded
+	for r, err := range store.ReadAll(context.Background(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// TestTheServersViewsAreOursOverRecordedHistories compares them after every event.
+func TestTheServersViewsAreOursOverRecordedHistories(t *testing.T) {
+	paths, err := filepath.Glob("testdata/histories/*.jsonl")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d histories, error %v", len(paths), err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			w := newTwins(t)
+			for _, r := range recordedEvents(t, path) {
+				w.apply(r)
+			}
+		})
+	}
+}

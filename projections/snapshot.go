@@ -1,0 +1,41 @@
+package projections
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Snapshot is all views at one position, as they print, to compare.
+type Snapshot struct {
+	AsOf   events.Position
+	Scope  Scope
+	Tables []PrintedTable
+}
+
+// PrintedTable is one view as JSON.
+type PrintedTable struct {
+	Name string
+	JSON json.RawMessage
+}
+
+// Snapshot prints all views as of one position.
+func (v *Views) Snapshot() (Snapshot, error) {
+	out := Snapshot{AsOf: v.asOf, Scope: v.scope}
+	for _, t := range v.Tables() {
+		printed, err := json.Marshal(t.Rows)
+		if err != nil {
+			return Snapshot{}, fmt.Errorf("print view %s: %w", t.Name, err)
+		}
+		out.Tables = append(out.Tables, PrintedTable{t.Name, printed})
+	}
+	return out, nil
+}
+
+// Snapshot prints all views as of one position.
+func (p *Projector) Snapshot() (Snapshot, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.views.Snapshot()
+}
