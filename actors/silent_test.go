@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,7 @@ type pastChain struct {
 	Market
 	from  time.Time // when block 0 was
 	fails bool
-	asked int // how many blocks were read
+	asked atomic.Int64 // how many questions were answered; they are asked at once
 }
 
 func (c *pastChain) block(n uint64) events.Head {
@@ -34,7 +35,7 @@ func (c *pastChain) HeadAt(_ context.Context, n uint64) (events.Head, error) {
 	if c.fails {
 		return events.Head{}, errors.New("the node is away")
 	}
-	c.asked++
+	c.asked.Add(1)
 	return c.block(n), nil
 }
 
@@ -49,7 +50,7 @@ func (c batches) HeadsBetween(_ context.Context, first, last uint64) ([]events.H
 	for n := first; n <= last; n++ {
 		heads = append(heads, c.block(n))
 	}
-	c.asked++
+	c.asked.Add(1)
 	return heads, nil
 }
 
@@ -129,8 +130,8 @@ func TestPeriodsThatWereOwedWhileTheHostWasDownAreTold(t *testing.T) {
 			if !strings.HasPrefix(reasons, "the host did not run") {
 				t.Errorf("the reasons: %s", reasons)
 			}
-			if batched && g.chain.asked > 20 {
-				t.Errorf("%d calls for a gap of 1005 blocks", g.chain.asked)
+			if batched && g.chain.asked.Load() > 20 {
+				t.Errorf("%d calls for a gap of 1005 blocks", g.chain.asked.Load())
 			}
 			// They are told until the sale knows them, and then no more.
 			for _, c := range told {
@@ -200,8 +201,8 @@ func TestWhileTheHostRunsNothingIsReadAndNothingIsSilent(t *testing.T) {
 				t.Errorf("period %d could be marked and was not told", p)
 			}
 		}
-		if g.chain.asked > 0 || len(owed) < 10 {
-			t.Errorf("%d blocks were read; %d periods were owed", g.chain.asked, len(owed))
+		if g.chain.asked.Load() > 0 || len(owed) < 10 {
+			t.Errorf("%d blocks were read; %d periods were owed", g.chain.asked.Load(), len(owed))
 		}
 	})
 }
@@ -215,8 +216,8 @@ func TestTheWayBackIsBounded(t *testing.T) {
 		if len(silent) == 0 || silent[0] < gapPeriod+(2*mostPastBlocks-blocksPerRead)/20 {
 			t.Fatalf("%d periods are told, the first is %d", len(silent), silent[0])
 		}
-		if most := mostPastBlocks/blocksPerRead + 5; g.chain.asked > most+mostPastBlocks/100 {
-			t.Fatalf("%d calls, want about %d", g.chain.asked, most)
+		if most := int64(mostPastBlocks/blocksPerRead + 5); g.chain.asked.Load() > most+mostPastBlocks/100 {
+			t.Fatalf("%d calls, want about %d", g.chain.asked.Load(), most)
 		}
 	})
 }

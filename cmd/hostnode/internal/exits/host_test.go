@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -300,15 +299,30 @@ func (h *host) until(what string, holds func() bool) {
 }
 
 // owedPatience is how many looks a host gets that owes a proof and seems to do nothing:
-// the proof may be between two of its parts, or wait for a block.
-const owedPatience = 20
+// it may be between two tries. It is for the machine, like patience.
+const owedPatience = 5_000
 
-// owes reports whether a proof is owed that the host could make.
+// owes reports whether a proof is owed that the host could make now, and that is not on
+// its way.
 func (h *host) owes(ctx context.Context) bool {
 	st, err := h.host.Status(ctx)
-	return err == nil && h.prover.works() && slices.ContainsFunc(st.Sales, func(s actors.SaleStatus) bool {
-		return len(s.State.Duties) > 0
-	})
+	if err != nil || !h.prover.works() {
+		return false
+	}
+	owed, sent := 0, 0
+	for _, s := range st.Sales {
+		for _, d := range s.State.Duties {
+			if !d.Deadline.Before(h.w.now()) {
+				owed++
+			}
+		}
+	}
+	for _, p := range st.Pools {
+		if p.Name == "proofs on their way" {
+			sent = p.Running
+		}
+	}
+	return owed > sent
 }
 
 // idle reports whether the host has seen the newest block and waits for the next.
