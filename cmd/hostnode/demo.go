@@ -106,20 +106,19 @@ type hostAPI struct{ client *api.Client }
 // answerTime is how long the host may take to answer the demonstration.
 const answerTime = 5 * time.Second
 
-// Working implements demo.HostAPI.
-func (h hostAPI) Working(ctx context.Context) (bool, error) {
+// Progress implements demo.HostAPI.
+func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	s, err := h.client.Status(ctx)
 	if err != nil {
-		return false, err
+		return demo.Progress{}, err
 	}
-	for _, p := range s.Pools {
-		if (p.Name == "proofs" || p.Name == "downloads") && p.Running+p.Waiting > 0 {
-			return true, nil
-		}
+	p := demo.Progress{Head: s.Chain.Head, Working: s.Chain.Head == 0 || !s.Chain.Live}
+	for _, pool := range s.Pools {
+		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0
 	}
-	return s.Chain.Head == 0 || !s.Chain.Live, nil // It does not follow the chain yet.
+	return p, nil
 }
 
 // OpenSales implements demo.HostAPI.

@@ -46,6 +46,7 @@ type rig struct {
 	beat   time.Duration
 	eth    *ethclient.Client
 	chain  devchain.Remote
+	ipc    string // where the chain is controlled
 }
 
 func (r *rig) must(err error) {
@@ -97,6 +98,7 @@ func (r *rig) startNode(bin, dir string, account events.Address) {
 	layout := datadir.At(dir)
 	ipc, err := layout.SocketPath("chain/devchain.ipc")
 	r.must(err)
+	r.ipc = ipc
 	r.t.Cleanup(func() {
 		if r.eth != nil {
 			r.eth.Close()
@@ -171,6 +173,7 @@ func (r *rig) startHost(bin string, dir datadir.Layout) {
 	r.t.Cleanup(func() { _ = r.box.kill() })
 	r.box.api = newAPI(dir)
 	go r.box.drain(r.t.Context())
+	go r.box.yields(r.t.Context(), r.ipc)
 }
 
 // logs counts the contract's logs of a kind from a block on.

@@ -47,9 +47,8 @@ type Options struct {
 
 // HostAPI is what the demonstration asks of the host, as an operator would.
 type HostAPI interface {
-	// Working reports whether the host proves or downloads now; an error means
-	// that it does not answer.
-	Working(ctx context.Context) (bool, error)
+	// Progress says what the host does now; an error means that it does not answer.
+	Progress(ctx context.Context) (Progress, error)
 	// Offer sees to it that an enabled availability has room for the bytes and
 	// the collateral.
 	// It returns api.ErrDemoRefused when the host says no; other errors mean that it
@@ -57,6 +56,12 @@ type HostAPI interface {
 	Offer(ctx context.Context, size events.Bytes, duration time.Duration, collateral events.Amount) error
 	// OpenSales is how many sales are in work or hosted.
 	OpenSales(ctx context.Context) (int, error)
+}
+
+// Progress is what the host does now.
+type Progress struct {
+	Head    uint64 // the newest block that it knows
+	Working bool   // it proves, downloads, or does not follow the chain yet
 }
 
 // Limits of a demonstration.

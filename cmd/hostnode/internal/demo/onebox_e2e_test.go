@@ -58,6 +58,7 @@ func startOneBox(t *testing.T, source string) *oneBox {
 	}
 	t.Cleanup(func() { _ = b.kill() })
 	b.api = api.NewClient(dir.Socket())
+	go b.yields(t.Context(), filepath.Join(dir.Chain(), "devchain.ipc"))
 	return b
 }
 

@@ -17,18 +17,24 @@ const (
 	// awayPace is the same while the host's record is away: slow enough for a host
 	// that must first find out about it, fast enough to bring periods with proofs.
 	awayPace = 400 * time.Millisecond
+	// mostBehind is how many blocks the host may be behind while chain time goes on.
+	mostBehind = 3
 	// longestHold is how long time stands still for a host that works or is down.
 	// Beyond it something is wrong, and the demonstration ends with an error.
 	longestHold = 5 * time.Minute
 )
 
 // pacer lets chain time run only when nobody is kept from proving by it: a
-// block is sealed at once for transactions that wait; while the host is down
-// or works on a proof or a download, time stands still; otherwise blocks come
-// at the given pace.
+// block is sealed at once for transactions that wait; while the host is down,
+// behind, or works on a proof or a download, time stands still; otherwise blocks
+// come at the given pace.
 func pacer(
-	local *localchain.Chain, working func(context.Context) bool, pace func() time.Duration,
+	local *localchain.Chain, progress func(context.Context) (Progress, error), pace func() time.Duration,
 ) func(context.Context) error {
+	ready := func(ctx context.Context) bool {
+		p, err := progress(ctx)
+		return err == nil && !p.Working && p.Head+mostBehind >= local.Head().Number
+	}
 	last := time.Now()
 	return func(ctx context.Context) error {
 		for {
@@ -36,11 +42,11 @@ func pacer(
 			if local.Pending() > 0 && wait >= pollEvery {
 				break
 			}
-			if wait >= pace() && !working(ctx) {
+			if wait >= pace() && ready(ctx) {
 				break
 			}
 			if wait > longestHold {
-				return fmt.Errorf("the host was busy or down for %s without a transaction", longestHold)
+				return fmt.Errorf("the host was busy, behind or down for %s without a transaction", longestHold)
 			}
 			select {
 			case <-time.After(pollEvery):

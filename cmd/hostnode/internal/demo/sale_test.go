@@ -100,20 +100,16 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 	t.Cleanup(func() { check(t, s.node.Stop(context.WithoutCancel(t.Context()))) })
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	go func() { _ = s.local.Run(ctx, pacer(s.local, s.working, func() time.Duration { return idlePace })) }()
+	go func() { _ = s.local.Run(ctx, pacer(s.local, s.progress, func() time.Duration { return idlePace })) }()
 }
 
-func (s *stage) working(ctx context.Context) bool {
+func (s *stage) progress(ctx context.Context) (Progress, error) {
 	st, err := s.node.Host.Status(ctx)
-	if err != nil || !st.Booted || !st.Live {
-		return true
+	p := Progress{Head: st.Head.Number, Working: !st.Booted || !st.Live}
+	for _, pool := range st.Pools {
+		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0
 	}
-	for _, p := range st.Pools {
-		if (p.Name == "proofs" || p.Name == "downloads") && p.Running+p.Waiting > 0 {
-			return true
-		}
-	}
-	return false
+	return p, err
 }
 
 // sell offers capacity, posts the request, and waits until it is over and no

@@ -30,9 +30,10 @@ func (s *show) sell(ctx context.Context) error {
 	defer cancel()
 	pacing := make(chan error, 1)
 	go func() {
-		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) bool {
-			working, err := operator.Working(ctx)
-			return working || err != nil || time.Since(*s.started.Load()) < settleTime
+		pacing <- s.local.Run(ctx, pacer(s.local, func(ctx context.Context) (Progress, error) {
+			p, err := operator.Progress(ctx)
+			p.Working = p.Working || time.Since(*s.started.Load()) < settleTime
+			return p, err
 		}, s.pace))
 	}()
 	if err := s.offer(ctx, operator); err != nil {
