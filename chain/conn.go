@@ -35,8 +35,9 @@ type conn struct {
 	log         logrus.FieldLogger
 	count       *requestCount
 	// top is the highest block that any endpoint has named.
-	top  atomic.Uint64
-	span span
+	top      atomic.Uint64
+	span     span
+	standing *standing
 
 	// What goes on in the background, until close.
 	background context.Context
@@ -62,6 +63,7 @@ func newConn(cfg Config, contract common.Address) *conn {
 	for _, at := range append([]string{cfg.Endpoint}, cfg.Fallbacks...) {
 		c.endpoints = append(c.endpoints, newEndpoint(at))
 	}
+	c.standing = newStanding(c.endpoints)
 	c.background, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -133,6 +135,7 @@ func (c *conn) drop(broken *link, why error) {
 	broken.client.Close()
 	c.link = nil
 	broken.at.notBefore = time.Now().Add(broken.at.wait)
+	c.standing.fails(broken.at, why)
 	if len(c.endpoints) > 1 {
 		c.log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
 	}

@@ -29,6 +29,7 @@ func (c *conn) connect(ctx context.Context) error {
 		}
 		failed = append(failed, c.blame(e, err))
 	}
+	c.standing.noneLeft(time.Now())
 	for _, e := range c.endpoints {
 		if e.refused == nil { // There is still one that may be the right one.
 			return errors.Join(failed...)
@@ -94,6 +95,7 @@ func (c *conn) use(l *link) {
 	c.link, c.lastIndex = l, l.index
 	c.checked, c.returning = time.Now(), time.Now().Add(c.returnAfter)
 	l.at.wait, l.at.notBefore, l.at.refused = firstRedialWait, time.Time{}, nil
+	c.standing.uses(l.index, time.Now())
 }
 
 // blame notes what is wrong with an endpoint, and when it is asked again. It needs the
@@ -101,6 +103,7 @@ func (c *conn) use(l *link) {
 func (c *conn) blame(e *endpoint, err error) error {
 	e.notBefore = time.Now().Add(e.wait)
 	e.wait = min(2*e.wait, c.maxWait)
+	c.standing.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {
 		if e.refused == nil && len(c.endpoints) > 1 { // Said once.
 			c.log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
@@ -142,12 +145,12 @@ func (c *conn) tryEarlier(from *link) {
 func (c *conn) tryOne(from *link, index int) bool {
 	l, err := c.dial(c.background, index)
 	if err != nil {
+		c.standing.fails(c.endpoints[index], err)
 		return false
 	}
-	var head *header
-	err = l.call(c.background, &head, "eth_getBlockByNumber", "latest", false)
-	if err != nil || head == nil || uint64(head.Number)+1 < c.top.Load() {
+	if err := c.keepsUp(l); err != nil {
 		l.client.Close()
+		c.standing.fails(l.at, err)
 		return false
 	}
 	found, deployed, err := readIdentity(c.background, l, c.contract)
@@ -173,6 +176,21 @@ func (c *conn) tryOne(from *link, index int) bool {
 	return true
 }
 
+// keepsUp says what is wrong with a node that has not got as far as the others.
+func (c *conn) keepsUp(l *link) error {
+	var head *header
+	err := l.call(c.background, &head, "eth_getBlockByNumber", "latest", false)
+	switch top := c.top.Load(); {
+	case err != nil:
+		return err
+	case head == nil:
+		return errors.New("it knows no block")
+	case uint64(head.Number)+1 < top:
+		return fmt.Errorf("it has got to block %d, and block %d is known", uint64(head.Number), top)
+	}
+	return nil
+}
+
 // silent gives up a connection that answers and knows no new block, so that the next
 // call makes a new one, at another endpoint if there is any.
 func (c *conn) silent(l *link) {
@@ -184,6 +202,7 @@ func (c *conn) silent(l *link) {
 	l.client.Close()
 	c.link = nil
 	l.at.silentUntil = time.Now().Add(c.returnAfter)
+	c.standing.fails(l.at, errors.New("it answers and knows no new block"))
 }
 
 // rateLimited recognises a complaint about too many requests.

@@ -60,6 +60,8 @@ func printStatus(p *paper, s api.Status) error {
 		word = p.colour(yellow, "NOT HERE")
 	case s.Selling:
 		word = p.colour(green, "SELLING")
+	case s.NotProving:
+		word = p.colour(red, "NOT SELLING, NOT PROVING")
 	}
 	p.line("%s: %s", word, s.Reason)
 	if s.Hint != "" {
@@ -126,7 +128,12 @@ func chainRows(s api.Status, now time.Time) [][]string {
 	if c.Endpoint != "" {
 		where += " at " + c.Endpoint
 	}
-	rows := [][]string{{"chain", where}, {"contract", c.Contract}}
+	rows := [][]string{{"chain", where}}
+	if c.FirstEndpoint != "" {
+		rows = append(rows, []string{"", fmt.Sprintf("since %s, because of the first one, %s: %s",
+			clock(c.EndpointSince), c.FirstEndpoint, c.WhyNotFirst)})
+	}
+	rows = append(rows, []string{"contract", c.Contract})
 	if c.HeadTime.IsZero() {
 		return rows
 	}
@@ -136,6 +143,8 @@ func chainRows(s api.Status, now time.Time) [][]string {
 		head += ", " + span(uint64(age/time.Second)) + " ago"
 	}
 	switch {
+	case c.Away:
+		head += ", and no answer since"
 	case c.Stalled:
 		head += ", SILENT for too long"
 	case !c.Live:

@@ -105,6 +105,29 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 	}
 }
 
+func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
+	now := time.Date(2031, 4, 5, 6, 7, 8, 0, time.UTC)
+	s := api.Status{
+		AsOf: api.AsOf{Position: 9, Time: now, Running: true}, NotProving: true, Reason: "the chain does not answer",
+		Chain: api.Chain{
+			ID: 1, Contract: "0xcc", Endpoint: "http://other", EndpointSince: now, FirstEndpoint: "ws://n",
+			WhyNotFirst: "refused", HeadTime: now, Live: true, Away: true,
+		},
+	}
+	p := &paper{now: now}
+	if err := printStatus(p, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"NOT SELLING, NOT PROVING: the chain does not answer\n", "1 at http://other\n",
+		"since 2031-04-05 06:07:08Z, because of the first one, ws://n: refused\n", "no answer since\n",
+	} {
+		if !strings.Contains(p.text(), want) {
+			t.Errorf("no %q in\n%s", want, p.text())
+		}
+	}
+}
+
 func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 	for _, c := range []struct {
 		flag interface{ Set(string) error }

@@ -98,7 +98,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	}
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
-		DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
+		Standing: p.Market.Standing, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks,
 	}), log)
 	if err != nil {

@@ -64,6 +64,9 @@ type Status struct {
 	Selling bool   `json:"selling"`
 	Reason  string `json:"reason"`
 	Hint    string `json:"hint,omitempty"`
+	// NotProving says that slots are hosted and that proofs that are due cannot be sent,
+	// because the chain does not answer.
+	NotProving bool `json:"notProving,omitempty"`
 	// Elsewhere says that by the record the host runs on another machine, and so
 	// nothing is known of it but what is in the record.
 	Elsewhere bool `json:"elsewhere,omitempty"`
@@ -95,7 +98,19 @@ type Status struct {
 type Chain struct {
 	ID       uint64 `json:"id,omitempty"`
 	Contract string `json:"contract,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"`
+	// Endpoint is the one in use, or the one that was used last while none is, without
+	// its secrets. EndpointSince is when it began to be used, by the machine's clock.
+	Endpoint      string    `json:"endpoint,omitempty"`
+	EndpointSince time.Time `json:"endpointSince,omitzero"`
+	// FirstEndpoint is the one that is configured first when another one is in use, and
+	// WhyNotFirst what was wrong with it when it was asked last.
+	FirstEndpoint string `json:"firstEndpoint,omitempty"`
+	WhyNotFirst   string `json:"whyNotFirst,omitempty"`
+	// Away says that no endpoint answers; AwaySince when that was noticed, if it was
+	// before this answer, and AwayReason what is wrong with each.
+	Away       bool      `json:"away"`
+	AwaySince  time.Time `json:"awaySince,omitzero"`
+	AwayReason string    `json:"awayReason,omitempty"`
 	// Development says that it is a development chain, whose tokens are worth nothing.
 	Development bool `json:"development"`
 	// Head is the newest block that the host knows, HeadTime its chain time.

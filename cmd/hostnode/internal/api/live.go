@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -23,8 +24,10 @@ type LiveConfig struct {
 	Account   events.Address
 	// Balance asks the chain what the account holds; nil: unknown.
 	Balance func(context.Context) (events.Balance, error)
-	DataDir string
-	// Endpoint is how the chain is reached; Development that its tokens are worth
+	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
+	Standing func() chain.Standing
+	DataDir  string
+	// Endpoint is the first way to the chain; Development that its tokens are worth
 	// nothing.
 	Endpoint    string
 	Development bool
@@ -63,15 +66,15 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	}
 	s := l.status()
 	s.Epoch = now.Epoch
-	s.Chain.Endpoint, s.Chain.Development = chain.Redact(l.cfg.Endpoint), l.cfg.Development
+	s.Chain.Development = l.cfg.Development
 	s.Chain.Live, s.Chain.Stalled = now.Live, now.Stalled
 	s.Record = Record{now.Record.Away, now.Record.Since.UTC(), now.Record.Reason}
 	if now.Head.Number != 0 || !now.Head.Time.IsZero() {
 		s.Chain.Head, s.Chain.HeadHash, s.Chain.HeadTime = now.Head.Number, now.Head.Hash.String(), now.Head.Time
 	}
 	s.Validator = validates(s.Validator, now.Validator, s.Account)
-	for _, sale := range now.Sales {
-		if t := troubleOf(sale); t != nil {
+	for _, one := range now.Sales {
+		if t := troubleOf(one); t != nil {
 			s.Trouble = append(s.Trouble, *t)
 		}
 	}
@@ -79,6 +82,8 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
 	}
 	s.Balance = l.balance(ctx)
+	l.reach(&s)
+	s.NotProving = s.Chain.Away && hosts(s.Phases)
 	s.Selling, s.Reason, s.Hint = selling(s, now.Booted)
 	return s, nil
 }
@@ -112,13 +117,55 @@ func (l *Live) balance(ctx context.Context) *Balance {
 	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}
 }
 
+// reach says how the chain is reached. The balance was asked just now, so what is known
+// of the endpoints is new, and a question that had no answer says enough by itself.
+func (l *Live) reach(s *Status) {
+	c := &s.Chain
+	c.Endpoint = chain.Redact(l.cfg.Endpoint)
+	if l.cfg.Standing != nil {
+		now := l.cfg.Standing()
+		if now.Endpoint != "" {
+			c.Endpoint, c.EndpointSince = now.Endpoint, now.Since.UTC()
+		}
+		c.FirstEndpoint, c.WhyNotFirst = now.First, now.WhyNotFirst
+		c.Away, c.AwaySince, c.AwayReason = !now.Away.IsZero(), now.Away.UTC(), now.AwayReason
+	}
+	if !c.Away && s.Balance != nil && s.Balance.Error != "" {
+		c.Away, c.AwayReason = true, s.Balance.Error
+	}
+}
+
+// hosts says whether a sale is in a phase in which proofs are owed.
+func hosts(phases map[string]int) bool {
+	return phases[sale.Filled.String()]+phases[sale.Proving.String()]+phases[sale.ProvingSimulated.String()] > 0
+}
+
+// away says that the chain does not answer, and what of the event store, when that is
+// away as well.
+func away(s Status) (reason, hint string) {
+	reason = "the chain does not answer"
+	if !s.Chain.AwaySince.IsZero() {
+		reason += " since " + s.Chain.AwaySince.Format(sinceFormat)
+	}
+	reason += ": " + s.Chain.AwayReason
+	if s.Record.Away {
+		reason += "; and the event store does not answer either: " + s.Record.Reason
+	}
+	return reason, "check the Ethereum node and the network; work goes on by itself when a node answers"
+}
+
+const sinceFormat = "2006-01-02 15:04:05Z"
+
 // selling says whether the host takes slots, and why or why not: the first thing in
 // the way, in the order in which they would have to be put right.
 func selling(s Status, booted bool) (ok bool, reason, hint string) {
 	switch {
+	case s.Chain.Away:
+		reason, hint = away(s)
+		return false, reason, hint
 	case s.Record.Away:
 		return false, fmt.Sprintf("the event store does not answer since %s: %s; proofs that are due are still sent",
-				s.Record.Since.Format("2006-01-02 15:04:05Z"), s.Record.Reason),
+				s.Record.Since.Format(sinceFormat), s.Record.Reason),
 			"check the event store's server and network, or the disk; work goes on by itself when it is back"
 	case !booted:
 		return false, "the host is starting and waits for the chain",

@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -100,7 +101,8 @@ func running(t *testing.T) (live *api.Live, m *quietMarket, kill func()) {
 	return runningOn(t, events.NewMemory())
 }
 
-func runningOn(t *testing.T, store events.Store) (live *api.Live, m *quietMarket, kill func()) {
+func runningOn(t *testing.T, store events.Store, changes ...func(*api.LiveConfig),
+) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -128,10 +130,14 @@ func runningOn(t *testing.T, store events.Store) (live *api.Live, m *quietMarket
 		}
 	})
 	synctest.Wait()
-	return api.NewLive(api.LiveConfig{
+	cfg := api.LiveConfig{
 		Host: host, Store: store, Projector: p, Account: me, Balance: m.Balance, DataDir: "/data",
 		Endpoint: "ws://node", Development: true,
-	}), m, kill
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	return api.NewLive(cfg), m, kill
 }
 
 func ask[A any](t *testing.T, call func(context.Context) (A, error)) A {
@@ -178,7 +184,7 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		market.holds(0, 7, nil)
 		expect(false, "tokens")
 		market.holds(0, 0, errors.New("the node is away"))
-		expect(true, "on offer")
+		expect(false, "the chain does not answer: the node is away")
 		if s := ask(t, live.Status); s.Balance.Error != "the node is away" {
 			t.Fatalf("balance %+v", s.Balance)
 		}
@@ -187,6 +193,34 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		expect(false, "paused by the operator: a walk")
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.ResumeQueue(ctx, "back") })
 		expect(true, "on offer")
+	})
+}
+
+func TestTheStatusSaysWhichEndpointIsInUseAndWhenNoneIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at chain.Standing
+		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
+			cfg.Endpoint = "ws://node/?key=secret"
+			cfg.Standing = func() chain.Standing { return at }
+		})
+		if c := ask(t, live.Status).Chain; c.Endpoint != "ws://node/?***" || c.Away || c.FirstEndpoint != "" {
+			t.Fatalf("before the first connection: %+v", c)
+		}
+		at = chain.Standing{
+			Endpoint: "http://other", Since: events.Unix(1_750_000_000), First: "ws://node/?***", WhyNotFirst: "refused",
+		}
+		c := ask(t, live.Status).Chain
+		if c.Endpoint != at.Endpoint || !c.EndpointSince.Equal(at.Since) || c.FirstEndpoint != at.First ||
+			c.WhyNotFirst != at.WhyNotFirst || c.Away {
+			t.Fatalf("at a fallback: %+v", c)
+		}
+		at.Away, at.AwayReason = events.Unix(1_750_000_060), "ws://node/?***: refused; http://other: no route"
+		s := ask(t, live.Status)
+		want := "the chain does not answer since 2025-06-15 15:07:40Z: " + at.AwayReason
+		if s.Selling || s.Reason != want || !s.Chain.Away || !s.Chain.AwaySince.Equal(at.Away) ||
+			s.Chain.AwayReason != at.AwayReason || s.Hint == "" || s.NotProving { // It owes nothing.
+			t.Fatalf("with none: %+v", s)
+		}
 	})
 }
 

@@ -1,0 +1,100 @@
+package chain
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Standing is how the chain is reached. No part of it shows a secret.
+type Standing struct {
+	// Endpoint is the one in use, or the one that was used last while none is; empty
+	// before the first connection. Since is when it began to be used.
+	Endpoint string
+	Since    time.Time
+	// First is the endpoint that is configured first, when another one is in use, and
+	// WhyNotFirst what was wrong with it when it was asked last.
+	First, WhyNotFirst string
+	// Away is since when none of the endpoints could be used; zero: one can. AwayReason
+	// says of each what is wrong with it.
+	Away       time.Time
+	AwayReason string
+}
+
+// Standing says which endpoint is in use. It does not ask the chain and does not block:
+// what it says is of the last call.
+func (m *Market) Standing() Standing { return m.conn.standing.now() }
+
+// standing is what conn notes for those who look on, apart from its lock, which is held
+// while connections are made. It is safe for concurrent use.
+type standing struct {
+	endpoints []*endpoint // of these only what never changes
+
+	mu      sync.Mutex
+	reasons []string // what was wrong with each when it was asked last
+	inUse   int      // index of the endpoint that is used, or was last; -1 before the first
+	since   time.Time
+	away    time.Time
+}
+
+func newStanding(endpoints []*endpoint) *standing {
+	return &standing{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints))}
+}
+
+// uses notes that the connection to an endpoint is the one in use.
+func (s *standing) uses(index int, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inUse != index {
+		s.inUse, s.since = index, now
+	}
+	s.reasons[index], s.away = "", time.Time{}
+}
+
+// fails notes what is wrong with an endpoint.
+func (s *standing) fails(e *endpoint, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.endpoints, e); i >= 0 {
+		s.reasons[i] = reasonOf(e, why)
+	}
+}
+
+// reasonOf is an error without what stands beside it anyway.
+func reasonOf(e *endpoint, why error) string {
+	text := strings.TrimPrefix(e.hide(why).Error(), ErrUnavailable.Error()+": ")
+	return strings.TrimPrefix(text, "connect to "+e.name+": ")
+}
+
+// noneLeft notes that no endpoint can be used.
+func (s *standing) noneLeft(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away.IsZero() {
+		s.away = now
+	}
+}
+
+func (s *standing) now() Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var st Standing
+	if s.inUse >= 0 {
+		st.Endpoint, st.Since = s.endpoints[s.inUse].name, s.since
+	}
+	if s.inUse > 0 {
+		st.First, st.WhyNotFirst = s.endpoints[0].name, s.reasons[0]
+	}
+	if st.Away = s.away; st.Away.IsZero() {
+		return st
+	}
+	var all []string
+	for i, reason := range s.reasons {
+		if reason != "" {
+			all = append(all, s.endpoints[i].name+": "+reason)
+		}
+	}
+	st.AwayReason = strings.Join(all, "; ")
+	return st
+}
