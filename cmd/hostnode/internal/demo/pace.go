@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,9 +32,17 @@ const (
 func pacer(
 	local *localchain.Chain, progress func(context.Context) (Progress, error), pace func() time.Duration,
 ) func(context.Context) error {
-	ready := func(ctx context.Context) bool {
+	ready := func(ctx context.Context) error { // nil, or why time stands still
 		p, err := progress(ctx)
-		return err == nil && !p.Working && p.Head+mostBehind >= local.Head().Number
+		switch head := local.Head().Number; {
+		case err != nil:
+			return fmt.Errorf("it does not answer: %w", err)
+		case p.Working:
+			return errors.New("it works, or does not follow the chain yet")
+		case p.Head+mostBehind < head:
+			return fmt.Errorf("it is at block %d of %d", p.Head, head)
+		}
+		return nil
 	}
 	last := time.Now()
 	return func(ctx context.Context) error {
@@ -42,11 +51,14 @@ func pacer(
 			if local.Pending() > 0 && wait >= pollEvery {
 				break
 			}
-			if wait >= pace() && ready(ctx) {
-				break
-			}
-			if wait > longestHold {
-				return fmt.Errorf("the host was busy, behind or down for %s without a transaction", longestHold)
+			if wait >= pace() {
+				why := ready(ctx)
+				if why == nil {
+					break
+				}
+				if wait > longestHold {
+					return fmt.Errorf("time stood still for the host for %s: %w", longestHold, why)
+				}
 			}
 			select {
 			case <-time.After(pollEvery):
