@@ -207,6 +207,7 @@ func TestAnEventThatTakesTooLongEndsTheProjection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.limit = eventLimit
 	for range 2 { // It stays where it is.
 		if _, err := h.feed(event{EventType: "A", StreamID: "a", IsJSON: true}); !errors.Is(err, errFaulted) ||
 			!strings.Contains(err.Error(), "longer than 250ms") {

@@ -42,7 +42,6 @@ func newTwins(t tester) *twins {
 		if err != nil {
 			t.Fatalf("%s: %v", p.Name, err)
 		}
-		h.limit = time.Minute // It is not the speed of this machine that is tested.
 		w.js[p.Name] = h
 	}
 	return w
