@@ -62,9 +62,8 @@ func (e *env) closedPeriod(head events.Head) uint64 {
 }
 
 // readPast reads what decides about the periods from and to and those in between,
-// which must be over.
-func (e *env) readPast(ctx context.Context, from, to uint64) (*past, error) {
-	head := e.view.now()
+// which must be over: the blocks from newest back to the first of them.
+func (e *env) readPast(ctx context.Context, from, to, newest uint64) (*past, error) {
 	p := &past{from: from, to: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]window{}}
 	begins := duty.Start(e.terms.Proofs, from)
 	step := uint64(blocksOneByOne)
@@ -72,7 +71,7 @@ func (e *env) readPast(ctx context.Context, from, to uint64) (*past, error) {
 		step = blocksPerRead
 	}
 	var chunks [][]events.Head
-	for last := head.Number; ; {
+	for last := newest; ; {
 		first := max(last, step) - step + 1
 		heads, err := e.headsBetween(ctx, first, last)
 		if err != nil {
@@ -82,7 +81,7 @@ func (e *env) readPast(ctx context.Context, from, to uint64) (*past, error) {
 		if heads[0].Time.Before(begins) {
 			break
 		}
-		if p.short = first <= 1 || head.Number-first >= mostPastBlocks; p.short {
+		if p.short = first <= 1 || newest-first >= mostPastBlocks; p.short {
 			p.from = max(from, duty.Period(e.terms.Proofs, heads[0].Time)+1)
 			break
 		}

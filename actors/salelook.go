@@ -33,21 +33,28 @@ func (s *salesAgent) look(a *turn) {
 		return
 	}
 	s.looking = true
-	self, st := a.self, s.journal.durable
-	hear := !s.looked && !s.heard && (proves(st) || st.Phase == sale.Filled)
+	self, st, ahead := a.self, s.journal.durable, s.journal.ahead
+	loaded, tries := !s.looked, s.closingTries
+	hear := loaded && !s.heard && (proves(st) || st.Phase == sale.Filled)
 	a.rt.do(func(ctx context.Context) {
 		m := lookEnded{heard: hear}
 		cmd, err := s.askChain(ctx, st)
 		if err == nil && st.Phase == sale.Filling && cmd.(sale.ReportChain).Facts.Host != s.me {
 			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
 		}
-		if err == nil && hear { // What the chain says may end the hosting, and then nobody asks.
+		switch report, ok := cmd.(sale.ReportChain); {
+		case err != nil:
+		case ok && s.endsHosting(ahead, report): // Nobody asks later what was owed.
+			m.closing = new(closing)
+			*m.closing, err = s.closeAccount(ctx, ahead, report, loaded, tries+1 >= closingTries)
+			tries++
+		case hear:
 			m.taken, err = s.takenProofs(ctx, st)
 		}
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil
-			self.tell(effectTrouble{"look", err})
-			_ = sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", 1))
+			s.log.WithField("slot", s.slot.String()).Warnf("a look at the slot failed and is tried again: %v", err)
+			_ = sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", max(1, tries)))
 		}
 		if ctx.Err() == nil {
 			self.tell(m)
@@ -59,6 +66,8 @@ type lookEnded struct {
 	cmd   sale.Command // nil: the chain did not answer
 	heard bool         // it was also asked for proofs
 	taken []heardProof
+	// closing is the account up to the end that was found; nil: there is none.
+	closing *closing
 }
 
 func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
@@ -68,14 +77,24 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 		defer s.look(a)
 	}
 	if m.cmd == nil {
+		if m.closing != nil && !s.record.away() {
+			s.closingTries++
+		}
 		return
 	}
+	s.closingTries = 0
 	if m.heard {
 		s.tellTaken(a, m.taken)
 	}
 	cause := "look"
 	if report, ok := m.cmd.(sale.ReportChain); ok {
 		f := report.Facts
+		if m.closing != nil {
+			s.tellTaken(a, m.closing.told)
+			s.closeDuties(a, f.At, m.closing.until)
+			report.Unjudged = m.closing.unjudged
+			m.cmd = report
+		}
 		if s.journal.durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
 			s.looked, s.decided = true, true // The fill itself reports this, with its receipt.
 			s.act(a)

@@ -17,7 +17,9 @@ import (
 // event tells, not even that they were due; and a proof may be mined in the
 // last block of its period, whose answer comes after the block that closes it.
 // So the market is asked for proofs of ours before a sale that was loaded hears
-// of new duties, and before a duty is closed without a proof.
+// of new duties, and before a duty is closed without a proof. Then it is also asked
+// whether the slot is still ours: after a gap the contract may have taken it, and what
+// came later was not owed.
 
 // maxHeld is how many commands about duties wait while the market is asked. A
 // sale has a handful of duties; what is dropped is told again at the next block.
@@ -26,6 +28,7 @@ const maxHeld = 32
 // proofsHeard is the market's answer, as commands in the order of the periods.
 type proofsHeard struct {
 	taken []heardProof
+	lost  bool // the slot does not owe proofs any more; a look closes the account
 	err   error
 }
 
@@ -41,8 +44,8 @@ func (s *salesAgent) onDuty(a *turn, m saleCommand) {
 		s.submit(a, m)
 		return
 	}
-	told := slices.ContainsFunc(s.held, func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) })
-	if !told && len(s.held) < maxHeld {
+	told := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
+	if !slices.ContainsFunc(s.asked, told) && !slices.ContainsFunc(s.held, told) && len(s.held) < maxHeld {
 		s.held = append(s.held, m)
 	}
 	s.hear(a)
@@ -84,18 +87,36 @@ func (s *salesAgent) hear(a *turn) {
 	s.hearing = true
 	self, st := a.self, s.journal.ahead
 	var silent []uint64
-	for _, h := range s.held {
-		if c, ok := h.cmd.(sale.ReportSilentPeriod); ok {
-			silent = append(silent, c.Period)
+	misses := false
+	s.asked, s.held = s.held, nil // What comes from now on may need another question.
+	for _, h := range s.asked {
+		switch c := h.cmd.(type) { //nolint:gochecksumtype // Only these two close a period as missed.
+		case sale.ReportSilentPeriod:
+			silent, misses = append(silent, c.Period), true
+		case sale.ReportPeriodClosed:
+			misses = true
 		}
 	}
 	a.rt.do(func(ctx context.Context) {
+		var m proofsHeard
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
-		taken, err := s.takenProofs(ctx, st, silent...)
+		if m.taken, m.err = s.takenProofs(ctx, st, silent...); m.err == nil && misses {
+			m.lost, m.err = s.owesNothing(ctx, st)
+		}
 		if ctx.Err() == nil {
-			self.tell(proofsHeard{taken, err})
+			self.tell(m)
 		}
 	})
+}
+
+// owesNothing reports whether the slot of a sale that proves has stopped to owe proofs.
+func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
+	cmd, err := s.askChain(ctx, st)
+	if err != nil {
+		return false, err
+	}
+	report, ok := cmd.(sale.ReportChain)
+	return ok && (report.Facts.Host != s.me || s.endsHosting(st, report)), nil
 }
 
 // takenProofs are the proofs that the contract took, of periods that are open or
@@ -118,13 +139,12 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 	var heard []heardProof
 	if st.Phase == sale.Filled && len(taken) > 0 {
 		// It came to prove in an outage, and the record does not know. Its data was
-		// kept then, and is kept again: only a sale that proves has duties.
-		e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
-		cmd, err := s.extend(ctx, e)
+		// kept then, and is kept again.
+		kept, err := s.keepData(ctx, st)
 		if err != nil {
 			return nil, err
 		}
-		heard = append(heard, heardProof{cmd, e.Key()})
+		heard = append(heard, kept)
 	}
 	for _, t := range taken {
 		at, cause := t.Receipt.Block.Time, fmt.Sprintf("block:%d", t.Receipt.Block.Number)
@@ -140,8 +160,14 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}
 		heard = append(heard, heardProof{submitted, cause})
 	}
-	missed, err := s.silentAtTheEnd(ctx, st)
-	return append(heard, missed...), err
+	return heard, nil
+}
+
+// keepData makes a sale one that proves: only such a sale has duties.
+func (s *salesAgent) keepData(ctx context.Context, st sale.State) (heardProof, error) {
+	e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
+	cmd, err := s.extend(ctx, e)
+	return heardProof{cmd, e.Key()}, err
 }
 
 // lastOf is the last second of a period: the deadline of its proof.
@@ -165,14 +191,23 @@ func (s *salesAgent) challengeOf(ctx context.Context, t events.TakenProof) (even
 
 func (s *salesAgent) onHeard(a *turn, m proofsHeard) {
 	s.hearing = false
-	held := s.held
-	s.held = nil
+	held := s.asked
+	s.asked = nil
 	if m.err != nil {
+		s.held = nil
 		s.fields().Warnf("duties wait until the next block: %v", m.err)
 		return
 	}
 	s.tellTaken(a, m.taken)
 	defer s.whileAway(a)
+	if m.lost {
+		s.held = nil
+		s.onLook(a)
+		return
+	}
+	if len(s.held) > 0 {
+		defer s.hear(a)
+	}
 	for _, h := range held {
 		if c, ok := h.cmd.(sale.ReportPeriodClosed); ok && c.Reason == "" {
 			c.Reason = s.whyMissed(c.Period)

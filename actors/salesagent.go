@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -39,7 +38,10 @@ type salesAgent struct {
 	// What the agent knows of its proofs on chain; see saleproofs.go.
 	heard   bool // the market was asked since the record was loaded
 	hearing bool
-	held    []saleCommand // about duties; they wait for the answer
+	held    []saleCommand // about duties; they wait for the next question
+	asked   []saleCommand // the same, and they wait for the answer
+	// closingTries is how often the account up to an end could not be closed; see closing.go.
+	closingTries int
 }
 
 // work is an effect that was started.
@@ -50,14 +52,6 @@ type work struct {
 	unwanted  bool // the state moved on; wait for the call to end
 	tries     int  // answers that changed nothing
 	lastErr   error
-}
-
-// Trouble is the last failure of a call that is being tried again.
-type Trouble struct {
-	Effect string
-	Error  string
-	Since  time.Time // by the machine's clock
-	Tries  int
 }
 
 // Messages to a sales agent.
@@ -356,6 +350,11 @@ func (s *salesAgent) onEnded(a *turn, m effectEnded) {
 	if m.cmd == nil { // It waits; the state will change without it.
 		return
 	}
+	if s.leavesToLook(m.cmd) {
+		s.onLook(a)
+		s.tryAgain(a, m.key, w)
+		return
+	}
 	w.reporting = true
 	s.submit(a, saleCommand{m.cmd, m.key, func(r result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
@@ -379,6 +378,11 @@ func (s *salesAgent) onReported(a *turn, key string, r result[sale.State, sale.E
 		return
 	}
 	w.reporting = false
+	s.tryAgain(a, key, w)
+}
+
+// tryAgain begins an effect once more after a pause, if the state still wants it.
+func (s *salesAgent) tryAgain(a *turn, key string, w *work) {
 	w.tries++
 	self := a.self
 	s.Clock.After(s.backoff(s.slot.String()+"/again/"+key, w.tries), func() {

@@ -34,7 +34,7 @@ func BenchmarkJudgingAPeriod(b *testing.B) {
 	p, a := hostedSlots(100_000)
 	head := p.view.now()
 	to := p.closedPeriod(head)
-	past, err := p.env.readPast(b.Context(), to, to)
+	past, err := p.env.readPast(b.Context(), to, to, p.view.now().Number)
 	if err != nil {
 		b.Fatal(err)
 	}

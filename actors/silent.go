@@ -56,7 +56,7 @@ func (p *proofScheduler) readPast(a *turn, from, to uint64) {
 	a.rt.do(func(ctx context.Context) {
 		p.Turn(ctx, "periods that are over")
 		m := pastRead{}
-		m.past, m.err = p.env.readPast(ctx, from, to)
+		m.past, m.err = p.env.readPast(ctx, from, to, p.view.now().Number)
 		if ctx.Err() == nil {
 			self.tell(m)
 		}
@@ -115,15 +115,16 @@ func (p *proofScheduler) readMissing(a *turn, past *past, missing map[uint64]boo
 // silentPeriods are the periods of a sale that were owed and that it knows nothing of.
 func (p *proofScheduler) silentPeriods(s *scheduled, past *past, challenges duty.Challenges, head events.Head,
 ) []sale.ReportSilentPeriod {
-	return silentPeriods(p.terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.from), challenges,
-		func(period uint64) string { return p.whySilent(s, period) }, head)
+	return silentPeriods(p.terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.from), hostedUntil(&s.state),
+		challenges, func(period uint64) string { return p.whySilent(s, period) }, head)
 }
 
+// silentPeriods judges the periods of a slot that owes proofs until a point of time.
 func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *past, from uint64,
-	challenges duty.Challenges, why func(uint64) string, head events.Head,
+	until time.Time, challenges duty.Challenges, why func(uint64) string, head events.Head,
 ) (silent []sale.ReportSilentPeriod) {
 	for period := from; period <= past.to; period++ {
-		w := past.window(cfg, period, hostedUntil(st))
+		w := past.window(cfg, period, until)
 		if st.FilledBlock >= w.began || st.Settles(period) || hasDuty(st, period) {
 			continue
 		}
@@ -167,40 +168,4 @@ func (p *proofScheduler) tellSilent(s *scheduled, head events.Head) {
 	for _, c := range s.silent {
 		p.tell(s, head, c)
 	}
-}
-
-// silentAtTheEnd are the silent periods of a sale that was loaded after its request
-// had ended: nobody judges them later, because it does not prove any more.
-func (s *salesAgent) silentAtTheEnd(ctx context.Context, st sale.State) ([]heardProof, error) {
-	cfg, head := s.terms.Proofs, s.view.now()
-	from := firstUnjudged(cfg, st)
-	to := min(s.closedPeriod(head), duty.Period(cfg, hostedUntil(&st)))
-	if !head.Time.After(hostedUntil(&st)) || from > to {
-		return nil, nil
-	}
-	past, err := s.readPast(ctx, from, to)
-	if err != nil {
-		return nil, fmt.Errorf("find out which proofs were owed: %w", err)
-	}
-	slot := duty.Slot{
-		ID: s.slot, FilledAt: st.FilledAt,
-		Probability: duty.Probability(cfg, st.Request.Ask.ProofProbability),
-	}
-	why := func(uint64) string { return "the host did not run until the request had ended" }
-	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
-		return silentPeriods(cfg, &st, &slot, past, past.from, past.challenges(s.view, missing), why, head)
-	}
-	missing := map[uint64]bool{}
-	silent := judge(missing)
-	if len(missing) > 0 {
-		if err := past.fill(ctx, s.view, missing); err != nil {
-			return nil, err
-		}
-		silent = judge(map[uint64]bool{})
-	}
-	heard := make([]heardProof, 0, len(silent))
-	for _, c := range silent {
-		heard = append(heard, heardProof{c, fmt.Sprintf("block:%d", head.Number)})
-	}
-	return heard, nil
 }

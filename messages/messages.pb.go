@@ -1329,8 +1329,11 @@ func (x *CollateralChecked) GetSlashed() string {
 
 // RequestEnded: the request ran its full time. State: Payout.
 type RequestEnded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// Of which periods it could not be found out whether they owed a proof, and why;
+	// empty: of none.
+	Unjudged      string `protobuf:"bytes,2,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1370,6 +1373,13 @@ func (x *RequestEnded) GetAt() *timestamppb.Timestamp {
 		return x.At
 	}
 	return nil
+}
+
+func (x *RequestEnded) GetUnjudged() string {
+	if x != nil {
+		return x.Unjudged
+	}
+	return ""
 }
 
 // PayoutReceived: the slot is freed and paid. In state Payout it leads to
@@ -1522,9 +1532,12 @@ func (x *SaleIgnored) GetReprocess() bool {
 
 // SaleCancelled: the request expired unfilled. State: Cancelled.
 type SaleCancelled struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	At     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Of which periods it could not be found out whether they owed a proof, and why;
+	// empty: of none.
+	Unjudged      string `protobuf:"bytes,3,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1573,11 +1586,21 @@ func (x *SaleCancelled) GetReason() string {
 	return ""
 }
 
+func (x *SaleCancelled) GetUnjudged() string {
+	if x != nil {
+		return x.Unjudged
+	}
+	return ""
+}
+
 // SaleFailed: the request failed; the collateral of all hosts is lost. State: Failed.
 type SaleFailed struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	At     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Of which periods it could not be found out whether they owed a proof, and why;
+	// empty: of none.
+	Unjudged      string `protobuf:"bytes,3,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1622,6 +1645,13 @@ func (x *SaleFailed) GetAt() *timestamppb.Timestamp {
 func (x *SaleFailed) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *SaleFailed) GetUnjudged() string {
+	if x != nil {
+		return x.Unjudged
 	}
 	return ""
 }
@@ -1682,9 +1712,12 @@ func (x *SlotDropped) GetReceipt() *Receipt {
 // SlotForfeited: the contract freed our slot after too many missed proofs.
 // State: Errored.
 type SlotForfeited struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	At     *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Reason string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Of which periods it could not be found out whether they owed a proof, and why;
+	// empty: of none.
+	Unjudged      string `protobuf:"bytes,3,opt,name=unjudged,proto3" json:"unjudged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1729,6 +1762,13 @@ func (x *SlotForfeited) GetAt() *timestamppb.Timestamp {
 func (x *SlotForfeited) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *SlotForfeited) GetUnjudged() string {
+	if x != nil {
+		return x.Unjudged
 	}
 	return ""
 }
@@ -5927,9 +5967,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"collateral\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
 	"collateral\x12\x1e\n" +
-	"\aslashed\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\aslashed\":\n" +
+	"\aslashed\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\aslashed\"V\n" +
 	"\fRequestEnded\x12*\n" +
-	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xfb\x01\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\bunjudged\x18\x02 \x01(\tR\bunjudged\"\xfb\x01\n" +
 	"\x0ePayoutReceived\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1c\n" +
 	"\x06reward\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x03R\x06reward\x12$\n" +
@@ -5943,20 +5984,23 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1c\n" +
 	"\tcriterion\x18\x03 \x01(\tR\tcriterion\x12\x1c\n" +
-	"\treprocess\x18\x04 \x01(\bR\treprocess\"S\n" +
+	"\treprocess\x18\x04 \x01(\bR\treprocess\"o\n" +
 	"\rSaleCancelled\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bunjudged\x18\x03 \x01(\tR\bunjudged\"l\n" +
 	"\n" +
 	"SaleFailed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"i\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bunjudged\x18\x03 \x01(\tR\bunjudged\"i\n" +
 	"\vSlotDropped\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12.\n" +
-	"\areceipt\x18\x02 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"S\n" +
+	"\areceipt\x18\x02 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\"o\n" +
 	"\rSlotForfeited\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x8b\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bunjudged\x18\x03 \x01(\tR\bunjudged\"\x8b\x01\n" +
 	"\vSaleErrored\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x1c\n" +

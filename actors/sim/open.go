@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -174,4 +175,20 @@ func (w *World) Drive(ctx context.Context, call func(context.Context) error) err
 			w.w.mine()
 		}
 	}
+}
+
+// State is what the contract calls a slot.
+func (w *World) State(slot events.SlotID) events.SlotState {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	tip := w.w.tip()
+	return tip.state.slotState(tip.state.slots[slot], tip.head.Time)
+}
+
+// MissedPeriods are the periods for which the contract marked a slot as missing a
+// proof, the oldest first.
+func (w *World) MissedPeriods(slot events.SlotID) []uint64 {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.w.tip().state.slots[slot].missing))
 }

@@ -88,8 +88,10 @@ func blockHash(h events.Hash) *string {
 	return &text
 }
 
-func cancelled(at *timestamppb.Timestamp) Event {
-	return &messages.SaleCancelled{At: at, Reason: "the request expired before all its slots were filled"}
+func cancelled(c ReportChain, at *timestamppb.Timestamp) Event {
+	return &messages.SaleCancelled{
+		At: at, Reason: "the request expired before all its slots were filled", Unjudged: text(c.Unjudged),
+	}
 }
 
 // end is the event with which the request ends, nil while it runs. A slot that is paid
@@ -98,16 +100,18 @@ func end(c ReportChain) Event {
 	at := events.TimeToMessage(c.Facts.At.Time)
 	switch c.Facts.SlotState {
 	case events.SlotFinished:
-		return &messages.RequestEnded{At: at}
+		return &messages.RequestEnded{At: at, Unjudged: text(c.Unjudged)}
 	case events.SlotPaid:
 		if c.Facts.RequestState != events.RequestCancelled {
-			return &messages.RequestEnded{At: at}
+			return &messages.RequestEnded{At: at, Unjudged: text(c.Unjudged)}
 		}
-		return cancelled(at)
+		return cancelled(c, at)
 	case events.SlotCancelled:
-		return cancelled(at)
+		return cancelled(c, at)
 	case events.SlotFailed:
-		return &messages.SaleFailed{At: at, Reason: "too many slots of the request are empty"}
+		return &messages.SaleFailed{
+			At: at, Reason: "too many slots of the request are empty", Unjudged: text(c.Unjudged),
+		}
 	case events.SlotFree, events.SlotFilled, events.SlotRepair:
 	}
 	return nil
@@ -141,5 +145,6 @@ func forfeited(s State, c ReportChain) []Event {
 		At: events.TimeToMessage(c.Facts.At.Time),
 		Reason: fmt.Sprintf("the contract took the slot back (it is %s now); %d proofs were missed",
 			c.Facts.SlotState, s.Missed),
+		Unjudged: text(c.Unjudged),
 	}}
 }

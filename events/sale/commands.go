@@ -152,6 +152,10 @@ type (
 		// Log is the block of the newest fill of the slot, as its log said; zero when
 		// the log is not at hand.
 		Log events.Head
+		// Unjudged says of which periods before the end, or the loss, it could not be
+		// found out whether they owed a proof, and why; empty: of none. What was found
+		// out was reported before.
+		Unjudged string
 	}
 )
 

@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hostnode/hostnode/events"
@@ -74,6 +75,42 @@ func TestAnEndWhoseFillStandsIsCollectedOrForfeited(t *testing.T) {
 		tc.says.Fill = tc.fill
 		if got := answerOf(s, tc.says); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// An end says of which periods nothing is known, and its sentence as well; the end of a
+// sale that hosted nothing has nothing to say.
+func TestAnEndSaysWhatCouldNotBeFoundOut(t *testing.T) {
+	lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
+	for _, tc := range []struct {
+		name string
+		life []Command
+		says ReportChain
+		want string
+	}{
+		{"ended", untilProving(), chainSays(me, events.SlotFinished, events.RequestFinished), "RequestEnded"},
+		{"paid by somebody", untilProving(), chainSays(me, events.SlotPaid, events.RequestFinished), "RequestEnded"},
+		{"expired", untilProving(), chainSays(me, events.SlotCancelled, events.RequestCancelled), "SaleCancelled"},
+		{"failed", untilProving(), chainSays(me, events.SlotFailed, events.RequestFailed), "SaleFailed"},
+		{"taken", untilProving(), lost, "SlotForfeited"},
+		{"taken before its data was kept", untilFilled(), lost, "SlotForfeited"},
+	} {
+		for _, unjudged := range []string{"", "the periods before 7: pruned", strings.Repeat("x", 2*MaxTextBytes)} {
+			s, _ := live(t, tc.life...)
+			tc.says.Unjudged = unjudged
+			batch, err := Decide(s, tc.says)
+			if err != nil || len(batch) == 0 {
+				t.Fatalf("%s: %v, %v", tc.name, batch, err)
+			}
+			e := batch[len(batch)-1]
+			got, ok := e.(interface{ GetUnjudged() string })
+			if name := string(e.ProtoReflect().Descriptor().Name()); name != tc.want || !ok || got.GetUnjudged() != text(unjudged) {
+				t.Errorf("%s: %s says %v", tc.name, name, e)
+			}
+			if said := strings.Contains(Sentence(e), "NOT KNOWN"); said != (unjudged != "") {
+				t.Errorf("%s: %s", tc.name, Sentence(e))
+			}
 		}
 	}
 }

@@ -91,7 +91,7 @@ func sentenceHosting(e Event) string {
 func sentenceEnd(e Event) string {
 	switch e := e.(type) { //nolint:gochecksumtype // Sentence lists them all.
 	case *messages.RequestEnded:
-		return "The request has ended; the payout is due."
+		return "The request has ended; the payout is due." + unjudged(e)
 	case *messages.PayoutReceived:
 		if e.RewardRecipient != nil {
 			return fmt.Sprintf("%s for storing went to %s, and %s of collateral came back%s.",
@@ -102,13 +102,13 @@ func sentenceEnd(e Event) string {
 	case *messages.SaleIgnored:
 		return "Let the slot go: " + e.GetReason() + "."
 	case *messages.SaleCancelled:
-		return "Cancelled: " + e.GetReason() + "."
+		return "Cancelled: " + e.GetReason() + "." + unjudged(e)
 	case *messages.SaleFailed:
-		return "Failed, and the collateral is lost if the slot was filled: " + e.GetReason() + "."
+		return "Failed, and the collateral is lost if the slot was filled: " + e.GetReason() + "." + unjudged(e)
 	case *messages.SlotDropped:
 		return "The contract no longer lists the failed slot as ours" + paid(e.GetReceipt()) + "."
 	case *messages.SlotForfeited:
-		return "LOST the slot and its collateral: " + e.GetReason() + "."
+		return "LOST the slot and its collateral: " + e.GetReason() + "." + unjudged(e)
 	case *messages.SaleErrored:
 		return "Gave up: " + e.GetError() + "."
 	case *messages.DataDeleted:
@@ -119,6 +119,14 @@ func sentenceEnd(e Event) string {
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of the end", e))
 	}
+}
+
+// unjudged says what is not known of the proofs that were owed before an end.
+func unjudged(e interface{ GetUnjudged() string }) string {
+	if e.GetUnjudged() == "" {
+		return ""
+	}
+	return " What was owed is NOT KNOWN of " + e.GetUnjudged() + "."
 }
 
 func paid(r *messages.Receipt) string {

@@ -100,7 +100,7 @@ func (n *narrator) command(t *testing.T, d *datadriven.TestData) Command {
 	case "proof-excused":
 		return ReportProofExcused{At: n.now, Period: n.period(), Reason: reason(d)}
 	case "period-closed":
-		return ReportPeriodClosed{At: n.now, Period: n.period() - 1, Reason: reason(d)}
+		return ReportPeriodClosed{At: n.now, Period: n.period() - n.number(t, d, "periods-ago", 1), Reason: reason(d)}
 	case "silent-period":
 		period := n.period() - n.number(t, d, "periods-ago", 1)
 		return ReportSilentPeriod{
@@ -170,7 +170,7 @@ func (n *narrator) chain(t *testing.T, d *datadriven.TestData) Command {
 	d.MaybeScanArgs(t, "host", &who)
 	c := chainAt(n.block, hostNamed(who), events.SlotFree, events.RequestNew)
 	c.Facts.At.Time = n.now
-	c.Facts.RequestKnown = requestName != "unknown"
+	c.Facts.RequestKnown, c.Unjudged = requestName != "unknown", reason(d)
 	for s := events.SlotFree; s <= events.SlotRepair; s++ {
 		if s.String() == slotName {
 			c.Facts.SlotState = s

@@ -1,0 +1,247 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file closes the account of proofs of a sale whose hosting ends: because the
+// request is over or failed, or because the contract took the slot. From then on
+// nobody judges what it owed, so each period up to the end gets its word before the
+// end is recorded: a proof that the contract took, or a miss with its reason.
+
+const (
+	// closingPatience bounds a try at it, by the machine's clock: 50,000 blocks are
+	// read in a few minutes, also from a slow node.
+	closingPatience = 5 * time.Minute
+	// closingTries is how often it is tried. Then the end is recorded without it, and
+	// says which periods are not known: a node that has lost its past must not keep
+	// bytes and collateral bound for ever.
+	closingTries = 6
+)
+
+// closing is the account up to an end.
+type closing struct {
+	told []heardProof // in the order in which it is to be decided
+	// until is when the slot ceased to owe proofs; zero: that is not known.
+	until    time.Time
+	unjudged string // of which periods nothing is known, and why
+}
+
+// ending is when a slot ceased to owe proofs, with the newest block in which a miss
+// could be marked, as far as it is known, and what ended it.
+type ending struct {
+	until time.Time
+	block uint64
+	what  string
+}
+
+// errLossUnknown: the log does not say when the contract took the slot.
+var errLossUnknown = errors.New("the contract's log does not say when it took the slot")
+
+// endsHosting reports whether nobody asks later what the sale owed until then.
+func (s *salesAgent) endsHosting(st sale.State, report sale.Command) bool {
+	if !st.Hosting() {
+		return false
+	}
+	found, err := s.Cores.DecideSale(st, report)
+	return err == nil && slices.ContainsFunc(found, func(e sale.Event) bool {
+		_, unjudged := e.(interface{ GetUnjudged() string })
+		return unjudged
+	})
+}
+
+// closeAccount finds out what became of all periods up to the end that a report says.
+// After the last try, whatever is not known is said to be unjudged. loaded: the
+// record was just loaded, so the host may have been down.
+func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
+) (closing, error) {
+	c, err := patiently(ctx, s.env, closingPatience, func(ctx context.Context) (closing, error) {
+		return s.account(ctx, st, report.Facts, loaded)
+	})
+	if err == nil || ctx.Err() != nil || !last || s.record.away() {
+		return c, err
+	}
+	from := firstUnjudged(s.terms.Proofs, st)
+	c.unjudged = fmt.Sprintf("the periods from %d on, up to the end: %v", from, err)
+	s.log.WithField("slot", s.slot.String()).Errorf("what the slot owed is not known of %s", c.unjudged)
+	return c, nil
+}
+
+// account asks which proofs the contract took, and judges what is left.
+func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.SlotFacts, loaded bool) (closing, error) {
+	var c closing
+	taken, err := s.takenProofs(ctx, st)
+	if err != nil {
+		return c, err
+	}
+	c.told = taken
+	end, err := s.ending(ctx, st, facts)
+	if err != nil {
+		return c, err
+	}
+	c.until = end.until
+	why := "nobody saw in time that it was owed: the blocks that decide about it could not be read, or came in " +
+		"another way than was to be expected"
+	if loaded {
+		why = "the host did not run, or did not reach the chain, until " + end.what
+	}
+	silent, short, err := s.silentUntil(ctx, st, facts.At, end, why)
+	if err != nil {
+		return c, err
+	}
+	if short > 0 {
+		c.unjudged = fmt.Sprintf("the periods before %d: the chain is read back %d blocks at most",
+			short, mostPastBlocks)
+	}
+	if len(silent) > 0 && st.Phase == sale.Filled && !extends(taken) {
+		kept, err := s.keepData(ctx, st)
+		if err != nil {
+			return c, err
+		}
+		c.told = append(c.told, kept)
+	}
+	c.told = append(c.told, silent...)
+	return c, nil
+}
+
+func extends(told []heardProof) bool {
+	return slices.ContainsFunc(told, func(h heardProof) bool {
+		_, ok := h.cmd.(sale.ReportExtended)
+		return ok
+	})
+}
+
+// ending finds out when a slot ceased to owe proofs.
+func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.SlotFacts) (ending, error) {
+	if facts.Host != s.me {
+		lost, err := s.lossOf(ctx, st, facts)
+		return ending{lost.Time, lost.Number, "the contract had taken the slot"}, err
+	}
+	switch {
+	case facts.SlotState == events.SlotFailed: // The contract sets its end to the second before.
+		return ending{facts.RequestEnd.Add(time.Second), 0, "the request had failed"}, nil
+	case facts.RequestState == events.RequestCancelled:
+		return ending{facts.RequestExpiry, 0, "the request had expired"}, nil
+	}
+	return ending{facts.RequestEnd, 0, "the request had ended"}, nil
+}
+
+// lossOf is the block in which the contract took the slot: of the logs that are on the
+// chain, the first after our fill that says so.
+func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
+	if s.record.away() {
+		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
+	}
+	// The log is on its way, from far behind when the host was down for long.
+	if _, err := s.view.wait(ctx, func(events.Head) bool { return s.told.Load() >= facts.At.Number }); err != nil {
+		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.told.Load(), err)
+	}
+	s.Turn(ctx, s.slot.String()+"/loss")
+	gone := map[string]bool{}
+	stream := events.MarketStream(s.ChainID, s.Contract)
+	for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
+		if err != nil {
+			return lost, fmt.Errorf("%w: %w", errLossUnknown, err)
+		}
+		m, err := decodeAs[messages.MarketEvent](s.codec, r)
+		if err != nil {
+			return lost, fmt.Errorf("%w: %w", errLossUnknown, err)
+		}
+		switch m := m.(type) {
+		case *messages.ChainReorganized:
+			for _, hash := range m.GetDropped() {
+				gone[hash] = true
+			}
+		case *messages.BlocksScanned:
+			if m.GetNumber() < st.FilledBlock {
+				return lost, foundLoss(lost)
+			}
+		case *messages.ChainSlotFreed:
+			log := m.GetLog()
+			if m.GetRequestId() == s.request.String() && m.GetSlotIndex() == s.index && !gone[log.GetBlockHash()] &&
+				log.GetBlock() >= st.FilledBlock {
+				lost = events.Head{Number: log.GetBlock(), Time: events.TimeFromMessage(log.GetTime())}
+			}
+		}
+	}
+	return lost, foundLoss(lost)
+}
+
+func foundLoss(lost events.Head) error {
+	if lost.Time.IsZero() {
+		return errLossUnknown
+	}
+	return nil
+}
+
+// silentUntil are the periods up to an end that were owed and that the sale knows
+// nothing of. short is the first period that the chain was read back to, when that is
+// not far enough.
+func (s *salesAgent) silentUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
+) (heard []heardProof, short uint64, err error) {
+	cfg := s.terms.Proofs
+	from, to := firstUnjudged(cfg, st), duty.Period(cfg, end.until)
+	if from > to {
+		return nil, 0, nil
+	}
+	newest := end.block
+	if newest == 0 {
+		newest = at.Number
+	}
+	past, err := s.readPast(ctx, from, to, newest)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find out which proofs were owed: %w", err)
+	}
+	slot := duty.Slot{
+		ID: s.slot, FilledAt: st.FilledAt,
+		Probability: duty.Probability(cfg, st.Request.Ask.ProofProbability),
+	}
+	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
+		return silentPeriods(cfg, &st, &slot, past, past.from, end.until, past.challenges(s.view, missing),
+			func(uint64) string { return why }, at)
+	}
+	missing := map[uint64]bool{}
+	silent := judge(missing)
+	if len(missing) > 0 {
+		if err := past.fill(ctx, s.view, missing); err != nil {
+			return nil, 0, err
+		}
+		silent = judge(map[uint64]bool{})
+	}
+	for _, c := range silent {
+		heard = append(heard, heardProof{c, fmt.Sprintf("block:%d", at.Number)})
+	}
+	if past.short && past.from > from {
+		short = past.from
+	}
+	return heard, short, nil
+}
+
+// closeDuties closes, before the end is recorded, the duties whose periods were over
+// by then and for which the contract took no proof.
+func (s *salesAgent) closeDuties(a *turn, at events.Head, until time.Time) {
+	for _, d := range slices.Clone(s.journal.ahead.Duties) {
+		if until.After(d.Deadline) {
+			s.decide(a, saleCommand{
+				cmd:   sale.ReportPeriodClosed{At: at.Time, Period: d.Period, Reason: s.whyMissed(d.Period)},
+				cause: fmt.Sprintf("block:%d", at.Number),
+			})
+		}
+	}
+}
+
+// leavesToLook reports whether a call of a hosted slot found its end. A look finds the
+// same, and closes the account before it is recorded.
+func (s *salesAgent) leavesToLook(cmd sale.Command) bool {
+	report, ok := cmd.(sale.ReportChain)
+	return ok && s.endsHosting(s.journal.ahead, report)
+}
