@@ -75,7 +75,9 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	if err != nil {
 		return err
 	}
-	if err := p.mayBegin(ctx, keys.AddressOf(key), o.TakeOver); err != nil {
+	if err := untilAnswered(ctx, p.log, func() error {
+		return p.mayBegin(ctx, keys.AddressOf(key), o.TakeOver)
+	}); err != nil {
 		return err
 	}
 	provingKeys, err := DevelopmentKeys(ctx, c.Prover, func(step string) { p.log.Info("proving keys: " + step) })
@@ -112,9 +114,7 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	return nil
 }
 
-// openStore opens the event store. An EventStoreDB that does not answer is
-// waited for, with a warning now and then, until ctx ends; not so one that the
-// settings keep from answering, as a certificate that is not trusted.
+// openStore opens the event store.
 func (p *Process) openStore(ctx context.Context, c config.Config) error {
 	spec := stores.FromConfig(c)
 	if !spec.Remote() {
@@ -122,17 +122,27 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 			return err
 		}
 	}
-	for {
-		var err error
+	err := untilAnswered(ctx, p.log, func() (err error) {
 		p.Store, err = stores.Open(ctx, spec, p.log)
-		if err == nil {
-			p.tellStore()
-			return nil
-		}
+		return err
+	})
+	if err == nil {
+		p.tellStore()
+	}
+	return err
+}
+
+// untilAnswered asks an event store. One that does not answer is asked again, with a
+// warning each time, until ctx ends: it may be on its way up as this host is, and a host
+// that gave up would miss its proofs. Not so one that the settings keep from answering,
+// as a certificate that is not trusted.
+func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) error {
+	for {
+		err := ask()
 		if !errors.Is(err, events.ErrAway) || errors.Is(err, esdb.ErrSettings) || ctx.Err() != nil {
 			return err
 		}
-		p.log.Warnf("the event store does not answer, trying again: %v", err)
+		log.Warnf("the event store does not answer, trying again: %v", err)
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():

@@ -1,0 +1,60 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
+)
+
+func TestAStoreThatGoesAwayAtTheStartIsWaitedFor(t *testing.T) {
+	away := fmt.Errorf("append: %w", events.ErrAway)
+	settings := fmt.Errorf("%w: %w", away, esdb.ErrSettings)
+	for name, c := range map[string]struct {
+		answers []error
+		stopped time.Duration // after how long the operator stops it
+		want    error
+		asked   int
+	}{
+		"it answers":                {answers: []error{nil}, asked: 1},
+		"away for a while":          {answers: []error{away, away, nil}, asked: 3},
+		"it comes back and refuses": {answers: []error{away, ErrElsewhere}, want: ErrElsewhere, asked: 2},
+		"the settings keep it away": {answers: []error{settings}, want: esdb.ErrSettings, asked: 1},
+		"stopped while it is waiting": {
+			answers: []error{away, away, nil}, stopped: dialPause, want: context.DeadlineExceeded, asked: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if c.stopped > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.stopped-time.Millisecond)
+					defer cancel()
+				}
+				asked := 0
+				err := untilAnswered(ctx, logrus.NewEntry(quiet()), func() error {
+					asked++
+					return c.answers[asked-1]
+				})
+				if !errors.Is(err, c.want) || asked != c.asked {
+					t.Errorf("asked %d times, then %v; want %d times, then %v", asked, err, c.asked, c.want)
+				}
+			})
+		})
+	}
+}
+
+func quiet() *logrus.Logger {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return log
+}
