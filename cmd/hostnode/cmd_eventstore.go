@@ -56,7 +56,7 @@ func (a *app) eventstoreCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes")
+	config.AddFlags(flags, "log.level", "log.format", "eventStore.cacheBytes", "serveEvents.memoryBytes")
 	flags.StringSliceVar(&f.listen, "listen", []string{defaultEventsAddress}, "`addresses` to listen on")
 	flags.StringVar(&f.cert, "tls-cert", "", "certificate with its chain, a PEM `file`")
 	flags.StringVar(&f.key, "tls-key", "", "private key of the certificate, a PEM `file`")
@@ -101,6 +101,7 @@ func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstore
 	if c.EventStore.URL != "" {
 		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
 	}
+	o.Memory = int64(c.ServeEvents.MemoryBytes)
 	log := newLog(c.Log, a.stderr)
 	dir, err := datadir.Open(c.DataDir, a.now())
 	if err != nil {
@@ -148,12 +149,13 @@ type eventstoreUser struct {
 }
 
 func (a *app) eventstoreUserCommand() *cobra.Command {
-	var role, users string
+	var role, account, users string
 	cmd := &cobra.Command{
 		Use: "user NAME", Short: "Add a user to a users file, or change one", Args: cobra.ExactArgs(1),
 		Long: "Add a user to a users file, or give one another role and password. The password is read from\n" +
 			"standard input; the file keeps a hash of it. Roles: auditor reads everything and writes nothing,\n" +
-			"operator also appends and deletes, admin also changes streams of the system.",
+			"host is a hostnode run --store: it appends to the streams of its --account, sees no other host's\n" +
+			"and deletes nothing; operator also appends and deletes, admin also changes streams of the system.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if users == "" {
 				return fmt.Errorf("%w: name the file with --users", errUsage)
@@ -162,7 +164,7 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := eventserver.SetUser(users, args[0], role, password); err != nil {
+			if err := eventserver.SetUser(users, args[0], role, account, password); err != nil {
 				return err
 			}
 			return show(a, eventstoreUser{args[0], role, users}, func(p *paper, u eventstoreUser) error {
@@ -172,6 +174,7 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&role, "role", "auditor", strings.Join(eventserver.Roles(), ", "))
+	cmd.Flags().StringVar(&account, "account", "", "`address` of the account of a host, 0x…")
 	cmd.Flags().StringVar(&users, "users", "", "users `file`")
 	return cmd
 }

@@ -138,7 +138,7 @@ func bindEvents(c config.ServeEvents) (o eventserver.Options, err error) {
 	}
 	o = eventserver.Options{
 		Listen: []string{c.Listen}, CertFile: c.CertFile, KeyFile: c.KeyFile, UsersFile: c.UsersFile,
-		Advertise: c.Advertise, Guarded: eventserver.HostCategories(),
+		Advertise: c.Advertise, Guarded: eventserver.HostCategories(), Memory: int64(c.MemoryBytes),
 	}
 	if c.UsersFile == "" { // On this machine only; the configuration has checked it.
 		o.Anonymous = wire.RoleAuditor

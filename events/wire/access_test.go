@@ -370,6 +370,9 @@ func TestWhatCannotBeServedIsRefusedAtOnce(t *testing.T) {
 		"guarded":            {Store: store, Guarded: []string{"sale-1"}},
 		"limits":             {Store: store, Limits: wire.Limits{Connections: -1}},
 		"role":               {Store: store, Anonymous: 9},
+		"anonymous host":     {Store: store, Anonymous: wire.RoleHost},
+		"host's account":     {Store: store, Users: with(func(u *wire.User) { u.Role = wire.RoleHost })},
+		"other's account":    {Store: store, Users: with(func(u *wire.User) { u.Account = events.Address{1} })},
 		"user twice":         {Store: store, Users: []wire.User{user, user}},
 		"user's role":        {Store: store, Users: with(func(u *wire.User) { u.Role = 9 })},
 		"user's name":        {Store: store, Users: with(func(u *wire.User) { u.Name = "a:b" })},
@@ -398,7 +401,7 @@ func TestShortPasswordsAreNotHashed(t *testing.T) {
 }
 
 func TestRolesAreReadAsTheyAreWritten(t *testing.T) {
-	for r := wire.RoleNone; r <= wire.RoleAdmin; r++ {
+	for r := wire.RoleNone; r <= wire.RoleHost; r++ {
 		if got, err := wire.ParseRole(r.String()); err != nil || got != r {
 			t.Errorf("%v is read as %v, %v", r, got, err)
 		}

@@ -106,6 +106,11 @@ func (s *Server) allow(ctx context.Context, r right, stream string) error {
 		if r == toWriteMetadata || r.writes() && events.IsSystem(of) {
 			return no("that is for administrators")
 		}
+	case RoleHost:
+		if why := hostMay(who.account, r, of); why != "" {
+			return no(why)
+		}
+		return nil
 	case RoleNone:
 		return no("log in as somebody who may")
 	default:
@@ -173,7 +178,8 @@ type sight struct {
 }
 
 func (s *Server) sightOf(ctx context.Context) *sight {
-	return &sight{s: s, all: callerOf(ctx).role != RoleOperator, known: map[string]bool{}}
+	role := callerOf(ctx).role
+	return &sight{s: s, all: role != RoleOperator && role != RoleHost, known: map[string]bool{}}
 }
 
 func (v *sight) forget() { clear(v.known) }
@@ -187,7 +193,11 @@ func (v *sight) sees(ctx context.Context, stream string) (bool, error) {
 		return sees, nil
 	}
 	of, r := target(stream, toRead)
-	sees, err := v.s.listed(ctx, callerOf(ctx), r, of)
+	who := callerOf(ctx)
+	if who.role == RoleHost { // By its name; not worth remembering.
+		return hostMay(who.account, r, of) == "", nil
+	}
+	sees, err := v.s.listed(ctx, who, r, of)
 	if err == nil {
 		v.known[stream] = sees
 	}

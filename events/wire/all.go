@@ -24,7 +24,7 @@ func (c *reader) readLog(ctx context.Context) error {
 	remaining := c.count
 	for remaining > 0 {
 		limit := c.s.size(math.MaxUint64)
-		if err := c.s.fill(&c.page, limit, c.log(ctx, at, limit)); err != nil {
+		if err := c.fill(ctx, limit, c.log(ctx, at, limit)); err != nil {
 			return err
 		}
 		c.sight.forget()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"google.golang.org/grpc/codes"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -26,17 +25,20 @@ func (v *streamsService) Append(ss streams.Streams_AppendServer) error {
 	defer cancel()
 	late := ending{ctx.Done(), refuse(context.DeadlineExceeded, "")}
 	return s.supervise(ctx, &outlet{}, late, func(ctx context.Context) error {
-		a := &appending{s: s}
+		a := &appending{s: s, in: intakeOf(ctx)}
 		defer a.release()
+		if a.in != nil {
+			a.in.holds = func() bool { return a.held > 0 }
+		}
 		for {
 			req, err := ss.Recv()
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				return err
+			if err == nil {
+				err = a.take(ctx, req)
 			}
-			if err := a.take(ctx, req); err != nil {
+			if err != nil {
 				a.release()
 				return s.drain(ss, err)
 			}
@@ -52,6 +54,7 @@ func (v *streamsService) Append(ss streams.Streams_AppendServer) error {
 // appending is an append while it arrives.
 type appending struct {
 	s        *Server
+	in       *intake
 	stream   string // Empty until the options are there.
 	expected events.Expected
 	batch    []events.NewEvent
@@ -95,29 +98,35 @@ func (a *appending) add(e events.NewEvent) error {
 		return tooLarge(fmt.Sprintf("append of more than %d bytes or %d events to '%s'",
 			events.MaxAppendBytes, events.MaxAppendEvents, a.stream), events.ErrTooLarge)
 	}
-	if err := a.s.hold(cost(e)); err != nil {
+	if err := a.hold(cost(e)); err != nil {
 		return err
 	}
-	a.held += cost(e)
 	a.batch = append(a.batch, e)
 	return nil
 }
 
 func (a *appending) release() {
-	a.s.stats.pendingBytes.Add(-a.held)
+	a.s.arriving.give(a.held)
 	a.held, a.batch = 0, nil
 }
 
-// hold takes from the limit of what unfinished appends may have in memory.
-func (s *Server) hold(n int64) error {
-	if s.stats.pendingBytes.Add(n) <= s.cfg.Limits.PendingBytes {
-		return nil
+// hold keeps memory for an event: what its message holds already, and more if
+// that is not enough.
+func (a *appending) hold(bytes int64) error {
+	has := int64(0)
+	if a.in != nil {
+		has = min(bytes, a.in.credit)
 	}
-	s.stats.pendingBytes.Add(-n)
-	return &refusal{
-		code:     codes.ResourceExhausted,
-		sentence: fmt.Sprintf("unfinished appends hold %d bytes of this server; try again", s.cfg.Limits.PendingBytes),
+	if bytes > has {
+		if err := a.s.arriving.try(bytes - has); err != nil {
+			return err
+		}
 	}
+	if a.in != nil {
+		a.in.credit -= has
+	}
+	a.held += bytes
+	return nil
 }
 
 // write appends what has arrived. A wrong revision is an answer, not an error.

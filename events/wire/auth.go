@@ -15,12 +15,16 @@ import (
 	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // caller is who makes a call.
 type caller struct {
 	name string // Empty for callers without credentials.
 	role Role
+	// account is that of a host.
+	account events.Address
 }
 
 type callerKey struct{}
@@ -123,7 +127,7 @@ func (a *authenticator) login(ctx context.Context, name, password string) (calle
 	known := a.seen[name]
 	a.mu.Unlock()
 	if exists && subtle.ConstantTimeCompare(known, sum) == 1 {
-		return caller{user.Name, user.Role}, nil
+		return caller{user.Name, user.Role, user.Account}, nil
 	}
 	conn := connectionOf(ctx)
 	if conn != nil && conn.failedLogins.Load() >= a.failures {
@@ -151,5 +155,5 @@ func (a *authenticator) login(ctx context.Context, name, password string) (calle
 	a.mu.Lock()
 	a.seen[name] = sum
 	a.mu.Unlock()
-	return caller{user.Name, user.Role}, nil
+	return caller{user.Name, user.Role, user.Account}, nil
 }

@@ -36,6 +36,14 @@ func (v *streamsService) BatchAppend(ss streams.Streams_BatchAppendServer) error
 		case <-ctx.Done():
 		}
 	})
+	if in := intakeOf(ctx); in != nil {
+		b.in = in
+		in.holds = func() bool {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.bytes > 0
+		}
+	}
 	return s.supervise(ctx, &b.out, ending{drained, errShutdown}, b.run)
 }
 
@@ -44,6 +52,7 @@ type batches struct {
 	s  *Server
 	ss streams.Streams_BatchAppendServer
 
+	in      *intake    // Of this call; nil in tests.
 	sending sync.Mutex // One answer at a time, as grpc wants it.
 	out     outlet
 
@@ -133,7 +142,7 @@ func (b *batches) find(ctx context.Context, key events.EventID, req *streams.Bat
 		return known, nil
 	}
 	o := req.GetOptions()
-	a := &batch{id: req.GetCorrelationId(), key: key, options: o, appending: appending{s: b.s}}
+	a := &batch{id: req.GetCorrelationId(), key: key, options: o, appending: appending{s: b.s, in: b.in}}
 	if o == nil {
 		return a, invalid("batch append: options are missing, or this append was ended before")
 	}

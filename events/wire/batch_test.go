@@ -239,18 +239,21 @@ func TestUnfinishedBatchesAreLimitedInNumberBytesAndTime(t *testing.T) {
 }
 
 func TestUnfinishedAppendsOfAllClientsAreLimitedTogether(t *testing.T) {
-	s := serve(t, func(cfg *wire.Config) { cfg.Limits.PendingBytes = 10_000 })
+	s := serve(t, func(cfg *wire.Config) {
+		cfg.Limits.PendingBytes, cfg.Limits.BusyTime = 10_000, time.Nanosecond
+	})
 	one, two := openBatch(t, s), openBatch(t, s)
 	one.send("one", batchOptions("a-1"), 30, false)
 	until(t, "the first is held", func() bool { return s.Stats().PendingBytes > 5000 })
 	two.send("two", batchOptions("a-1"), 30, true)
-	if got := two.code(); got != codes.ResourceExhausted {
-		t.Fatalf("more than the server holds was answered %v", got)
-	}
+	_, err := two.stream.Recv()
+	wantStatus(t, err, codes.ResourceExhausted)
 	one.send("one", nil, 0, true)
 	if r := one.recv(); r.GetSuccess() == nil {
 		t.Fatalf("what was held was answered %v", r)
 	}
+	until(t, "nothing is held", func() bool { return s.Stats().PendingBytes == 0 })
+	two = openBatch(t, s)
 	two.send("two", batchOptions("a-1"), 30, true)
 	if r := two.recv(); r.GetSuccess() == nil {
 		t.Fatalf("the same again was answered %v", r)

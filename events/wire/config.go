@@ -72,6 +72,9 @@ func (c Config) checked() (Config, error) {
 	if !c.Anonymous.valid() {
 		return c, fmt.Errorf("anonymous callers: unknown role %d", c.Anonymous)
 	}
+	if c.Anonymous == RoleHost {
+		return c, errors.New("anonymous callers: a host has a name and an account")
+	}
 	if c.Log == nil {
 		c.Log = discard()
 	}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/peer"
 )
@@ -12,6 +13,7 @@ import (
 // connections counts what is open and keeps it below a limit.
 type connections struct {
 	limit   int64
+	untaken time.Duration // How long a client may let the kernel's buffers be full.
 	open    atomic.Int64
 	refused atomic.Uint64
 }
@@ -45,11 +47,61 @@ type connection struct {
 	once         sync.Once
 	failedLogins atomic.Int64
 	stalls       atomic.Int64
+
+	mu     sync.Mutex
+	kept   map[*charge]bool // Large answers that are not written yet.
+	closed bool
 }
 
 func (c *connection) Close() error {
-	c.once.Do(func() { c.all.open.Add(-1) })
-	return c.Conn.Close()
+	err := c.Conn.Close()
+	c.once.Do(func() {
+		c.all.open.Add(-1)
+		c.mu.Lock()
+		kept := c.kept
+		c.kept, c.closed = nil, true
+		c.mu.Unlock()
+		for held := range kept {
+			held.release() // grpc has no use for it any more, and does not say so.
+		}
+	})
+	return err
+}
+
+// Write ends a connection whose client takes nothing: what waits for it would
+// hold memory for ever, also of calls that have ended.
+func (c *connection) Write(b []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.all.untaken)) // Fails when it is closed, as Write does.
+	return c.Conn.Write(b)
+}
+
+// keep remembers what a large answer holds, for when the connection is closed.
+func (c *connection) keep(held *charge) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	closed := c.closed
+	if !closed {
+		if c.kept == nil {
+			c.kept = map[*charge]bool{}
+		}
+		c.kept[held] = true
+	}
+	c.mu.Unlock()
+	if closed {
+		held.release()
+	}
+}
+
+// drop forgets what is held no longer.
+func (c *connection) drop(held *charge) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.kept, held)
 }
 
 // RemoteAddr carries the connection to the calls that come over it: grpc gives

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -37,6 +37,21 @@ func (s *Server) enter(ctx context.Context, method string) (context.Context, err
 		return nil, refuse(err, "")
 	}
 	return context.WithValue(ctx, callerKey{}, who), nil
+}
+
+// admit counts the calls of all connections, before grpc takes anything of one.
+func (s *Server) admit(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	most := s.cfg.Limits.Calls
+	if s.stats.calls.Add(1) > int64(most) {
+		s.stats.calls.Add(-1)
+		s.stats.refusedCalls.Add(1)
+		return ctx, &refusal{
+			code:     codes.ResourceExhausted,
+			sentence: fmt.Sprintf("this server is too busy: %d calls are under way; try again later", most),
+		}
+	}
+	context.AfterFunc(ctx, func() { s.stats.calls.Add(-1) })
+	return ctx, nil
 }
 
 func (s *Server) unary(
@@ -75,7 +90,12 @@ func (s *Server) stream(
 	if err != nil {
 		return err
 	}
-	return handle(srv, &known{ss, ctx})
+	most := requestBytes
+	if info.IsClientStream {
+		most = s.cfg.Limits.ReceiveBytes
+	}
+	in := s.newIntake(ctx, most)
+	return handle(srv, &known{ss, context.WithValue(ctx, intakeKey{}, in), in})
 }
 
 // A refused append is taken to its end before it is answered, and thrown away:
@@ -83,8 +103,8 @@ func (s *Server) stream(
 // and does not look at what it says.
 const (
 	// maxDrains is how many refused appends are drained at once; more are
-	// answered early. Each can hold a message, also of strangers.
-	maxDrains = 16
+	// answered early. Each costs a call more time, and no memory besides it.
+	maxDrains = 1024
 	// drainTime is how long a stranger's append may take to end.
 	drainTime = 2 * time.Second
 )
@@ -97,8 +117,12 @@ func (s *Server) drain(ss grpc.ServerStream, err error) error {
 	default:
 		return err
 	}
+	in := intakeOf(ss.Context())
+	if in == nil {
+		in = s.newIntake(ss.Context(), 0)
+	}
 	for range events.MaxAppendEvents {
-		if ss.RecvMsg(&emptypb.Empty{}) != nil {
+		if in == nil || in.skip() != nil {
 			break
 		}
 	}
@@ -109,16 +133,26 @@ func (s *Server) drain(ss grpc.ServerStream, err error) error {
 func (s *Server) drainStranger(ss grpc.ServerStream, err error) error {
 	ctx, cancel := context.WithTimeout(ss.Context(), drainTime)
 	defer cancel()
-	return s.supervise(ctx, &outlet{}, ending{ctx.Done(), err}, func(context.Context) error { return s.drain(ss, err) })
+	over := ending{ctx.Done(), err}
+	return s.supervise(ctx, &outlet{}, over, func(context.Context) error { return s.drain(ss, err) })
 }
 
 // known is a stream whose caller is known.
 type known struct {
 	grpc.ServerStream
 	ctx context.Context
+	in  *intake
 }
 
 func (k *known) Context() context.Context { return k.ctx }
+
+// RecvMsg reads a message when there is memory for it.
+func (k *known) RecvMsg(m any) error {
+	if to, ok := m.(proto.Message); ok && k.in != nil {
+		return k.in.recv(to)
+	}
+	return k.ServerStream.RecvMsg(m) //nolint:wrapcheck // It is for grpc.
+}
 
 // panicked keeps a mistake of ours from ending the process, which serves others
 // and may be a host.
@@ -140,29 +174,6 @@ func unknownService(_ any, ss grpc.ServerStream) error {
 	return &refusal{code: codes.Unimplemented, sentence: "hostnode serves streams of events; " + what + " not served"}
 }
 
-// outlet is where a call sends its answers. It knows since when the client has
-// not taken the one that is being sent.
-type outlet struct {
-	since atomic.Int64 // Unix nanoseconds; 0 when nothing is being sent.
-}
-
-// send sends one answer, and blocks while the client takes none.
-func (o *outlet) send(ss grpc.ServerStream, m any) error {
-	o.since.Store(time.Now().UnixNano())
-	err := ss.SendMsg(m)
-	o.since.Store(0)
-	return err
-}
-
-// stalled is how long the client has been letting the server wait.
-func (o *outlet) stalled(now time.Time) time.Duration {
-	since := o.since.Load()
-	if since == 0 {
-		return 0
-	}
-	return now.Sub(time.Unix(0, since))
-}
-
 // maxStalls is how many calls of one connection may be ended because its client
 // took nothing; then the connection goes, as each leaves a message behind in
 // its buffers.
@@ -175,7 +186,8 @@ type ending struct {
 }
 
 // supervise runs a call on a goroutine of its own, and ends the call when its
-// client takes nothing for too long, or when the ending comes: returning is the
+// client takes nothing for too long, or leaves a message half sent, or when the
+// ending comes. Too long is much less when others wait for memory: returning is the
 // only way to free a goroutine that waits for a client. The end of its ctx is
 // what run has to obey.
 func (s *Server) supervise(
@@ -183,17 +195,20 @@ func (s *Server) supervise(
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan error, 1)
+	in, done := intakeOf(ctx), make(chan error, 1)
 	s.workers.Go(func() {
 		defer func() {
 			if r := recover(); r != nil {
 				done <- s.panicked("", r)
 			}
 		}()
-		done <- run(ctx)
+		err := run(ctx)
+		in.settle() // Here, where nobody reads messages any more.
+		done <- err
 	})
 	limit := s.cfg.Limits.StalledFor
-	timer := time.NewTimer(limit)
+	busy := min(limit, s.cfg.Limits.BusyTime/2)
+	timer := time.NewTimer(busy)
 	defer timer.Stop()
 	for {
 		select {
@@ -202,25 +217,28 @@ func (s *Server) supervise(
 		case <-end.comes:
 			return end.err
 		case now := <-timer.C:
-			stalled := out.stalled(now)
-			if stalled >= limit {
-				return s.stall(ctx, stalled)
+			takes, gives := out.stalled(now), in.stalled(now)
+			stalled := max(takes, gives)
+			wanted := takes >= busy && s.leaving.wanted() || gives >= busy && s.arriving.wanted()
+			if stalled >= limit || wanted {
+				return s.stall(ctx, out, stalled)
 			}
-			timer.Reset(max(limit-stalled, limit/4))
+			timer.Reset(min(busy, max(limit-stalled, limit/4)))
 		}
 	}
 }
 
-func (s *Server) stall(ctx context.Context, stalled time.Duration) error {
+func (s *Server) stall(ctx context.Context, out *outlet, stalled time.Duration) error {
 	s.stats.stalled.Add(1)
-	if conn := connectionOf(ctx); conn != nil && conn.stalls.Add(1) >= maxStalls {
+	conn := connectionOf(ctx)
+	if conn != nil && (conn.stalls.Add(1) >= maxStalls || out.large.Load() > 0) {
 		s.cfg.Log.WithField("client", conn.Conn.RemoteAddr()).
-			Warn("disconnected a client that keeps subscriptions open and does not read them")
+			Warn("disconnected a client that keeps calls open and does not read them")
 		_ = conn.Close() // It is gone in any case.
 	}
 	return &refusal{
 		code: codes.Aborted,
-		sentence: fmt.Sprintf("the client took no event for %s; read again from the last one you have",
+		sentence: fmt.Sprintf("the client took or sent nothing for %s; read again from the last event you have",
 			stalled.Round(time.Millisecond)),
 	}
 }

@@ -59,6 +59,7 @@ func users() []wire.User {
 		{Name: "operator", PasswordHash: hash(), Role: wire.RoleOperator},
 		{Name: "other", PasswordHash: hash(), Role: wire.RoleOperator},
 		{Name: "auditor", PasswordHash: hash(), Role: wire.RoleAuditor},
+		{Name: "host", PasswordHash: hash(), Role: wire.RoleHost, Account: events.Address{1}},
 		{Name: "nobody", PasswordHash: hash(), Role: wire.RoleNone},
 	}
 }
@@ -317,10 +318,14 @@ func until(t testing.TB, what string, done func() bool) {
 	}
 }
 
+// patience is long enough for any machine under any load: it only turns what
+// would hang into a failure.
+const patience = 4 * time.Minute
+
 // soon is a context for what must happen, and would otherwise hang.
 func soon(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -3,6 +3,8 @@ package wire
 import (
 	"fmt"
 	"time"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // Limits bound what clients can cost. A zero field has its default; a negative
@@ -27,8 +29,19 @@ type Limits struct {
 	// BatchBytes is how many bytes the unfinished appends of one BatchAppend
 	// stream may have together.
 	BatchBytes int
-	// PendingBytes is the same for all unfinished appends of all clients.
+	// PendingBytes is how much memory the appends of all clients may have
+	// together, while they arrive and until they are written. Who comes when it
+	// is taken waits for BusyTime, and is refused then.
 	PendingBytes int64
+	// AnswerBytes is the same for what is on its way to all readers and
+	// subscribers.
+	AnswerBytes int64
+	// BusyTime is how long a call waits for memory that others hold. While
+	// somebody waits, who takes or sends nothing for half of that is ended.
+	BusyTime time.Duration
+	// Calls is how many may be under way over all connections: each can make the
+	// server hold windowBytes. Further ones are refused.
+	Calls int
 	// AppendTime is how long an append may take when its client names no
 	// deadline, or a later one.
 	AppendTime time.Duration
@@ -52,10 +65,21 @@ type Limits struct {
 	CloseTime time.Duration
 }
 
+// MinMemory is the least that PendingBytes and AnswerBytes make sense with: two
+// events of the largest size, each twice.
+const MinMemory = 4 * events.MaxEventBytes
+
+// WithMemory is the limits with so much memory for messages, half of it for what
+// arrives and half for what goes out.
+func (l Limits) WithMemory(bytes int64) Limits {
+	l.PendingBytes, l.AnswerBytes = bytes/2, bytes/2
+	return l
+}
+
 // DefaultLimits are those of a machine that does other work too. Who is idle
-// costs next to nothing, and strangers get few messages into memory (maxDrains);
-// a user who means harm can still fill it, with the largest message on each call
-// of each connection.
+// costs next to nothing. Messages of all clients together, of users who mean harm
+// too, hold PendingBytes and AnswerBytes, and what lies around them Calls times
+// windowBytes in each direction; the collector of garbage doubles that at worst.
 func DefaultLimits() Limits {
 	return Limits{
 		Connections:          2048,
@@ -66,6 +90,9 @@ func DefaultLimits() Limits {
 		BatchesPerStream:     1024,
 		BatchBytes:           64 << 20,
 		PendingBytes:         512 << 20,
+		AnswerBytes:          512 << 20,
+		BusyTime:             30 * time.Second,
+		Calls:                4096,
 		AppendTime:           time.Minute,
 		ReceiveBytes:         17 << 20,
 		PingEvery:            5 * time.Second,
@@ -88,6 +115,9 @@ func (l Limits) withDefaults() (Limits, error) {
 	count(&l.BatchesPerStream, d.BatchesPerStream, "batches per stream", &err)
 	count(&l.BatchBytes, d.BatchBytes, "bytes of unfinished batches", &err)
 	count(&l.PendingBytes, d.PendingBytes, "bytes of unfinished appends", &err)
+	count(&l.AnswerBytes, d.AnswerBytes, "bytes of answers", &err)
+	count(&l.BusyTime, d.BusyTime, "time to wait for memory", &err)
+	count(&l.Calls, d.Calls, "calls", &err)
 	count(&l.AppendTime, d.AppendTime, "time of an append", &err)
 	count(&l.ReceiveBytes, d.ReceiveBytes, "bytes of a message", &err)
 	count(&l.PingEvery, d.PingEvery, "time between pings", &err)

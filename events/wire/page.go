@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -13,21 +15,97 @@ import (
 // nothing in the store.
 type page struct {
 	all   []events.Recorded
-	ended bool // There is nothing after it, as far as the store knew.
+	bytes int64 // In memory, with what is encoded of large events.
+	ended bool  // There is nothing after it, as far as the store knew.
+}
+
+// weight is what an event holds until it is sent. Of large ones there is a
+// second copy, encoded for the client.
+func weight(r *events.Recorded) int64 {
+	bytes := int64(len(r.Data) + len(r.Foreign) + eventOverhead)
+	if bytes > largeAnswer {
+		return 2*bytes + int64(len(r.Foreign)) // Foreign metadata is copied once more.
+	}
+	return bytes
+}
+
+// largestEvent is what the largest event of a store holds.
+const largestEvent = 2 * (events.MaxEventBytes + largeAnswer)
+
+// fill takes the next page when there is memory for it. Until it is known how
+// large the page is, that is for the largest.
+func (c *reader) fill(ctx context.Context, limit int, from iter.Seq2[events.Recorded, error]) error {
+	if err := c.out.flush(ctx); err != nil {
+		return err
+	}
+	clear(c.page.all)
+	c.keep(0)
+	granted, err := c.s.leaving.take(ctx, int64(c.s.cfg.Limits.SubscriptionBytes)+largestEvent)
+	if err != nil {
+		return err
+	}
+	c.held = granted
+	err = c.s.fill(&c.page, limit, from)
+	c.keep(c.page.bytes)
+	return err
+}
+
+// linkRoom takes memory for an event that a link names, in addition to the page
+// with the link; back gives back what is left of it.
+func (c *reader) linkRoom(ctx context.Context) (back func(), err error) {
+	page := c.held
+	if err := c.out.flush(ctx); err != nil {
+		return nil, err
+	}
+	granted, err := c.s.leaving.take(ctx, largestEvent)
+	c.held += granted
+	return func() { c.keep(page) }, err
+}
+
+// keep gives back what the reader holds beyond so many bytes.
+func (c *reader) keep(bytes int64) {
+	if c.held > bytes {
+		c.s.leaving.give(c.held - bytes)
+		c.held = bytes
+	}
+}
+
+// turn lets go of the page when all large events of it are on their way.
+func (c *reader) turn(ctx context.Context) error {
+	err := c.out.flush(ctx)
+	c.put()
+	return err
+}
+
+// put lets go of the page.
+func (c *reader) put() {
+	c.page = page{}
+	c.keep(0)
+}
+
+// deliver sends an event. What a large one holds goes over to the answer.
+func (c *reader) deliver(e *streams.ReadResp_ReadEvent) error {
+	m := &streams.ReadResp{Content: &streams.ReadResp_Event{Event: e}}
+	bytes := int64(len(e.GetEvent().GetData()) + len(e.GetEvent().GetCustomMetadata()) + len(e.GetLink().GetData()))
+	if bytes <= largeAnswer {
+		return c.out.send(c.ss, m)
+	}
+	bytes = min(2*bytes, c.held)
+	c.held -= bytes
+	return c.out.sendLarge(c.ss, m, c.s.leaving, bytes)
 }
 
 // fill takes from the store at most limit events, and not more than the limits
 // of the server.
 func (s *Server) fill(p *page, limit int, from iter.Seq2[events.Recorded, error]) error {
-	p.all, p.ended = p.all[:0], false
-	bytes := 0
+	p.all, p.ended, p.bytes = p.all[:0], false, 0
 	for r, err := range from {
 		if err != nil {
 			return err
 		}
 		p.all = append(p.all, r)
-		bytes += len(r.Data) + len(r.Foreign) + eventOverhead
-		if bytes >= s.cfg.Limits.SubscriptionBytes {
+		p.bytes += weight(&r)
+		if p.bytes >= int64(s.cfg.Limits.SubscriptionBytes) {
 			return nil
 		}
 	}

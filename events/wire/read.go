@@ -13,10 +13,11 @@ import (
 func (v *streamsService) Read(req *streams.ReadReq, ss streams.Streams_ReadServer) error {
 	s := v.s
 	r, err := newReading(req)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.allow(ss.Context(), toRead, r.stream)
 	}
-	if err := s.allow(ss.Context(), toRead, r.stream); err != nil {
+	if err != nil {
+		intakeOf(ss.Context()).settle()
 		return err
 	}
 	c := &reader{s: s, reading: r, ss: ss, sight: s.sightOf(ss.Context())}
@@ -33,7 +34,12 @@ func (v *streamsService) Read(req *streams.ReadReq, ss streams.Streams_ReadServe
 		run = c.readLog
 	}
 	return s.supervise(ss.Context(), &c.out, end, func(ctx context.Context) error {
-		return refuse(run(ctx), r.stream)
+		defer c.put()
+		err := run(ctx)
+		if err == nil {
+			err = c.out.flush(ctx) // Only a call that is under way can be ended when its client takes nothing.
+		}
+		return refuse(err, r.stream)
 	})
 }
 
@@ -44,6 +50,7 @@ type reader struct {
 	ss    streams.Streams_ReadServer
 	out   outlet
 	page  page
+	held  int64 // Of the memory for answers, by the page.
 	sight *sight
 }
 
@@ -59,7 +66,7 @@ func (c *reader) readStream(ctx context.Context) error {
 	remaining, sent := c.count, false
 	for remaining > 0 {
 		q.Limit = c.s.size(remaining)
-		err := c.s.fill(&c.page, q.Limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
+		err := c.fill(ctx, q.Limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
 		if errors.Is(err, events.ErrStreamNotFound) && !sent {
 			return c.notFound(ctx)
 		}
@@ -118,6 +125,11 @@ func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
 		e.Event = recorded(linkTo(*r), c.id)
 	case r.Type == events.TypeLink && c.resolve:
 		e.Link = recorded(*r, c.id)
+		back, err := c.linkRoom(ctx)
+		if err != nil {
+			return err
+		}
+		defer back()
 		linked, err := c.s.linked(ctx, r.Data)
 		if err != nil {
 			return err
@@ -128,7 +140,7 @@ func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
 	default:
 		e.Event = recorded(*r, c.id)
 	}
-	if err := c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_Event{Event: e}}); err != nil {
+	if err := c.deliver(e); err != nil {
 		return err
 	}
 	c.s.stats.eventsSent.Add(1)

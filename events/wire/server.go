@@ -32,8 +32,11 @@ type Server struct {
 	conns   *connections
 	stats   counters
 	tail    *tail
-	drains  chan struct{} // One per refused append that is being drained.
-	failed  sync.Once     // Tells the operator that the store takes nothing any more.
+	// arriving is the memory of messages that come in, leaving of those that go out.
+	arriving, leaving *budget
+
+	drains chan struct{} // One per refused append that is being drained.
+	failed sync.Once     // Tells the operator that the store takes nothing any more.
 
 	closing <-chan struct{} // Closed when Close begins.
 	close   context.CancelFunc
@@ -51,7 +54,13 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, id: uuid.New(), guarded: map[string]bool{}, closing: ctx.Done(), close: cancel,
 		drains: make(chan struct{}, maxDrains),
-		conns:  &connections{limit: int64(cfg.Limits.Connections)},
+		conns:  &connections{limit: int64(cfg.Limits.Connections), untaken: cfg.Limits.StalledFor},
+		arriving: &budget{
+			of: "appends of all clients", limit: cfg.Limits.PendingBytes, wait: cfg.Limits.BusyTime,
+		},
+		leaving: &budget{
+			of: "answers to all clients", limit: cfg.Limits.AnswerBytes, wait: cfg.Limits.BusyTime,
+		},
 	}
 	for _, category := range cfg.Guarded {
 		s.guarded[category] = true
@@ -75,6 +84,11 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// connectionWindowBytes is how much of all its calls a connection may have on
+// the way: it only has to be more than fits between a client far away and here,
+// as what is held is bounded by the windows of the calls.
+const connectionWindowBytes = 4 << 20
+
 // maxHeaderBytes is plenty for a password and what libraries add.
 const maxHeaderBytes = 32 << 10
 
@@ -84,7 +98,14 @@ const pingAnswer = 20 * time.Second
 func (s *Server) options() []grpc.ServerOption {
 	l := s.cfg.Limits
 	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(l.ReceiveBytes),
+		// Of calls with one request, which are taken before anybody knows who calls;
+		// the others have an intake.
+		grpc.MaxRecvMsgSize(windowBytes),
+		grpc.ForceServerCodecV2(newCodec()),
+		// Or grpc lets a fast client fill 16 MiB for a call that nobody reads.
+		grpc.StaticStreamWindowSize(windowBytes),
+		grpc.StaticConnWindowSize(connectionWindowBytes),
+		grpc.InTapHandle(s.admit),
 		grpc.MaxConcurrentStreams(uint32(l.StreamsPerConnection)),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ConnectionTimeout(l.HandshakeTime),

@@ -28,7 +28,7 @@ func TestACallWhoseClientTakesNothingIsEndedAndOneThatIsSlowOrIdleIsNot(t *testi
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Server{cfg: Config{Limits: Limits{StalledFor: limit}, Log: discard()}}
+				s := &Server{cfg: Config{Limits: Limits{StalledFor: limit, BusyTime: 2 * limit}, Log: discard()}}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				ss := &fakeStream{ctx: ctx, send: func(any) error {

@@ -32,7 +32,7 @@ func (c *reader) followStream(ctx context.Context) error {
 	for live := false; ; {
 		limit := c.s.size(math.MaxUint64)
 		q := events.ReadStream{From: next, Limit: limit}
-		err := c.s.fill(&c.page, limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
+		err := c.fill(ctx, limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
 		if errors.Is(err, events.ErrStreamNotFound) { // It may come, or come back.
 			c.page.ended, err = true, nil
 		}
@@ -55,7 +55,9 @@ func (c *reader) followStream(ctx context.Context) error {
 			}
 			live = true
 		}
-		c.page = page{} // A subscriber that waits holds no events.
+		if err := c.turn(ctx); err != nil { // A subscriber that waits holds no events.
+			return err
+		}
 		if err := f.wait(ctx); err != nil {
 			return err
 		}
@@ -100,7 +102,7 @@ func (c *reader) followLog(ctx context.Context) error {
 	var looked uint64 // Since the last checkpoint.
 	for live := false; ; {
 		limit := c.s.size(math.MaxUint64)
-		if err := c.s.fill(&c.page, limit, c.s.cfg.Store.ReadAll(ctx, at, limit)); err != nil {
+		if err := c.fill(ctx, limit, c.s.cfg.Store.ReadAll(ctx, at, limit)); err != nil {
 			return err
 		}
 		c.sight.forget()
@@ -134,7 +136,9 @@ func (c *reader) followLog(ctx context.Context) error {
 			}
 			live = true
 		}
-		c.page = page{} // A subscriber that waits holds no events.
+		if err := c.turn(ctx); err != nil { // A subscriber that waits holds no events.
+			return err
+		}
 		if err := f.wait(ctx); err != nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // Role is what a caller may do. A stream's ACL can take rights away from
@@ -25,9 +27,13 @@ const (
 	// RoleAdmin also writes system streams, among them the metadata of streams.
 	// It is of the group $admins, and no ACL holds it off.
 	RoleAdmin
+	// RoleHost is a hostnode that keeps its record here (hosts.go): it appends to
+	// the streams of its own account, sees no other account's, deletes nothing, and
+	// no ACL holds it off. It is of no group.
+	RoleHost
 )
 
-func (r Role) valid() bool { return r <= RoleAdmin }
+func (r Role) valid() bool { return r <= RoleHost }
 
 func (r Role) String() string {
 	switch r {
@@ -39,6 +45,8 @@ func (r Role) String() string {
 		return "operator"
 	case RoleAdmin:
 		return "admin"
+	case RoleHost:
+		return "host"
 	}
 	return fmt.Sprintf("role %d", uint8(r))
 }
@@ -50,7 +58,7 @@ func ParseRole(s string) (Role, error) {
 			return r, nil
 		}
 	}
-	return RoleNone, fmt.Errorf("role %.40q: want none, auditor, operator or admin", s)
+	return RoleNone, fmt.Errorf("role %.40q: want none, auditor, operator, admin or host", s)
 }
 
 // User may log in with a password.
@@ -61,6 +69,8 @@ type User struct {
 	// PasswordHash is what HashPassword made.
 	PasswordHash string
 	Role         Role
+	// Account is whose streams a user of RoleHost writes; others have none.
+	Account events.Address
 }
 
 // MaxPasswordBytes is bcrypt's limit: it would ignore the rest.
@@ -102,6 +112,12 @@ func (u User) check() error {
 		return fmt.Errorf("user name %q: want UTF-8 without colons that does not begin with $", u.Name)
 	case !u.Role.valid():
 		return fmt.Errorf("user %q: unknown role %d", u.Name, u.Role)
+	}
+	switch has := u.Account != (events.Address{}); {
+	case u.Role == RoleHost && !has:
+		return fmt.Errorf("user %q: a host has an account; it is missing", u.Name)
+	case u.Role != RoleHost && has:
+		return fmt.Errorf("user %q: only hosts have an account, and this is of role %s", u.Name, u.Role)
 	}
 	cost, err := bcrypt.Cost([]byte(u.PasswordHash))
 	if err != nil {

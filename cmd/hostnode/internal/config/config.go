@@ -266,6 +266,9 @@ type ServeEvents struct {
 	// Advertise is the host:port that clients of a cluster are told. Empty: where they
 	// have connected to.
 	Advertise string `key:"advertise"`
+	// MemoryBytes is the most memory that the messages of all clients of the event
+	// server hold together. Further requests wait, and are refused when it takes long.
+	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"64MiB" max:"1TiB"`
 }
 
 // Storage is how slots are fetched.

@@ -24,7 +24,7 @@ func TestUsersAreKeptInAPrivateFileWithoutTheirPasswords(t *testing.T) {
 	for _, u := range [][3]string{
 		{"ann", "auditor", "correct horse"}, {"bob", "operator", "battery staple"}, {"ann", "admin", "another one"},
 	} {
-		if err := SetUser(path, u[0], u[1], u[2]); err != nil {
+		if err := SetUser(path, u[0], u[1], "", u[2]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,39 @@ func TestUsersAreKeptInAPrivateFileWithoutTheirPasswords(t *testing.T) {
 	}
 }
 
+func TestAHostIsKeptWithItsAccount(t *testing.T) {
+	path, account := filepath.Join(t.TempDir(), "users"), events.Address{1, 2, 3}
+	if err := SetUser(path, "h7", "host", strings.ToUpper(account.String()), "correct horse"); err != nil {
+		t.Fatal(err)
+	}
+	if err := SetUser(path, "ann", "auditor", "", "correct horse"); err != nil { // Writes the file again.
+		t.Fatal(err)
+	}
+	users, err := LoadUsers(path)
+	if err != nil || len(users) != 2 {
+		t.Fatalf("%d users: %v", len(users), err)
+	}
+	if u := users[0]; u.Name != "h7" || u.Role != wire.RoleHost || u.Account != account {
+		t.Errorf("the host is %+v", u)
+	}
+	for _, c := range [][2]string{{"host", ""}, {"host", "0x12"}, {"operator", account.String()}} {
+		if err := SetUser(path, "x", c[0], c[1], "correct horse"); !errors.Is(err, config.ErrInvalid) {
+			t.Errorf("a user of role %s with account %q: %v", c[0], c[1], err)
+		}
+	}
+}
+
+func TestTooLittleMemoryForClientsIsRefused(t *testing.T) {
+	store := events.NewMemory()
+	defer store.Close()
+	o := Options{Listen: []string{"127.0.0.1:0"}, Memory: wire.MinMemory - 1}
+	if _, err := Start(store, o, nil); !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("started: %v", err)
+	}
+}
+
 func TestUsersThatMakeNoSenseAreRefused(t *testing.T) {
+	account, zero := events.Address{1}.String(), events.Address{}.String()
 	path := filepath.Join(t.TempDir(), "users")
 	for _, u := range [][3]string{
 		{"", "auditor", "long enough"},
@@ -67,7 +99,7 @@ func TestUsersThatMakeNoSenseAreRefused(t *testing.T) {
 		{"ann", "auditor", ""},
 		{"ann", "auditor", "x"},
 	} {
-		if err := SetUser(path, u[0], u[1], u[2]); !errors.Is(err, config.ErrInvalid) {
+		if err := SetUser(path, u[0], u[1], "", u[2]); !errors.Is(err, config.ErrInvalid) {
 			t.Errorf("%q as %q with %q: %v", u[0], u[1], u[2], err)
 		}
 	}
@@ -79,6 +111,10 @@ func TestUsersThatMakeNoSenseAreRefused(t *testing.T) {
 		"# all\n\nann:king:hash\n":                   "line 3",
 		"ann:auditor:hash\nann:admin:hash\n":         "line 2",
 		"ann:auditor:hash\nb ob:admin:hash\n":        "line 2",
+		"ann:host:hash\n":                            "line 1",
+		"ann:host=0x12:hash\n":                       "line 1",
+		"ann:auditor=" + account + ":hash\n":         "line 1",
+		"ann:host=" + zero + ":hash\n":               "line 1",
 		strings.Repeat("#", 1<<16) + "\nann:auditor": "",
 	} {
 		if _, err := parseUsers([]byte(text)); err == nil || !strings.Contains(err.Error(), line) {
@@ -160,7 +196,7 @@ func TestWithoutACertificateOnlyThisMachineIsServed(t *testing.T) {
 
 func TestUsersWithoutACertificateAreWarnedOf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
-	if err := SetUser(path, "ann", "auditor", "correct horse"); err != nil {
+	if err := SetUser(path, "ann", "auditor", "", "correct horse"); err != nil {
 		t.Fatal(err)
 	}
 	made, err := MakeCertificates(t.TempDir(), []string{"localhost"}, time.Now())
@@ -200,7 +236,7 @@ func TestHostCategoriesCoverEveryStreamOfAHost(t *testing.T) {
 	me, slot := events.Address{1}, events.SlotID{2}
 	for _, stream := range []string{
 		events.HostStream(me), events.MarketStream(1, me), events.CapacityStream(me), events.SlotQueueStream(me),
-		events.SaleStream(me, slot), events.TxStream(me), events.SnapshotStream(events.SlotQueueStream(me)),
+		events.SaleStream(me, slot), events.TxStream(me), events.ValidatorStream(me), events.SnapshotStream(events.SlotQueueStream(me)),
 	} {
 		if !guarded[events.Category(stream)] {
 			t.Errorf("%s can be written by others", stream)

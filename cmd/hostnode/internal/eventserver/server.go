@@ -41,6 +41,9 @@ type Options struct {
 	Anonymous wire.Role
 	// Guarded are the categories that nobody may write.
 	Guarded []string
+	// Memory is the most bytes that the messages of all clients hold together; 0:
+	// the protocol server's own default.
+	Memory int64
 	// Advertise is what clients are told as address; empty: where they connected.
 	Advertise string
 	// Bound are listeners of Bind for these addresses; nil: Start makes them.
@@ -53,7 +56,7 @@ type Options struct {
 func HostCategories() []string {
 	all := []string{
 		events.CategoryHost, events.CategoryMarket, events.CategoryCapacity,
-		events.CategorySlotQueue, events.CategorySale, events.CategoryTx,
+		events.CategorySlotQueue, events.CategorySale, events.CategoryTx, events.CategoryValidator,
 	}
 	for _, category := range slices.Clone(all) {
 		all = append(all, events.Category(events.SnapshotStream(category+"-")))
@@ -75,6 +78,13 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 	cfg := wire.Config{
 		Store: store, Anonymous: o.Anonymous, Guarded: o.Guarded, Advertise: o.Advertise, Log: log,
 		AcceptPersistentSubscriptions: o.AcceptPersistentSubscriptions,
+	}
+	if o.Memory != 0 {
+		if o.Memory < wire.MinMemory {
+			return nil, fmt.Errorf("%w: %d bytes of memory for the messages of clients, want %d or more",
+				config.ErrInvalid, o.Memory, wire.MinMemory)
+		}
+		cfg.Limits = cfg.Limits.WithMemory(o.Memory)
 	}
 	var err error
 	if o.CertFile != "" {

@@ -13,11 +13,13 @@ import (
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/wire"
 )
 
 // A users file has a line for each user: name, role and the hash of the
-// password, with colons between. Lines that begin with # are comments. Only its
+// password, with colons between. The role of a host has its account behind it:
+// host=0x…. Lines that begin with # are comments. Only its
 // owner may read it.
 const (
 	// maxUsersBytes is the most bytes of a users file, some ten thousand users.
@@ -29,11 +31,11 @@ const (
 
 // roles are the names of what a user may do.
 var roles = map[string]wire.Role{
-	"auditor": wire.RoleAuditor, "operator": wire.RoleOperator, "admin": wire.RoleAdmin,
+	"auditor": wire.RoleAuditor, "host": wire.RoleHost, "operator": wire.RoleOperator, "admin": wire.RoleAdmin,
 }
 
 // Roles lists the names of the roles, the weakest first.
-func Roles() []string { return []string{"auditor", "operator", "admin"} }
+func Roles() []string { return []string{"auditor", "host", "operator", "admin"} }
 
 // LoadUsers reads a users file. What is wrong with a line is said with its number.
 func LoadUsers(path string) ([]wire.User, error) {
@@ -79,22 +81,49 @@ func parseUsers(text []byte) ([]wire.User, error) {
 		if len(parts) != 3 {
 			return nil, fmt.Errorf("line %d: want name:role:hash", n)
 		}
-		if err := checkName(parts[0]); err != nil {
+		role, account, _ := strings.Cut(parts[1], accountMark)
+		user, err := newUser(parts[0], role, account)
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		role, ok := roles[parts[1]]
-		if !ok {
-			return nil, fmt.Errorf("line %d: role %q, allowed: %s", n, parts[1], strings.Join(Roles(), ", "))
-		}
+		user.PasswordHash = parts[2]
 		if slices.ContainsFunc(users, func(u wire.User) bool { return u.Name == parts[0] }) {
 			return nil, fmt.Errorf("line %d: user %s is there twice", n, parts[0])
 		}
-		users = append(users, wire.User{Name: parts[0], Role: role, PasswordHash: parts[2]})
+		users = append(users, user)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
 	return users, nil
+}
+
+// accountMark stands between the role of a host and its account.
+const accountMark = "="
+
+// newUser is a user without a password yet.
+func newUser(name, role, account string) (u wire.User, err error) {
+	if err := checkName(name); err != nil {
+		return u, err
+	}
+	u = wire.User{Name: name, Role: roles[role]}
+	switch {
+	case u.Role == wire.RoleNone:
+		return u, fmt.Errorf("role %q, allowed: %s", role, strings.Join(Roles(), ", "))
+	case u.Role == wire.RoleHost && account == "":
+		return u, errors.New("a host writes the streams of one account; which? Give it with --account 0x…")
+	case u.Role != wire.RoleHost && account != "":
+		return u, fmt.Errorf("the role %s has no account; that is for hosts", role)
+	case u.Role != wire.RoleHost:
+		return u, nil
+	}
+	if u.Account, err = events.ParseAddress(account); err != nil {
+		return u, fmt.Errorf("the account of a host: %w", err)
+	}
+	if u.Account == (events.Address{}) {
+		return u, errors.New("the account of a host cannot be zero")
+	}
+	return u, nil
 }
 
 func checkName(name string) error {
@@ -105,15 +134,14 @@ func checkName(name string) error {
 }
 
 // SetUser adds a user to a users file, or gives the one that is there another
-// role and password. The file is made if needed, and replaced in one step.
-func SetUser(path, name, role, password string) error {
-	if err := checkName(name); err != nil {
+// role and password. The file is made if needed, and replaced in one step. The
+// account is that of a host, and empty for others.
+func SetUser(path, name, role, account, password string) error {
+	user, err := newUser(name, role, account)
+	if err != nil {
 		return fmt.Errorf("%w: %w", config.ErrInvalid, err)
 	}
-	if _, ok := roles[role]; !ok {
-		return fmt.Errorf("%w: role %q, allowed: %s", config.ErrInvalid, role, strings.Join(Roles(), ", "))
-	}
-	hash, err := wire.HashPassword(password)
+	user.PasswordHash, err = wire.HashPassword(password)
 	if err != nil {
 		return fmt.Errorf("%w: %w", config.ErrInvalid, err)
 	}
@@ -122,13 +150,21 @@ func SetUser(path, name, role, password string) error {
 		return err
 	}
 	users = slices.DeleteFunc(users, func(u wire.User) bool { return u.Name == name })
-	users = append(users, wire.User{Name: name, Role: roles[role], PasswordHash: hash})
+	users = append(users, user)
 	var text strings.Builder
 	text.WriteString("# name:role:hash; hostnode eventstore user writes it\n")
 	for _, u := range users {
-		fmt.Fprintf(&text, "%s:%s:%s\n", u.Name, roleName(u.Role), u.PasswordHash)
+		fmt.Fprintf(&text, "%s:%s:%s\n", u.Name, roleText(u), u.PasswordHash)
 	}
 	return replace(path, text.String())
+}
+
+// roleText is a role as the file has it.
+func roleText(u wire.User) string {
+	if u.Role == wire.RoleHost {
+		return roleName(u.Role) + accountMark + u.Account.String()
+	}
+	return roleName(u.Role)
 }
 
 func roleName(role wire.Role) string {

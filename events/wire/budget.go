@@ -1,0 +1,149 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
+
+// budget is memory that all calls share. Who wants more than is free waits in a
+// line, and is refused when its turn does not come. One budget is for what
+// arrives, one for what goes out, so that readers who take nothing cannot keep
+// others from appending.
+//
+// Nobody waits for memory while what it holds needs memory to be given back, or
+// all could wait for each other: see intake and reader.
+type budget struct {
+	of    string // Who holds it, for people.
+	limit int64
+	wait  time.Duration // The longest that anybody waits.
+
+	mu   sync.Mutex
+	used int64
+	peak int64
+	line []*turn // The first is served first, however much it wants.
+}
+
+// turn is somebody's place in the line.
+type turn struct {
+	bytes int64
+	comes chan struct{} // Closed when the bytes are granted.
+}
+
+// take waits for so many bytes and says how many were granted: the whole limit
+// when more are wanted, so that what is larger passes too, alone.
+func (b *budget) take(ctx context.Context, bytes int64) (granted int64, err error) {
+	bytes = min(bytes, b.limit)
+	b.mu.Lock()
+	if len(b.line) == 0 && b.grant(bytes) {
+		b.mu.Unlock()
+		return bytes, nil
+	}
+	t := &turn{bytes, make(chan struct{})}
+	b.line = append(b.line, t)
+	b.mu.Unlock()
+	late := time.NewTimer(b.wait)
+	defer late.Stop()
+	select {
+	case <-t.comes:
+		return bytes, nil
+	case <-ctx.Done():
+		err = refuse(ctx.Err(), "")
+	case <-late.C:
+		err = b.busy()
+	}
+	b.leave(t)
+	return 0, err
+}
+
+// try is take for who must not wait: it gets all, or nothing.
+func (b *budget) try(bytes int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.grant(bytes) {
+		return b.busy()
+	}
+	return nil
+}
+
+// busy is what a client is told that does not get its turn.
+func (b *budget) busy() error {
+	return &refusal{
+		code:     codes.ResourceExhausted,
+		sentence: fmt.Sprintf("this server is too busy: %s hold its limit of %d bytes; try again later", b.of, b.limit),
+	}
+}
+
+// grant takes bytes when they are free. The lock is held.
+func (b *budget) grant(bytes int64) bool {
+	if b.used+bytes > b.limit {
+		return false
+	}
+	b.used += bytes
+	b.peak = max(b.peak, b.used)
+	return true
+}
+
+// give gives bytes back, and lets in who is next.
+func (b *budget) give(bytes int64) {
+	if bytes == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.used -= bytes; b.used < 0 {
+		panic("wire: more memory was given back than was taken")
+	}
+	b.admit()
+}
+
+// admit lets in from the front of the line who fits. The lock is held.
+func (b *budget) admit() {
+	for len(b.line) > 0 && b.grant(b.line[0].bytes) {
+		close(b.line[0].comes)
+		b.line[0] = nil
+		b.line = b.line[1:]
+	}
+}
+
+// leave takes a turn out of the line; one that came meanwhile is given back.
+func (b *budget) leave(t *turn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, other := range b.line {
+		if other == t {
+			b.line = append(b.line[:i], b.line[i+1:]...)
+			b.admit() // It may have been in the way.
+			return
+		}
+	}
+	b.used -= t.bytes
+	b.admit()
+}
+
+// wanted reports whether somebody waits.
+func (b *budget) wanted() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.line) > 0
+}
+
+// held is how much is taken now.
+func (b *budget) held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// most is how much was ever taken at once.
+func (b *budget) most() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.peak
+}

@@ -1,0 +1,249 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// windowBytes is what a client may send of a call before the server asks for
+	// it: as much as a call costs that does nothing. It is HTTP/2's own default,
+	// and grpc takes no smaller one.
+	windowBytes = 64 << 10
+	// chunkBytes is how much of a larger message is asked for in one go, so that
+	// clients far away need not wait for every window.
+	chunkBytes = 1 << 20
+	// requestBytes is the largest message that is no append: a filter of
+	// maxPrefixes fits.
+	requestBytes = 2 << 20
+)
+
+// rawStream is how grpc itself reads a stream. Its server hands it to every
+// call, as the stream whose headers can be set; the test of these names fails
+// when a release of grpc has others.
+type rawStream interface {
+	ReadMessageHeader(header []byte) error
+	Read(n int) (mem.BufferSlice, error)
+}
+
+// intake takes the messages of a call. grpc would take each as a whole before
+// anybody is asked; here only its length is read, and the rest stays with the
+// client, whom HTTP/2's flow control holds up, until there is memory for it.
+type intake struct {
+	s   *Server
+	ctx context.Context
+	raw rawStream
+	// most is the largest message.
+	most int
+	// credit is what the last message holds of the budget, until the next is
+	// read or somebody takes it over.
+	credit int64
+	// rest is what has not been read of the last message.
+	rest int
+	// since is when the client sent something of the message that it has begun,
+	// in Unix nanoseconds; 0 when it owes nothing.
+	since atomic.Int64
+	// holds says that the call has memory that only further messages set free,
+	// so that waiting for more could be for ever; nil: it has none.
+	holds func() bool
+}
+
+// newIntake is nil outside of a call that grpc has made.
+func (s *Server) newIntake(ctx context.Context, most int) *intake {
+	raw, ok := grpc.ServerTransportStreamFromContext(ctx).(rawStream)
+	if !ok {
+		return nil
+	}
+	return &intake{s: s, ctx: ctx, raw: raw, most: most}
+}
+
+type intakeKey struct{}
+
+// intakeOf is the intake of a call; nil when it has none.
+func intakeOf(ctx context.Context) *intake {
+	in, _ := ctx.Value(intakeKey{}).(*intake)
+	return in
+}
+
+// recv reads a message. A message for which there is no memory is left where it
+// is, and can be drained.
+func (in *intake) recv(m proto.Message) error {
+	in.settle()
+	err := in.accept(m)
+	if err != nil {
+		in.settle()
+	}
+	return err
+}
+
+func (in *intake) accept(m proto.Message) error {
+	n, err := in.begin()
+	if err != nil {
+		return err
+	}
+	if n > in.most {
+		return &refusal{
+			code:     codes.ResourceExhausted,
+			sentence: fmt.Sprintf("message of %d bytes, larger than max (%d)", n, in.most),
+		}
+	}
+	if n > windowBytes { // The bytes, and what they are decoded to when they are few events.
+		if err := in.charge(2*int64(n) + windowBytes); err != nil {
+			return err
+		}
+	}
+	body, err := in.body(n)
+	if err != nil {
+		return err
+	}
+	defer body.Free()
+	cost, err := weigh(body.ReadOnlyData(), m)
+	if err != nil {
+		return err
+	}
+	whole := cost
+	if n > windowBytes {
+		whole += int64(n)
+	}
+	if err := in.charge(whole - in.credit); err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(body.ReadOnlyData(), m); err != nil {
+		return &refusal{code: codes.Internal, sentence: "the message cannot be decoded: " + err.Error()}
+	}
+	if in.credit > cost {
+		in.s.arriving.give(in.credit - cost)
+		in.credit = cost
+	}
+	return nil
+}
+
+// charge takes more of the budget; what is larger than all of it passes alone.
+func (in *intake) charge(bytes int64) error {
+	bytes = min(bytes, in.s.arriving.limit-in.credit)
+	switch {
+	case bytes <= 0:
+		return nil
+	case in.credit > 0 || in.holds != nil && in.holds():
+		if err := in.s.arriving.try(bytes); err != nil {
+			return err
+		}
+	default:
+		if _, err := in.s.arriving.take(in.ctx, bytes); err != nil {
+			return err
+		}
+	}
+	in.credit += bytes
+	return nil
+}
+
+// settle gives back what is left of the last message's credit.
+func (in *intake) settle() {
+	if in == nil {
+		return
+	}
+	in.s.arriving.give(in.credit)
+	in.credit = 0
+}
+
+// begin reads how long the next message is.
+func (in *intake) begin() (int, error) {
+	var header [5]byte // Of grpc: whether it is compressed, and its length.
+	if err := in.raw.ReadMessageHeader(header[:]); err != nil {
+		return 0, ended(err)
+	}
+	in.rest = int(header[1])<<24 | int(header[2])<<16 | int(header[3])<<8 | int(header[4])
+	if header[0] != 0 {
+		return 0, &refusal{
+			code: codes.Unimplemented, sentence: "compressed messages are not taken; switch compression off",
+		}
+	}
+	return in.rest, nil
+}
+
+// body reads a message of n bytes into one piece.
+func (in *intake) body(n int) (mem.Buffer, error) {
+	pool := mem.DefaultBufferPool()
+	if n <= windowBytes {
+		data, err := in.read(n)
+		if err != nil {
+			return nil, err
+		}
+		defer data.Free()
+		return data.MaterializeToBuffer(pool), nil
+	}
+	whole := make([]byte, n)
+	for at := 0; at < n; {
+		data, err := in.read(chunkBytes)
+		if err != nil {
+			return nil, err
+		}
+		at += data.CopyTo(whole[at:])
+		data.Free()
+	}
+	return mem.SliceBuffer(whole), nil
+}
+
+// read reads at most n bytes of what is left of a message.
+func (in *intake) read(n int) (mem.BufferSlice, error) {
+	n = min(n, in.rest)
+	if n == 0 {
+		return nil, nil
+	}
+	in.since.Store(time.Now().UnixNano())
+	defer in.since.Store(0)
+	data, err := in.raw.Read(n)
+	if err != nil {
+		return nil, ended(err)
+	}
+	in.rest -= n
+	return data, nil
+}
+
+// skip reads a message, or what is left of one, and throws it away.
+func (in *intake) skip() error {
+	if in.rest == 0 {
+		if _, err := in.begin(); err != nil && in.rest == 0 {
+			return err
+		}
+	}
+	for in.rest > 0 {
+		data, err := in.read(windowBytes)
+		if err != nil {
+			return err
+		}
+		data.Free()
+	}
+	return nil
+}
+
+// stalled is how long the client has left a message half sent.
+func (in *intake) stalled(now time.Time) time.Duration {
+	if in == nil {
+		return 0
+	}
+	return sinceNanos(now, in.since.Load())
+}
+
+// ended makes of what ends a stream what grpc makes of it.
+func ended(err error) error {
+	switch _, known := status.FromError(err); {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &refusal{code: codes.Internal, sentence: "the call ended within a message"}
+	case errors.Is(err, io.EOF), known:
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return refuse(err, "")
+	}
+	return &refusal{code: codes.Unavailable, sentence: "the connection ended: " + err.Error()}
+}

@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // The codec that is wrapped.
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+)
+
+// largeAnswer is from where on an answer is counted by itself until it is on its
+// way: grpc holds about as much of smaller ones for a call.
+const largeAnswer = 64 << 10
+
+// outlet is where a call sends its answers. It knows since when the client has
+// not taken the one that is being sent.
+type outlet struct {
+	since atomic.Int64 // Unix nanoseconds; 0 when nothing is being sent.
+	large atomic.Int64 // Answers in grpc's hands.
+	gone  chan struct{}
+	once  sync.Once
+}
+
+// send sends one answer, and blocks while the client takes none.
+func (o *outlet) send(ss grpc.ServerStream, m any) error {
+	o.since.Store(time.Now().UnixNano())
+	err := ss.SendMsg(m)
+	o.since.Store(0)
+	return err
+}
+
+// sendLarge is send for an answer that holds so many bytes of a budget until the
+// last of it is written: grpc takes an answer of any size from a call, and keeps
+// it until the client takes it.
+func (o *outlet) sendLarge(ss grpc.ServerStream, m proto.Message, b *budget, bytes int64) error {
+	c := &charge{budget: b, bytes: bytes, out: o, conn: connectionOf(ss.Context())}
+	o.large.Add(1)
+	c.conn.keep(c)
+	err := o.send(ss, &charged{m, c})
+	if !c.encoded.Load() { // It never got as far as that.
+		c.release()
+	}
+	return err
+}
+
+// flush waits until the client has been sent all large answers.
+func (o *outlet) flush(ctx context.Context) error {
+	if o.large.Load() == 0 {
+		return nil
+	}
+	o.since.Store(time.Now().UnixNano())
+	defer o.since.Store(0)
+	for o.large.Load() > 0 {
+		select {
+		case <-o.sent():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// sent has something when a large answer has gone.
+func (o *outlet) sent() chan struct{} {
+	o.once.Do(func() { o.gone = make(chan struct{}, 1) })
+	return o.gone
+}
+
+// stalled is how long the client has been letting the server wait.
+func (o *outlet) stalled(now time.Time) time.Duration { return sinceNanos(now, o.since.Load()) }
+
+func sinceNanos(now time.Time, since int64) time.Duration {
+	if since == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, since))
+}
+
+// charge is what a large answer holds of a budget, until it is written, its
+// connection is closed, or grpc has dropped it and the collector finds it.
+type charge struct {
+	budget   *budget
+	bytes    int64
+	out      *outlet
+	conn     *connection
+	encoded  atomic.Bool
+	released atomic.Bool
+}
+
+func (c *charge) release() {
+	if c.released.Swap(true) {
+		return
+	}
+	c.conn.drop(c)
+	c.budget.give(c.bytes)
+	c.out.large.Add(-1)
+	select {
+	case c.out.sent() <- struct{}{}:
+	default:
+	}
+}
+
+// Get and Put make a charge the pool of one buffer, which is how grpc says that
+// it is done with it.
+func (c *charge) Get(int) *[]byte { panic("wire: a charge lends no buffers") }
+
+// Put is called when the answer is written, or will never be.
+func (c *charge) Put(*[]byte) { c.release() }
+
+// charged is an answer and what it holds.
+type charged struct {
+	proto.Message
+	charge *charge
+}
+
+// codec is protobuf's, and knows charged answers.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+// Marshal encodes an answer.
+func (c codec) Marshal(m any) (mem.BufferSlice, error) {
+	large, ok := m.(*charged)
+	if !ok {
+		return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
+	}
+	encoded, err := proto.Marshal(large.Message)
+	if err != nil {
+		return nil, fmt.Errorf("encode an answer: %w", err)
+	}
+	large.charge.encoded.Store(true)
+	kept := &encoded
+	// grpc drops a few without a word: those of a stream that ended meanwhile.
+	runtime.AddCleanup(kept, func(c *charge) { c.release() }, large.charge)
+	return mem.BufferSlice{mem.NewBuffer(kept, large.charge)}, nil
+}
