@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -120,6 +121,7 @@ func trying() *env {
 	return &env{
 		Config: Config{GiveUpDownload: 10 * time.Minute, RetryMost: 30 * time.Second},
 		Ports:  Ports{Clock: fakeTime{}},
+		view:   newChainView(nil),
 	}
 }
 
@@ -144,7 +146,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 					return errors.Join(err, errDiskBusy)
 				}
 				came = true
-				s.arrived(time.Now())
+				s.arrived(sale.Moment{Machine: time.Now()}, 1)
 				return errDiskBusy
 			}
 		}(), 19 * time.Minute},

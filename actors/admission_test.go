@@ -217,10 +217,10 @@ func TestALongDownloadThatGoesOnKeepsItsWorker(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		s := r.disturb()
 		s.download = func(ctx context.Context, job events.DownloadJob) error {
-			for range 60 { // An hour, six times as long as anybody's patience.
+			for n := range 60 { // An hour, six times as long as anybody's patience.
 				select {
 				case <-time.After(time.Minute):
-					job.Arrived()
+					job.Arrived(events.Bytes(60-n) * events.BlockSize)
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
@@ -385,6 +385,43 @@ func TestAFloodOfRequestsFillsTheQueueAndNoMore(t *testing.T) {
 		}
 		if got := c.reads.Load(); got > 2*4+10 {
 			r.Fatalf("%d requests led to %d calls to the chain", flood, got)
+		}
+	})
+}
+
+func TestAClientWhoseDataComesTooSlowlyIsAvoided(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		s := r.disturb()
+		s.download = func(ctx context.Context, job events.DownloadJob) error {
+			for n := events.Bytes(1000); n > 0; n-- { // Weeks, for a request that expires in hours.
+				select {
+				case <-time.After(9 * time.Minute):
+					job.Arrived(n * events.BlockSize)
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			return nil
+		}
+		r.cfg.JudgePace, r.cfg.AvoidClient = 10*time.Minute, time.Hour
+		r.start()
+		r.offer(64 * events.BlockSize)
+		q := long(1, 1)
+		r.world.Post(q)
+		for n := 0; n < 30 && r.released(q.ID) == nil; n++ {
+			r.world.Warp(r.world.Head().Time.Add(time.Minute))
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		r.mine(3)
+		r.allSettled()
+		e := r.released(q.ID)
+		if e.GetRequeue() || e.GetCriterion() != slotqueue.CriterionSlow {
+			r.Fatalf("released: %v", e)
+		}
+		avoided := all[*messages.ClientAvoided](r)
+		if len(avoided) != 1 || !strings.Contains(avoided[0].GetReason(), "too slowly") {
+			r.Fatalf("avoided: %v", avoided)
 		}
 	})
 }

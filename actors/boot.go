@@ -7,7 +7,6 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // How the supervisor starts: it asks record and chain what there is, spawns
@@ -93,29 +92,9 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.follow(a)
 }
 
-// follow hands the queue what it has not consumed, and then follows the chain.
+// follow follows the chain from where the record ends.
 func (s *supervisor) follow(a *turn) {
-	self, queue := a.self, s.queue
+	self := a.self
 	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.tell(n) }}
-	a.rt.do(func(ctx context.Context) {
-		consumed := make(chan uint64, 1)
-		queue.tell(queueQuery{func(q slotqueue.State) { consumed <- q.LastMarketRevision() }})
-		select {
-		case after := <-consumed:
-			err := s.retry(ctx, "replay", func(err error) { s.log.Warnf("read the market stream: %v", err) },
-				func(err error) bool {
-					return errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
-				},
-				func(ctx context.Context) error {
-					return f.replay(ctx, after, func(n marketNews) { queue.tell(n) })
-				})
-			if err != nil && ctx.Err() == nil {
-				s.fatal(fmt.Errorf("the market's record: %w", err))
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-		f.run(ctx)
-	})
+	a.rt.do(f.run)
 }

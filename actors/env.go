@@ -87,6 +87,10 @@ type Config struct {
 	// GiveUpDownload is after how long without a new byte a download is given up, by the
 	// machine's clock; default 10 minutes.
 	GiveUpDownload time.Duration
+	// JudgePace is over how long the pace of a download is measured, a quarter of the time
+	// that there is at most. One that at this pace is not done when the fill must begin is
+	// given up. 0: its pace does not matter.
+	JudgePace time.Duration
 	// AvoidClient is how long requests of a client are refused whose data could not be
 	// had or was wrong; chain time. 0: not at all.
 	AvoidClient time.Duration

@@ -327,26 +327,6 @@ func correlation(e messages.MarketEvent) string {
 	return ""
 }
 
-// replay reads the part of the market stream after a revision, so that the
-// queue can catch up on what it had not consumed.
-func (f *chainFollower) replay(ctx context.Context, after uint64, deliver func(marketNews)) error {
-	stream := events.MarketStream(f.ChainID, f.Contract)
-	for r, err := range f.Store.ReadStream(ctx, stream, events.ReadStream{From: after}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		m, err := f.codec.Decode(r)
-		if err != nil {
-			return err
-		}
-		deliver(marketNews{r.Revision + 1, m.(messages.MarketEvent)})
-	}
-	return nil
-}
-
 // stalledAfter is how long, by the machine's clock, the chain may be silent
 // before the host says that it does not sell.
 const stalledAfter = time.Minute

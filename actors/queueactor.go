@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -22,8 +21,9 @@ type slotQueue struct {
 	workers    map[string]ref // by the key of their Work
 	taking     bool
 
-	news    []marketNews // not consumed yet, in order
-	judging bool         // the first of news is with the ledger or the chain
+	news    newsList
+	judging bool // the first of news is with the ledger or the chain
+	broken  func(error)
 
 	lookBack lookBack
 	funds    fundsWatch
@@ -62,7 +62,10 @@ type (
 )
 
 func newSlotQueue(e *env, ledger, supervisor ref, broken func(error)) *slotQueue {
-	q := &slotQueue{env: e, ledger: ledger, supervisor: supervisor, workers: map[string]ref{}}
+	q := &slotQueue{
+		env: e, ledger: ledger, supervisor: supervisor, workers: map[string]ref{}, news: newNewsList(maxNews),
+		broken: broken,
+	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
 	q.keeper = newSlotQueueKeeper(e, limits)
@@ -104,8 +107,10 @@ func (q *slotQueue) receive(a *turn, msg any) {
 		q.self = a.self
 		q.journal.load(a)
 	case marketNews:
-		q.news = append(q.news, m)
+		q.news.add(m)
 		q.judgeNext(a)
+	case newsRead:
+		q.onNewsRead(a, m)
 	case judged:
 		q.onJudged(a, m)
 	case queueCommand:
@@ -171,58 +176,6 @@ func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
 		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
 	})
-}
-
-// judgeNext looks at the oldest news; one at a time, so that they reach the
-// queue in the order of the market.
-func (q *slotQueue) judgeNext(a *turn) {
-	if q.judging || !q.journal.loaded {
-		return
-	}
-	for len(q.news) > 0 {
-		n := q.news[0]
-		if n.revision <= q.journal.durable.LastMarketRevision() || !q.concerns(n.event) {
-			q.news = q.news[1:]
-			continue
-		}
-		q.judging = true
-		a.rt.do(func(ctx context.Context) {
-			if q.record.wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
-				return
-			}
-			commands, err := q.judge(ctx, n)
-			if err == nil {
-				q.self.tell(judged{n.revision, commands})
-			}
-		})
-		return
-	}
-}
-
-func (q *slotQueue) concerns(e messages.MarketEvent) bool {
-	switch e.(type) {
-	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
-		return false
-	}
-	return true
-}
-
-func (q *slotQueue) onJudged(a *turn, m judged) {
-	q.judging = false
-	if len(q.news) == 0 || q.news[0].revision != m.revision {
-		return
-	}
-	q.news = q.news[1:]
-	for _, cmd := range m.commands {
-		q.journal.submit(a, cmd, fmt.Sprintf("market@%d", m.revision),
-			func(r result[slotqueue.State, slotqueue.Event]) {
-				if r.err != nil {
-					q.log.WithField("market", m.revision).
-						Warnf("the queue did not take what the market said: %v", r.err)
-				}
-			})
-	}
-	q.judgeNext(a)
 }
 
 // onAvoid remembers a client whose data could not be had.

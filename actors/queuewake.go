@@ -76,17 +76,34 @@ func (q *slotQueue) lookAgain() {
 			q.lookBack.running = false
 			return
 		}
-		q.rt.do(func(ctx context.Context) {
-			defer q.self.tell(lookedBack{})
-			for _, r := range again {
-				if cmd, ok := q.judgeAgain(ctx, r); ok {
-					q.self.tell(queueCommand{
-						cmd, "look back: " + reason, func(result[slotqueue.State, slotqueue.Event]) {},
-					})
-				}
-			}
-		})
+		q.judgeAll(again, reason)
 	})
+}
+
+// judgeAll looks at refused requests, one after the other.
+func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
+	q.rt.do(func(ctx context.Context) {
+		defer q.self.tell(lookedBack{})
+		for _, r := range again {
+			if cmd, ok := q.judgeAgain(ctx, r); ok {
+				q.self.tell(queueCommand{
+					cmd, "look back: " + reason, func(result[slotqueue.State, slotqueue.Event]) {},
+				})
+			}
+		}
+	})
+}
+
+// refill looks at what a full queue let go, when there is room for it. New blocks set
+// its pace, so that a chain that does not answer is not asked without a pause.
+func (q *slotQueue) refill() {
+	if q.lookBack.running || q.record.away() {
+		return
+	}
+	if again := q.journal.ahead.MayReturn(maxLookedAgain); len(again) > 0 {
+		q.lookBack.running = true
+		q.judgeAll(again, "the queue has room")
+	}
 }
 
 func (q *slotQueue) onLookedBack(*turn) {
@@ -94,8 +111,8 @@ func (q *slotQueue) onLookedBack(*turn) {
 	q.lookAgain()
 }
 
-// judgeAgain looks at a refused request; false when it is refused still, is
-// over, or the chain did not answer (the next improvement asks again). A
+// judgeAgain looks at a refused request; false when it is refused still, or the
+// chain does not know it or did not answer (the next improvement asks again). A
 // refusal by another criterion than before is recorded: what wakes it is another.
 func (q *slotQueue) judgeAgain(ctx context.Context, refused slotqueue.RefusedRequest) (slotqueue.Command, bool) {
 	if len(refused.SlotIndices) == 0 {
@@ -132,8 +149,8 @@ func (q *slotQueue) judgeAgain(ctx context.Context, refused slotqueue.RefusedReq
 	return cmd, cmd.Refusal == nil || cmd.Refusal.Criterion != refused.Criterion
 }
 
-// onHead wakes what waited for a point in chain time, and looks at the account
-// now and then.
+// onHead wakes what waited for a point in chain time, fills the queue again, and
+// looks at the account now and then.
 func (q *slotQueue) onHead(a *turn, head events.Head) {
 	if !q.journal.loaded {
 		return
@@ -141,5 +158,6 @@ func (q *slotQueue) onHead(a *turn, head events.Head) {
 	if next := q.journal.ahead.NextWake(); !next.IsZero() && !next.After(head.Time) {
 		q.onWake(a, wakeQueue{"its time has come", q.journal.ahead.Due(head.Time)})
 	}
+	q.refill()
 	q.watchFunds(head)
 }

@@ -54,7 +54,7 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 func (s *salesAgent) downloadJob(st sale.State) events.DownloadJob {
 	return events.DownloadJob{
 		Request: st.Request, Slot: s.slot, Index: s.index, Until: st.ExpiresAt,
-		Arrived: func() { s.stall.arrived(s.Clock.Now()) },
+		Arrived: func(missing events.Bytes) { s.stall.arrived(s.moment(), missing) },
 	}
 }
 
@@ -70,6 +70,9 @@ func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Downloa
 		}
 		return err
 	}
+	if !st.Adopted {
+		s.stall.measure(st.Attempt, s.paceOf(st))
+	}
 	var content events.SlotContent
 	end, err := s.fetch(ctx, st, s.downloads, e.Until, func(ctx context.Context) (err error) {
 		content, err = s.Content.Download(ctx, job)
@@ -81,9 +84,22 @@ func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Downloa
 	return sale.ReportStored{At: s.chainTime(), Bytes: content.Bytes, Root: content.Root}, nil
 }
 
+// paceOf measures a download that must be done when proving and filling just fit before
+// the slot cannot be filled any more.
+func (s *salesAgent) paceOf(st sale.State) sale.PaceMeter {
+	last := st.ExpiresAt
+	if st.Repair {
+		last = st.EndsAt
+	}
+	took, _ := s.load.proofTime()
+	by := last.Add(-s.minFill() - took)
+	return sale.PaceMeter{Stretch: sale.PaceStretch(s.JudgePace, s.chainTime(), by), By: by}
+}
+
 // fetch runs one try to fetch content. The end is not nil when the sale is given
-// up: the content is not what it should be, or nothing new came for too long. A
-// slot that the contract counts as ours is never given up: a source may be mended.
+// up: the content is not what it should be, nothing new came for too long, or it comes
+// too slowly to be of use. A slot that the contract counts as ours is never given up: a
+// source may be mended.
 func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *pool, deadline time.Time,
 	try func(context.Context) error,
 ) (end sale.Command, err error) {
@@ -104,6 +120,9 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *pool, deadline
 	case errors.Is(err, events.ErrContentMismatch):
 		give.Criterion = slotqueue.CriterionWrong
 	case errors.Is(err, events.ErrQuotaExceeded):
+	case errors.Is(err, errSlow):
+		give.Criterion = slotqueue.CriterionSlow
+		give.Reason = "the data comes too slowly: " + s.stall.tooSlow()
 	case stalled && s.stall.reachesNobody():
 		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionSources
 		give.Reason = fmt.Sprintf("no source of content could be reached for %s: %v", s.GiveUpDownload, err)

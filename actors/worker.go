@@ -69,7 +69,8 @@ func (w *slotWorker) receive(a *turn, msg any) {
 func (w *slotWorker) onSale(a *turn, m saleChanged) {
 	s := m.state
 	w.downloading = s.Phase == sale.Downloading
-	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong
+	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong ||
+		s.Criterion == slotqueue.CriterionSlow
 	if s.Ended() && blamed && !w.avoids {
 		w.avoids = true
 		a.parent.tell(avoidClient{w.work, s.Request.Client, s.Reason})

@@ -123,8 +123,9 @@ type DownloadJob struct {
 	// ledger allows that.
 	Grant func(ctx context.Context, total Bytes) error
 	// Arrived is called whenever a block that was missing has come, before it is
-	// written; nil: nobody listens. It must not block.
-	Arrived func()
+	// written, with the bytes of those that are missing still; nil: nobody listens. It
+	// must not block.
+	Arrived func(missing Bytes)
 }
 
 // SlotContent is a complete slot on disk.

@@ -2798,6 +2798,7 @@ type SlotRemoved struct {
 	SlotIndices    []uint64               `protobuf:"varint,3,rep,packed,name=slot_indices,json=slotIndices,proto3" json:"slot_indices,omitempty"`
 	Reason         string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	MarketRevision uint64                 `protobuf:"varint,5,opt,name=market_revision,json=marketRevision,proto3" json:"market_revision,omitempty"` // 0: not because of the market
+	Criterion      string                 `protobuf:"bytes,6,opt,name=criterion,proto3" json:"criterion,omitempty"`                                  // queue-full: it made way for better ones, and may come back; empty otherwise
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -2865,6 +2866,13 @@ func (x *SlotRemoved) GetMarketRevision() uint64 {
 		return x.MarketRevision
 	}
 	return 0
+}
+
+func (x *SlotRemoved) GetCriterion() string {
+	if x != nil {
+		return x.Criterion
+	}
+	return ""
 }
 
 // SlotsRefused: a request was looked at and not queued.
@@ -6096,14 +6104,15 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\aoutcome\x18\x04 \x01(\tR\aoutcome\x12\x18\n" +
 	"\arequeue\x18\x05 \x01(\bR\arequeue\x12\x1c\n" +
 	"\tcriterion\x18\x06 \x01(\tR\tcriterion\x125\n" +
-	"\bretry_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\"\xc2\x01\n" +
+	"\bretry_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\"\xe0\x01\n" +
 	"\vSlotRemoved\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +
 	"request_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\trequestId\x12!\n" +
 	"\fslot_indices\x18\x03 \x03(\x04R\vslotIndices\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12'\n" +
-	"\x0fmarket_revision\x18\x05 \x01(\x04R\x0emarketRevision\"\xe1\x01\n" +
+	"\x0fmarket_revision\x18\x05 \x01(\x04R\x0emarketRevision\x12\x1c\n" +
+	"\tcriterion\x18\x06 \x01(\tR\tcriterion\"\xe1\x01\n" +
 	"\fSlotsRefused\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +

@@ -262,7 +262,7 @@ func (f *filling) fetch(ctx context.Context, index uint64) fetched {
 }
 
 func (f *filling) collect(ctx context.Context, results <-chan fetched) error {
-	for range f.writer.missing {
+	for n := range f.writer.missing {
 		var r fetched
 		select {
 		case r = <-results:
@@ -273,7 +273,7 @@ func (f *filling) collect(ctx context.Context, results <-chan fetched) error {
 			return errors.Join(r.err, f.store(ctx))
 		}
 		if f.job.Arrived != nil {
-			f.job.Arrived()
+			f.job.Arrived(events.Bytes(len(f.writer.missing)-n-1) * events.BlockSize)
 		}
 		f.batch = append(f.batch, newBlock{index: r.index, data: r.data})
 		if len(f.batch) == f.fetcher.batch {

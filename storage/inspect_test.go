@@ -110,7 +110,11 @@ func TestEveryBlockThatArrivesIsTold(t *testing.T) {
 	f := fetcherFor(t, openRepo(t, t.TempDir(), Config{}), FetcherConfig{}, o)
 	job := jobFor(d, 0)
 	arrived := 0
-	job.Arrived = func() { arrived++ }
+	job.Arrived = func(missing events.Bytes) {
+		if arrived++; missing != events.Bytes(6-arrived)*events.BlockSize {
+			t.Errorf("behind block %d of 6 %d bytes are missing", arrived, missing)
+		}
+	}
 	mustDownload(t, f, job)
 	if arrived != 6 {
 		t.Fatalf("%d blocks were told, the slot has 6", arrived)

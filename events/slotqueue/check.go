@@ -16,8 +16,9 @@ func (s State) Check() error {
 	if s.Len() > s.limits.MaxItems {
 		return fmt.Errorf("slotqueue: %d slots are queued, the limit is %d", s.Len(), s.limits.MaxItems)
 	}
-	if n := s.refusals.byAge.Len(); n > s.limits.MaxRefused || n != len(s.refusals.byRequest) {
-		return fmt.Errorf("slotqueue: %d refused requests by age, %d by id, the limit is %d",
+	most := max(s.refusals.byAge.Len(), s.refusals.letGo.Len())
+	if n := s.refusals.len(); most > s.limits.MaxRefused || n != len(s.refusals.byRequest) {
+		return fmt.Errorf("slotqueue: %d refused requests by age, %d by id, the limit is %d for each of two lists",
 			n, len(s.refusals.byRequest), s.limits.MaxRefused)
 	}
 	for _, r := range []*ranking{&s.best, &s.worst} {

@@ -30,6 +30,8 @@ const (
 	CriterionReservation = "reservation"
 	// CriterionWithheld: no new byte of the data came for too long.
 	CriterionWithheld = "data-withheld"
+	// CriterionSlow: the data came so slowly that a fill would have been too late.
+	CriterionSlow = "data-slow"
 	// CriterionWrong: the data, or its manifest, is not what the request names.
 	CriterionWrong = "data-wrong"
 	// CriterionSources: no source of content could be reached for too long.
@@ -45,7 +47,7 @@ func Criteria() []string {
 	return []string{
 		QueueFull, CriterionUnsound, CriterionUnknown, CriterionClient, CriterionState, CriterionTime,
 		CriterionDispersal, CriterionRequestCap, CriterionProofs, CriterionTokens, CriterionGas,
-		CriterionReservation, CriterionWithheld, CriterionWrong, CriterionSources, CriterionNoProgress,
-		CriterionQuarantined,
+		CriterionReservation, CriterionWithheld, CriterionSlow, CriterionWrong, CriterionSources,
+		CriterionNoProgress, CriterionQuarantined,
 	}
 }

@@ -16,7 +16,7 @@ import (
 const StateSchema = "slotqueue/2"
 
 // Size is how many entries the state has: slots, refused requests, avoided clients.
-func (s State) Size() int { return len(s.items) + s.refusals.byAge.Len() + len(s.avoided.by) }
+func (s State) Size() int { return len(s.items) + s.refusals.len() + len(s.avoided.by) }
 
 // Pieces is the whole state as bytes, for a snapshot. It costs sorting all
 // slots: about a second for a million.

@@ -2,6 +2,7 @@ package slotqueue
 
 import (
 	"container/list"
+	"iter"
 	"slices"
 	"time"
 
@@ -17,16 +18,29 @@ type RefusedRequest struct {
 	At time.Time
 }
 
-// refusals remembers the requests that were refused last, the oldest refusal
-// in front.
+// refusals remembers the requests that were refused last. Those that a full queue let
+// go are in a list of their own, so that a flood of requests that fit nothing does not
+// push out what only wants room.
 type refusals struct {
-	byAge     *list.List // of *RefusedRequest
+	byAge     *list.List // of *RefusedRequest, the oldest refusal in front
+	letGo     *list.List // the same of those for which the queue was full
 	byRequest map[events.RequestID]*list.Element
 }
 
 func newRefusals() refusals {
-	return refusals{list.New(), map[events.RequestID]*list.Element{}}
+	return refusals{list.New(), list.New(), map[events.RequestID]*list.Element{}}
 }
+
+// listOf is where a refusal by that criterion is remembered.
+func (m refusals) listOf(criterion string) *list.List {
+	if criterion == QueueFull {
+		return m.letGo
+	}
+	return m.byAge
+}
+
+// len is how many requests are remembered.
+func (m refusals) len() int { return m.byAge.Len() + m.letGo.Len() }
 
 func (m refusals) get(id events.RequestID) *RefusedRequest {
 	if e := m.byRequest[id]; e != nil {
@@ -35,22 +49,25 @@ func (m refusals) get(id events.RequestID) *RefusedRequest {
 	return nil
 }
 
-// add remembers a refusal; of a request with an older one all slots stay.
+// add remembers a refusal; of a request with an older one all slots stay. Each list
+// has that limit.
 func (m refusals) add(r RefusedRequest, limit int) {
 	if old := m.byRequest[r.RequestID]; old != nil {
 		r.SlotIndices = slices.Concat(r.SlotIndices, m.get(r.RequestID).SlotIndices)
 		m.drop(old)
 	}
 	r.SlotIndices = slices.Compact(slices.Sorted(slices.Values(r.SlotIndices)))
-	m.byRequest[r.RequestID] = m.byAge.PushBack(&r)
-	if m.byAge.Len() > limit {
-		m.drop(m.byAge.Front())
+	list := m.listOf(r.Criterion)
+	m.byRequest[r.RequestID] = list.PushBack(&r)
+	if list.Len() > limit {
+		m.drop(list.Front())
 	}
 }
 
 func (m refusals) drop(e *list.Element) {
-	delete(m.byRequest, e.Value.(*RefusedRequest).RequestID)
-	m.byAge.Remove(e)
+	r := e.Value.(*RefusedRequest)
+	delete(m.byRequest, r.RequestID)
+	m.listOf(r.Criterion).Remove(e)
 }
 
 // forget removes slots, and the request with its last one.
@@ -90,15 +107,26 @@ func (m refusals) indices(id events.RequestID) []uint64 {
 	return nil
 }
 
+// all yields what is remembered, the oldest refusal of each list first.
+func (m refusals) all() iter.Seq[*RefusedRequest] {
+	return func(yield func(*RefusedRequest) bool) {
+		for _, list := range []*list.List{m.byAge, m.letGo} {
+			for e := list.Front(); e != nil; e = e.Next() {
+				if !yield(e.Value.(*RefusedRequest)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // by are the requests that failed one of the criteria, the oldest refusal first;
-// of too many the newest.
+// of too many the newest. A full queue is not among them: see State.MayReturn.
 func (m refusals) by(criteria []string, most int) []RefusedRequest {
 	var out []RefusedRequest
 	for e := m.byAge.Back(); e != nil && len(out) < most; e = e.Prev() {
-		r := *e.Value.(*RefusedRequest)
-		if slices.Contains(criteria, r.Criterion) {
-			r.SlotIndices = slices.Clone(r.SlotIndices)
-			out = append(out, r)
+		if r := e.Value.(*RefusedRequest); slices.Contains(criteria, r.Criterion) {
+			out = append(out, r.clone())
 		}
 	}
 	slices.Reverse(out)
@@ -107,12 +135,39 @@ func (m refusals) by(criteria []string, most int) []RefusedRequest {
 
 func (m refusals) of(criterion string) []RefusedRequest {
 	var out []RefusedRequest
-	for e := m.byAge.Front(); e != nil; e = e.Next() {
-		r := *e.Value.(*RefusedRequest)
+	for r := range m.all() {
 		if criterion == "" || r.Criterion == criterion {
-			r.SlotIndices = slices.Clone(r.SlotIndices)
-			out = append(out, r)
+			out = append(out, r.clone())
 		}
 	}
+	return out
+}
+
+func (r *RefusedRequest) clone() RefusedRequest {
+	out := *r
+	out.SlotIndices = slices.Clone(r.SlotIndices)
+	return out
+}
+
+// roomPart is the part of the queue that must be free before slots that it let go are
+// looked at again: a quarter, so that a queue at its bound does not look at the same
+// slots with each one that leaves.
+const roomPart = 4
+
+// MayReturn are requests with slots that a full queue let go and that it has room for
+// again, the oldest first; of too many the newest. There are none while less than a
+// quarter of the queue is free. It looks at no more than it returns.
+func (s State) MayReturn(most int) []RefusedRequest {
+	room := s.limits.MaxItems - s.Len()
+	if room < max(1, s.limits.MaxItems/roomPart) {
+		return nil
+	}
+	var out []RefusedRequest
+	for e := s.refusals.letGo.Back(); e != nil && len(out) < most && room > 0; e = e.Prev() {
+		r := e.Value.(*RefusedRequest).clone()
+		room -= len(r.SlotIndices)
+		out = append(out, r)
+	}
+	slices.Reverse(out)
 	return out
 }

@@ -10,7 +10,8 @@
 //  2. A slot is in the queue once. One that is queued or taken and on offer is
 //     not queued again.
 //  3. The queue is bounded. When it is full the worst slot goes, be it an old
-//     one (SlotRemoved) or a new one (SlotsRefused).
+//     one (SlotRemoved) or a new one (SlotsRefused). When a quarter of the queue is
+//     free again, both are worth another look (refused.go).
 //  4. A taken slot belongs to a worker until it is released, also over a
 //     restart. At most MaxWorkers are taken.
 //  5. A slot that fits nothing now comes back as seen. When the best slot is
@@ -40,6 +41,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -259,6 +262,7 @@ func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) [
 			At: events.TimeToMessage(at), RequestId: group.request.String(), SlotIndices: group.indices,
 			Reason: fmt.Sprintf("queue full at %d slots; those of request %s are better",
 				s.limits.MaxItems, o.request),
+			Criterion: QueueFull,
 		})
 	}
 	if len(refuse) > 0 {
@@ -321,6 +325,7 @@ func decideRelease(s State, c Release) []Event {
 			SlotIndices: []uint64{worst.index},
 			Reason: fmt.Sprintf("queue full at %d slots; slot %d of request %s is back, "+
 				"and all that stay are better", s.limits.MaxItems, c.SlotIndex, c.RequestID),
+			Criterion: QueueFull,
 		})
 	}
 	return out
@@ -364,14 +369,12 @@ func Evolve(s State, e Event) State {
 			s.remove(key{request, index})
 		}
 		s.refusals.forget(request, e.GetSlotIndices())
+		if e.GetCriterion() != "" { // They made way.
+			s.refuse(e)
+		}
 		s.consume(e.GetMarketRevision())
 	case *messages.SlotsRefused:
-		s.refusals.add(RefusedRequest{
-			RequestID:   events.Must(events.ParseRequestID(e.GetRequestId())),
-			SlotIndices: e.GetSlotIndices(),
-			Refusal:     Refusal{e.GetCriterion(), e.GetReason()},
-			At:          events.TimeFromMessage(e.GetAt()),
-		}, s.limits.MaxRefused)
+		s.refuse(e)
 		s.consume(e.GetMarketRevision())
 	case *messages.QueuePaused:
 		if e.GetByOperator() {
@@ -388,6 +391,24 @@ func Evolve(s State, e Event) State {
 		s.avoided.add(avoidedOf(e), s.limits.MaxAvoided)
 	}
 	return s
+}
+
+// refusal is an event of slots that are not queued, and why.
+type refusal interface {
+	GetAt() *timestamppb.Timestamp
+	GetRequestId() string
+	GetSlotIndices() []uint64
+	GetCriterion() string
+	GetReason() string
+}
+
+func (s *State) refuse(e refusal) {
+	s.refusals.add(RefusedRequest{
+		RequestID:   events.Must(events.ParseRequestID(e.GetRequestId())),
+		SlotIndices: e.GetSlotIndices(),
+		Refusal:     Refusal{e.GetCriterion(), e.GetReason()},
+		At:          events.TimeFromMessage(e.GetAt()),
+	}, s.limits.MaxRefused)
 }
 
 func keyOf(request string, index uint64) key {

@@ -19,8 +19,8 @@ type Limits struct {
 	// MaxItems is the most queued slots, default 100,000: about 40 MB when
 	// each is of another request. Taken slots are beside them.
 	MaxItems int
-	// MaxRefused is how many refused requests are remembered, default 10,000;
-	// the oldest is forgotten first.
+	// MaxRefused is how many refused requests are remembered, default 10,000, and
+	// as many that a full queue let go; the oldest is forgotten first.
 	MaxRefused int
 	// MaxAvoided is how many clients are avoided at once, default 1,000: each cost
 	// a worker the time of a download that failed.
@@ -244,11 +244,12 @@ func (s State) Paused() (reason string, byOperator, paused bool) {
 }
 
 // Refused returns the remembered requests that failed a criterion, the oldest
-// refusal first; all of them for "". It looks at all.
+// refusal first; all of them for "", those that a full queue let go last. It looks at all.
 func (s State) Refused(criterion string) []RefusedRequest { return s.refusals.of(criterion) }
 
 // RefusedBy returns the remembered requests that failed one of the criteria, the
-// oldest refusal first; of more than most the newest.
+// oldest refusal first; of more than most the newest. For those that a full queue
+// let go see MayReturn.
 func (s State) RefusedBy(criteria []string, most int) []RefusedRequest {
 	return s.refusals.by(criteria, most)
 }

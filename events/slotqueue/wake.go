@@ -171,8 +171,7 @@ func (s State) Seen() map[string]int {
 // slots of both. It looks at all refusals.
 func (s State) Waiting() map[string]int {
 	out := s.Seen()
-	for e := s.refusals.byAge.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*RefusedRequest)
+	for r := range s.refusals.all() {
 		out[r.Criterion] += len(r.SlotIndices)
 	}
 	return out

@@ -115,6 +115,7 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 			q.slots[k] = slotPlace{}
 		}
 	case *messages.SlotRemoved:
+		a.checkCriterion(p, e.GetCriterion())
 		for _, index := range e.GetSlotIndices() {
 			k := slotKey{e.GetRequestId(), index}
 			if s := q.slots[k]; s.taken {

@@ -178,6 +178,10 @@ type Sales struct {
 	// GiveUpDownload is after how long without a new byte a download is given up. It is
 	// time of this machine.
 	GiveUpDownload time.Duration `key:"giveUpDownload" def:"10m" min:"1s" max:"24h"`
+	// JudgePace is over how long the pace of a download is measured, a quarter of the time
+	// that there is at most. One that at this pace is not done when proving and filling must
+	// begin is given up, and its client avoided. 0: its pace does not matter.
+	JudgePace time.Duration `key:"judgePace" def:"10m" max:"24h"`
 	// AvoidClient is how long requests of a client are refused whose data could not be
 	// had, or was not what the request names; chain time. 0: not at all.
 	AvoidClient time.Duration `key:"avoidClient" def:"1h" max:"720h"`

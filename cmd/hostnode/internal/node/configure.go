@@ -135,7 +135,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 				Groups:   uint32(c.Validator.Groups), GroupIndex: uint32(c.Validator.GroupIndex),
 			},
 			WalletDays: c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
-			GiveUpDownload: c.Sales.GiveUpDownload, AvoidClient: c.Sales.AvoidClient,
+			GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace, AvoidClient: c.Sales.AvoidClient,
 			MayReserve: dispersalPolicy(c.Sales.Dispersal),
 			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
 			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,

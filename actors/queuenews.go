@@ -1,0 +1,225 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file holds what the market said until the queue has judged it, in the order
+// of the market's stream.
+//
+// However much is said at once, few of it are in memory. What finds no room here is left
+// in the market's stream, from which every event came that the queue is told, and is
+// read from there when what is here was judged. The same is done at a start with what the
+// process before did not come to. So nothing is lost, whatever is passed over.
+
+const (
+	// maxNews is how many events of the market wait here to be judged: some 20 MB of
+	// requests.
+	maxNews = 10_000
+	// maxVerdicts is how many commands may wait for the queue's record before no more
+	// events of the market are judged: far fewer than a journal refuses (maxWaiting).
+	maxVerdicts = 1_000
+)
+
+// newsList is what the market said and the queue has not judged.
+type newsList struct {
+	most    int
+	waiting []marketNews // in the order of the market's stream
+	last    uint64       // revision of the newest event that is here, or was
+	// behind: the market's stream holds more than is here, at least up to left.
+	behind  bool
+	left    uint64
+	reading bool // the stream is being read on
+	again   bool // what is being read is not wanted any more
+}
+
+// newNewsList is a list that is behind: the stream is still to be read.
+func newNewsList(most int) newsList { return newsList{most: most, behind: true} }
+
+// add takes an event, or remembers that it is left in the stream.
+func (l *newsList) add(n marketNews) {
+	switch {
+	case n.revision <= l.last: // Known.
+	case l.behind || len(l.waiting) >= l.most:
+		l.behind, l.left = true, max(l.left, n.revision)
+	default:
+		l.last = n.revision
+		if concernsQueue(n.event) {
+			l.waiting = append(l.waiting, n)
+		}
+	}
+}
+
+// first is the oldest event that was not consumed.
+func (l *newsList) first(consumed uint64) (marketNews, bool) {
+	for len(l.waiting) > 0 && l.waiting[0].revision <= consumed {
+		l.drop()
+	}
+	if len(l.waiting) == 0 {
+		return marketNews{}, false
+	}
+	return l.waiting[0], true
+}
+
+func (l *newsList) drop() {
+	l.waiting[0] = marketNews{}
+	if l.waiting = l.waiting[1:]; len(l.waiting) == 0 {
+		l.waiting = nil // So that what was here is not held.
+	}
+}
+
+// startOver forgets what is here; the stream is read anew.
+func (l *newsList) startOver() {
+	*l = newsList{most: l.most, behind: true, left: max(l.left, l.last), reading: l.reading, again: l.reading}
+}
+
+// errLagging: the store does not show yet what it has taken.
+var errLagging = errors.New("the store lags behind")
+
+// newsRead is the next part of the market's stream.
+type newsRead struct {
+	news []marketNews
+	last uint64 // the newest revision that was looked at
+	end  bool   // there is no more
+	err  error
+}
+
+// take adds what was read.
+func (l *newsList) take(m newsRead) {
+	l.reading = false
+	if l.again { // It began before what startOver wants.
+		l.again = false
+		return
+	}
+	l.waiting = append(l.waiting, m.news...)
+	l.last = max(l.last, m.last)
+	l.behind = !m.end || l.left > l.last
+}
+
+// concernsQueue says whether an event of the market means anything to the queue.
+func concernsQueue(e messages.MarketEvent) bool {
+	switch e.(type) {
+	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
+		return false
+	}
+	return true
+}
+
+// readOn reads the next part of the market's stream when nothing else is left to judge.
+func (q *slotQueue) readOn(a *turn) {
+	if !q.news.behind || q.news.reading {
+		return
+	}
+	q.news.reading = true
+	q.news.last = max(q.news.last, q.journal.durable.LastMarketRevision())
+	after, left, most := q.news.last, q.news.left, q.news.most
+	a.rt.do(func(ctx context.Context) {
+		var m newsRead
+		m.err = q.retry(ctx, "news", func(err error) { q.log.Warnf("read the market stream: %v", err) },
+			func(err error) bool {
+				return errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
+			},
+			func(ctx context.Context) (err error) {
+				m, err = q.readNews(ctx, after, most)
+				if err == nil && m.last == after && after < left {
+					return fmt.Errorf("%w: it ends at %d, and %d was stored", errLagging, after, left)
+				}
+				return err
+			})
+		if ctx.Err() == nil {
+			q.self.tell(m)
+		}
+	})
+}
+
+// readNews reads the market's stream behind a revision: what concerns the queue of it, as
+// much as it holds at most.
+func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsRead, error) {
+	m := newsRead{last: after}
+	stream := events.MarketStream(q.ChainID, q.Contract)
+	for r, err := range q.Store.ReadStream(ctx, stream, events.ReadStream{From: after}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return m, err
+		}
+		if len(m.news) >= most {
+			return m, nil
+		}
+		e, err := decodeAs[messages.MarketEvent](q.codec, r)
+		if err != nil {
+			return m, err
+		}
+		m.last = r.Revision + 1
+		if concernsQueue(e) {
+			m.news = append(m.news, marketNews{m.last, e})
+		}
+	}
+	m.end = true
+	return m, nil
+}
+
+func (q *slotQueue) onNewsRead(a *turn, m newsRead) {
+	if m.err != nil {
+		q.broken(fmt.Errorf("the market's record: %w", m.err))
+		return
+	}
+	q.news.take(m)
+	q.judgeNext(a)
+}
+
+// judgeNext looks at the oldest news; one at a time, so that they reach the
+// queue in the order of the market.
+func (q *slotQueue) judgeNext(a *turn) {
+	if q.judging || !q.journal.loaded || len(q.journal.waiting) >= maxVerdicts {
+		return
+	}
+	n, ok := q.news.first(q.journal.durable.LastMarketRevision())
+	if !ok {
+		q.readOn(a)
+		return
+	}
+	q.judging = true
+	a.rt.do(func(ctx context.Context) {
+		if q.record.wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
+			return
+		}
+		commands, err := q.judge(ctx, n)
+		if err == nil {
+			q.self.tell(judged{n.revision, commands})
+		}
+	})
+}
+
+func (q *slotQueue) onJudged(a *turn, m judged) {
+	q.judging = false
+	if n, ok := q.news.first(0); !ok || n.revision != m.revision {
+		q.judgeNext(a)
+		return
+	}
+	q.news.drop()
+	for _, cmd := range m.commands {
+		q.journal.submit(a, cmd, fmt.Sprintf("market@%d", m.revision),
+			func(r result[slotqueue.State, slotqueue.Event]) { q.onVerdict(a, m.revision, r.err) })
+	}
+	q.judgeNext(a)
+}
+
+// onVerdict: what was decided about an event of the market is in the record, or is not.
+func (q *slotQueue) onVerdict(a *turn, revision uint64, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, errReloading), errors.Is(err, ErrOverloaded), errors.Is(err, ErrRecordAway):
+		q.news.startOver() // Nothing was decided; what is in the record already is passed over.
+	default:
+		q.log.WithField("market", revision).Warnf("the queue did not take what the market said: %v", err)
+	}
+	q.judgeNext(a)
+}
