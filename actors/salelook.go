@@ -37,7 +37,7 @@ func (s *salesAgent) look(a *turn) {
 	loaded, tries := !s.looked, s.closingTries
 	hear := loaded && !s.heard && (proves(st) || st.Phase == sale.Filled)
 	a.rt.do(func(ctx context.Context) {
-		m := lookEnded{heard: hear}
+		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)
 		if err == nil && st.Phase == sale.Filling && cmd.(sale.ReportChain).Facts.Host != s.me {
 			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
@@ -49,7 +49,7 @@ func (s *salesAgent) look(a *turn) {
 			*m.closing, err = s.closeAccount(ctx, ahead, report, loaded, tries+1 >= closingTries)
 			tries++
 		case hear:
-			m.taken, err = s.takenProofs(ctx, st)
+			m.taken, m.heard = s.takenAtFirst(ctx, st)
 		}
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil

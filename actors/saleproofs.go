@@ -19,7 +19,8 @@ import (
 // So the market is asked for proofs of ours before a sale that was loaded hears
 // of new duties, and before a duty is closed without a proof. Then it is also asked
 // whether the slot is still ours: after a gap the contract may have taken it, and what
-// came later was not owed.
+// came later was not owed. A proof that is due does not wait for an answer that does
+// not come: a block is the most.
 
 // maxHeld is how many commands about duties wait while the market is asked. A
 // sale has a handful of duties; what is dropped is told again at the next block.
@@ -44,11 +45,21 @@ func (s *salesAgent) onDuty(a *turn, m saleCommand) {
 		s.submit(a, m)
 		return
 	}
-	told := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
-	if !slices.ContainsFunc(s.asked, told) && !slices.ContainsFunc(s.held, told) && len(s.held) < maxHeld {
+	same := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
+	told := slices.ContainsFunc(s.asked, same) || slices.ContainsFunc(s.held, same)
+	waits := !due || !told && len(s.held) < maxHeld && !s.presses(m.cmd.(sale.ReportProofDue))
+	if waits && !told && len(s.held) < maxHeld {
 		s.held = append(s.held, m)
 	}
 	s.hear(a)
+	if !waits {
+		s.submit(a, m)
+	}
+}
+
+// presses reports whether a proof may come too late if its duty is held for a block.
+func (s *salesAgent) presses(due sale.ReportProofDue) bool {
+	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.Margin.Blocks)*s.Margin.BlockTime
 }
 
 // tellTaken reports proofs that the contract took.
@@ -100,13 +111,32 @@ func (s *salesAgent) hear(a *turn) {
 	a.rt.do(func(ctx context.Context) {
 		var m proofsHeard
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
-		if m.taken, m.err = s.takenProofs(ctx, st, silent...); m.err == nil && misses {
+		m.taken, m.err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) ([]heardProof, error) {
+			return s.takenProofs(ctx, st, silent...)
+		})
+		if m.err == nil && misses {
 			m.lost, m.err = s.owesNothing(ctx, st)
 		}
 		if ctx.Err() == nil {
 			self.tell(m)
 		}
 	})
+}
+
+// lookPatience is how long the first look at a sale waits, by the machine's clock, for
+// what the market says of its proofs, or a third of a period if that is shorter:
+// no effect begins before it.
+const lookPatience = 10 * time.Second
+
+// takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it
+// is asked again before a duty is closed, and what is due must be seen to.
+func (s *salesAgent) takenAtFirst(ctx context.Context, st sale.State) (taken []heardProof, heard bool) {
+	taken, err := patiently(ctx, s.env, min(lookPatience, s.patience()/2),
+		func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st) })
+	if err != nil && ctx.Err() == nil {
+		s.log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)
+	}
+	return taken, err == nil
 }
 
 // owesNothing reports whether the slot of a sale that proves has stopped to owe proofs.
@@ -193,13 +223,18 @@ func (s *salesAgent) onHeard(a *turn, m proofsHeard) {
 	s.hearing = false
 	held := s.asked
 	s.asked = nil
-	if m.err != nil {
+	defer s.whileAway(a)
+	if m.err != nil { // What is due does not wait; what closes a duty is told again.
+		s.fields().Warnf("what closes duties waits until the next block: %v", m.err)
+		for _, h := range slices.Concat(held, s.held) {
+			if _, due := h.cmd.(sale.ReportProofDue); due {
+				s.decide(a, h)
+			}
+		}
 		s.held = nil
-		s.fields().Warnf("duties wait until the next block: %v", m.err)
 		return
 	}
 	s.tellTaken(a, m.taken)
-	defer s.whileAway(a)
 	if m.lost {
 		s.held = nil
 		s.onLook(a)

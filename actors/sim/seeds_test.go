@@ -161,7 +161,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		}
 		return list
 	}
-	const most = 120
+	const most = 240
 	seed := uint64(0)
 	for ; seed < most && len(missing()) > 0; seed++ {
 		sc := often

@@ -1,0 +1,106 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+)
+
+// deafMarket does not say which proofs it took, while it is told to.
+type deafMarket struct {
+	actors.Market
+	how   atomic.Int32 // 0: it says so
+	asked atomic.Int32
+}
+
+// The ways in which a market does not answer.
+const (
+	deafHangs = iota + 1
+	deafFails
+)
+
+func (m *deafMarket) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	m.asked.Add(1)
+	switch m.how.Load() {
+	case deafHangs:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case deafFails:
+		return nil, errors.New("the node is away")
+	}
+	return m.Market.TakenProofs(ctx, slot, from)
+}
+
+func (r *rig) deaf() *deafMarket {
+	m := &deafMarket{Market: r.ports.Market}
+	r.ports.Market = m
+	return m
+}
+
+// An answer that does not come costs no proof, and no truth: what is said later is in
+// the record as submitted.
+func TestAMarketThatDoesNotSayWhatItTookHoldsBackNoProof(t *testing.T) {
+	for name, how := range map[string]int32{"it hangs": deafHangs, "it fails": deafFails} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(r *rig) {
+				m := r.deaf()
+				m.how.Store(how)
+				slot := r.hosting()
+				r.mine(3 * period)
+				if m.asked.Load() == 0 || r.count("ProofSubmitted") < 3 {
+					r.Fatalf("asked %d times, the record: %v", m.asked.Load(), r.names())
+				}
+				r.host.Kill() // And after a restart.
+				asked, sent := m.asked.Load(), r.world.Sent()
+				r.start()
+				r.mine(2 * period)
+				if m.asked.Load() == asked || r.world.Sent() <= sent {
+					r.Fatalf("after the restart asked %d times, %d proofs sent", m.asked.Load()-asked, r.world.Sent()-sent)
+				}
+				m.how.Store(0)
+				r.settled(slot)
+			})
+		})
+	}
+}
+
+// The proofs of an outage are many periods of which the record knows nothing. They are
+// asked for although newer duties were told before the market answered.
+func TestProofsOfBeforeAreAskedForAlthoughNewerOnesWereTold(t *testing.T) {
+	const periods = 12 // More than are asked for when nothing was missed.
+	inWorld(t, func(r *rig) {
+		m, s := r.deaf(), r.moody()
+		slot := r.hosting()
+		s.leaveAt("ProofDue", refuses)
+		r.mineUntil("the store goes", s.gone)
+		r.mine(periods * period)
+		r.host.Kill()
+		s.set(well)
+		m.how.Store(deafHangs)
+		before := r.count("ProofSubmitted")
+		r.start()
+		r.mine(2 * period)
+		if n := r.count("ProofSubmitted"); n <= before || n > before+3 {
+			r.Fatalf("%d proofs were in the record, %d are now", before, n)
+		}
+		m.how.Store(0)
+		r.mineUntil("the sale is settled", r.has("SaleSettled"))
+		taken, told := r.world.Taken(slot), map[uint64]bool{}
+		for _, p := range r.submitted() {
+			told[p] = true
+		}
+		for _, p := range taken {
+			if !told[p] {
+				r.Errorf("period %d was taken and is not in the record", p)
+			}
+		}
+		if r.world.Slashed(slot) != 0 || r.count("ProofMissed") != 0 || len(told) != len(taken) {
+			r.Fatalf("taken %v, in the record %v, missed %d", taken, r.submitted(), r.count("ProofMissed"))
+		}
+		r.clean()
+	})
+}
