@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func (e *endpoint) later(wait time.Duration) error {
 }
 
 // order is in which order endpoints are tried: as configured, those last that knew no
-// new block a moment ago.
+// new block a moment ago, the latest of them at the end.
 func (c *conn) order() []int {
 	now := time.Now()
 	var order, silent []int
@@ -58,6 +59,9 @@ func (c *conn) order() []int {
 			order = append(order, i)
 		}
 	}
+	slices.SortStableFunc(silent, func(i, j int) int {
+		return c.endpoints[i].silentUntil.Compare(c.endpoints[j].silentUntil)
+	})
 	return append(order, silent...)
 }
 

@@ -76,7 +76,7 @@ func twoGates(t *testing.T, change func(*chain.Config)) (*world, *gate, *chain.M
 	if change != nil {
 		change(&cfg)
 	}
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +186,13 @@ func TestHostWithoutAnyRightEndpointSaysSo(t *testing.T) {
 	cfg.Fallbacks = []string{cfg.Endpoint}
 	cfg.ChainID = devchain.ChainID
 	w.gate.has(genesis)
-	_, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	_, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if !errors.Is(err, chain.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
 	w.gate.set(true, false) // Now one may be right, and does not answer.
 	cfg.Fallbacks[0] = "http://127.0.0.1:1"
-	_, err = chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	_, err = w.dial(cfg, events.NewMemory(), t.TempDir())
 	if !errors.Is(err, chain.ErrUnavailable) || errors.Is(err, chain.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrUnavailable", err)
 	}

@@ -283,7 +283,7 @@ func TestFeedOverASocketSurvivesARestartOfTheChain(t *testing.T) {
 	w := newWorldOn(t, c)
 	own := w.config("host")
 	own.Endpoint = c.IPCPath()
-	m, err := chain.Dial(t.Context(), own, events.NewMemory(), t.TempDir())
+	m, err := w.dial(own, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (w *world) paidTo(name, dir string, recipient events.Address) *chain.Market
 	w.t.Helper()
 	cfg := w.config(name)
 	cfg.RewardRecipient = recipient
-	m, err := chain.Dial(w.t.Context(), cfg, events.NewMemory(), dir)
+	m, err := w.dial(cfg, events.NewMemory(), dir)
 	if err != nil {
 		w.t.Fatalf("dial: %v", err)
 	}
@@ -155,7 +155,7 @@ func TestRecipientThatWouldKeepTheRewardsForEverIsRefused(t *testing.T) {
 	for name, recipient := range map[string]events.Address{"contract": w.at.Marketplace, "token": w.at.Token} {
 		cfg := w.config("host")
 		cfg.RewardRecipient = recipient
-		if _, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrConfig) {
+		if _, err := w.dial(cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrConfig) {
 			t.Errorf("the %s as the recipient: %v, want ErrConfig", name, err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestPayoutThatTheNodeForgotStillReturnsTheCollateral(t *testing.T) {
 	w.seal(5)
 	cfg := w.config("host")
 	cfg.DeployedAt = w.chain.Head().Number // Nothing older is looked for.
-	blank, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	blank, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func (w *world) dialed(name string, change func(*chain.Config)) *chain.Market {
 	w.t.Helper()
 	cfg := w.config(name)
 	change(&cfg)
-	m, err := chain.Dial(w.t.Context(), cfg, events.NewMemory(), w.t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), w.t.TempDir())
 	if err != nil {
 		w.t.Fatalf("dial: %v", err)
 	}

@@ -88,7 +88,11 @@ type world struct {
 	requester *chain.Requester
 	gate      *gate
 	name      string // makes accounts unique per test and repetition
+	markets   []*chain.Market
 }
+
+// patience bounds a hang. How fast the machine is must not matter, so it is long.
+const patience = 5 * time.Minute
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -156,13 +160,23 @@ func (w *world) config(name string) chain.Config {
 		StuckBlocks:  3,
 
 		LongestRedialWait: 20 * time.Millisecond,
+		CallTimeout:       patience,
 	}
+}
+
+// dial is chain.Dial for a market for which blocks are sealed step by step.
+func (w *world) dial(cfg chain.Config, store events.Store, dir string) (*chain.Market, error) {
+	m, err := chain.Dial(w.t.Context(), cfg, store, dir)
+	if err == nil {
+		w.markets = append(w.markets, m)
+	}
+	return m, err
 }
 
 // host dials a host's market; dir keeps its outbox.
 func (w *world) host(name, dir string, store events.Store) *chain.Market {
 	w.t.Helper()
-	m, err := chain.Dial(w.t.Context(), w.config(name), store, dir)
+	m, err := w.dial(w.config(name), store, dir)
 	if err != nil {
 		w.t.Fatalf("dial: %v", err)
 	}
@@ -244,7 +258,7 @@ func (w *world) sealUntil(when time.Time) {
 // await polls until a condition about something asynchronous holds.
 func (w *world) await(what string, holds func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -255,6 +269,36 @@ func (w *world) await(what string, holds func() bool) {
 			w.t.Fatalf("never: %s", what)
 		}
 	}
+}
+
+// sealStep seals a block, and returns when the markets have done what follows from it:
+// what a deadline leaves time for does not depend on how fast they are.
+func (w *world) sealStep() {
+	w.t.Helper()
+	w.seal(1)
+	w.looked(func() bool { return false })
+}
+
+// looked waits until the markets have looked at the newest block, or something else
+// has happened.
+func (w *world) looked(enough func() bool) {
+	w.t.Helper()
+	head := w.chain.Head().Hash
+	for _, m := range w.markets {
+		w.await("the newest block is looked at", func() bool { return enough() || m.Looked(w.t.Context(), head) })
+	}
+}
+
+// sealUntilHolds seals blocks one by one until a condition holds, and none too many.
+func (w *world) sealUntilHolds(what string, holds func() bool) {
+	w.t.Helper()
+	w.await(what, func() bool {
+		if holds() {
+			return true
+		}
+		w.sealStep()
+		return holds()
+	})
 }
 
 // request puts a request of two slots of 1000 bytes on the market.

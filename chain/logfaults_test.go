@@ -10,7 +10,6 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -166,7 +165,7 @@ func TestDeploymentIsSearchedWhenItIsNotKnown(t *testing.T) {
 			w.fund("host")
 			cfg := w.config("host")
 			cfg.DeployedAt = 0
-			m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -328,14 +328,14 @@ func TestWrongContractIsNamedWithAHint(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config("host")
 	cfg.Marketplace = events.Address{1, 2, 3}
-	_, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	_, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	var wrong *chain.IdentityError
 	if !errors.As(err, &wrong) || !errors.Is(err, chain.ErrNoContract) || wrong.Hint() == "" {
 		t.Fatalf("error %v, want ErrNoContract with a hint", err)
 	}
 	cfg = w.config("host")
 	cfg.Genesis = events.Hash{1}
-	if _, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrWrongChain) {
+	if _, err := w.dial(cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
 }

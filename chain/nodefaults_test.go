@@ -236,7 +236,7 @@ func TestFinalIsWhatTheChainCallsSoIfItIsAsked(t *testing.T) {
 	said := &journal{}
 	cfg := w.config("host")
 	cfg.Finalized, cfg.Confirmations, cfg.Log = true, 3, said.log()
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestSlotIsNotFreedBeforeItsEndIsFinal(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.Finalized = true
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

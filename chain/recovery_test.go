@@ -181,7 +181,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 	there := newWorldOn(t, other)
 	there.name = w.name // The same account on the other chain.
 	cfg := there.config("host")
-	_, err = chain.Dial(t.Context(), cfg, events.NewMemory(), dir)
+	_, err = w.dial(cfg, events.NewMemory(), dir)
 	if !errors.Is(err, chain.ErrForeignOutbox) {
 		t.Fatalf("error %v, want ErrForeignOutbox", err)
 	}
@@ -199,15 +199,13 @@ func TestStuckTransactionIsOfferedForMore(t *testing.T) {
 		_, err := m.ReserveSlot(t.Context(), call)
 		done <- err
 	}()
-	w.await("a second attempt", func() bool {
-		w.seal(1)
+	w.sealUntilHolds("a second attempt", func() bool {
 		// A third one may follow before anybody looks.
 		got := eventsOf(t, store, m.Account())
 		return len(got) >= 3 && cmp.Equal(got[:3], []string{"TxIntended", "TxSent", "TxSent"})
 	})
 	w.gate.set(false, false)
-	w.await("a receipt", func() bool {
-		w.seal(1)
+	w.sealUntilHolds("a receipt", func() bool {
 		select {
 		case err := <-done:
 			if err != nil {
@@ -245,8 +243,7 @@ func TestTransactionThatComesTooLateIsReplacedByAnEmptyOne(t *testing.T) {
 	})
 	w.gate.set(false, false)
 	var err error
-	w.await("an answer", func() bool {
-		w.seal(1)
+	w.sealUntilHolds("an answer", func() bool {
 		select {
 		case err = <-done:
 			return true
@@ -337,7 +334,7 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 	w.fund("host")
 	cfg := w.config("host")
 	cfg.Confirmations = 3
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,8 +356,7 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 	}
 	w.seal(3)
 	var receipt events.Receipt
-	w.await("a receipt", func() bool {
-		w.seal(1)
+	w.sealUntilHolds("a receipt", func() bool {
 		select {
 		case receipt = <-answer:
 			return true

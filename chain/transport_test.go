@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
 )
@@ -34,7 +33,7 @@ func TestFeedIsTheSameOverEveryTransport(t *testing.T) {
 			w.mint("host", 10_000_000)
 			cfg := w.config("host")
 			cfg.Endpoint = endpoint
-			m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

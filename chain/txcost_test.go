@@ -44,7 +44,7 @@ func TestRequestsPerBlockDoNotGrowWithWhatIsInFlight(t *testing.T) {
 		cfg.Endpoint, cfg.StuckBlocks, cfg.MaxInFlight = url, 1000, 64
 		// Nothing but what a block brings, as far as that goes.
 		cfg.PollInterval = 50 * time.Millisecond
-		m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+		m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestTokensAreApprovedOnceOrExactly(t *testing.T) {
 			w.mint("host", 10_000_000)
 			cfg := w.config("host")
 			tc.configure(&cfg)
-			m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -114,7 +113,7 @@ func (w *world) sealUntilDone(done chan error) error {
 	w.t.Helper()
 	var err error
 	w.await("the call ends", func() bool {
-		w.seal(1)
+		w.sealStep()
 		select {
 		case err = <-done:
 			return true
@@ -177,7 +176,7 @@ func TestNonceThatIsUsedElsewhereCostsTimeAndNothingElse(t *testing.T) {
 				if n := len(p.seen(w.nonce("host"))); n == 0 || n >= tc.attempts {
 					return n > 0
 				}
-				w.seal(1)
+				w.sealStep()
 				return false
 			})
 			if tc.attempts > 0 {
@@ -271,7 +270,7 @@ func TestEmptyTransactionThatIsStuckIsOfferedForMore(t *testing.T) {
 	p := newPool(w)
 	cfg := w.config("host")
 	cfg.MaxFeeCapWei = 20_000_000_000 // Calls reach it soon; the empty one has its own room.
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +287,7 @@ func TestEmptyTransactionThatIsStuckIsOfferedForMore(t *testing.T) {
 		}
 		return n
 	}
-	w.await("an empty transaction", func() bool { w.seal(1); return empty() > 0 })
+	w.sealUntilHolds("an empty transaction", func() bool { return empty() > 0 })
 	p.set(func(p *pool) { p.takes = everything })
 	if err := w.sealUntilDone(done); !errors.Is(err, events.ErrDeadlinePassed) || w.nonce("host") != 1 {
 		t.Fatalf("error %v after %d transactions, want ErrDeadlinePassed after one", err, w.nonce("host"))
@@ -318,16 +317,16 @@ func TestEveryBumpIsAnEighthOnBothFeesAndStopsAtTheLimitUntilThatIsRaised(t *tes
 	cfg.StuckBlocks, cfg.MaxFeeCapWei = 1, 6_000_000_000
 	log := newLog()
 	cfg.Log = log.logger
-	m, err := chain.Dial(t.Context(), cfg, store, dir)
+	m, err := w.dial(cfg, store, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	call := callFor(w.request(), 0)
 	p.set(func(p *pool) { p.takes = nothing })
 	done := later(w, func(ctx context.Context) (events.Receipt, error) { return m.ReserveSlot(ctx, call) })
-	w.await("the limit is reached", func() bool { w.seal(1); return log.has("fees.maxFeeGwei") })
+	w.sealUntilHolds("the limit is reached", func() bool { return log.has("fees.maxFeeGwei") })
 	before, count := len(p.seen(0)), p.count()
-	w.await("it is sent again and again", func() bool { w.seal(1); return p.count() > count+5 })
+	w.sealUntilHolds("it is sent again and again", func() bool { return p.count() > count+5 })
 	if n := len(p.seen(0)); n != before {
 		t.Fatalf("%d attempts after the limit was reached, %d before", n, before)
 	}
@@ -339,13 +338,14 @@ func TestEveryBumpIsAnEighthOnBothFeesAndStopsAtTheLimitUntilThatIsRaised(t *tes
 	}
 	<-done
 	cfg.MaxFeeCapWei *= 3
-	m, err = chain.Dial(t.Context(), cfg, store, dir)
+	m, err = w.dial(cfg, store, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	w.await("it is offered for more", func() bool { w.seal(1); return len(p.seen(0)) > before+1 })
+	w.sealUntilHolds("it is offered for more", func() bool { return len(p.seen(0)) > before+1 })
 	p.set(func(p *pool) { p.takes = everything })
+	w.seal(1) // With it all is sent again.
 	w.reserve(m, "host", call)
 	all := p.seen(0)
 	for i, tx := range all[1:] {
@@ -366,7 +366,7 @@ func TestBaseFeeThatRisesTenfoldIsFollowedWithTheNextBlock(t *testing.T) {
 	p := newPool(w)
 	cfg := w.config("host")
 	cfg.StuckBlocks = 1000
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

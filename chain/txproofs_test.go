@@ -208,7 +208,7 @@ func TestSlowFillInFrontOfAProofIsPushedAsHardAsTheProof(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.StuckBlocks, cfg.FillHold = 1000, 1
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestUrgencyShortensThePatience(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.StuckBlocks = 1000
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestFillsNeverTakeTheLastPlacesAndProofsGoFirst(t *testing.T) {
 	w.mint("host", 10_000_000)
 	cfg := w.config("host")
 	cfg.MaxInFlight, cfg.FillHold = 4, 1
-	m, err := chain.Dial(t.Context(), cfg, events.NewMemory(), t.TempDir())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -241,7 +241,7 @@ func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 	counted := w.config("validator")
 	counted.Endpoint = counting(t, w.gate.server.URL, &messages)
 	w.fund("validator")
-	validator, err := chain.Dial(t.Context(), counted, events.NewMemory(), t.TempDir())
+	validator, err := w.dial(counted, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,15 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Looked says whether all that follows from a block was done for the transactions under
+// way; also when there are none, or the market is closed.
+func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
+	looked := make(chan bool, 1)
+	err := m.tx.do(ctx, func(context.Context) { looked <- !m.tx.busy() || m.tx.seen == [32]byte(block) })
+	return err != nil || <-looked
+}
