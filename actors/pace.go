@@ -15,10 +15,14 @@ type pacer struct {
 	heads []events.Head // the newest last
 }
 
-// see takes a new newest block.
+// see takes a new newest block. The same one may come again, when there is something
+// else to say of it.
 func (p *pacer) see(head events.Head) {
-	if n := len(p.heads); n > 0 && head.Number <= p.heads[n-1].Number { // A reorganisation.
-		p.heads = nil
+	if n := len(p.heads); n > 0 && head.Number <= p.heads[n-1].Number {
+		if head.Hash == p.heads[n-1].Hash {
+			return
+		}
+		p.heads = nil // A reorganisation.
 	}
 	if len(p.heads) == paceSpan {
 		p.heads = append(p.heads[:0], p.heads[1:]...)
