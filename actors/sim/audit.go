@@ -36,6 +36,9 @@ type audit struct {
 	marking events.Amount
 	marked  int
 	cfg     events.MarketConfig
+	// repairs are the fills at a discount, as the contract has it: a slot may be lost and
+	// in repair before the host, who found it free, fills it.
+	repairs map[fillKey]bool
 }
 
 // period is one slot's period.
@@ -44,9 +47,9 @@ type period struct {
 	number uint64
 }
 
-func newAudit(store events.Store, cfg events.MarketConfig, queued int) *audit {
+func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs map[fillKey]bool) *audit {
 	return &audit{
-		store: store, codec: catalog.Codec(), cfg: cfg,
+		store: store, codec: catalog.Codec(), cfg: cfg, repairs: repairs,
 		ledger: capacity.New(), queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales:   map[events.SlotID]sale.State{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
@@ -177,7 +180,7 @@ func (a *audit) onSale(stream string, m sale.Event) error {
 			return fmt.Errorf("slot %s attempt %d is settled, and its reservation is open", slot.Short(), after.Attempt)
 		}
 		a.reward = a.reward.Add(after.Reward)
-		if after.Repair && !after.Adopted && (after.Paid || !after.Lost.IsZero()) {
+		if a.repairs[fillKey{slot, after.Attempt}] && !after.Adopted && (after.Paid || !after.Lost.IsZero()) {
 			a.discount = a.discount.Add(discount(a.cfg, after.Request.Ask))
 		}
 	}

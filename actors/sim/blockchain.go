@@ -26,11 +26,13 @@ type blockchain struct {
 	moved  chan struct{}
 	waits  chan struct{} // told, if anybody listens, when a call waits for a block
 	reorgs int
+	// marked is told of each miss that the attentive validator marks, if anybody listens.
+	marked func(p period, host events.Address, demands events.Challenge)
 	// unwatched: nobody marks missing proofs but the host's own validator.
 	unwatched bool
-	// estimated: who sends asks first whether the contract takes it, so that what it
-	// refuses takes no block.
-	estimated bool
+	// pool holds what waits for a block, by what it does; nil: each transaction has a
+	// block of its own, at once.
+	pool map[string]*sent
 }
 
 type block struct {
@@ -103,14 +105,15 @@ func (b *blockchain) sealAfter(pause time.Duration, txs ...*transaction) (err er
 			state, logs = trial, append(logs, out...)
 		}
 	}
-	if b.estimated && err != nil && len(txs) == 1 {
-		return err
-	}
-	if period, slots := state.markable(m); len(slots) > 0 && !b.unwatched {
+	if number, slots := state.markable(m); len(slots) > 0 && !b.unwatched {
 		state = state.clone()
 		for _, id := range slots {
-			_, out, _ := state.mark(m, id, period, validator) // An earlier one may have ended the request.
+			host := state.slots[id].host
+			_, out, err := state.mark(m, id, number, validator) // An earlier one may have ended the request.
 			logs = append(logs, out...)
+			if err == nil && b.marked != nil {
+				b.marked(period{id, number}, host, state.challengeFor(m, id, number))
+			}
 		}
 	}
 	head := events.Head{Number: m.number, Parent: tip.head.Hash, Hash: b.hashOf(m.number, tip.head.Hash), Time: m.time}

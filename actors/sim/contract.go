@@ -160,8 +160,13 @@ func (c *contract) canReserve(m moment, s *slot, host events.Address) bool {
 
 func (c *contract) challenge(m moment, s events.SlotID) (period uint64, ch events.Challenge) {
 	period = m.period(c)
+	return period, c.challengeFor(m, s, period)
+}
+
+// challengeFor is what decides in a block about a period, maybe an earlier one.
+func (c *contract) challengeFor(m moment, s events.SlotID, period uint64) events.Challenge {
 	n, _ := duty.ChallengeBlock(m.number, duty.Pointer(c.cfg.Proofs, s, m.number, period))
-	return period, duty.Challenge(m.hash(n))
+	return duty.Challenge(m.hash(n))
 }
 
 // required is isProofRequired for a period, evaluated in a block.

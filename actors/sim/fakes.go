@@ -115,8 +115,24 @@ func receiptIn(head events.Head) events.Receipt {
 	return events.Receipt{TxHash: head.Hash, Block: head, Fee: events.NewAmount(21_000), GasUsed: 21_000}
 }
 
+// sends names a transaction of the host's.
+func (w *world) sends(what string, slot events.SlotID) string {
+	return fmt.Sprintf("%s %s %s", w.me, what, slot)
+}
+
+// sending is locked, when nothing of the name waits for a block any more.
+func sending[T any](ctx context.Context, w *world, name string, effect func() (T, error)) func() (T, error) {
+	return locked(w, func() (none T, err error) {
+		if err := w.settled(ctx, name); err != nil {
+			return none, err
+		}
+		return effect()
+	})
+}
+
 func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
-	return do(ctx, f.bus, "market.reserve "+call.Slot.Short(), locked(f.world, func() (events.Receipt, error) {
+	name := f.sends("reserve", call.Slot)
+	return do(ctx, f.bus, "market.reserve "+call.Slot.Short(), sending(ctx, f.world, name, func() (events.Receipt, error) {
 		s := f.tip().state.slots[call.Slot]
 		if s != nil && s.reserved[f.me] {
 			return events.Receipt{}, nil
@@ -128,15 +144,16 @@ func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (even
 			return events.Receipt{}, events.ErrReservationNotAllowed
 		}
 		f.did(deed{kind: "reserve", slot: call.Slot})
-		err := f.seal(&transaction{apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
-			return c.reserve(m, call.Slot, f.me)
-		}})
-		return receiptIn(f.tip().head), err
+		head, err := f.send(ctx, name, &transaction{
+			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.reserve(m, call.Slot, f.me) },
+		})
+		return receiptIn(head), err
 	}))
 }
 
 func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events.Proof) (events.Fill, error) {
-	return do(ctx, f.bus, "market.fill "+call.Slot.Short(), locked(f.world, func() (events.Fill, error) {
+	name := f.sends("fill", call.Slot)
+	return do(ctx, f.bus, "market.fill "+call.Slot.Short(), sending(ctx, f.world, name, func() (events.Fill, error) {
 		key := fillKey{call.Slot, call.Attempt}
 		if mined, ok := f.fills[key]; ok && f.canonical(mined.Receipt.Block) {
 			return mined, nil // Whatever became of the slot since.
@@ -151,10 +168,15 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 			return events.Fill{}, events.ErrDeadlinePassed
 		}
 		f.did(deed{kind: "fill", slot: call.Slot, proof: p})
-		err := f.seal(&transaction{
-			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.fill(m, call.Slot, f.me, p) },
+		repair := false
+		_, err := f.send(ctx, name, &transaction{
+			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+				repair = c.slots[call.Slot] != nil && c.slots[call.Slot].state == events.SlotRepair
+				return c.fill(m, call.Slot, f.me, p)
+			},
 			mined: func(head events.Head, c *contract) {
 				s := c.slots[call.Slot]
+				f.repairs[key] = repair
 				f.fills[key] = events.Fill{
 					Receipt: receiptIn(head), FilledAt: s.filledAt, Block: head.Number, Collateral: s.collateral,
 				}
@@ -214,7 +236,8 @@ func (f fakeMarket) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, p events.Proof,
 ) (events.Receipt, error) {
 	key := fmt.Sprintf("market.proof %s %d", call.Slot.Short(), period)
-	return do(ctx, f.bus, key, locked(f.world, func() (events.Receipt, error) {
+	name := f.sends("prove", call.Slot)
+	return do(ctx, f.bus, key, sending(ctx, f.world, name, func() (events.Receipt, error) {
 		if s := f.tip().state.slots[call.Slot]; s == nil || s.host != f.me {
 			return events.Receipt{}, events.ErrNotOurSlot
 		} else if s.received[period] {
@@ -224,7 +247,7 @@ func (f fakeMarket) SubmitProof(
 			return events.Receipt{}, events.ErrDeadlinePassed
 		}
 		f.did(deed{kind: "proof", slot: call.Slot, period: period, proof: p})
-		err := f.seal(&transaction{
+		head, err := f.send(ctx, name, &transaction{
 			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
 				return c.prove(m, call.Slot, f.me, p)
 			},
@@ -234,7 +257,7 @@ func (f fakeMarket) SubmitProof(
 				f.proofs[call.Slot] = append(f.proofs[call.Slot], taken)
 			},
 		})
-		return receiptIn(f.tip().head), err
+		return receiptIn(head), err
 	}))
 }
 
@@ -242,7 +265,7 @@ func (f fakeMarket) TakenProofs(
 	ctx context.Context, slot events.SlotID, from uint64,
 ) ([]events.TakenProof, error) {
 	key := fmt.Sprintf("market.takenProofs %s %d", slot.Short(), from)
-	return do(ctx, f.bus, key, locked(f.world, func() (taken []events.TakenProof, err error) {
+	return do(ctx, f.bus, key, sending(ctx, f.world, f.sends("prove", slot), func() (taken []events.TakenProof, err error) {
 		for _, p := range f.proofs[slot] {
 			if p.Period >= from && f.canonical(p.Receipt.Block) {
 				taken = append(taken, p)
@@ -257,9 +280,9 @@ func (f fakeMarket) TakenProofs(
 const confirmations = 8
 
 func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
-	p, err := do(ctx, f.bus, "market.free "+call.Slot.Short(), locked(f.world, func() (events.PayoutReceipt, error) {
-		return f.freeOnce(call)
-	}))
+	name := f.sends("free", call.Slot)
+	p, err := do(ctx, f.bus, "market.free "+call.Slot.Short(),
+		sending(ctx, f.world, name, func() (events.PayoutReceipt, error) { return f.freeOnce(ctx, name, call) }))
 	if err != nil {
 		return p, err
 	}
@@ -279,7 +302,9 @@ func (f fakeMarket) FreeSlot(ctx context.Context, call events.SlotCall) (events.
 	}
 }
 
-func (f fakeMarket) freeOnce(call events.SlotCall) (events.PayoutReceipt, error) {
+func (f fakeMarket) freeOnce(
+	ctx context.Context, name string, call events.SlotCall,
+) (events.PayoutReceipt, error) {
 	tip := f.tip()
 	s := tip.state.slots[call.Slot]
 	switch {
@@ -299,7 +324,7 @@ func (f fakeMarket) freeOnce(call events.SlotCall) (events.PayoutReceipt, error)
 	}
 	var p events.PayoutReceipt
 	f.did(deed{kind: "free", slot: call.Slot})
-	err := f.seal(&transaction{
+	_, err := f.send(ctx, name, &transaction{
 		apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
 			got, out, err := c.free(m, call.Slot, f.me)
 			if got.burnt {
@@ -313,5 +338,5 @@ func (f fakeMarket) freeOnce(call events.SlotCall) (events.PayoutReceipt, error)
 			f.paid[call.Slot] = p
 		},
 	})
-	return p, err
+	return f.paid[call.Slot], err
 }

@@ -161,10 +161,36 @@ func (s *simulator) follow() {
 	}
 }
 
+// loopCrashes is how many times in a row a host in a loop crashes.
+const loopCrashes = 6
+
+// crashAgain is the next crash of a loop, also of a host that is only starting: between two
+// calls, or when one of them is made and nobody hears its answer.
+func (s *simulator) crashAgain(ctx context.Context) {
+	s.loop.left--
+	s.loop.next = s.height() + 2 + uint64(s.rng.IntN(8))
+	s.trouble("crash loop", "world", "crash, %d more times", s.loop.left)
+	if ready := s.bus.ready(s.height()); len(ready) > 0 && s.chance(500) {
+		c := ready[s.rng.IntN(len(ready))]
+		s.note("%s %s", c.key, dieAfter)
+		s.bus.release(c, dieAfter)
+		s.settle()
+	}
+	s.crashes++
+	s.crash()
+	s.reorganizeAtRestart()
+	s.start(ctx)
+}
+
 // disturb lets something go wrong with the world, or not.
 func (s *simulator) disturb(ctx context.Context) bool {
 	up := s.running() != nil && !s.stopping
 	switch {
+	case s.loop.left > 0 && s.away == 0 && !s.stopping && s.height() >= s.loop.next:
+		s.crashAgain(ctx)
+	case up && s.chance(s.CrashLoop):
+		s.loop.left = loopCrashes
+		s.crashAgain(ctx)
 	case up && s.chance(s.Crash):
 		s.trouble("crash", "world", "crash")
 		s.crashes++

@@ -96,6 +96,9 @@ func (s *simulator) check(ctx context.Context) error {
 		return err
 	}
 	s.noteDuties()
+	if err := s.checkChances(); err != nil {
+		return err
+	}
 	if s.steps%64 == 0 {
 		if err := s.compareView(ctx); err != nil {
 			return err

@@ -23,20 +23,21 @@ var (
 	hosts = flag.Int("hosts", 20, "how many hosts TestManyHosts has")
 )
 
-// The market of many hosts: realistic periods, and blocks every twelve seconds.
-// What a host sends has a block of its own, a second after the one before: the hosts
-// of a new request, or at the begin of a period, send dozens at once, which a real
-// block holds together.
+// The market of many hosts: realistic periods, and blocks every twelve seconds, which
+// take all that was sent since the one before.
 const (
 	monthPeriod  = 120 * time.Second
 	monthTimeout = 30 * time.Second
-	monthIdle    = 12 * time.Second
-	monthBusy    = time.Second
-	// monthJump is how many idle blocks are sealed before the hosts hear of them.
+	monthBlock   = 12 * time.Second
+	// monthJump is how many blocks are sealed before the hosts hear of them, when
+	// nobody sent anything.
 	monthJump = 4
 	// monthOffer is how many slots of four blocks a host has room for.
 	monthOffer = 10
 	monthCoins = 1 << 40
+	// monthLoop is how many times a host crashes again that crashes in a loop: it runs for
+	// a block or a few between.
+	monthLoop = 6
 )
 
 // member is one host of many.
@@ -46,11 +47,15 @@ type member struct {
 	host  *actors.Host
 	end   context.CancelFunc
 	back  int            // the tick at which it is started again
+	loop  int            // how many times it crashes again, at each start
+	dies  int            // the tick at which it does
 	gone  bool           // it left for good
 	down  [][2]time.Time // when it did not run, by chain time
 	room  events.Bytes   // slots of four blocks; default monthOffer
 	// most is how many slots of one request it takes; 0: what the request can lose.
 	most int
+	// cores are its rules, when an error is planted in them.
+	cores actors.Cores
 }
 
 // month is a chain with many hosts.
@@ -62,16 +67,17 @@ type month struct {
 	members []*member
 	posted  []events.Request
 	crashes int
+	chances *chances
 }
 
 // A month of twenty hosts on one chain: clients come and go, hosts crash and
 // leave, others repair what they left, and somebody marks every miss. Afterwards
-// no token is gone, every host's record adds up, and no host that was up missed a
-// proof. `make sim-month` runs thirty days; a quarter of a day is enough to see
+// no token is gone, every host's record adds up, and no host missed a proof that it had
+// the chance to send. `make sim-month` runs thirty days; a quarter of a day is enough to see
 // that it works.
 func TestManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMonth(t, *first)
+		m := newMonth(t, *first, *hosts, actors.Cores{})
 		m.run(time.Duration(*days * float64(24*time.Hour)))
 		m.judge()
 		for _, h := range m.members {
@@ -81,13 +87,23 @@ func TestManyHosts(t *testing.T) {
 	})
 }
 
-func newMonth(t *testing.T, seed uint64) *month {
+// newMarket is the chain with nobody on it.
+func newMarket(t *testing.T, rng *rand.Rand) *month {
 	cfg := market
 	cfg.Proofs.Period, cfg.Proofs.Timeout = monthPeriod, monthTimeout
-	m := &month{t: t, rng: rand.New(rand.NewPCG(seed, 2)), cfg: cfg, chain: newBlockchain(cfg, monthBusy)}
-	m.chain.estimated = true
-	for n := range *hosts {
-		h := &member{world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, byte(n + 1)}), store: events.NewMemory()}
+	m := &month{t: t, rng: rng, cfg: cfg, chain: newBlockchain(cfg, monthBlock)}
+	m.chain.pooled()
+	m.chances = newChances(m.chain)
+	return m
+}
+
+func newMonth(t *testing.T, seed uint64, hosts int, cores actors.Cores) *month {
+	m := newMarket(t, rand.New(rand.NewPCG(seed, 2)))
+	for n := range hosts {
+		h := &member{
+			cores: cores,
+			world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, byte(n + 1)}), store: events.NewMemory(),
+		}
 		m.chain.tip().state.mint(h.me, events.NewAmount(monthCoins))
 		m.members = append(m.members, h)
 		h.start(t)
@@ -105,9 +121,9 @@ func (h *member) start(t *testing.T) {
 	h.end = cancel
 	host, err := actors.Start(ctx, actors.Config{
 		Node: "sim", Version: "sim", ChainID: 1, Genesis: events.Hash{1}, Contract: events.Address{9},
-		FinalBlocks: confirmations, Margin: duty.Margin{Blocks: hostMargin, BlockTime: monthBusy}, MinFill: 10 * time.Minute,
-		MaxSlotsPerRequest: h.most,
-		RetryAfter:         time.Second, RetryMost: 4 * time.Second, Overhead: overhead, SnapshotEvery: 1000,
+		FinalBlocks: confirmations, Margin: duty.Margin{Blocks: hostMargin, BlockTime: monthBlock}, MinFill: 10 * time.Minute,
+		MaxSlotsPerRequest: h.most, Cores: h.cores,
+		RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead, SnapshotEvery: 1000,
 		Heartbeat: -1, // By the machine's clock, of which a tick takes a second.
 	}, actors.Ports{
 		Market: fakeMarket{h.world}, Feed: fakeFeed{h.world}, Prover: fakeProver{h.world}, Repo: fakeRepo{h.world},
@@ -164,21 +180,31 @@ func (m *month) run(length time.Duration) {
 		} else {
 			m.revive(tick)
 		}
-		m.chain.mu.Lock()
-		for range monthJump {
-			_ = m.chain.sealAfter(monthIdle)
-		}
-		conserved := m.chain.tip().state.conserved()
-		m.chain.mu.Unlock()
-		if !conserved {
-			m.t.Fatal(TokensConserved)
-		}
-		synctest.Wait()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		m.pass(monthJump)
 	}
 	m.t.Logf("%s of chain time, %d blocks, %d requests, %d crashes",
 		m.now().Sub(begin), len(m.chain.blocks), len(m.posted), m.crashes)
+}
+
+// pass seals the block with what the hosts sent, or several at once when that is
+// nothing, and returns when they have done all that there is to do.
+func (m *month) pass(idle int) {
+	m.chain.mu.Lock()
+	if len(m.chain.pool) > 0 {
+		idle = 1
+	}
+	for range idle {
+		m.chain.sealPool(monthBlock)
+	}
+	conserved := m.chain.tip().state.conserved()
+	m.chain.mu.Unlock()
+	if !conserved {
+		m.t.Fatal(TokensConserved)
+	}
+	synctest.Wait()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	m.noteChances()
 }
 
 // disturb posts a request now and then, and lets hosts crash, or leave.
@@ -187,17 +213,32 @@ func (m *month) disturb(tick int, length time.Duration) {
 	if m.rng.IntN(120) == 0 || tick < 4 { // About once in two hours.
 		m.post(length)
 	}
+	for _, h := range m.members {
+		if h.host != nil && h.loop > 0 && h.dies <= tick {
+			h.loop--
+			m.crash(h, tick)
+		}
+	}
 	h := m.members[m.rng.IntN(len(m.members))]
 	switch {
 	case h.gone || h.host == nil:
 	case m.rng.IntN(400) == 0:
-		m.crashes++
-		h.stop(m.now())
-		h.back = tick + 1 + m.rng.IntN(4)
+		if m.rng.IntN(4) == 0 {
+			h.loop = monthLoop
+		}
+		m.crash(h, tick)
 	case m.rng.IntN(8000) == 0 && m.left() < len(m.members)/4, tick == 60 && m.left() == 0:
 		h.stop(m.now())
 		h.gone = true
 	}
+}
+
+// crash kills a host, for a while.
+func (m *month) crash(h *member, tick int) {
+	m.crashes++
+	h.stop(m.now())
+	h.back = tick + 1 + m.rng.IntN(4)
+	h.dies = h.back + 1 + m.rng.IntN(2)
 }
 
 func (m *month) left() (n int) {
@@ -264,15 +305,17 @@ func (m *month) waits() string {
 func (m *month) judge() {
 	totals := map[string]int{}
 	for _, h := range m.members {
-		a := newAudit(h.store, m.cfg, 0)
+		a := newAudit(h.store, m.cfg, 0, h.repairs)
 		if err := a.readOn(m.t.Context(), nil); err != nil {
 			m.t.Errorf("host %s: %v", h.me, err)
 			continue
 		}
 		for p, how := range a.closed {
 			totals[how]++
-			if how == "missed" && !h.wasDown(m.cfg.Proofs, p.number) {
-				m.t.Errorf("host %s was up and missed the proof of slot %s for period %d", h.me, p.slot.Short(), p.number)
+			if how == "missed" {
+				if err := m.judgeRecorded(h, p); err != nil {
+					m.t.Error(err)
+				}
 			}
 		}
 		totals["sales"] += len(a.sales)
@@ -289,6 +332,10 @@ func (m *month) judge() {
 				h.me, a.reward, a.discount, a.lost, m.chain.tip().state.tokens[h.me])
 		}
 	}
+	totals["slashed"] = len(m.chances.lost)
+	for _, err := range m.judgeLosses() {
+		m.t.Error(err)
+	}
 	states := map[string]int{}
 	tip := m.chain.tip()
 	for _, r := range tip.state.requests {
@@ -298,16 +345,4 @@ func (m *month) judge() {
 	if totals["submitted"] == 0 || totals["sales"] == 0 {
 		m.t.Error("nothing happened")
 	}
-}
-
-// wasDown reports whether a host was down in a period, or so shortly before that
-// it had to find its bearings first.
-func (h *member) wasDown(cfg events.ProofConfig, number uint64) bool {
-	begin, end := duty.Start(cfg, number).Add(-cfg.Period/2), duty.End(cfg, number)
-	for _, d := range h.down {
-		if d[0].Before(end) && d[1].After(begin) {
-			return true
-		}
-	}
-	return false
 }

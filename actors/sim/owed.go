@@ -40,3 +40,19 @@ func (s *simulator) noteDuties() {
 		}
 	}
 }
+
+// checkChances: the host was slashed for nothing that it could have averted. It looks once
+// at each block, at a host that runs.
+func (s *simulator) checkChances() error {
+	if s.chances == nil {
+		return nil
+	}
+	up := s.running() != nil && !s.stopping
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	if tip := s.world.tip().head.Number; tip != s.noted && up {
+		s.noted = tip
+		s.chances.note(s.world.blockchain, me, s.Chance)
+	}
+	return s.chances.first()
+}

@@ -65,6 +65,9 @@ func plants() map[string]planted {
 			breaks: NothingMissed, sc: Scenario{StoreAway: 6, Block: 30, Punctual: true},
 			cores: actors.Cores{IsDuty: func(sale.Effect) bool { return false }},
 		},
+		"proofs are left out between crashes": {
+			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Block: 30, Chance: 6}, cores: actors.Cores{NextSale: neverProves},
+		},
 		"a view passes over what it should fold": {
 			breaks: ViewIsRebuilt, view: func() View { return &carelessView{newView()} },
 		},
@@ -209,6 +212,13 @@ func settlesBeforeDeleting(s sale.State) []sale.Effect {
 		}
 	}
 	return sale.Next(s)
+}
+
+func neverProves(s sale.State) []sale.Effect {
+	return slices.DeleteFunc(sale.Next(s), func(e sale.Effect) bool {
+		_, proof := e.(sale.SubmitProof)
+		return proof
+	})
 }
 
 // freesWhatItHosts asks the contract for the payout before the record says

@@ -23,6 +23,7 @@ type Scenario struct {
 
 	// The following are chances in a thousand at each step.
 	Crash, Stop int // the host is killed, or stopped in good order
+	CrashLoop   int // the host is killed again and again, every few blocks
 	Reorganize  int // the chain drops blocks
 	Depth       int // at most how many; default 6
 	Rival       int // another host fills a slot
@@ -63,6 +64,10 @@ type Scenario struct {
 	// Punctual says that no proof may be missed: nothing but the store is away,
 	// and the world leaves the host time enough.
 	Punctual bool
+	// Chance is for how many blocks a host that runs must see a challenge to have its
+	// chance to answer it; then it must not be slashed for it. 0: nobody looks. It wants
+	// a chain without reorganisations, and blocks that come slowly.
+	Chance uint64
 	// FailEveryNProofs makes the host spoil every nth proof.
 	FailEveryNProofs uint32
 	// Cores are the host's rules, when an error is planted in them.

@@ -34,6 +34,7 @@ func scenarios() map[string]Scenario {
 		"quiet":         {},
 		"faults":        {Fail: 60, Lose: 60},
 		"crashes":       {Fail: 20, Lose: 20, Crash: 8},
+		"crashLoops":    {CrashLoop: 10, Block: 30, Chance: 6, Requests: 3},
 		"stops":         {Stop: 3, Fail: 10},
 		"rotten":        {Crash: 6, Stop: 2, Lose: 20, Rot: true, SnapshotEvery: 5, Requests: 4},
 		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
@@ -71,19 +72,16 @@ func scenarios() map[string]Scenario {
 			},
 		},
 		"validator": {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
-		// Rivals are apart from reorganisations: when a rival takes a slot whose
-		// fill was dropped, and the host looks later than FinalBlocks, it cannot
-		// tell that from a forfeit.
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
-			Requests: 4, Slots: 3, BadContent: true,
+			Rival: 2, Requests: 4, Slots: 3, BadContent: true,
 		},
 		"everything": {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 2, Crash: 1, Stop: 1, Reorganize: 2,
 			Depth: 64, Period: 40 * time.Second,
 			Repeat:    10,
 			ChainDown: 1, Lag: 1, DiskFull: 1, SlowProofs: 1, Clock: 5, StoreDown: 1, StoreAway: 1, Pause: 1,
-			Competitor: 3, Withdraw: 5, Reads: true, Rot: true, Requests: 4, Slots: 3, BadContent: true,
+			Rival: 2, Competitor: 3, Withdraw: 5, Reads: true, Rot: true, Requests: 4, Slots: 3, BadContent: true,
 			MaxSteps: 40_000,
 		},
 	}

@@ -33,6 +33,13 @@ type simulator struct {
 	rules *rules
 	view  View
 	owed  map[period]bool // periods that demand a proof, as the host saw
+	// chances are the proofs that the host could hand in, in scenarios that look.
+	chances *chances
+	noted   uint64 // the newest block that was looked at for them
+	loop    struct {
+		left int    // crashes that follow
+		next uint64 // the block of the next one
+	}
 	// unsettled is the last period of which the chain has told two stories.
 	unsettled uint64
 	tokens    events.Amount // what the account held when the record began
@@ -89,6 +96,9 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		s.world.faithless, s.world.reckless = sc.Plant.Faithless, sc.Plant.Reckless
 		s.world.tip().state.leaky, s.world.altering = sc.Plant.Leaky, sc.Plant.Altering
 		s.world.unwatched = sc.Validator
+		if sc.Chance > 0 {
+			s.chances = newChances(s.world.blockchain)
+		}
 		if sc.Policy.WalletDays > 0 {
 			s.world.purse = events.Balance{Wei: events.NewAmount(sc.Policy.Wei), ProofWei: events.NewAmount(1)}
 		}
@@ -116,7 +126,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 // newRecord begins an empty record; tokens is what the account is accountable for.
 func (s *simulator) newRecord(tokens events.Amount) {
 	s.store = events.NewMemory()
-	s.audit = newAudit(s.store, s.market(), s.MaxQueued)
+	s.audit = newAudit(s.store, s.market(), s.MaxQueued, s.world.repairs)
 	s.tokens, s.offered, s.compared = tokens, false, 0
 	s.owed = map[period]bool{}
 	if s.NewView != nil {
@@ -226,6 +236,9 @@ func (s *simulator) crash() {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
 	s.world.forgetHost()
+	if s.chances != nil {
+		s.chances.interrupt()
+	}
 }
 
 // settle returns when every goroutine waits for the simulator or for time.

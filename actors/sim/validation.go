@@ -82,7 +82,8 @@ func (f fakeValidation) MarkMissing(
 	ctx context.Context, ref events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
 	call := fmt.Sprintf("validation.mark %s %d", ref.Slot.Short(), period)
-	return do(ctx, f.bus, call, locked(f.world, func() (events.Marking, error) {
+	name := fmt.Sprintf("%s %s", f.me, call)
+	return do(ctx, f.bus, call, sending(ctx, f.world, name, func() (events.Marking, error) {
 		proof := events.MissingProof{SlotRef: ref, Period: period}
 		if m, marked := f.marked[proof]; marked && f.canonical(m.Receipt.Block) {
 			return m, nil
@@ -98,7 +99,7 @@ func (f fakeValidation) MarkMissing(
 			return events.Marking{}, fmt.Errorf("%w: the slot is our own", events.ErrNotMissing)
 		}
 		var reward events.Amount
-		err := f.seal(&transaction{
+		_, err := f.send(ctx, name, &transaction{
 			apply: func(c *contract, m moment) (logs []messages.MarketEvent, err error) {
 				reward, logs, err = c.mark(m, ref.Slot, period, f.me)
 				return logs, err

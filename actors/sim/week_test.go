@@ -18,9 +18,6 @@ const (
 	weekSlots       = 10 // of each request
 	weekProbability = 8
 	weekFilled      = 6 * time.Hour // by then every slot is filled
-	// weekBusy is how long after a block the next one with a transaction comes: each has
-	// a block of its own, and a real block takes a hundred proofs.
-	weekBusy = time.Second
 )
 
 // A host with 200 slots, of which each owes a proof about every sixth period of two
@@ -28,9 +25,7 @@ const (
 func TestManySlotsOfOneHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := market
-		cfg.Proofs.Period, cfg.Proofs.Timeout = monthPeriod, monthTimeout
-		m := &month{t: t, rng: rand.New(rand.NewPCG(*first, 3)), cfg: cfg, chain: newBlockchain(cfg, weekBusy)}
+		m := newMarket(t, rand.New(rand.NewPCG(*first, 3)))
 		h := &member{
 			world: worldOn(m.chain, &bus{open: true}, events.Address{0xaa, 1}), store: events.NewMemory(),
 			room: weekRequests * weekSlots, most: weekSlots,
@@ -69,13 +64,8 @@ func (m *month) week(lasts time.Duration) {
 		if m.now().After(end) {
 			m.t.Fatalf("the host is not done at %s: %s", m.now(), m.waits())
 		}
-		m.chain.mu.Lock()
-		_ = m.chain.sealAfter(monthIdle)
-		most = max(most, len(m.chain.tip().state.owned(m.members[0].me)))
-		m.chain.mu.Unlock()
-		synctest.Wait()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		m.pass(1)
+		most = max(most, len(m.chain.tip().state.mine[m.members[0].me]))
 	}
 	m.t.Logf("%s of chain time, %d blocks, %d slots at once", m.now().Sub(begin), len(m.chain.blocks), most)
 	if most != weekRequests*weekSlots {

@@ -19,8 +19,10 @@ type world struct {
 	repo map[events.SlotID]*stored
 	paid map[events.SlotID]events.PayoutReceipt
 	// fills and proofs are mined ones of ours, as an outbox remembers them.
-	fills  map[fillKey]events.Fill
-	proofs map[events.SlotID][]events.TakenProof
+	fills map[fillKey]events.Fill
+	// repairs says which of the fills were of a slot in repair, and so paid less.
+	repairs map[fillKey]bool
+	proofs  map[events.SlotID][]events.TakenProof
 	// intended and marked are markings of the host's own validator, as an outbox
 	// remembers them.
 	intended []events.MissingProof
@@ -77,7 +79,7 @@ func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 		purse: events.Balance{Wei: events.NewAmount(1 << 60)},
 		repo:  map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
 		fills: map[fillKey]events.Fill{}, marked: map[events.MissingProof]events.Marking{},
-		proofs:  map[events.SlotID][]events.TakenProof{},
+		proofs: map[events.SlotID][]events.TakenProof{}, repairs: map[fillKey]bool{},
 		unheard: map[string]bool{}, trying: map[string]bool{}, hashes: map[uint64]bool{},
 	}
 }

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+)
+
+// chances are the proofs that hosts could hand in. Whether they did is not asked of what
+// hosts say or of the rules they go by, but of the contract: a host that was slashed for
+// a challenge that it could have answered has missed a proof that it had the chance to send.
+// It is good for a chain without reorganisations.
+type chances struct {
+	// open are the challenges that were drawn and that no proof answered.
+	open map[period]map[events.Challenge]*opening
+	// lost are the misses that were marked.
+	lost map[period]loss
+}
+
+// opening is a challenge that a host could answer.
+type opening struct {
+	since uint64 // the block behind which it was seen first, by a host that runs since
+	had   bool   // it was there for long enough
+}
+
+// loss is a miss that was marked: whose, and by which challenge the proof was demanded.
+type loss struct {
+	host    events.Address
+	demands events.Challenge
+}
+
+// newChances watches a chain.
+func newChances(b *blockchain) *chances {
+	c := &chances{open: map[period]map[events.Challenge]*opening{}, lost: map[period]loss{}}
+	b.marked = func(p period, host events.Address, demands events.Challenge) { c.lost[p] = loss{host, demands} }
+	return c
+}
+
+// note looks at what a running host could answer in the next block. It has its chance when
+// a challenge was there for some blocks. The chain's lock is held.
+func (c *chances) note(b *blockchain, host events.Address, blocks uint64) {
+	tip, next := b.tip(), b.next()
+	state, number := tip.state, next.period(tip.state)
+	if number != duty.Period(state.cfg.Proofs, tip.head.Time.Add(time.Second)) {
+		return // Nobody knows before it is there that the next block is of another period.
+	}
+	for _, id := range state.mine[host] {
+		p, s := period{id, number}, state.slots[id]
+		if s.received[number] {
+			delete(c.open, p)
+			continue
+		}
+		_, challenge := state.challenge(next, id)
+		if state.slotState(s, next.time) != events.SlotFilled || number <= duty.Period(state.cfg.Proofs, s.filledAt) ||
+			!duty.Drawn(state.requestOf(s).probability, challenge) {
+			continue
+		}
+		if c.open[p] == nil {
+			c.open[p] = map[events.Challenge]*opening{}
+		}
+		o := c.open[p][challenge]
+		if o == nil {
+			o = &opening{since: tip.head.Number}
+			c.open[p][challenge] = o
+		}
+		o.had = o.had || tip.head.Number-o.since >= blocks
+	}
+}
+
+// interrupt ends the chances that were not there for long enough: the host crashed.
+func (c *chances) interrupt() {
+	for _, challenges := range c.open {
+		for challenge, o := range challenges {
+			if !o.had {
+				delete(challenges, challenge)
+			}
+		}
+	}
+}
+
+// judge says what is wrong with a loss, if the host had its chance.
+func (c *chances) judge(p period, l loss) error {
+	if o := c.open[p][l.demands]; o != nil && o.had {
+		return broken(NothingMissed,
+			"host %s was slashed for the proof of slot %s for period %d, which it could hand in from block %d on",
+			l.host, p.slot.Short(), p.number, o.since)
+	}
+	return nil
+}
+
+// first is the first loss that a host had the chance to avert.
+func (c *chances) first() error {
+	for p, l := range c.lost {
+		if err := c.judge(p, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// noteChances looks when the hosts have done everything that the newest block gave them
+// to do: what they have not sent by now they do not send in the next block.
+func (m *month) noteChances() {
+	m.chain.mu.Lock()
+	defer m.chain.mu.Unlock()
+	for _, h := range m.members {
+		if h.host != nil {
+			m.chances.note(m.chain, h.me, 0)
+		}
+	}
+}
+
+// judgeLosses says which proofs were missed that a host had the chance to send, or where
+// nothing went wrong that could have left it none.
+func (m *month) judgeLosses() (wrong []error) {
+	for p, l := range m.chances.lost {
+		at := slices.IndexFunc(m.members, func(h *member) bool { return h.me == l.host })
+		err := m.chances.judge(p, l)
+		if err == nil {
+			err = m.members[at].wasDown(p)
+		}
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
+}
+
+// judgeRecorded says what is wrong with a miss in a host's record. It may be of a proof that
+// nobody demanded in the end: a host that has just started does not know how fast blocks
+// come, and would rather prove too much. But then it was down.
+func (m *month) judgeRecorded(h *member, p period) error {
+	if l, lost := m.chances.lost[p]; lost && l.host == h.me {
+		return nil // The loss is judged.
+	}
+	return h.wasDown(p)
+}
+
+// wasDown is nil when the host was down in a period.
+func (h *member) wasDown(p period) error {
+	cfg := h.tip().state.cfg.Proofs
+	for _, d := range h.down {
+		if d[0].Before(duty.End(cfg, p.number)) && d[1].After(duty.Start(cfg, p.number)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("host %s was up and missed the proof of slot %s for period %d", h.me, p.slot.Short(), p.number)
+}
+
+// Hosts that leave out a proof now and then are found out, also where they crash.
+func TestAMonthFindsHostsThatMissWhatTheyCouldProve(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMonth(t, *first, 4, actors.Cores{NextSale: func(s sale.State) []sale.Effect {
+			return slices.DeleteFunc(sale.Next(s), func(e sale.Effect) bool {
+				proof, ok := e.(sale.SubmitProof)
+				return ok && proof.Duty.Period%4 == 0
+			})
+		}})
+		m.run(6 * time.Hour)
+		wrong := m.judgeLosses()
+		if len(wrong) == 0 || !slices.Contains(brokenBy(wrong[0]), NothingMissed) {
+			t.Errorf("%d losses are wrong, of %d: %v", len(wrong), len(m.chances.lost), wrong)
+		}
+		for p, l := range m.chances.lost {
+			if err := m.chances.judge(p, l); err != nil && p.number%4 != 0 {
+				t.Error(err)
+			}
+		}
+		for _, h := range m.members {
+			h.stop(m.now())
+		}
+		time.Sleep(time.Minute) // Fake time: the actor library's last timers run out.
+	})
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file brings transactions to the chain. On a chain of one host each has a block
+// of its own, at once: the simulator says when a call is answered. On a chain of many
+// hosts that would make time pass by what they send, while some of them have not been
+// told of the block before: there they wait together for the next block, which somebody
+// seals when nobody has anything left to do.
+
+// sent is a transaction that waits for a block, or has one.
+type sent struct {
+	tx    *transaction
+	mined chan struct{} // closed when a block has it
+	block events.Head   // that block
+}
+
+// pooled makes transactions wait for sealPool.
+func (b *blockchain) pooled() { b.pool = map[string]*sent{} }
+
+// send brings a transaction into a block, and returns that block. Where it waits for
+// one, what the contract refuses already is not sent at all. The lock is held, and free
+// while it waits.
+func (b *blockchain) send(ctx context.Context, key string, tx *transaction) (events.Head, error) {
+	if b.pool == nil {
+		err := b.seal(tx)
+		return b.tip().head, err
+	}
+	if _, err := tx.apply(b.tip().state.clone(), b.next()); err != nil {
+		return events.Head{}, err
+	}
+	s := &sent{tx: tx, mined: make(chan struct{})}
+	b.pool[key] = s
+	if err := b.await(ctx, s); err != nil {
+		return events.Head{}, err
+	}
+	return s.block, s.tx.err
+}
+
+// settled returns when nothing waits for a block whose key begins so, maybe of who
+// crashed meanwhile. The lock is held, and free while it waits.
+func (b *blockchain) settled(ctx context.Context, key string) error {
+	for {
+		var found *sent
+		for k, s := range b.pool {
+			if strings.HasPrefix(k, key) {
+				found = s
+			}
+		}
+		if found == nil {
+			return nil
+		}
+		if err := b.await(ctx, found); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *blockchain) await(ctx context.Context, s *sent) error {
+	b.mu.Unlock()
+	defer b.mu.Lock()
+	select {
+	case <-s.mined:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// sealPool adds a block with everything that waits, in an order that favours nobody.
+// The lock is held.
+func (b *blockchain) sealPool(pause time.Duration) {
+	place := func(key string) []byte {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", len(b.blocks), key))
+		return sum[:]
+	}
+	keys := slices.SortedFunc(maps.Keys(b.pool), func(x, y string) int { return bytes.Compare(place(x), place(y)) })
+	waiting := b.pool
+	b.pooled()
+	txs := make([]*transaction, len(keys))
+	for i, key := range keys {
+		txs[i] = waiting[key].tx
+	}
+	_ = b.sealAfter(pause, txs...) // Each has its own.
+	for _, s := range waiting {
+		s.block = b.tip().head
+		close(s.mined)
+	}
+}
