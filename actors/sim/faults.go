@@ -188,7 +188,7 @@ func (s *simulator) disturb(ctx context.Context) bool {
 	switch {
 	case s.loop.left > 0 && s.away == 0 && !s.stopping && s.height() >= s.loop.next:
 		s.crashAgain(ctx)
-	case up && s.chance(s.CrashLoop):
+	case up && s.CrashLoop > 0 && s.chance(s.CrashLoop):
 		s.loop.left = loopCrashes
 		s.crashAgain(ctx)
 	case up && s.chance(s.Crash):

@@ -126,7 +126,7 @@ var portMethods = []string{
 
 // worldTroubles are the faults of the world as a whole.
 var worldTroubles = []string{
-	"crash", "crash loop", "stop", "reorganisation", "clock jumps", chainDown, nodeLags, diskFull, slowProofs, storeDown, storeAway,
+	"crash", "stop", "reorganisation", "clock jumps", chainDown, nodeLags, diskFull, slowProofs, storeDown, storeAway,
 }
 
 // What a simulation survives says little about a fault that it never had.
@@ -138,7 +138,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	often.Reads = true
 	troubled := Scenario{
 		Reorganize: 2, ChainDown: 2, Lag: 2, DiskFull: 2, SlowProofs: 2, Clock: 4, StoreDown: 2, StoreAway: 2, Crash: 2,
-		Stop: 2, CrashLoop: 1, MaxSteps: 4_000,
+		Stop: 2, MaxSteps: 4_000,
 	}
 	kinds := []string{
 		faultError, faultLost, faultDelay, faultDuplicate, faultReorder, faultCrashBefore, faultCrashAfter,
