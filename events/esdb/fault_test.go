@@ -17,14 +17,14 @@ import (
 
 // eager makes short pauses between attempts.
 func eager(url string) esdb.Config {
-	return esdb.Config{URL: url, OpenTimeout: time.Minute, MinPause: 5 * time.Millisecond, MaxPause: 50 * time.Millisecond}
+	return esdb.Config{URL: url, OpenTimeout: patience, MinPause: 5 * time.Millisecond, MaxPause: 50 * time.Millisecond}
 }
 
 // impatient also notices a server that hangs after a short while, so that a
 // test of it takes seconds. Its calls go on trying for long.
 func impatient(url string) esdb.Config {
 	cfg := eager(url)
-	cfg.CallTimeout, cfg.Patience, cfg.ProbeEvery = 500*time.Millisecond, time.Minute, 250*time.Millisecond
+	cfg.CallTimeout, cfg.Patience, cfg.ProbeEvery = 500*time.Millisecond, patience, 250*time.Millisecond
 	return cfg
 }
 

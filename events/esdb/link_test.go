@@ -69,7 +69,8 @@ func meet(
 	})
 	s, err := Open(t.Context(), Config{
 		URL: "esdb://" + listener.Addr().String() + "?tls=false", ProbeEvery: time.Hour,
-		CallTimeout: 5 * time.Second, Patience: 100 * time.Millisecond,
+		// Generous, as none of these is what the tests are about; to give up soon is.
+		OpenTimeout: 4 * time.Minute, CallTimeout: 4 * time.Minute, Patience: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -63,8 +63,22 @@ func serveStore(t testing.TB, store events.Store) string {
 // plain is the connection string of a server without TLS.
 func plain(address string) string { return "esdb://" + address + "?tls=false" }
 
+// patience is long enough for any machine under any load: it only turns what
+// would hang into a failure.
+const patience = 4 * time.Minute
+
+// open opens a store; what a test does not set may take as long as it likes.
 func open(t testing.TB, cfg esdb.Config) *esdb.Store {
 	t.Helper()
+	if cfg.OpenTimeout == 0 {
+		cfg.OpenTimeout = patience
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = patience
+	}
+	if cfg.CallTimeout == 0 {
+		cfg.CallTimeout = time.Minute
+	}
 	s, err := esdb.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -285,7 +285,7 @@ func TestAServerThatWantsTLSIsNamedWhenSpokenToWithout(t *testing.T) {
 		TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 	})
 	cfg := eager(plain(server))
-	cfg.OpenTimeout = 3 * time.Second
+	cfg.OpenTimeout = 10 * time.Second // All of it is used; one attempt must fit.
 	_, err := esdb.Open(t.Context(), cfg)
 	if !errors.Is(err, events.ErrAway) || !strings.Contains(err.Error(), "tls=false") {
 		t.Fatalf("open: %v, want a hint at tls=false", err)
@@ -299,7 +299,7 @@ func TestAnAddressThatTakesConnectionsAndSaysNothingIsNamed(t *testing.T) {
 	}
 	defer silent.Close()
 	cfg := eager(plain(silent.Addr().String()) + "&gossipTimeout=1")
-	cfg.OpenTimeout = 3 * time.Second
+	cfg.OpenTimeout = 10 * time.Second // All of it is used; one attempt must fit.
 	_, err = esdb.Open(t.Context(), cfg)
 	if !errors.Is(err, events.ErrAway) || errors.Is(err, esdb.ErrSettings) || !strings.Contains(err.Error(), "says nothing") {
 		t.Fatalf("open: %v, want a hint at host and port", err)

@@ -55,7 +55,7 @@ func batchOptions(stream string) *streams.BatchAppendReq_Options {
 	return &streams.BatchAppendReq_Options{
 		StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte(stream)},
 		ExpectedStreamPosition: &streams.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}},
-		DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(20 * time.Second)},
+		DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(time.Hour)},
 	}
 }
 
@@ -272,7 +272,7 @@ func TestAnUnknownCorrelationEndsTheCall(t *testing.T) {
 
 func TestBatchesUnderWayAreAnsweredWhenTheServerCloses(t *testing.T) {
 	gate := &gated{Store: events.NewMemory(), entered: make(chan struct{}, 1), open: make(chan struct{})}
-	s := serve(t, func(cfg *wire.Config) { cfg.Store = gate })
+	s := serve(t, func(cfg *wire.Config) { cfg.Store, cfg.Limits.CloseTime = gate, patience })
 	b := openBatch(t, s)
 	b.send("one", batchOptions("a-1"), 1, true)
 	<-gate.entered

@@ -81,6 +81,9 @@ func serve(t testing.TB, edit func(*wire.Config)) *served {
 	if edit != nil {
 		edit(&cfg)
 	}
+	if cfg.Limits.AppendTime == 0 {
+		cfg.Limits.AppendTime = time.Hour // No test may depend on how fast an append is.
+	}
 	s, err := wire.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func TestClientsThatReadNothingHoldLittleMemoryAndAreEnded(t *testing.T) {
 		each    = 1 << 20 // What a client may hold, both sides of it, with room for noise.
 	)
 	s := serve(t, func(cfg *wire.Config) {
-		cfg.Limits = wire.Limits{SubscriptionBytes: 128 << 10, StalledFor: time.Second}
+		cfg.Limits = wire.Limits{SubscriptionBytes: 128 << 10, StalledFor: 5 * time.Second}
 	})
 	fill(t, s.store, "big-1", 2000, size) // Without limits each client would hold 32 MiB.
 	before := heap()

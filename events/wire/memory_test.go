@@ -321,8 +321,8 @@ func TestReadersThatTakeNothingMakeRoomForThoseWhoWait(t *testing.T) {
 		if err == nil {
 			_, err = r.Recv()
 		}
-		if err != nil && status.Code(err) != codes.ResourceExhausted {
-			t.Fatal(err)
+		if err != nil && status.Code(err) != codes.ResourceExhausted && status.Code(err) != codes.Aborted {
+			t.Fatal(err) // A slow machine makes this one a reader that takes nothing, too.
 		}
 		return err == nil
 	})
