@@ -5,11 +5,13 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/chain"
@@ -37,6 +39,8 @@ type Process struct {
 	// chain.
 	Endpoint    string
 	Development bool
+
+	account *flock.Flock // nil: the chain is ours alone
 
 	log    *logrus.Entry
 	cancel context.CancelFunc
@@ -91,7 +95,7 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	if c.Embedded() {
 		err = p.openChain(ctx, c, &parts)
 	} else {
-		err = remoteChain(ctx, c, &parts)
+		err = p.remoteChain(ctx, c, &parts)
 	}
 	if err != nil {
 		return err
@@ -240,7 +244,7 @@ func (p *Process) pace(ctx context.Context, interval time.Duration) {
 
 // remoteChain asks the configured endpoint which chain it is. Development
 // chains are known by their chain id; everything else is real money.
-func remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
+func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
 	contract, err := events.ParseAddress(c.Chain.Contract)
 	if err != nil {
 		return fmt.Errorf("chain.contract: %w", err)
@@ -249,10 +253,10 @@ func remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
 	for {
 		var failed []error
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
-			id, err := askChainID(ctx, endpoint)
+			id, genesis, err := askChain(ctx, endpoint)
 			if err == nil {
 				parts.Development = id == devchain.ChainID
-				return nil
+				return p.lockAccount(keys.AddressOf(parts.Key), contract, genesis)
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", chain.Redact(endpoint), err))
 		}
@@ -269,19 +273,42 @@ func remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
 // askTime is how long an endpoint may take to say which chain it is on.
 const askTime = 10 * time.Second
 
-func askChainID(ctx context.Context, endpoint string) (uint64, error) {
+// askChain asks an endpoint for the id and the first block of its chain.
+func askChain(ctx context.Context, endpoint string) (id uint64, genesis events.Hash, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	client, err := ethclient.DialContext(ctx, endpoint)
 	if err != nil {
-		return 0, chain.WithoutSecrets(endpoint, err)
+		return 0, genesis, chain.WithoutSecrets(endpoint, err)
 	}
 	defer client.Close()
-	id, err := client.ChainID(ctx)
+	number, err := client.ChainID(ctx)
 	if err != nil {
-		return 0, chain.WithoutSecrets(endpoint, err)
+		return 0, genesis, chain.WithoutSecrets(endpoint, err)
 	}
-	return id.Uint64(), nil
+	first, err := client.HeaderByNumber(ctx, new(big.Int))
+	if err != nil {
+		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+	}
+	return number.Uint64(), events.Hash(first.Hash()), nil
+}
+
+// lockAccount refuses to begin while another process of this machine's user runs the
+// account in this market: with a copy of the data directory nothing else tells. Where no
+// lock can be made the host begins without.
+func (p *Process) lockAccount(account, contract events.Address, genesis events.Hash) error {
+	name := fmt.Sprintf("%s at %s on %s", account, contract, genesis)
+	lock, err := p.Dir.LockAccount(name, time.Now())
+	if errors.Is(err, datadir.ErrAccountInUse) {
+		return fmt.Errorf("%w: account %s: %w; stop that one first, --take-over does not end it",
+			ErrElsewhere, account, err)
+	}
+	if err != nil {
+		p.log.Warnf("whether another process of this machine runs the account is not known: %v", err)
+		return nil
+	}
+	p.account = lock
+	return nil
 }
 
 func nodeName() string {
@@ -317,6 +344,9 @@ func (p *Process) close() error {
 	}
 	if p.Store != nil {
 		errs = append(errs, p.Store.Close())
+	}
+	if p.account != nil {
+		errs = append(errs, p.account.Close())
 	}
 	if p.Dir != nil {
 		errs = append(errs, p.Dir.Close())
