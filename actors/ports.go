@@ -85,8 +85,10 @@ type ChainFeed interface {
 	// Follow delivers updates after the cursor, oldest first, until ctx ends or
 	// deliver fails. A zero cursor starts at the contract's deployment. Each
 	// log is delivered exactly once per block that holds it; a reorganisation
-	// is delivered before the blocks that replace the dropped ones. Follow
-	// reconnects by itself for as long as ctx lives.
+	// is delivered before the blocks that replace the dropped ones. A cursor at
+	// the newest block is delivered once more, without logs, so that whoever
+	// begins there knows that it is the newest. Follow reconnects by itself for as
+	// long as ctx lives.
 	Follow(ctx context.Context, from events.Cursor, deliver func(context.Context, events.ChainUpdate) error) error
 }
 

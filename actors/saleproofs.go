@@ -20,7 +20,8 @@ import (
 // of new duties, and before a duty is closed without a proof. Then it is also asked
 // whether the slot is still ours: after a gap the contract may have taken it, and what
 // came later was not owed. A proof that is due does not wait for an answer that does
-// not come: a block is the most.
+// not come: a block is the most, unless the record is so far behind that what the market
+// says later would not find its place in it any more (mayGoAhead).
 
 // maxHeld is how many commands about duties wait while the market is asked. A
 // sale has a handful of duties; what is dropped is told again at the next block.
@@ -47,8 +48,9 @@ func (s *salesAgent) onDuty(a *turn, m saleCommand) {
 	}
 	same := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
 	told := slices.ContainsFunc(s.asked, same) || slices.ContainsFunc(s.held, same)
-	waits := !due || !told && len(s.held) < maxHeld && !s.presses(m.cmd.(sale.ReportProofDue))
-	if waits && !told && len(s.held) < maxHeld {
+	room := len(s.held) < maxHeld
+	waits := !due || !told && room && !s.presses(m.cmd.(sale.ReportProofDue)) || !s.mayGoAhead(m.cmd)
+	if waits && !told && room {
 		s.held = append(s.held, m)
 	}
 	s.hear(a)
@@ -60,6 +62,19 @@ func (s *salesAgent) onDuty(a *turn, m saleCommand) {
 // presses reports whether a proof may come too late if its duty is held for a block.
 func (s *salesAgent) presses(due sale.ReportProofDue) bool {
 	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.Margin.Blocks)*s.Margin.BlockTime
+}
+
+// aheadOfAnswer is how many periods after the last one that the record knew when it was
+// loaded a duty may be recorded before the market has said which proofs it took. A sale
+// remembers sale.RememberedPeriods back from its newest duty, also after a crash: what
+// the market says later must still find its place.
+const aheadOfAnswer = sale.RememberedPeriods / 4
+
+// mayGoAhead reports whether a duty may be recorded without the market's answer.
+func (s *salesAgent) mayGoAhead(cmd sale.Command) bool {
+	due, ok := cmd.(sale.ReportProofDue)
+	known := max(s.loadedTo, duty.Period(s.terms.Proofs, s.journal.ahead.FilledAt))
+	return ok && due.Period <= known+aheadOfAnswer
 }
 
 // tellTaken reports proofs that the contract took.
@@ -152,7 +167,10 @@ func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, erro
 // takenProofs are the proofs that the contract took, of periods that are open or
 // silent and of all that the sale knows nothing of.
 func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
-	from := firstUnjudged(s.terms.Proofs, st)
+	from := duty.Period(s.terms.Proofs, st.FilledAt) + 1 // The fill proves its own period.
+	if st.LastPeriod > sale.RememberedPeriods {
+		from = max(from, st.LastPeriod-sale.RememberedPeriods)
+	}
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
 	}
@@ -227,7 +245,7 @@ func (s *salesAgent) onHeard(a *turn, m proofsHeard) {
 	if m.err != nil { // What is due does not wait; what closes a duty is told again.
 		s.fields().Warnf("what closes duties waits until the next block: %v", m.err)
 		for _, h := range slices.Concat(held, s.held) {
-			if _, due := h.cmd.(sale.ReportProofDue); due {
+			if s.mayGoAhead(h.cmd) {
 				s.decide(a, h)
 			}
 		}

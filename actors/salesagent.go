@@ -36,10 +36,12 @@ type salesAgent struct {
 	finalFill atomic.Pointer[events.Hash]
 
 	// What the agent knows of its proofs on chain; see saleproofs.go.
-	heard   bool // the market was asked since the record was loaded
-	hearing bool
-	held    []saleCommand // about duties; they wait for the next question
-	asked   []saleCommand // the same, and they wait for the answer
+	heard bool // the market was asked since the record was loaded
+	// loadedTo is the last period of which the record knew when it was loaded.
+	loadedTo uint64
+	hearing  bool
+	held     []saleCommand // about duties; they wait for the next question
+	asked    []saleCommand // the same, and they wait for the answer
 	// closingTries is how often the account up to an end could not be closed; see closing.go.
 	closingTries int
 }
@@ -212,7 +214,7 @@ func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
 		// was, by whoever starts it, also when its command overtook the load.
 		st := s.journal.durable
 		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
-		s.decided, s.heard = s.looked, false
+		s.decided, s.heard, s.loadedTo = s.looked, false, st.LastPeriod
 	}
 	for _, e := range fresh {
 		s.fields().Info(sale.Sentence(e))

@@ -59,6 +59,7 @@ type cursor struct {
 	number uint64
 	hash   common.Hash // zero before the first block
 	recent map[uint64]common.Hash
+	told   bool // the consumer was told of a block
 }
 
 // Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
@@ -178,8 +179,15 @@ func (f *Follower) advance(
 				return err
 			}
 		}
-		if err := f.rewind(ctx, at, head, hand); err != nil || at.hash == head.Hash {
+		if err := f.rewind(ctx, at, head, hand); err != nil {
 			return err
+		}
+		if at.hash == head.Hash { // Who has just begun must not wait for a block to know where the chain is.
+			if at.told {
+				return nil
+			}
+			at.told = true
+			return hand(events.ChainUpdate{Head: head.head(), Live: true})
 		}
 		if uint64(head.Number) <= at.number {
 			return fmt.Errorf("%w: block %d of its chain, after block %d", errNotYet, uint64(head.Number), at.number)
@@ -347,6 +355,7 @@ func (f *Follower) walk(
 		if err := hand(u); err != nil {
 			return err
 		}
+		at.told = true
 		at.move(uint64(block.Number), block.Hash)
 	}
 	if len(blocks) == 0 {

@@ -95,6 +95,12 @@ func (d *diary) read() []string {
 	return append([]string(nil), d.lines...)
 }
 
+func (d *diary) seen() []events.ChainUpdate {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]events.ChainUpdate(nil), d.updates...)
+}
+
 func (d *diary) at() events.Cursor {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,6 +167,26 @@ func TestFeedContinuesAfterItsCursor(t *testing.T) {
 	w.caughtUp(again)
 	if diff := cmp.Diff([]string{"StorageRequested"}, again.read()); diff != "" {
 		t.Fatalf("feed after the cursor (-want +got):\n%s", diff)
+	}
+}
+
+// Otherwise a host that is started again would know what it owes only with the next block.
+func TestFeedThatBeginsAtTheNewestBlockSaysThatItIsTheNewest(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	w.request()
+	d := w.follow(m.Feed(), events.Cursor{})
+	w.caughtUp(d)
+	d.finish(t)
+	head := w.chain.Head()
+	again := w.follow(m.Feed(), d.at())
+	w.await("an update", func() bool { return len(again.seen()) > 0 })
+	w.seal(1)
+	w.caughtUp(again)
+	again.finish(t)
+	want := []events.ChainUpdate{{Head: head, Live: true}, {Head: w.chain.Head(), Live: true}}
+	if diff := cmp.Diff(want, again.seen()); diff != "" {
+		t.Fatalf("updates (-want +got):\n%s", diff)
 	}
 }
 

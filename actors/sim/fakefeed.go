@@ -20,7 +20,8 @@ func (f fakeFeed) Follow(
 		delivered[n] = h
 	}
 	delivered[at.Number] = at.Hash
-	passed := at // the newest block of which it is known that there is nothing to tell
+	told := false
+	passed := events.Head{} // the newest block of which it is known that there is nothing to tell
 	for {
 		if err := f.wait(ctx, passed); err != nil {
 			return err
@@ -35,9 +36,10 @@ func (f fakeFeed) Follow(
 		if err != nil {
 			return err
 		}
-		if update.Reorganized == nil && update.Head.Number <= at.Number {
+		if update.Reorganized == nil && update.Head.Number <= at.Number && (told || update.Head.Hash != at.Hash) {
 			continue // The node lags behind what was delivered.
 		}
+		told = true
 		times := 1
 		if f.repeats() {
 			times = 2
