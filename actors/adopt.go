@@ -55,10 +55,15 @@ func (s *supervisor) onOwned(a *turn, m ownedSlots) {
 }
 
 // adopt begins a sale for each slot of ours that has none. One whose sale is about to
-// be settled has one still; it is found with the next question, or at the next start.
+// be settled has one still: it is asked again, because a reorganisation may have given
+// back what the sale was paid for already.
 func (s *supervisor) adopt(a *turn, owned []events.OwnedSlot) {
 	for _, o := range owned {
-		if s.agents[o.Slot] == nil {
+		ag := s.agents[o.Slot]
+		if ag != nil && ag.state.Ended() && !ag.state.OnChain {
+			s.owned.due = true
+		}
+		if ag == nil {
 			s.log.WithField("slot", o.Slot.String()).
 				Warn("the chain says this slot is ours, the record does not know it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})

@@ -225,6 +225,47 @@ func TestASlashThatIsReorganisedLosesNothing(t *testing.T) {
 	})
 }
 
+// A request that failed on a branch that is gone runs on: its slots are proven again, in
+// the period in which that happened as well, until the real end.
+func TestAnEndThatIsReorganisedAwayIsProvenToTheRealOne(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		r.start()
+		r.offer(64 * events.BlockSize)
+		request := longer(1, 3)
+		r.world.Post(request)
+		r.mineUntil("all prove", func() bool { return r.count("ProofSubmitted") >= 6 && r.count("RequestStarted") == 3 })
+		r.mine(4) // The proofs stay when the end goes.
+		kept := events.SlotIDOf(request.ID, 2)
+		for i := range uint64(2) {
+			if err := r.world.TakeBack(events.SlotIDOf(request.ID, i)); err != nil {
+				r.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		r.mineUntil("it failed", r.has("SaleFailed"))
+		proofs := len(r.world.Taken(kept))
+		r.world.Reorganize(4)
+		synctest.Wait()
+		r.mineUntil("it proves again", func() bool { return len(r.world.Taken(kept)) > proofs+2 })
+		r.mineUntil("all are settled", func() bool { return r.count("SaleSettled") == 3 })
+		stream := events.SaleStream(r.ports.Market.Account(), kept)
+		count := map[string]int{}
+		for e, err := range r.store.ReadStream(r.Context(), stream, events.ReadStream{}) {
+			if err != nil {
+				r.Fatal(err)
+			}
+			count[e.Type]++
+		}
+		if count["SlotFilled"] != 2 || count["SaleStarted"] != 1 || count["PayoutReceived"] != 1 || count["RequestEnded"] != 1 {
+			r.Fatalf("the record of the slot: %v", count)
+		}
+		if n := r.world.Slashed(kept); n != 0 || r.count("ProofMissed") != 0 {
+			r.Fatalf("slashed %d times; the record: %v", n, r.names())
+		}
+		r.clean()
+	})
+}
+
 func TestRequestsAndFreedSlotsOfTheMeantimeAreQueued(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		r.start()

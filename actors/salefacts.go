@@ -46,7 +46,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 			report.Fill = sale.FillStands
 		}
 	}
-	if facts.Host == s.me && (!st.OnChain || st.Hosting() && report.Fill == sale.FillGone) {
+	if facts.Host == s.me && (!st.OnChain || report.Fill == sale.FillGone) {
 		if report.Log, err = s.fillLog(ctx, facts); err != nil {
 			return nil, fmt.Errorf("look for the log of the fill: %w", err)
 		}
@@ -55,10 +55,10 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 }
 
 // fillWord says whether the block of the recorded fill is on the chain. It is asked
-// when the slot is not ours any more, and until the fill was seen to be final.
+// when the slot is not ours any more, or its end is gone, and until the fill was seen to be final.
 func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
 	mine, final := facts.Host == s.me, s.finalFill.Load()
-	asks := st.Hosting() || st.Collecting() && !mine
+	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
 	if !asks || st.FilledHash.Zero() || mine && final != nil && *final == st.FilledHash {
 		return sale.FillUnasked, nil
 	}

@@ -45,6 +45,9 @@ type scheduled struct {
 	// known and knownFrom are the last and the first period of which it is known in
 	// time what is owed.
 	known, knownFrom uint64
+	// paused are the first and the last period in which the sale was not run, and why:
+	// its end was recorded and taken back, or it was quarantined.
+	paused pause
 	// judged: all periods up to this one were judged, or lie before the fill.
 	judged uint64
 	silent []sale.ReportSilentPeriod // what was found; told until it is recorded
@@ -96,6 +99,9 @@ func (p *proofScheduler) onSale(a *turn, m saleChanged) {
 		s.Probability = duty.Probability(p.terms.Proofs, st.Request.Ask.ProofProbability)
 	}
 	began := proves(st) && !s.proves
+	if s.proves && !st.Hosting() { // Unless that is taken back, nobody will read this.
+		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
+	}
 	s.agent, s.state, s.proves, s.wake, s.FilledAt = m.agent, st, proves(st), st.WakeAt(), st.FilledAt
 	if began { // It may owe a proof in this very block, the last of a period.
 		p.begins(s)
@@ -107,6 +113,7 @@ func (p *proofScheduler) onSale(a *turn, m saleChanged) {
 func (p *proofScheduler) begins(s *scheduled) {
 	s.judged = firstUnjudged(p.terms.Proofs, s.state) - 1
 	s.knownFrom, s.known, s.silent = 0, 0, nil
+	s.paused.to = duty.Period(p.terms.Proofs, p.view.now().Time)
 	// Not all at once: they are spread by their ids.
 	s.look = p.view.now().Time.Add(lookEvery / 256 * time.Duration(int(s.ID[0])+1))
 }

@@ -150,11 +150,26 @@ func hasDuty(st *sale.State, period uint64) bool {
 	return slices.ContainsFunc(st.Duties, func(d sale.Duty) bool { return d.Period == period })
 }
 
+// pause are periods in which a sale was not run.
+type pause struct {
+	from, to uint64
+	why      string
+}
+
+func (p pause) holds(period uint64) bool { return p.why != "" && p.from <= period && period <= p.to }
+
+// pauseFrom is a pause that begins now.
+func (p *proofScheduler) pauseFrom(why string) pause {
+	return pause{from: duty.Period(p.terms.Proofs, p.view.now().Time), why: why}
+}
+
 // whySilent says why nothing was told of a period in time.
 func (p *proofScheduler) whySilent(s *scheduled, period uint64) string {
 	switch {
 	case !duty.End(p.terms.Proofs, period).After(p.since):
 		return "the host did not run, or did not reach the chain, until the period was over"
+	case s.paused.holds(period):
+		return "nothing was done for the sale in the period: " + s.paused.why
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
 		return "the blocks that decide about it could not be read while the period ran"
 	}

@@ -29,6 +29,8 @@ func decideChain(s State, c ReportChain) ([]Event, error) {
 	case End:
 		moved := movedFill(s, c)
 		return slices.Concat(moved, decideShrunk(s, c, true), []Event{end(c)}), nil
+	case Resume:
+		return []Event{resumed(s, c)}, nil
 	case Revert:
 		return []Event{&messages.FillReverted{At: at, Reason: reverted(c)}}, nil
 	case Forfeit:
@@ -78,6 +80,17 @@ func movedFill(s State, c ReportChain) []Event {
 	}
 	e.Collateral = s.Collateral.String() // What became of it is for decideShrunk.
 	return []Event{e}
+}
+
+// resumed says that the slot is ours and runs after all. Its fill is the one that the
+// record knows, unless a reorganisation put that into another block, too.
+func resumed(s State, c ReportChain) *messages.SlotFilled {
+	e := learnedFill(s, c)
+	if c.Fill != FillGone {
+		e.FilledAt, e.Block, e.BlockHash = events.TimeToMessage(s.FilledAt), s.FilledBlock, blockHash(s.FilledHash)
+	}
+	e.Collateral = s.Collateral.String() // What became of it is for decideShrunk.
+	return e
 }
 
 func blockHash(h events.Hash) *string {

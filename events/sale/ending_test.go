@@ -64,7 +64,7 @@ func TestAnEndWhoseFillStandsIsCollectedOrForfeited(t *testing.T) {
 	}{
 		{"still ours", chainSays(me, events.SlotFinished, events.RequestFinished), FillStands, ""},
 		{"collected already", chainSays(me, events.SlotPaid, events.RequestFinished), FillStands, ""},
-		{"the end was taken back", chainSays(me, events.SlotFilled, events.RequestStarted), FillStands, ""},
+		{"the end was taken back", chainSays(me, events.SlotFilled, events.RequestStarted), FillStands, "SlotFilled -> Filled"},
 		{
 			"slashed in another history", chainSays(events.Address{}, events.SlotFinished, events.RequestFinished),
 			FillStands, "SlotForfeited -> Errored",
@@ -111,6 +111,53 @@ func TestAnEndSaysWhatCouldNotBeFoundOut(t *testing.T) {
 			if said := strings.Contains(Sentence(e), "NOT KNOWN"); said != (unjudged != "") {
 				t.Errorf("%s: %s", tc.name, Sentence(e))
 			}
+		}
+	}
+}
+
+// An end that a reorganisation takes back is none: the sale proves again, also what
+// was owed at that moment, keeps what it knows of its fill, and ends once more.
+func TestAnEndThatIsTakenBackIsProvenToTheRealOne(t *testing.T) {
+	runs := chainSays(me, events.SlotFilled, events.RequestStarted)
+	runs.Fill = FillStands
+	moved := runs
+	moved.Fill, moved.Log = FillGone, events.Head{Number: fillBlock + 2, Hash: events.Hash{0xbb}, Time: t0}
+	life := then(untilProving(), due(period1, challenge2), submitted(period1), due(period1+1, challenge3))
+	for name, end := range map[string]ReportChain{
+		"ended": chainSays(me, events.SlotFinished, events.RequestFinished),
+		"void":  chainSays(me, events.SlotCancelled, events.RequestCancelled),
+		"fails": chainSays(me, events.SlotFailed, events.RequestFailed),
+	} {
+		before, _ := live(t, life...)
+		ended, _ := live(t, then(life, end)...)
+		if len(ended.Duties) > 0 || !ended.Collecting() {
+			t.Fatalf("%s: %s with duties %v", name, ended.Phase, ended.Duties)
+		}
+		s, _ := live(t, then(life, end, runs)...)
+		if s.Phase != Filled || !s.OnChain || s.Reason != "" || s.FilledHash != before.FilledHash ||
+			!s.FilledAt.Equal(before.FilledAt) || s.FilledBlock != before.FilledBlock || s.Collateral != before.Collateral {
+			t.Errorf("%s: %+v", name, s)
+		}
+		if s, _ := live(t, then(life, end, moved)...); s.FilledBlock != fillBlock+2 || s.FilledHash != (events.Hash{0xbb}) {
+			t.Errorf("%s: a fill that moved is at %d", name, s.FilledBlock)
+		}
+		s, _ = live(t, then(life, end, runs, extended(), due(period1, challenge2), due(period1+1, challenge3))...)
+		if len(s.Duties) != 1 || s.Duties[0].Period != period1+1 || s.Phase != Proving {
+			t.Errorf("%s: it owes %v", name, s.Duties)
+		}
+		s, _ = live(t, then(life, end, runs, extended(), silent(period1+1, challenge3))...)
+		if s.Missed != 1 {
+			t.Errorf("%s: what lapsed is not missed later", name)
+		}
+		s, _ = live(t, then(life, end, runs, extended(), submitted(period1+1), end)...)
+		if s.Phase != ended.Phase || !s.Collecting() || len(Next(s)) != 1 {
+			t.Errorf("%s: it ends in %s, wants %v", name, s.Phase, Next(s))
+		}
+		// What was forfeited by a history that is gone owes what it owed, too.
+		lost := chainSays(events.Address{}, events.SlotRepair, events.RequestStarted)
+		s, _ = live(t, then(life, lost, runs, extended(), due(period1+1, challenge3))...)
+		if len(s.Duties) != 1 {
+			t.Errorf("after a loss that is gone it owes %v", s.Duties)
 		}
 	}
 }

@@ -66,6 +66,7 @@ func slotFilled(s State, e *messages.SlotFilled) State {
 	s.Collateral = amount(e.GetCollateral())
 	if !s.Hosting() {
 		s.Phase = Filled
+		s = s.reopenLapsed()
 	}
 	s.Reason, s.Criterion, s.Reprocess = "", "", false
 	s.Forfeited, s.Lost = false, events.Amount{}
@@ -78,7 +79,7 @@ func fillReverted(s State) State {
 	s.OnChain, s.Started, s.Adopted = false, false, false
 	s.FilledAt, s.FilledBlock, s.FilledHash = time.Time{}, 0, events.Hash{}
 	s.Collateral = events.Amount{}
-	s.Duties, s.Unchecked = nil, nil
+	s.Duties, s.Unchecked, s.Lapsed = nil, nil, nil
 	s.Reason = "" // The end of the request may have been recorded.
 	if s.Deleted {
 		s.Deleted, s.Stored, s.SlotRoot = false, 0, events.Root{}
@@ -160,9 +161,12 @@ func openDuty(s State, e *messages.ProofDue) State {
 			return s
 		}
 	}
-	if s.reopens(d.Period) {
+	switch {
+	case s.reopens(d.Period):
 		s.Excused = 0
-	} else {
+	case slices.Contains(s.Lapsed, d.Period):
+		s.Lapsed = slices.DeleteFunc(slices.Clone(s.Lapsed), func(p uint64) bool { return p == d.Period })
+	default:
 		s.DutyCount++
 		d.Spoil = s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0
 	}
@@ -181,7 +185,7 @@ func evolveEnd(s State, e Event) State {
 	switch e := e.(type) { //nolint:gochecksumtype // Evolve lists them all.
 	case *messages.RequestEnded:
 		s.Phase = Payout
-		s.Duties, s.Unchecked = nil, nil
+		s = s.lapse()
 	case *messages.PayoutReceived:
 		s.OnChain, s.Paid = false, true
 		s.Reward, s.Returned = amount(e.GetReward()), amount(e.GetCollateral())
@@ -194,16 +198,16 @@ func evolveEnd(s State, e Event) State {
 		s.Criterion = e.GetCriterion()
 	case *messages.SaleCancelled:
 		s.Phase, s.Reason = Cancelled, e.GetReason()
-		s.Duties, s.Unchecked = nil, nil
+		s = s.lapse()
 	case *messages.SaleFailed:
 		s.Phase, s.Reason = Failed, e.GetReason()
-		s.Duties, s.Unchecked = nil, nil
+		s = s.lapse()
 	case *messages.SlotDropped:
 		s.OnChain, s.Lost, s.Phase = false, s.Committed, Errored
 	case *messages.SlotForfeited:
 		s.OnChain, s.Lost, s.Phase, s.Reason = false, s.Committed, Errored, e.GetReason()
 		s.Forfeited = true
-		s.Duties, s.Unchecked = nil, nil
+		s = s.lapse()
 	case *messages.SaleErrored:
 		s.Phase, s.Reason, s.Reprocess = Errored, e.GetError(), e.GetReprocess()
 		s.Criterion = e.GetCriterion()

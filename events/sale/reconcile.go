@@ -90,6 +90,8 @@ const (
 	Continue
 	// End records the end of the request; the payout is due.
 	End
+	// Resume takes the end of the request back: the slot runs and is ours, and proves again.
+	Resume
 	// Revert says that the chain took the fill back: it is tried again.
 	Revert
 	// Forfeit says that the contract took the slot and its collateral from us.
@@ -102,7 +104,7 @@ const (
 
 func (o Outcome) String() string {
 	return [...]string{
-		"nothing", "adopted", "SlotFilled", "SlotFilled, then the end", "goes on", "the end", "FillReverted",
+		"nothing", "adopted", "SlotFilled", "SlotFilled, then the end", "goes on", "the end", "SlotFilled again", "FillReverted",
 		"SlotForfeited", "SaleIgnored", "SaleCancelled", "SaleFailed",
 	}[o]
 }
@@ -297,6 +299,11 @@ var rules = []Rule{
 	{
 		Standing: []Standing{GivenUp}, Then: Nothing,
 		Why: "nothing of ours is there; data and ledger are settled",
+	},
+	{
+		Standing: []Standing{Collecting}, Whose: []Whose{Mine}, Slot: []events.SlotState{events.SlotFilled},
+		Data: Yes, Then: Resume,
+		Why: "a reorganisation took the end back: the slot runs and is ours, and is proven until the real end",
 	},
 	{
 		Standing: []Standing{Collecting}, Whose: []Whose{Mine}, Then: Nothing,

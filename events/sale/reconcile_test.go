@@ -109,8 +109,10 @@ func TestNoCellBreaksALaw(t *testing.T) {
 			"a fill that stands was not taken back")
 		law(r.Then != FoundFilled || c.Data, "nothing is hosted without its data")
 		law(c.Standing != Ending || r.Then == Nothing, "what the contract let go of is settled, and nothing else")
-		law(c.Standing != Collecting || slices.Contains([]Outcome{Nothing, Revert, Forfeit}, r.Then),
+		law(c.Standing != Collecting || slices.Contains([]Outcome{Nothing, Revert, Forfeit, Resume}, r.Then),
 			"the end of a request stands as long as the fill stands and the slot is ours")
+		law(r.Then != Resume || stillMine && c.Data, "only what is ours, runs and is here is proven again")
+		law(c.Standing != Collecting || !stillMine || !c.Data || r.Then == Resume, "what is ours and runs is proven")
 		law(c.Standing != Collecting || c.Whose == Mine || c.Known && c.Slot != events.SlotFree && c.Fill != FillGone ||
 			r.Then == Revert, "nothing is collected of a fill that is gone")
 		law(c.Standing != Unrecorded && c.Standing != Over || r.Then == Adopt || r.Then == Nothing,
@@ -133,7 +135,7 @@ var kindsOf = map[Outcome][]string{
 		"RequestEnded", "SaleCancelled", "SaleFailed", "SlotFilled + RequestEnded", "SlotFilled + SaleCancelled",
 		"SlotFilled + SaleFailed",
 	},
-	Revert: {"FillReverted"}, Forfeit: {"SlotForfeited"}, Ignore: {"SaleIgnored"},
+	Resume: {"SlotFilled"}, Revert: {"FillReverted"}, Forfeit: {"SlotForfeited"}, Ignore: {"SaleIgnored"},
 	Cancel: {"SaleCancelled"}, Fail: {"SaleFailed"},
 }
 

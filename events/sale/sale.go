@@ -29,7 +29,8 @@
 //     from any earlier or given-up state to Filled as long as the data is here.
 //     That goes for the end as well: until the contract has let go of the slot, a
 //     fill that is gone leads back to Filling, and from there, because the request is
-//     over, to the exit that returns everything.
+//     over, to the exit that returns everything. And an end that is gone, while the slot
+//     is ours and runs, leads back to Filled: what lapsed with that end is owed again.
 //  8. At the end, in this order: the contract lets go of the slot (payout, or
 //     dropping a failed one), the data is deleted, bytes and collateral are
 //     settled. Then, and only then, the sale is over. As long as the chain may

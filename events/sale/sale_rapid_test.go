@@ -40,8 +40,9 @@ type witness struct {
 	duties map[uint64]string // of this attempt: open, submitted, missed, excused, lapsed
 	opened []uint64          // the periods of duties, in the order in which they were opened
 	// excused is the last period that was; only that one may be due again.
-	excused  uint64
-	reopened map[uint64]bool
+	excused       uint64
+	reopened      map[uint64]bool
+	lapsed, again []uint64 // open when the hosting ended; owed again since it was taken back
 }
 
 func (w *witness) give(t *rapid.T, c Command) {
@@ -143,13 +144,22 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 	switch e := e.(type) {
 	case *messages.SaleStarted:
 		w.wasOn, w.duties, w.opened, w.excused = false, map[uint64]string{}, nil, 0
-		w.reopened = map[uint64]bool{}
+		w.reopened, w.lapsed, w.again = map[uint64]bool{}, nil, nil
 	case *messages.SlotFilled:
 		w.wasOn = true
+		if !before.Hosting() { // What lapsed with an end is owed again when that is taken back.
+			w.again = slices.Clone(w.lapsed)
+		}
 	case *messages.FillReverted:
 		w.wasOn = false
 		lapse()
+		w.lapsed, w.again = nil, nil
 	case *messages.RequestEnded, *messages.SaleCancelled, *messages.SaleFailed, *messages.SlotForfeited:
+		for p, how := range w.duties {
+			if how == "open" {
+				w.lapsed = append(w.lapsed, p)
+			}
+		}
 		lapse()
 	case *messages.SaleErrored, *messages.SaleIgnored:
 		if before.OnChain {
@@ -157,13 +167,14 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 		}
 	case *messages.ProofDue:
 		how, known := w.duties[e.GetPeriod()]
-		if known && how != "open" && (how != "excused" || w.excused != e.GetPeriod()) {
+		lapsed := how == "lapsed" && slices.Contains(w.again, e.GetPeriod())
+		if known && how != "open" && !lapsed && (how != "excused" || w.excused != e.GetPeriod()) {
 			t.Fatalf("period %d was %s and is due again", e.GetPeriod(), how)
 		}
 		if !known {
 			w.opened = append(w.opened, e.GetPeriod())
 		}
-		w.reopened[e.GetPeriod()] = w.reopened[e.GetPeriod()] || how == "excused"
+		w.reopened[e.GetPeriod()] = w.reopened[e.GetPeriod()] || how == "excused" || lapsed
 		w.duties[e.GetPeriod()] = "open"
 	case *messages.ProofSubmitted:
 		closeAs(e.GetPeriod(), "submitted")
@@ -294,7 +305,7 @@ func mayMove(from, to Phase) bool {
 		Filled:           {Proving, ProvingSimulated, Payout, Cancelled, Failed, Errored, Filling, InitialProving},
 		Proving:          {Payout, Cancelled, Failed, Errored, Filling, InitialProving},
 		ProvingSimulated: {Payout, Cancelled, Failed, Errored, Filling, InitialProving},
-		Payout:           append([]Phase{Finished, Errored}, again...),
+		Payout:           append([]Phase{Finished, Errored, Filled /* the end was taken back */}, again...),
 		Finished:         {Preparing},
 		Ignored:          {Preparing, Filled /* late fill */},
 		Cancelled:        append([]Phase{Filled, Errored}, again...),

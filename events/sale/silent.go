@@ -36,6 +36,27 @@ func (s State) Settles(period uint64) bool {
 // than was to be expected.
 func (s State) reopens(period uint64) bool { return s.Excused != 0 && period == s.Excused }
 
+// lapse ends all duties with the hosting. The chain may take that end back.
+func (s State) lapse() State {
+	s.Lapsed = slices.Clone(s.Lapsed) // Also what lapsed before and was not told since.
+	for _, d := range s.Duties {
+		s.Lapsed = append(s.Lapsed, d.Period)
+	}
+	s.Duties, s.Unchecked = nil, nil
+	return s
+}
+
+// reopenLapsed forgets that duties were told which lapsed with an end that was taken
+// back: they are owed again.
+func (s State) reopenLapsed() State {
+	for _, period := range s.Lapsed {
+		if back := s.LastPeriod - period; period <= s.LastPeriod && back < RememberedPeriods {
+			s.Opened &^= 1 << back
+		}
+	}
+	return s
+}
+
 // remember notes that a period opened a duty.
 func (s State) remember(period uint64) State {
 	switch {

@@ -83,6 +83,7 @@ type State struct {
 	LastPeriod uint64   // the highest period that ever opened a duty
 	Opened     uint64   // which of the periods back from it did, the last one in the lowest bit
 	Excused    uint64   // the period that was excused last: it may owe again; 0: none
+	Lapsed     []uint64 // open when the hosting ended, and not told again since: owed again when that is taken back
 	DutyCount  uint64   // how many periods opened a duty
 	Unchecked  []uint64 // missed periods whose cost was not read yet
 	Submitted  uint64   // proofs that the contract took

@@ -81,6 +81,9 @@ func (m *money) sawBlock(n uint64) {
 func (l *account) noteMoney(p place, e any) {
 	switch e := e.(type) {
 	case *messages.SlotFilled:
+		if l.pledge.filled && e.GetReceipt() == nil { // The fill of before, found once more.
+			break
+		}
 		l.pledge.filled = true
 		l.pledge.fill = claim{at: p, out: amount(e.GetCollateral()), atMost: l.repair}
 		if r := e.GetReceipt(); r != nil {

@@ -57,6 +57,7 @@ type account struct {
 	opened    map[uint64]bool
 	excused   uint64
 	unchecked map[uint64]bool
+	lapsed    []uint64 // open when the hosting ended: owed again when that is taken back
 	// doubt says that collateral may be gone of which no reading tells.
 	doubt bool
 
@@ -127,8 +128,9 @@ func (l *life) forbids(e sale.Event) string {
 	case *messages.SaleErrored:
 		return unless(!l.adopted, "an adopted slot is ended by the chain alone")
 	case *messages.SlotFilled:
-		// What was forfeited comes back when what took it is reorganised.
-		gone := l.onChain || l.paid || !l.forfeited && (l.filled || !l.lost.IsZero())
+		// What was forfeited comes back when what took it is reorganised, and what has
+		// ended runs again when its end is.
+		gone := l.paid || !l.onChain && !l.forfeited && (l.filled || !l.lost.IsZero())
 		return unless(!late || !gone, "the slot was filled and is over")
 	case *messages.DataLifetimeExtended:
 		return unless(l.stored && !l.deleted, "the data is not here")
@@ -189,6 +191,7 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.FillReverted:
 		l.onChain, l.filled, l.adopted, l.held = false, false, false, events.Amount{}
 		l.lapse()
+		l.lapsed = nil
 		l.phase = l.again()
 	case *messages.DataLifetimeExtended:
 		if l.simulated {
@@ -241,6 +244,10 @@ func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
 	moved := l.onChain // Into another block, by a reorganisation.
 	l.onChain, l.filled, l.held = true, true, amount(e.GetCollateral())
 	l.forfeited, l.lost = false, events.Amount{}
+	for _, period := range l.lapsed { // They lapsed with an end that is gone.
+		delete(l.opened, period)
+	}
+	l.lapsed = nil
 	if moved {
 		return
 	}
@@ -271,6 +278,7 @@ func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
 // they would have shown stays unknown.
 func (l *account) lapse() {
 	l.doubt = l.doubt || len(l.duties)+len(l.unchecked) > 0
+	l.lapsed = sortedKeys(l.duties)
 	l.duties, l.unchecked = nil, nil
 }
 

@@ -48,8 +48,10 @@ var table = map[phase]steps{
 	proving:          hosting(duties()),
 	provingSimulated: hosting(duties()),
 
-	// The chain may take the fill, or the slot, back until its last word was collected.
-	payout:   {"PayoutReceived": finished, "FillReverted": filling, "SlotForfeited": errored},
+	// The chain may take the fill, the slot, or the end back until its last word was collected.
+	payout: {
+		"PayoutReceived": finished, "FillReverted": filling, "SlotForfeited": errored, "SlotFilled": filled,
+	},
 	finished: over(steps{}),
 	// An end that was decided without knowing of our fill is taken back by it.
 	ignored: over(steps{"SlotFilled": filled}),
