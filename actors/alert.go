@@ -20,6 +20,8 @@ const (
 	AlertForfeited AlertKind = "slot-forfeited"
 	// AlertQuarantined: a sale cannot be run.
 	AlertQuarantined AlertKind = "sale-quarantined"
+	// AlertNotProving: a slot of ours owes a proof, and its sale is quarantined.
+	AlertNotProving AlertKind = "not-proving"
 	// AlertTakenOver: another process runs this host's identity; this one ends.
 	AlertTakenOver AlertKind = "account-taken-over"
 	// AlertFunds: too little money for the work of the next days.

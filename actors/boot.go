@@ -67,7 +67,7 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.queue = a.spawn("SlotQueue", newSlotQueue(s.env, s.ledger, self,
 		func(err error) { s.fatal(fmt.Errorf("the queue's record: %w", err)) }))
 	s.scheduler = a.spawn("ProofScheduler", &proofScheduler{
-		env: s.env, sales: map[events.SlotID]*scheduled{},
+		env: s.env, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
 	})
 	for _, l := range m.survey.living() {
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}

@@ -91,6 +91,9 @@ type Config struct {
 	// that there is at most. One that at this pace is not done when the fill must begin is
 	// given up. 0: its pace does not matter.
 	JudgePace time.Duration
+	// QuarantineRetry is the longest pause after which a sale that could not be run is tried
+	// again, by the machine's clock; default an hour.
+	QuarantineRetry time.Duration
 	// AvoidClient is how long requests of a client are refused whose data could not be
 	// had or was wrong; chain time. 0: not at all.
 	AvoidClient time.Duration
@@ -152,6 +155,7 @@ func (c Config) withDefaults() Config {
 	wait(&c.RetryAfter, 500*time.Millisecond)
 	wait(&c.RetryMost, 30*time.Second)
 	wait(&c.WorkerPatience, 10*time.Minute)
+	wait(&c.QuarantineRetry, time.Hour)
 	wait(&c.GiveUpDownload, 10*time.Minute)
 	wait(&c.Heartbeat, DefaultHeartbeat)
 	if c.ProofLoad == 0 {

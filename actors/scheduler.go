@@ -23,9 +23,11 @@ const lookEvery = 24 * time.Hour
 type proofScheduler struct {
 	*env
 	sales map[events.SlotID]*scheduled
-	order []*scheduled // the same, by slot
-	pace  pacer
-	since time.Time // chain time of the first block that was looked at
+	// unproven are slots whose sales are quarantined.
+	unproven map[events.SlotID]*unproven
+	order    []*scheduled // the same, by slot
+	pace     pacer
+	since    time.Time // chain time of the first block that was looked at
 	// fetching: block hashes are being read; everything is looked at again then.
 	fetching bool
 	// judging: periods that are over are being judged.
@@ -79,11 +81,18 @@ func (p *proofScheduler) receive(a *turn, msg any) {
 		}
 	case pastRead:
 		p.onPast(a, m)
+	case saleQuarantined:
+		p.onQuarantined(a, m)
+	case quarantinedTerms:
+		p.onTerms(m)
+	case quarantinedOwes:
+		p.onOwes(m)
 	}
 }
 
 func (p *proofScheduler) onSale(a *turn, m saleChanged) {
 	p.noteLoad(m.slot, m.ahead)
+	delete(p.unproven, m.slot)
 	if m.state.Over() {
 		p.drop(m.slot)
 		return
@@ -146,6 +155,7 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 	p.pace.see(head)
 	p.provers.tick(head.Time)
 	next := p.look(a, p.order, head)
+	p.lookAtUnproven(a, head)
 	if m, ok := p.Market.(interface{ DutiesDue(next time.Time) }); ok {
 		m.DutiesDue(next)
 	}

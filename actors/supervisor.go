@@ -45,6 +45,8 @@ type agent struct {
 	watchers    []ref // workers
 	failures    int
 	quarantined string
+	quarantines int  // in a row
+	retrying    bool // quarantined, and tried again
 	// starting: the new attempt, which is start, is not in the record yet, so what
 	// the agent tells is still about the attempt before.
 	starting bool
@@ -83,11 +85,6 @@ type (
 		work   slotqueue.Work
 		reason string
 	}
-	// agentBroken: a sale's record cannot be read.
-	agentBroken struct {
-		slot events.SlotID
-		err  error
-	}
 	restartAgent struct{ slot events.SlotID }
 	// lookAround shows the supervisor's view, in its turn.
 	lookAround struct{ look func(*supervisor) }
@@ -117,7 +114,9 @@ func (s *supervisor) receive(a *turn, msg any) {
 			s.agents[slot].ref.tell(m)
 		}
 	case agentBroken:
-		s.quarantine(m.slot, m.err)
+		s.quarantine(a, m.slot, m.err)
+	case retryQuarantined:
+		s.retryQuarantined(a, m.slot)
 	case validatorBroken:
 		s.onValidatorBroken(m.err)
 	case validatorDue:
@@ -210,7 +209,8 @@ func (s *supervisor) startSale(agent, self ref, slot events.SlotID, start sale.S
 
 func (s *supervisor) onSale(_ *turn, m saleChanged) {
 	ag := s.agents[m.slot]
-	if ag == nil || m.state.Phase == sale.Unknown || ag.starting && m.state.Over() {
+	if ag == nil || m.state.Phase == sale.Unknown || ag.starting && m.state.Over() ||
+		!s.runsAgain(ag, m) {
 		return
 	}
 	ag.starting = false
@@ -218,7 +218,7 @@ func (s *supervisor) onSale(_ *turn, m saleChanged) {
 	s.validator.ref.tell(m)
 	ag.state, ag.trouble = m.state, m.trouble
 	if len(m.fresh) > 0 {
-		ag.failures = 0
+		ag.failures, ag.quarantines = 0, 0
 	}
 	for _, w := range ag.watchers {
 		w.tell(m)
@@ -307,7 +307,11 @@ func (s *supervisor) wakeRequest(request string) {
 // slots are the slots of all agents in a fixed order, so that a simulated run
 // can be repeated.
 func (s *supervisor) slots() []events.SlotID {
-	return slices.SortedFunc(maps.Keys(s.agents), compareSlots)
+	return sortedSlots(s.agents)
+}
+
+func sortedSlots[V any](of map[events.SlotID]V) []events.SlotID {
+	return slices.SortedFunc(maps.Keys(of), compareSlots)
 }
 
 // onFailed starts again what panicked. Ledger, queue and scheduler have no
@@ -319,7 +323,7 @@ func (s *supervisor) onFailed(a *turn, m childFailed) {
 		}
 		ag.failures++
 		if ag.failures > maxFailures {
-			s.quarantine(slot, m.err)
+			s.quarantine(a, slot, m.err)
 			return
 		}
 		self := a.self
@@ -332,23 +336,5 @@ func (s *supervisor) onFailed(a *turn, m childFailed) {
 	}
 	if m.child.is(s.ledger) || m.child.is(s.queue) || m.child.is(s.scheduler) {
 		s.fatal(fmt.Errorf("the host cannot go on: %w", m.err))
-	}
-}
-
-// quarantine leaves a sale alone that cannot be run, with an alert. The host
-// and its other sales go on.
-func (s *supervisor) quarantine(slot events.SlotID, err error) {
-	ag := s.agents[slot]
-	if ag == nil {
-		return
-	}
-	s.log.WithField("slot", slot.String()).Errorf(
-		"the sale is quarantined and nothing is done for its slot; look at it with `hostnode sale %s`: %v", slot, err)
-	s.alert(AlertQuarantined, slot, 0, "a sale cannot be run and is left alone: "+err.Error(),
-		fmt.Sprintf("look at it with `hostnode sale %s`; what it owes is not proven", slot))
-	ag.quarantined = err.Error()
-	ag.ref.stop()
-	for _, w := range ag.watchers {
-		w.tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
 	}
 }

@@ -206,7 +206,9 @@ func workRows(s api.Status) [][]string {
 
 func trouble(t api.Trouble) string {
 	if t.Quarantined != "" {
-		return fmt.Sprintf("slot %s was set aside: %s", short(t.Slot), t.Quarantined)
+		return fmt.Sprintf("slot %s was set aside: %s; what it owes is NOT PROVEN. Look for the cause with "+
+			"hostnode sale %s and in the log; it is tried again by itself, and at once after a restart",
+			short(t.Slot), t.Quarantined, t.Slot)
 	}
 	return fmt.Sprintf("slot %s waits for %s: %s (%s, since %s)",
 		short(t.Slot), t.Waiting, t.Error, count(t.Tries, "try"), clock(t.Since))

@@ -104,8 +104,8 @@ const (
 
 func (o Outcome) String() string {
 	return [...]string{
-		"nothing", "adopted", "SlotFilled", "SlotFilled, then the end", "goes on", "the end", "SlotFilled again", "FillReverted",
-		"SlotForfeited", "SaleIgnored", "SaleCancelled", "SaleFailed",
+		"nothing", "adopted", "SlotFilled", "SlotFilled, then the end", "goes on", "the end", "SlotFilled again",
+		"FillReverted", "SlotForfeited", "SaleIgnored", "SaleCancelled", "SaleFailed",
 	}[o]
 }
 

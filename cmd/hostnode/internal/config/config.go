@@ -182,6 +182,9 @@ type Sales struct {
 	// that there is at most. One that at this pace is not done when proving and filling must
 	// begin is given up, and its client avoided. 0: its pace does not matter.
 	JudgePace time.Duration `key:"judgePace" def:"10m" max:"24h"`
+	// QuarantineRetry is the longest pause after which a sale that could not be run is
+	// tried again. The first one is a minute, each is twice as long as the one before.
+	QuarantineRetry time.Duration `key:"quarantineRetry" def:"1h" min:"1s" max:"24h"`
 	// AvoidClient is how long requests of a client are refused whose data could not be
 	// had, or was not what the request names; chain time. 0: not at all.
 	AvoidClient time.Duration `key:"avoidClient" def:"1h" max:"720h"`

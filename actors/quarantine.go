@@ -1,0 +1,206 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file is about sales that cannot be run: their actor fails again and again, or
+// their record cannot be read. Nothing is done for such a sale, and it is tried again at
+// a slow pace, because what stood in its way may be mended or pass. While its slot is
+// ours on chain, each period that owes a proof is an alert.
+
+// quarantineFirst is the pause before the first try; each is twice as long as the one
+// before, up to Config.QuarantineRetry.
+const quarantineFirst = time.Minute
+
+// Messages about sales that cannot be run.
+type (
+	// agentBroken: a sale's record cannot be read.
+	agentBroken struct {
+		slot events.SlotID
+		err  error
+	}
+	// retryQuarantined: it is time to try a sale again.
+	retryQuarantined struct{ slot events.SlotID }
+	// saleQuarantined tells the scheduler that nobody proves a slot.
+	saleQuarantined struct {
+		slot    events.SlotID
+		request events.RequestID
+		index   uint64
+		why     string
+	}
+	// quarantinedTerms are what a quarantined slot's request says of proofs.
+	quarantinedTerms struct {
+		slot events.SlotID
+		ask  events.Ask
+		err  error
+	}
+	// quarantinedOwes: whether the slot of a quarantined sale is ours and owes a proof.
+	quarantinedOwes struct {
+		slot   events.SlotID
+		period uint64
+		ours   bool
+		err    error
+	}
+)
+
+// quarantine leaves a sale alone that cannot be run, with an alert, and tries it again
+// later. The host and its other sales go on.
+func (s *supervisor) quarantine(a *turn, slot events.SlotID, err error) {
+	ag := s.agents[slot]
+	if ag == nil {
+		return
+	}
+	ag.quarantines++
+	pause := s.quarantinePause(ag.quarantines)
+	s.log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
+		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
+	if ag.quarantines == 1 { // Not at each try; but each proof that is owed is told.
+		s.alert(AlertQuarantined, slot, 0, "a sale cannot be run and is left alone: "+err.Error(),
+			fmt.Sprintf("look at it with `hostnode sale %s`; what it owes is not proven until it can be run", slot))
+	}
+	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
+	ag.ref.stop()
+	for _, w := range ag.watchers {
+		w.tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
+	}
+	ag.watchers = nil
+	s.scheduler.tell(saleQuarantined{slot, ag.request, ag.index, err.Error()})
+	self := a.self
+	s.Clock.After(pause, func() { self.tell(retryQuarantined{slot}) })
+}
+
+func (e *env) quarantinePause(n int) time.Duration {
+	return min(quarantineFirst<<min(n-1, 20), e.QuarantineRetry)
+}
+
+// retryQuarantined runs a sale again. It is quarantined until its record was read, and
+// once more as soon as it fails.
+func (s *supervisor) retryQuarantined(a *turn, slot events.SlotID) {
+	ag := s.agents[slot]
+	if ag == nil || ag.quarantined == "" || ag.retrying {
+		return
+	}
+	ag.retrying, ag.failures = true, maxFailures
+	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
+	if ag.starting {
+		s.startSale(ag.ref, a.self, slot, ag.start)
+	}
+}
+
+// runsAgain reports whether what an agent tells counts: not what one told that was
+// stopped since.
+func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
+	if ag.quarantined == "" {
+		return true
+	}
+	if !ag.retrying || !ag.ref.is(m.agent) {
+		return false
+	}
+	s.log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
+	ag.quarantined, ag.retrying = "", false
+	return true
+}
+
+// unproven is a slot whose sale is quarantined.
+type unproven struct {
+	saleQuarantined
+	duty.Slot
+	known bool   // what its request says
+	told  uint64 // the last period that an alert was told or asked for
+}
+
+// onQuarantined begins to watch what a slot owes that nobody proves.
+func (p *proofScheduler) onQuarantined(a *turn, m saleQuarantined) {
+	u := &unproven{saleQuarantined: m, Slot: duty.Slot{ID: m.slot}}
+	if old := p.unproven[m.slot]; old != nil {
+		u.told = old.told
+	}
+	if s := p.sales[m.slot]; s != nil {
+		u.FilledAt = s.FilledAt
+		if s.proves {
+			s.proves, s.paused = false, p.pauseFrom("the sale was quarantined: "+m.why)
+		}
+	}
+	p.unproven[m.slot] = u
+	p.askTerms(a, u)
+}
+
+func (p *proofScheduler) askTerms(a *turn, u *unproven) {
+	self, slot, request := a.self, u.slot, u.request
+	a.rt.do(func(ctx context.Context) {
+		p.Turn(ctx, slot.String()+"/quarantined")
+		r, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.Request, error) {
+			return p.Market.Request(ctx, request)
+		})
+		if ctx.Err() == nil {
+			self.tell(quarantinedTerms{slot, r.Ask, err})
+		}
+	})
+}
+
+func (p *proofScheduler) onTerms(m quarantinedTerms) {
+	u := p.unproven[m.slot]
+	switch {
+	case u == nil:
+	case m.err != nil: // Asked again with the next try of the sale.
+		p.log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
+	default:
+		u.known, u.Probability = true, duty.Probability(p.terms.Proofs, m.ask.ProofProbability)
+	}
+}
+
+// lookAtUnproven asks of each quarantined slot that owes a proof whether it is ours.
+func (p *proofScheduler) lookAtUnproven(a *turn, head events.Head) {
+	if len(p.unproven) == 0 {
+		return
+	}
+	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{Shortest: p.pace.shortest(p.Margin.BlockTime)}, p.view.hash)
+	for _, slot := range sortedSlots(p.unproven) {
+		u := p.unproven[slot]
+		if !u.known {
+			continue
+		}
+		v := pass.Verdict(&u.Slot)
+		switch {
+		case !v.Known && !p.fetching:
+			p.fetch(a)
+		case v.Known && v.Owed && v.Period > u.told:
+			u.told = v.Period
+			p.askOurs(a, u, v.Period)
+		}
+	}
+}
+
+func (p *proofScheduler) askOurs(a *turn, u *unproven, period uint64) {
+	self, slot, request, index := a.self, u.slot, u.request, u.index
+	a.rt.do(func(ctx context.Context) {
+		p.Turn(ctx, slot.String()+"/quarantined")
+		facts, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.SlotFacts, error) {
+			return p.Market.Slot(ctx, request, index)
+		})
+		if ctx.Err() == nil {
+			self.tell(quarantinedOwes{slot, period, facts.Host == p.me && facts.SlotState == events.SlotFilled, err})
+		}
+	})
+}
+
+func (p *proofScheduler) onOwes(m quarantinedOwes) {
+	u := p.unproven[m.slot]
+	switch {
+	case u == nil:
+	case m.err != nil:
+		u.told = min(u.told, m.period-1) // The next block asks again.
+	case m.ours:
+		p.alert(AlertNotProving, m.slot, m.period,
+			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.why),
+			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the sale is tried again by itself, "+
+				"at once after a restart", m.slot))
+	}
+}
