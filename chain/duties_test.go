@@ -15,8 +15,14 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// dutyBlocks is how many blocks the contract is asked about in each case.
-const dutyBlocks = 700
+// dutyBlocks is how many blocks the contract is asked about in each case. The race
+// detector has nothing more to find in many than in some.
+func dutyBlocks() int {
+	if raced {
+		return 100
+	}
+	return 700
+}
 
 // The formulas of the duties are the contract's, block by block; and whatever the
 // contract would let a validator mark as missing was said to be owed while a proof could
@@ -46,7 +52,7 @@ func TestDutiesAreWhatTheContractSays(t *testing.T) {
 			w := newWorldOn(t, c, func(m *events.MarketConfig) { tc.proofs(&m.Proofs) })
 			d := newDutyWatch(t, w)
 			chance := rand.New(rand.NewPCG(1, 2))
-			for range dutyBlocks {
+			for range dutyBlocks() {
 				apart := time.Second
 				switch n := chance.IntN(100); {
 				case n < 8:
@@ -56,11 +62,11 @@ func TestDutiesAreWhatTheContractSays(t *testing.T) {
 				}
 				d.next(apart)
 			}
-			if d.marked < tc.markedMin {
+			if d.marked < tc.markedMin && !raced {
 				t.Fatalf("marking was possible %d times only", d.marked)
 			}
 			t.Logf("%d slots over %d blocks and %d periods; marking was possible %d times",
-				len(d.slots), dutyBlocks, len(d.periods), d.marked)
+				len(d.slots), dutyBlocks(), len(d.periods), d.marked)
 		})
 	}
 }

@@ -72,7 +72,7 @@ func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
 	}
 	store.away.Store(false)
 	w.await("the record is complete", func() bool {
-		return cmp.Equal(eventsOf(t, store, m.Account()), append(wholeTransaction(), wholeTransaction()...))
+		return cmp.Equal(historyOf(t, store, m.Account()), append(wholeTransaction(), wholeTransaction()...))
 	})
 	w.await("it says that the store is back", func() bool {
 		_, reason := m.RecordAway()
@@ -111,7 +111,7 @@ func TestAnswersThatAreLostLeaveTheRecordWholeAndNobodyIsTakenForARival(t *testi
 	w.reserve(m, "host", third)
 	store.loses.Store(false)
 	want := append(append(wholeTransaction(), wholeTransaction()...), wholeTransaction()...)
-	w.await("the record is complete", func() bool { return cmp.Equal(eventsOf(t, store, m.Account()), want) })
+	w.await("the record is complete", func() bool { return cmp.Equal(historyOf(t, store, m.Account()), want) })
 	if receipt := w.reserve(m, "host", third); receipt.TxHash.Zero() {
 		t.Fatal("nothing is sent any more")
 	}
@@ -155,7 +155,7 @@ func TestAProofOfBeforeACrashInAnOutageIsFoundAndNotSentAgain(t *testing.T) {
 	}
 	store.away.Store(false)
 	w.await("the record is complete", func() bool {
-		got := eventsOf(t, store, m.Account())
+		got := historyOf(t, store, m.Account())
 		return len(got) == 12 && cmp.Equal(got[9:], wholeTransaction()) // After reserve, approve and fill.
 	})
 }

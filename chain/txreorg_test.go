@@ -86,7 +86,7 @@ func TestHostThatDiesAtAnyPointOfATransactionMakesItOnce(t *testing.T) {
 			if receipt := w.reserve(m, "host", call); receipt.TxHash.Zero() || w.nonce("host") != 1 {
 				t.Fatalf("receipt %+v after %d transactions", receipt, w.nonce("host"))
 			}
-			w.await("the record is complete", func() bool { return cmp.Equal(eventsOf(t, store, m.Account()), tc.want) })
+			w.await("the record is complete", func() bool { return cmp.Equal(historyOf(t, store, m.Account()), tc.want) })
 		})
 	}
 }
@@ -145,7 +145,7 @@ func TestReceiptThatWasReportedIsTakenBackByADeepReorganisationAndMadeAgain(t *t
 				return w.nonce("host") == 1
 			})
 			w.await("the record tells of both blocks", func() bool {
-				return cmp.Equal(eventsOf(t, store, m.Account()), append(wholeTransaction(), "TxMined"))
+				return cmp.Equal(historyOf(t, store, m.Account()), append(wholeTransaction(), "TxMined"))
 			})
 			facts, err := m.Slot(t.Context(), call.Request, call.Index)
 			if err != nil || facts.CanReserve {
