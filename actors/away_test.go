@@ -266,6 +266,7 @@ func TestWhatTheContractTookIsKeptWhenTheRecordMovedMeanwhile(t *testing.T) {
 		s, p := r.moody(), &lazyProver{Prover: r.ports.Prover}
 		r.ports.Prover = p
 		slot := r.hosting()
+		r.mineUntil("the request has started", r.has("RequestStarted"))
 		s.leaveAt("ProofDue", refuses)
 		r.mineUntil("the store goes", s.gone)
 		r.mine(2 * period)
