@@ -44,17 +44,17 @@ func (r *rig) lostUnfinally(taken func(slot events.SlotID)) (m *finalMarket, slo
 
 func TestDataIsKeptUntilWhatEndedTheSaleIsFinal(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		var end uint64
+		var before uint64
 		m, _ := r.lostUnfinally(func(slot events.SlotID) {
+			before = r.world.Head().Number
 			if err := r.world.TakeBack(slot); err != nil {
 				r.Fatal(err)
 			}
 			for r.world.Rival(slot) != nil { // Not in a period in which a proof was accepted.
 				r.world.Mine(1)
 			}
-			end = r.world.Head().Number
 		})
-		m.final.Store(end - 2)
+		m.final.Store(before)
 		r.mine(5)
 		if r.count("DataDeleted") != 0 || len(r.world.Stored()) != 1 {
 			r.Fatalf("the data is gone before the end is final; the record holds %v", r.names())

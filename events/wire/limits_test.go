@@ -119,7 +119,7 @@ func TestClientsThatReadNothingHoldLittleMemoryAndAreEnded(t *testing.T) {
 	const (
 		clients = 40
 		size    = 16 << 10
-		each    = 1 << 20 // What a client may hold, both sides of it, with room for noise.
+		each    = 4 << 20 // What a client may hold, both sides of it, with room for noise.
 	)
 	s := serve(t, func(cfg *wire.Config) {
 		cfg.Limits = wire.Limits{SubscriptionBytes: 128 << 10, StalledFor: 5 * time.Second}
