@@ -1,9 +1,7 @@
 package audit
 
 import (
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -272,109 +270,6 @@ func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
 	}
 	l.onChain, l.paid = false, true
 	l.lost = l.committed.SubFloor(back)
-}
-
-// lapse ends all duties, and the readings that would follow from misses. What
-// they would have shown stays unknown.
-func (l *account) lapse() {
-	l.doubt = l.doubt || len(l.duties)+len(l.unchecked) > 0
-	l.lapsed = sortedKeys(l.duties)
-	l.duties, l.unchecked = nil, nil
-}
-
-// closeAll lets all duties lapse because the request is over. One whose
-// deadline was over before should have been closed.
-func (a *auditor) closeAll(l *life, at time.Time) {
-	for _, period := range sortedKeys(l.duties) {
-		if d := l.duties[period]; !d.deadline.IsZero() && d.deadline.Before(at) {
-			a.find(ProofUnclosed, d.at, "the proof of period %d was due until %s; the request was over at %s, "+
-				"and nothing says what became of the proof", period, clock(d.deadline), clock(at))
-		}
-	}
-	l.lapse()
-}
-
-func (a *auditor) followProof(l *life, p place, e sale.Event) {
-	switch e := e.(type) {
-	case *messages.ProofDue:
-		_, open := l.duties[e.GetPeriod()]
-		if !open && l.closed(e.GetPeriod()) {
-			a.find(ProofDueAgain, p, "a proof of period %d is due again, or long after period %d",
-				e.GetPeriod(), l.lastPeriod)
-		}
-		l.open(e.GetPeriod())
-		if l.duties == nil {
-			l.duties = map[uint64]duty{}
-		}
-		l.duties[e.GetPeriod()] = duty{events.TimeFromMessage(e.GetDeadline()), p}
-	case *messages.ProofSubmitted:
-		a.closeDuty(l, p, e.GetPeriod(), "submitted")
-	case *messages.ProofExcused:
-		a.explained(p, e.GetPeriod(), "excused", e.GetReason())
-		a.closeDuty(l, p, e.GetPeriod(), "excused")
-		l.excused = e.GetPeriod()
-	case *messages.ProofMissed:
-		d, open := l.duties[e.GetPeriod()]
-		if at := events.TimeFromMessage(e.GetAt()); open && !at.After(d.deadline) {
-			a.find(ProofMissedEarly, p, "period %d was missed at %s, its deadline is %s",
-				e.GetPeriod(), clock(at), clock(d.deadline))
-		}
-		a.explained(p, e.GetPeriod(), "missed", e.GetReason())
-		a.closeDuty(l, p, e.GetPeriod(), "missed")
-		if l.unchecked == nil {
-			l.unchecked = map[uint64]bool{}
-		}
-		l.unchecked[e.GetPeriod()] = true
-	case *messages.CollateralChecked:
-		now := amount(e.GetCollateral())
-		slashed := l.held.SubFloor(now)
-		// Period 0: no miss of the record explains what was slashed.
-		explained := l.unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
-		if !explained || slashed.String() != e.GetSlashed() {
-			a.find(CollateralCheck, p, "after period %d the contract held %s, it says slashed by %s; "+
-				"it held %s before, and the period was missed: %t",
-				e.GetPeriod(), now, e.GetSlashed(), l.held, l.unchecked[e.GetPeriod()])
-		}
-		if l.held.Less(now) {
-			a.find(CollateralExcess, p, "the contract held %s, and %s after period %d", l.held, now, e.GetPeriod())
-		}
-		delete(l.unchecked, e.GetPeriod())
-		l.held = now
-	}
-}
-
-// closed reports whether a period owes nothing any more: it was closed for good, or
-// lies so far back that nobody remembers.
-func (l *account) closed(period uint64) bool {
-	if period > l.lastPeriod || l.excused != 0 && period == l.excused {
-		return false
-	}
-	return l.opened[period] || l.lastPeriod-period >= sale.RememberedPeriods
-}
-
-// open notes that a period opened a duty.
-func (l *account) open(period uint64) {
-	if l.opened == nil {
-		l.opened = map[uint64]bool{}
-	}
-	l.opened[period], l.lastPeriod = true, max(l.lastPeriod, period)
-	if l.excused == period {
-		l.excused = 0
-	}
-	maps.DeleteFunc(l.opened, func(p uint64, _ bool) bool { return p+sale.RememberedPeriods <= l.lastPeriod })
-}
-
-func (a *auditor) explained(p place, period uint64, how, reason string) {
-	if strings.TrimSpace(reason) == "" {
-		a.find(ProofUnexplained, p, "the proof of period %d was %s, and there is no reason", period, how)
-	}
-}
-
-func (a *auditor) closeDuty(l *life, p place, period uint64, how string) {
-	if _, open := l.duties[period]; !open {
-		a.find(ProofNotDue, p, "the proof of period %d was %s, but none was due", period, how)
-	}
-	delete(l.duties, period)
 }
 
 // checkCapacity compares what a sale was told with the ledger.
