@@ -45,6 +45,7 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.head, err = s.Market.Head(ctx); err != nil {
 		return r, fmt.Errorf("read the newest block: %w", err)
 	}
+	r.heads = s.lately(ctx, r.head)
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
@@ -59,6 +60,7 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	}
 	s.terms = m.market
 	s.view.advance(m.head)
+	s.view.keep(m.heads, s.view.rewound())
 	s.lastNews = s.Clock.Now()
 	self := a.self
 	s.ledger = a.spawn("Reservations", newReservations(s.env,
@@ -66,9 +68,11 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 		func(err error) { s.fatal(fmt.Errorf("the ledger's record: %w", err)) }))
 	s.queue = a.spawn("SlotQueue", newSlotQueue(s.env, s.ledger, self,
 		func(err error) { s.fatal(fmt.Errorf("the queue's record: %w", err)) }))
-	s.scheduler = a.spawn("ProofScheduler", &proofScheduler{
+	scheduler := &proofScheduler{
 		env: s.env, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
-	})
+	}
+	scheduler.pace.learn(m.heads)
+	s.scheduler = a.spawn("ProofScheduler", scheduler)
 	for _, l := range m.survey.living() {
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)

@@ -32,6 +32,7 @@ type proofScheduler struct {
 	fetching bool
 	// judging: periods that are over are being judged.
 	judging bool
+	rewinds uint64 // of the view, when closed was last true
 	// cause names the block causedBy in what sales are told.
 	cause    string
 	causedBy uint64
@@ -53,6 +54,8 @@ type scheduled struct {
 	// judged: all periods up to this one were judged, or lie before the fill.
 	judged uint64
 	silent []sale.ReportSilentPeriod // what was found; told until it is recorded
+	// closed says of open duties that are past their deadline whether a miss can be marked.
+	closed map[uint64]bool
 	agent  ref
 	state  sale.State // with what is decided and not in the record yet
 }
@@ -112,6 +115,7 @@ func (p *proofScheduler) onSale(a *turn, m saleChanged) {
 		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
 	}
 	s.agent, s.state, s.proves, s.wake, s.FilledAt = m.agent, st, proves(st), st.WakeAt(), st.FilledAt
+	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last of a period.
 		p.begins(s)
 		p.look(a, []*scheduled{s}, p.view.now())
@@ -152,7 +156,8 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 	if p.since.IsZero() {
 		p.since = head.Time
 	}
-	p.pace.see(head)
+	p.forgetVerdicts()
+	p.pace.see(head, p.view.at)
 	p.provers.tick(head.Time)
 	next := p.look(a, p.order, head)
 	p.lookAtUnproven(a, head)
@@ -216,7 +221,7 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 	for _, d := range s.state.Duties {
 		switch {
 		case head.Time.After(d.Deadline):
-			p.tell(s, head, sale.ReportPeriodClosed{At: head.Time, Period: d.Period})
+			p.closes(s, d.Period, head)
 		case due.IsZero():
 			due = d.Deadline
 		}

@@ -41,7 +41,7 @@ func (p *proofScheduler) judge(a *turn, head events.Head) {
 	from := to + 1
 	for _, s := range p.order {
 		if s.proves {
-			from = min(from, s.judged+1)
+			from = min(from, s.judged+1, s.unclosed(to))
 		}
 	}
 	if from > to || p.judging {
@@ -79,7 +79,11 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 	}
 	var verdicts []verdict
 	for _, s := range p.order {
-		if s.proves && s.judged < m.past.to {
+		if !s.proves {
+			continue
+		}
+		p.judgeOpen(s, m.past, challenges, len(m.missing) > 0)
+		if s.judged < m.past.to {
 			verdicts = append(verdicts, verdict{s, p.silentPeriods(s, m.past, challenges, head)})
 		}
 	}
@@ -95,6 +99,9 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 		v.sale.judged = m.past.to
 		v.sale.silent = append(v.sale.silent, v.silent...)
 		p.tellSilent(v.sale, head)
+	}
+	for _, s := range p.order {
+		p.tellJudged(s, head)
 	}
 }
 

@@ -65,6 +65,7 @@ type (
 	bootReport struct {
 		market events.MarketConfig
 		head   events.Head
+		heads  []events.Head // the newest blocks, up to head; none where they cannot be read
 		survey *survey
 		owned  []events.OwnedSlot
 	}

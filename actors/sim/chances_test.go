@@ -40,14 +40,13 @@ func (m *month) judgeLosses() (wrong []error) {
 	return wrong
 }
 
-// judgeRecorded says what is wrong with a miss in a host's record. It may be of a proof that
-// nobody demanded in the end: a host that has just started does not know how fast blocks
-// come, and would rather prove too much. But then it was down.
+// judgeRecorded says what is wrong with a miss in a host's record: that nobody marked it,
+// although somebody marks every miss that can be.
 func (m *month) judgeRecorded(h *member, p period) error {
 	if l, lost := m.chances.lost[p]; lost && l.host == h.me {
 		return nil // The loss is judged.
 	}
-	return h.wasDown(p)
+	return fmt.Errorf("host %s recorded a miss of slot %s for period %d, which nobody marked", h.me, p.slot.Short(), p.number)
 }
 
 // wasDown is nil when the host was down in a period.

@@ -70,7 +70,7 @@ func (f fakeMarket) HeadAt(ctx context.Context, n uint64) (events.Head, error) {
 // HeadsBetween reads many blocks in one call, as the real market does.
 func (f fakeMarket) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
 	key := fmt.Sprintf("market.headsBetween %d %d", first, last)
-	return do(ctx, f.bus, key, locked(f.world, func() ([]events.Head, error) {
+	heads, err := do(ctx, f.bus, key, locked(f.world, func() ([]events.Head, error) {
 		if last > f.sight().head.Number {
 			return nil, errWorld
 		}
@@ -80,6 +80,14 @@ func (f fakeMarket) HeadsBetween(ctx context.Context, first, last uint64) ([]eve
 		}
 		return heads, nil
 	}))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.bus.open { // Otherwise nobody asks what the host knows.
+		for _, h := range heads {
+			f.hashes[h.Number] = true
+		}
+	}
+	return heads, err
 }
 
 func (f fakeMarket) Request(ctx context.Context, id events.RequestID) (events.Request, error) {

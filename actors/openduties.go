@@ -1,0 +1,114 @@
+package actors
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file closes duties whose periods ended without a proof. What is owed is said
+// before anybody knows which blocks will come, and where the pace of blocks is not known,
+// more is said than the contract demands in the end. So such a duty is missed as soon as
+// the next block may mark it, and excused when the marking is over and none could.
+
+// closes tells a sale of an open duty that is past its deadline what became of it, when
+// that is certain.
+func (p *proofScheduler) closes(s *scheduled, period uint64, head events.Head) {
+	demanded, judged := s.closed[period]
+	if !judged {
+		if !p.marksNext(s, period, head) {
+			return // The next block, or the judgement of the period says more.
+		}
+		demanded = true
+		s.verdict(period, demanded)
+	}
+	if demanded {
+		p.tell(s, head, sale.ReportPeriodClosed{At: head.Time, Period: period})
+		return
+	}
+	p.tell(s, head, sale.ReportProofExcused{
+		At: head.Time, Period: period,
+		Reason: fmt.Sprintf("no block came that could mark it: the pointer did not leave its %d blocks of downtime, "+
+			"or none was drawn", p.terms.Proofs.Downtime),
+	})
+}
+
+// marksNext reports whether the block after head may mark the miss of a period.
+func (p *proofScheduler) marksNext(s *scheduled, period uint64, head events.Head) bool {
+	next := head.Time.Add(time.Second)
+	if duty.LastMarking(p.terms.Proofs, period).Before(next) || next.After(hostedUntil(&s.state)) {
+		return false
+	}
+	owed, _ := duty.MarkedAfter(p.terms.Proofs, s.Slot, head, period, p.view.at)
+	return owed
+}
+
+func (s *scheduled) verdict(period uint64, demanded bool) {
+	if s.closed == nil {
+		s.closed = map[uint64]bool{}
+	}
+	s.closed[period] = demanded
+}
+
+// unclosed is the first period up to a last one that has an open duty and no verdict; the
+// one after it when there is none.
+func (s *scheduled) unclosed(last uint64) uint64 {
+	first := last + 1
+	for _, d := range s.state.Duties {
+		if _, judged := s.closed[d.Period]; !judged {
+			first = min(first, d.Period)
+		}
+	}
+	return first
+}
+
+// judgeOpen says of the open duties of a sale whose marking is over whether a miss could
+// be marked, by the blocks that came. Of one before the blocks that can be read, and where
+// no hash is to be had, it is taken for granted.
+func (p *proofScheduler) judgeOpen(s *scheduled, past *past, challenges duty.Challenges, last bool) {
+	for _, d := range s.state.Duties {
+		if _, judged := s.closed[d.Period]; judged || d.Period > past.to {
+			continue
+		}
+		if d.Period < past.from {
+			s.verdict(d.Period, true)
+			continue
+		}
+		w := past.window(p.terms.Proofs, d.Period, hostedUntil(&s.state))
+		_, required, known := duty.Required(p.terms.Proofs, &s.Slot, d.Period, w.Window, challenges)
+		if known || required || last {
+			s.verdict(d.Period, required || !known)
+		}
+	}
+}
+
+// tellJudged tells a sale what was found out about its open duties.
+func (p *proofScheduler) tellJudged(s *scheduled, head events.Head) {
+	for _, d := range s.state.Duties {
+		if _, judged := s.closed[d.Period]; judged && head.Time.After(d.Deadline) {
+			p.closes(s, d.Period, head)
+		}
+	}
+}
+
+// forgetVerdicts drops what was found out on a branch that is gone.
+func (p *proofScheduler) forgetVerdicts() {
+	if n := p.view.rewound(); n != p.rewinds {
+		p.rewinds = n
+		for _, s := range p.order {
+			s.closed = nil
+		}
+	}
+}
+
+// keepVerdicts drops the verdicts on duties that are not open any more.
+func (s *scheduled) keepVerdicts() {
+	maps.DeleteFunc(s.closed, func(period uint64, _ bool) bool {
+		return !slices.ContainsFunc(s.state.Duties, func(d sale.Duty) bool { return d.Period == period })
+	})
+}
