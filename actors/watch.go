@@ -35,7 +35,7 @@ func (e *env) alertSale(slot events.SlotID, fresh []sale.Event) {
 		case *messages.ProofMissed:
 			e.alert(AlertProofMissed, slot, ev.GetPeriod(),
 				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
-		case *messages.CollateralChecked:
+		case sale.Reading: // Either of its events: one that found nothing taken says so.
 			if ev.GetSlashed() != "0" {
 				e.alert(AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
 					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)

@@ -39,11 +39,12 @@ func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
 			&messages.ProofDue{Period: 7}, &messages.ProofSubmitted{Period: 7}, &messages.RequestStarted{},
 			&messages.ProofMissed{Period: 8, Reason: "the host did not run"},
 			&messages.CollateralChecked{Period: 8, Collateral: "100", Slashed: "0"},
-			&messages.CollateralChecked{Period: 8, Collateral: "80", Slashed: "20"},
+			&messages.CollateralChecked{Period: 8, Collateral: "80", Slashed: "20"}, // As of before CollateralSlashed.
+			&messages.CollateralSlashed{Period: 9, Collateral: "60", Slashed: "20"},
 			&messages.SlotForfeited{Reason: "two proofs were missed"},
 			&messages.SlotDropped{},
 		})
-		want := []AlertKind{AlertProofMissed, AlertSlashed, AlertForfeited, AlertForfeited}
+		want := []AlertKind{AlertProofMissed, AlertSlashed, AlertSlashed, AlertForfeited, AlertForfeited}
 		if diff := cmp.Diff(want, kinds(*told)); diff != "" {
 			t.Fatalf("alerts (-want +got):\n%s", diff)
 		}

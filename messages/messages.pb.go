@@ -1257,8 +1257,9 @@ func (x *ProofExcused) GetReason() string {
 	return ""
 }
 
-// CollateralChecked: what the contract holds after the marking window of a
-// missed proof, or when a slash was found that no recorded miss explains.
+// CollateralChecked: what the contract holds after the marking window of a missed
+// proof, of which it took nothing. Records of before CollateralSlashed have this one also
+// when something was taken; then slashed says how much.
 type CollateralChecked struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
@@ -1327,6 +1328,76 @@ func (x *CollateralChecked) GetSlashed() string {
 	return ""
 }
 
+// CollateralSlashed: the contract took a part of the collateral. It was read after the
+// marking window of a missed proof, or when the contract held less than the record said.
+type CollateralSlashed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Period        uint64                 `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`        // of the miss; 0: none explains it
+	Collateral    string                 `protobuf:"bytes,3,opt,name=collateral,proto3" json:"collateral,omitempty"` // what is left
+	Slashed       string                 `protobuf:"bytes,4,opt,name=slashed,proto3" json:"slashed,omitempty"`       // since the last reading
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CollateralSlashed) Reset() {
+	*x = CollateralSlashed{}
+	mi := &file_hostnode_messages_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CollateralSlashed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CollateralSlashed) ProtoMessage() {}
+
+func (x *CollateralSlashed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CollateralSlashed.ProtoReflect.Descriptor instead.
+func (*CollateralSlashed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CollateralSlashed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *CollateralSlashed) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *CollateralSlashed) GetCollateral() string {
+	if x != nil {
+		return x.Collateral
+	}
+	return ""
+}
+
+func (x *CollateralSlashed) GetSlashed() string {
+	if x != nil {
+		return x.Slashed
+	}
+	return ""
+}
+
 // RequestEnded: the request ran its full time. State: Payout.
 type RequestEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1340,7 +1411,7 @@ type RequestEnded struct {
 
 func (x *RequestEnded) Reset() {
 	*x = RequestEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[17]
+	mi := &file_hostnode_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1423,7 @@ func (x *RequestEnded) String() string {
 func (*RequestEnded) ProtoMessage() {}
 
 func (x *RequestEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[17]
+	mi := &file_hostnode_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1436,7 @@ func (x *RequestEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestEnded.ProtoReflect.Descriptor instead.
 func (*RequestEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{17}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RequestEnded) GetAt() *timestamppb.Timestamp {
@@ -1398,7 +1469,7 @@ type PayoutReceived struct {
 
 func (x *PayoutReceived) Reset() {
 	*x = PayoutReceived{}
-	mi := &file_hostnode_messages_proto_msgTypes[18]
+	mi := &file_hostnode_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1410,7 +1481,7 @@ func (x *PayoutReceived) String() string {
 func (*PayoutReceived) ProtoMessage() {}
 
 func (x *PayoutReceived) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[18]
+	mi := &file_hostnode_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1423,7 +1494,7 @@ func (x *PayoutReceived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PayoutReceived.ProtoReflect.Descriptor instead.
 func (*PayoutReceived) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{18}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PayoutReceived) GetAt() *timestamppb.Timestamp {
@@ -1474,7 +1545,7 @@ type SaleIgnored struct {
 
 func (x *SaleIgnored) Reset() {
 	*x = SaleIgnored{}
-	mi := &file_hostnode_messages_proto_msgTypes[19]
+	mi := &file_hostnode_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1486,7 +1557,7 @@ func (x *SaleIgnored) String() string {
 func (*SaleIgnored) ProtoMessage() {}
 
 func (x *SaleIgnored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[19]
+	mi := &file_hostnode_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1499,7 +1570,7 @@ func (x *SaleIgnored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleIgnored.ProtoReflect.Descriptor instead.
 func (*SaleIgnored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{19}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SaleIgnored) GetAt() *timestamppb.Timestamp {
@@ -1544,7 +1615,7 @@ type SaleCancelled struct {
 
 func (x *SaleCancelled) Reset() {
 	*x = SaleCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[20]
+	mi := &file_hostnode_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1627,7 @@ func (x *SaleCancelled) String() string {
 func (*SaleCancelled) ProtoMessage() {}
 
 func (x *SaleCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[20]
+	mi := &file_hostnode_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1640,7 @@ func (x *SaleCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleCancelled.ProtoReflect.Descriptor instead.
 func (*SaleCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{20}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SaleCancelled) GetAt() *timestamppb.Timestamp {
@@ -1607,7 +1678,7 @@ type SaleFailed struct {
 
 func (x *SaleFailed) Reset() {
 	*x = SaleFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[21]
+	mi := &file_hostnode_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1619,7 +1690,7 @@ func (x *SaleFailed) String() string {
 func (*SaleFailed) ProtoMessage() {}
 
 func (x *SaleFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[21]
+	mi := &file_hostnode_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1632,7 +1703,7 @@ func (x *SaleFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleFailed.ProtoReflect.Descriptor instead.
 func (*SaleFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{21}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SaleFailed) GetAt() *timestamppb.Timestamp {
@@ -1667,7 +1738,7 @@ type SlotDropped struct {
 
 func (x *SlotDropped) Reset() {
 	*x = SlotDropped{}
-	mi := &file_hostnode_messages_proto_msgTypes[22]
+	mi := &file_hostnode_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1679,7 +1750,7 @@ func (x *SlotDropped) String() string {
 func (*SlotDropped) ProtoMessage() {}
 
 func (x *SlotDropped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[22]
+	mi := &file_hostnode_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1692,7 +1763,7 @@ func (x *SlotDropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotDropped.ProtoReflect.Descriptor instead.
 func (*SlotDropped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{22}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SlotDropped) GetAt() *timestamppb.Timestamp {
@@ -1724,7 +1795,7 @@ type SlotForfeited struct {
 
 func (x *SlotForfeited) Reset() {
 	*x = SlotForfeited{}
-	mi := &file_hostnode_messages_proto_msgTypes[23]
+	mi := &file_hostnode_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1807,7 @@ func (x *SlotForfeited) String() string {
 func (*SlotForfeited) ProtoMessage() {}
 
 func (x *SlotForfeited) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[23]
+	mi := &file_hostnode_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1820,7 @@ func (x *SlotForfeited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotForfeited.ProtoReflect.Descriptor instead.
 func (*SlotForfeited) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{23}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SlotForfeited) GetAt() *timestamppb.Timestamp {
@@ -1786,7 +1857,7 @@ type SaleErrored struct {
 
 func (x *SaleErrored) Reset() {
 	*x = SaleErrored{}
-	mi := &file_hostnode_messages_proto_msgTypes[24]
+	mi := &file_hostnode_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +1869,7 @@ func (x *SaleErrored) String() string {
 func (*SaleErrored) ProtoMessage() {}
 
 func (x *SaleErrored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[24]
+	mi := &file_hostnode_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +1882,7 @@ func (x *SaleErrored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleErrored.ProtoReflect.Descriptor instead.
 func (*SaleErrored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{24}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SaleErrored) GetAt() *timestamppb.Timestamp {
@@ -1852,7 +1923,7 @@ type DataDeleted struct {
 
 func (x *DataDeleted) Reset() {
 	*x = DataDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[25]
+	mi := &file_hostnode_messages_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +1935,7 @@ func (x *DataDeleted) String() string {
 func (*DataDeleted) ProtoMessage() {}
 
 func (x *DataDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[25]
+	mi := &file_hostnode_messages_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +1948,7 @@ func (x *DataDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataDeleted.ProtoReflect.Descriptor instead.
 func (*DataDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{25}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DataDeleted) GetAt() *timestamppb.Timestamp {
@@ -1899,7 +1970,7 @@ type SaleSettled struct {
 
 func (x *SaleSettled) Reset() {
 	*x = SaleSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[26]
+	mi := &file_hostnode_messages_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1911,7 +1982,7 @@ func (x *SaleSettled) String() string {
 func (*SaleSettled) ProtoMessage() {}
 
 func (x *SaleSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[26]
+	mi := &file_hostnode_messages_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1924,7 +1995,7 @@ func (x *SaleSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleSettled.ProtoReflect.Descriptor instead.
 func (*SaleSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{26}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SaleSettled) GetAt() *timestamppb.Timestamp {
@@ -1959,7 +2030,7 @@ type QuotaSet struct {
 
 func (x *QuotaSet) Reset() {
 	*x = QuotaSet{}
-	mi := &file_hostnode_messages_proto_msgTypes[27]
+	mi := &file_hostnode_messages_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2042,7 @@ func (x *QuotaSet) String() string {
 func (*QuotaSet) ProtoMessage() {}
 
 func (x *QuotaSet) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[27]
+	mi := &file_hostnode_messages_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2055,7 @@ func (x *QuotaSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaSet.ProtoReflect.Descriptor instead.
 func (*QuotaSet) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{27}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *QuotaSet) GetAt() *timestamppb.Timestamp {
@@ -2018,7 +2089,7 @@ type AvailabilityCreated struct {
 
 func (x *AvailabilityCreated) Reset() {
 	*x = AvailabilityCreated{}
-	mi := &file_hostnode_messages_proto_msgTypes[28]
+	mi := &file_hostnode_messages_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2101,7 @@ func (x *AvailabilityCreated) String() string {
 func (*AvailabilityCreated) ProtoMessage() {}
 
 func (x *AvailabilityCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[28]
+	mi := &file_hostnode_messages_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2114,7 @@ func (x *AvailabilityCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityCreated.ProtoReflect.Descriptor instead.
 func (*AvailabilityCreated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{28}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AvailabilityCreated) GetAt() *timestamppb.Timestamp {
@@ -2120,7 +2191,7 @@ type AvailabilityUpdated struct {
 
 func (x *AvailabilityUpdated) Reset() {
 	*x = AvailabilityUpdated{}
-	mi := &file_hostnode_messages_proto_msgTypes[29]
+	mi := &file_hostnode_messages_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2132,7 +2203,7 @@ func (x *AvailabilityUpdated) String() string {
 func (*AvailabilityUpdated) ProtoMessage() {}
 
 func (x *AvailabilityUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[29]
+	mi := &file_hostnode_messages_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2145,7 +2216,7 @@ func (x *AvailabilityUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityUpdated.ProtoReflect.Descriptor instead.
 func (*AvailabilityUpdated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{29}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AvailabilityUpdated) GetAt() *timestamppb.Timestamp {
@@ -2222,7 +2293,7 @@ type AvailabilityDeleted struct {
 
 func (x *AvailabilityDeleted) Reset() {
 	*x = AvailabilityDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[30]
+	mi := &file_hostnode_messages_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2234,7 +2305,7 @@ func (x *AvailabilityDeleted) String() string {
 func (*AvailabilityDeleted) ProtoMessage() {}
 
 func (x *AvailabilityDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[30]
+	mi := &file_hostnode_messages_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2247,7 +2318,7 @@ func (x *AvailabilityDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityDeleted.ProtoReflect.Descriptor instead.
 func (*AvailabilityDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{30}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AvailabilityDeleted) GetAt() *timestamppb.Timestamp {
@@ -2284,7 +2355,7 @@ type ReservationCreated struct {
 
 func (x *ReservationCreated) Reset() {
 	*x = ReservationCreated{}
-	mi := &file_hostnode_messages_proto_msgTypes[31]
+	mi := &file_hostnode_messages_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2367,7 @@ func (x *ReservationCreated) String() string {
 func (*ReservationCreated) ProtoMessage() {}
 
 func (x *ReservationCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[31]
+	mi := &file_hostnode_messages_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2380,7 @@ func (x *ReservationCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationCreated.ProtoReflect.Descriptor instead.
 func (*ReservationCreated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{31}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ReservationCreated) GetAt() *timestamppb.Timestamp {
@@ -2401,7 +2472,7 @@ type BytesReleased struct {
 
 func (x *BytesReleased) Reset() {
 	*x = BytesReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[32]
+	mi := &file_hostnode_messages_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2413,7 +2484,7 @@ func (x *BytesReleased) String() string {
 func (*BytesReleased) ProtoMessage() {}
 
 func (x *BytesReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[32]
+	mi := &file_hostnode_messages_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2426,7 +2497,7 @@ func (x *BytesReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BytesReleased.ProtoReflect.Descriptor instead.
 func (*BytesReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{32}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *BytesReleased) GetAt() *timestamppb.Timestamp {
@@ -2463,7 +2534,7 @@ type ReservationDeleted struct {
 
 func (x *ReservationDeleted) Reset() {
 	*x = ReservationDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[33]
+	mi := &file_hostnode_messages_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2475,7 +2546,7 @@ func (x *ReservationDeleted) String() string {
 func (*ReservationDeleted) ProtoMessage() {}
 
 func (x *ReservationDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[33]
+	mi := &file_hostnode_messages_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2488,7 +2559,7 @@ func (x *ReservationDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationDeleted.ProtoReflect.Descriptor instead.
 func (*ReservationDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{33}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReservationDeleted) GetAt() *timestamppb.Timestamp {
@@ -2538,7 +2609,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[34]
+	mi := &file_hostnode_messages_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2550,7 +2621,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[34]
+	mi := &file_hostnode_messages_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2563,7 +2634,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{34}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -2648,7 +2719,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[35]
+	mi := &file_hostnode_messages_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2660,7 +2731,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[35]
+	mi := &file_hostnode_messages_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2673,7 +2744,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{35}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -2713,7 +2784,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[36]
+	mi := &file_hostnode_messages_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2796,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[36]
+	mi := &file_hostnode_messages_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2809,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{36}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -2805,7 +2876,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2817,7 +2888,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2830,7 +2901,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -2890,7 +2961,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2902,7 +2973,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2915,7 +2986,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -2974,7 +3045,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2986,7 +3057,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2999,7 +3070,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -3042,7 +3113,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3125,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3138,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -3105,7 +3176,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3117,7 +3188,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3130,7 +3201,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -3175,7 +3246,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +3258,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +3271,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -3245,7 +3316,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3257,7 +3328,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3270,7 +3341,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -3319,7 +3390,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3331,7 +3402,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3344,7 +3415,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -3372,7 +3443,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3384,7 +3455,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3397,7 +3468,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -3425,7 +3496,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3508,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3521,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -3479,7 +3550,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3491,7 +3562,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3504,7 +3575,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -3540,7 +3611,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3552,7 +3623,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3565,7 +3636,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -3601,7 +3672,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3613,7 +3684,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3626,7 +3697,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -3662,7 +3733,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3745,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3758,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -3716,7 +3787,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +3799,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +3812,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -3777,7 +3848,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3789,7 +3860,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3802,7 +3873,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -3842,7 +3913,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3854,7 +3925,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3867,7 +3938,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -3930,7 +4001,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3942,7 +4013,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3955,7 +4026,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -3984,7 +4055,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +4067,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4009,7 +4080,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -4039,7 +4110,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4051,7 +4122,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4064,7 +4135,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -4111,7 +4182,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4123,7 +4194,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4136,7 +4207,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -4203,7 +4274,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4215,7 +4286,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4228,7 +4299,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -4287,7 +4358,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4370,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4383,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -4366,7 +4437,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4378,7 +4449,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4391,7 +4462,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -4457,7 +4528,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4469,7 +4540,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4482,7 +4553,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -4532,7 +4603,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4544,7 +4615,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4557,7 +4628,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -4603,7 +4674,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4615,7 +4686,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4628,7 +4699,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -4716,7 +4787,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4728,7 +4799,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4741,7 +4812,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -4796,7 +4867,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4808,7 +4879,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4821,7 +4892,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -4898,7 +4969,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4910,7 +4981,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4923,7 +4994,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -5010,7 +5081,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5022,7 +5093,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5035,7 +5106,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -5135,7 +5206,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5147,7 +5218,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5160,7 +5231,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -5205,7 +5276,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5217,7 +5288,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5230,7 +5301,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -5281,7 +5352,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5293,7 +5364,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5306,7 +5377,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -5354,7 +5425,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5366,7 +5437,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5379,7 +5450,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -5458,7 +5529,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5470,7 +5541,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5483,7 +5554,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -5583,7 +5654,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5595,7 +5666,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5608,7 +5679,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -5699,7 +5770,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5711,7 +5782,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5724,7 +5795,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -5751,7 +5822,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5763,7 +5834,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5776,7 +5847,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -5798,7 +5869,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5810,7 +5881,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5823,7 +5894,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -5970,6 +6041,13 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x06period\x18\x02 \x01(\x04R\x06period\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x9d\x01\n" +
 	"\x11CollateralChecked\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06period\x18\x02 \x01(\x04R\x06period\x12$\n" +
+	"\n" +
+	"collateral\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\n" +
+	"collateral\x12\x1e\n" +
+	"\aslashed\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\aslashed\"\x9d\x01\n" +
+	"\x11CollateralSlashed\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\x04R\x06period\x12$\n" +
 	"\n" +
@@ -6412,7 +6490,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 77)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -6432,180 +6510,182 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*ProofMissed)(nil),               // 15: hostnode.v1.ProofMissed
 	(*ProofExcused)(nil),              // 16: hostnode.v1.ProofExcused
 	(*CollateralChecked)(nil),         // 17: hostnode.v1.CollateralChecked
-	(*RequestEnded)(nil),              // 18: hostnode.v1.RequestEnded
-	(*PayoutReceived)(nil),            // 19: hostnode.v1.PayoutReceived
-	(*SaleIgnored)(nil),               // 20: hostnode.v1.SaleIgnored
-	(*SaleCancelled)(nil),             // 21: hostnode.v1.SaleCancelled
-	(*SaleFailed)(nil),                // 22: hostnode.v1.SaleFailed
-	(*SlotDropped)(nil),               // 23: hostnode.v1.SlotDropped
-	(*SlotForfeited)(nil),             // 24: hostnode.v1.SlotForfeited
-	(*SaleErrored)(nil),               // 25: hostnode.v1.SaleErrored
-	(*DataDeleted)(nil),               // 26: hostnode.v1.DataDeleted
-	(*SaleSettled)(nil),               // 27: hostnode.v1.SaleSettled
-	(*QuotaSet)(nil),                  // 28: hostnode.v1.QuotaSet
-	(*AvailabilityCreated)(nil),       // 29: hostnode.v1.AvailabilityCreated
-	(*AvailabilityUpdated)(nil),       // 30: hostnode.v1.AvailabilityUpdated
-	(*AvailabilityDeleted)(nil),       // 31: hostnode.v1.AvailabilityDeleted
-	(*ReservationCreated)(nil),        // 32: hostnode.v1.ReservationCreated
-	(*BytesReleased)(nil),             // 33: hostnode.v1.BytesReleased
-	(*ReservationDeleted)(nil),        // 34: hostnode.v1.ReservationDeleted
-	(*SlotsQueued)(nil),               // 35: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                 // 36: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),              // 37: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),               // 38: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),              // 39: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),             // 40: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),               // 41: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),              // 42: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),     // 43: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                  // 44: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),     // 45: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),        // 46: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),     // 47: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),           // 48: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),            // 49: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil), // 50: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),       // 51: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),             // 52: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),          // 53: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),               // 54: hostnode.v1.HostStarted
-	(*HostStopped)(nil),               // 55: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),             // 56: hostnode.v1.HostHeartbeat
-	(*ValidationStarted)(nil),         // 57: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),               // 58: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),             // 59: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                // 60: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 61: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 62: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 63: hostnode.v1.TxAbandoned
-	(*SnapshotPart)(nil),              // 64: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                // 65: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                // 66: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                // 67: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                 // 68: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),               // 69: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),              // 70: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),               // 71: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                // 72: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),        // 73: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),         // 74: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),             // 75: hostnode.v1.LedgerSettled
-	(*HostState)(nil),                 // 76: hostnode.v1.HostState
-	(*LivingSale)(nil),                // 77: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),     // 78: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 79: google.protobuf.FieldOptions
+	(*CollateralSlashed)(nil),         // 18: hostnode.v1.CollateralSlashed
+	(*RequestEnded)(nil),              // 19: hostnode.v1.RequestEnded
+	(*PayoutReceived)(nil),            // 20: hostnode.v1.PayoutReceived
+	(*SaleIgnored)(nil),               // 21: hostnode.v1.SaleIgnored
+	(*SaleCancelled)(nil),             // 22: hostnode.v1.SaleCancelled
+	(*SaleFailed)(nil),                // 23: hostnode.v1.SaleFailed
+	(*SlotDropped)(nil),               // 24: hostnode.v1.SlotDropped
+	(*SlotForfeited)(nil),             // 25: hostnode.v1.SlotForfeited
+	(*SaleErrored)(nil),               // 26: hostnode.v1.SaleErrored
+	(*DataDeleted)(nil),               // 27: hostnode.v1.DataDeleted
+	(*SaleSettled)(nil),               // 28: hostnode.v1.SaleSettled
+	(*QuotaSet)(nil),                  // 29: hostnode.v1.QuotaSet
+	(*AvailabilityCreated)(nil),       // 30: hostnode.v1.AvailabilityCreated
+	(*AvailabilityUpdated)(nil),       // 31: hostnode.v1.AvailabilityUpdated
+	(*AvailabilityDeleted)(nil),       // 32: hostnode.v1.AvailabilityDeleted
+	(*ReservationCreated)(nil),        // 33: hostnode.v1.ReservationCreated
+	(*BytesReleased)(nil),             // 34: hostnode.v1.BytesReleased
+	(*ReservationDeleted)(nil),        // 35: hostnode.v1.ReservationDeleted
+	(*SlotsQueued)(nil),               // 36: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                 // 37: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),              // 38: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),               // 39: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),              // 40: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),             // 41: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),               // 42: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),              // 43: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),     // 44: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                  // 45: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),     // 46: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),        // 47: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),     // 48: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),           // 49: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),            // 50: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil), // 51: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),       // 52: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),             // 53: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),          // 54: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),               // 55: hostnode.v1.HostStarted
+	(*HostStopped)(nil),               // 56: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),             // 57: hostnode.v1.HostHeartbeat
+	(*ValidationStarted)(nil),         // 58: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),               // 59: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),             // 60: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                // 61: hostnode.v1.TxIntended
+	(*TxSent)(nil),                    // 62: hostnode.v1.TxSent
+	(*TxMined)(nil),                   // 63: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),               // 64: hostnode.v1.TxAbandoned
+	(*SnapshotPart)(nil),              // 65: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                // 66: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                // 67: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                // 68: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                 // 69: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),               // 70: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),              // 71: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),               // 72: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                // 73: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),        // 74: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),         // 75: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),             // 76: hostnode.v1.LedgerSettled
+	(*HostState)(nil),                 // 77: hostnode.v1.HostState
+	(*LivingSale)(nil),                // 78: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),     // 79: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 80: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	78,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	78,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	79,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	79,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	78,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	78,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	78,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	78,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	79,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	79,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	79,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	79,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	78,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	78,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	78,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	78,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	79,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	79,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	79,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	79,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	79,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	78,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	78,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	78,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	78,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	78,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	78,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	79,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	79,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	79,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	79,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	79,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	79,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	79,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	78,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	78,  // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	78,  // 25: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	78,  // 26: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
-	2,   // 27: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 28: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	78,  // 29: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	78,  // 30: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	78,  // 31: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
-	2,   // 32: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 33: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	78,  // 34: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	78,  // 35: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	78,  // 36: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	78,  // 37: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	78,  // 38: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	78,  // 39: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	78,  // 40: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	78,  // 41: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	78,  // 42: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	78,  // 43: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	78,  // 44: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	78,  // 45: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	78,  // 46: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	78,  // 47: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	78,  // 48: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	78,  // 49: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	78,  // 50: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	78,  // 51: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	78,  // 52: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	78,  // 53: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	78,  // 54: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	78,  // 55: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	78,  // 56: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	78,  // 57: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 58: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	78,  // 59: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	44,  // 60: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	78,  // 61: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	44,  // 62: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	44,  // 63: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	44,  // 64: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	44,  // 65: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	44,  // 66: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	44,  // 67: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	44,  // 68: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	78,  // 69: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	78,  // 70: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	78,  // 71: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	78,  // 72: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	78,  // 73: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	78,  // 74: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 75: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 76: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	78,  // 77: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	78,  // 78: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	78,  // 79: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	78,  // 80: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 81: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	78,  // 82: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	78,  // 83: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	66,  // 84: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	67,  // 85: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	67,  // 86: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	70,  // 87: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	69,  // 88: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	78,  // 89: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	78,  // 90: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	68,  // 91: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	78,  // 92: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	78,  // 93: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	78,  // 94: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	78,  // 95: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	72,  // 96: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	73,  // 97: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	74,  // 98: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	75,  // 99: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	78,  // 100: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	78,  // 101: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	77,  // 102: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	79,  // 103: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 104: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	105, // [105:105] is the sub-list for method output_type
-	105, // [105:105] is the sub-list for method input_type
-	104, // [104:105] is the sub-list for extension type_name
-	103, // [103:104] is the sub-list for extension extendee
-	0,   // [0:103] is the sub-list for field type_name
+	79,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	79,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	79,  // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	79,  // 25: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	79,  // 26: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	79,  // 27: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	2,   // 28: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
+	79,  // 29: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	79,  // 30: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	79,  // 31: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	79,  // 32: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	2,   // 33: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
+	79,  // 34: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	79,  // 35: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	79,  // 36: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	79,  // 37: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	79,  // 38: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	79,  // 39: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	79,  // 40: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	79,  // 41: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	79,  // 42: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	79,  // 43: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	79,  // 44: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	79,  // 45: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	79,  // 46: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	79,  // 47: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	79,  // 48: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	79,  // 49: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	79,  // 50: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	79,  // 51: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	79,  // 52: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	79,  // 53: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	79,  // 54: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	79,  // 55: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	79,  // 56: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	79,  // 57: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	79,  // 58: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 59: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	79,  // 60: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	45,  // 61: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	79,  // 62: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	45,  // 63: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	45,  // 64: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	45,  // 65: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	45,  // 66: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	45,  // 67: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	45,  // 68: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	45,  // 69: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	79,  // 70: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	79,  // 71: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	79,  // 72: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	79,  // 73: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	79,  // 74: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	79,  // 75: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 76: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	79,  // 77: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	79,  // 78: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	79,  // 79: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	79,  // 80: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	79,  // 81: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 82: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	79,  // 83: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	79,  // 84: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	67,  // 85: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	68,  // 86: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	68,  // 87: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	71,  // 88: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	70,  // 89: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	79,  // 90: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	79,  // 91: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	69,  // 92: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	79,  // 93: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	79,  // 94: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	79,  // 95: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	79,  // 96: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	73,  // 97: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	74,  // 98: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	75,  // 99: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	76,  // 100: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	79,  // 101: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	79,  // 102: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	78,  // 103: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	80,  // 104: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 105: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	106, // [106:106] is the sub-list for method output_type
+	106, // [106:106] is the sub-list for method input_type
+	105, // [105:106] is the sub-list for extension type_name
+	104, // [104:105] is the sub-list for extension extendee
+	0,   // [0:104] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -6614,14 +6694,14 @@ func file_hostnode_messages_proto_init() {
 		return
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[18].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   77,
+			NumMessages:   78,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

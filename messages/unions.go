@@ -28,6 +28,7 @@ func (*ProofSubmitted) saleEvent()       {}
 func (*ProofMissed) saleEvent()          {}
 func (*ProofExcused) saleEvent()         {}
 func (*CollateralChecked) saleEvent()    {}
+func (*CollateralSlashed) saleEvent()    {}
 func (*RequestEnded) saleEvent()         {}
 func (*PayoutReceived) saleEvent()       {}
 func (*SaleIgnored) saleEvent()          {}

@@ -62,10 +62,8 @@ type earnings struct {
 
 func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.Amount) {
 	t.SaleFees = sum(t.SaleFees, fee)
-	opened, excused, lapsed := duties(before, after, e)
-	t.Proofs.Due += opened
-	t.Proofs.Excused += excused
-	t.Proofs.Lapsed += lapsed
+	c := duties(before, after, e)
+	t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed = c.to(t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed)
 	switch e := e.(type) {
 	case *messages.SaleStarted:
 		t.Counts.Started++
@@ -78,7 +76,9 @@ func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.A
 		if e.RewardRecipient != nil {
 			t.Elsewhere = sum(t.Elsewhere, amount(e.GetReward()))
 		}
-	case *messages.CollateralChecked:
+	case *messages.CollateralChecked: // Of a record of before CollateralSlashed.
+		t.Slashed = sum(t.Slashed, amount(e.GetSlashed()))
+	case *messages.CollateralSlashed:
 		t.Slashed = sum(t.Slashed, amount(e.GetSlashed()))
 	case *messages.SaleSettled:
 		t.Returned = sum(t.Returned, amount(e.GetCollateralReturned()))

@@ -252,7 +252,7 @@ func TestATimelineTellsTheWholeSale(t *testing.T) {
 		"Preparing: SaleStarted", "SlotReserving: CapacityReserved", "Downloading: SlotReserved",
 		"InitialProving: SlotStored", "Filling: InitialProofMade", "Filled: SlotFilled",
 		"Proving: DataLifetimeExtended", "Proving: ProofDue", "Proving: ProofMissed",
-		"Proving: CollateralChecked", "Proving: ProofDue", "Proving: ProofSubmitted", "Payout: RequestEnded",
+		"Proving: CollateralSlashed", "Proving: ProofDue", "Proving: ProofSubmitted", "Payout: RequestEnded",
 		"Finished: PayoutReceived", "Finished: DataDeleted", "Finished: SaleSettled",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {

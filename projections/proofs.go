@@ -103,6 +103,8 @@ func (o *owing) fold(after sale.State, e sale.Event, limit int) {
 		o.close(owed{Period: e.GetPeriod(), Outcome: ProofExcused, Reason: e.GetReason()}, at(e), limit)
 	case *messages.CollateralChecked:
 		o.check(e)
+	case *messages.CollateralSlashed:
+		o.check(e)
 	default:
 		if len(after.Duties) > 0 {
 			return
@@ -124,8 +126,21 @@ func (o *owing) due(e *messages.ProofDue) {
 		o.Open[i].Deadline = deadline
 		return
 	}
+	dueAt := at(e)
+	if i := o.again(e.GetPeriod()); i >= 0 {
+		dueAt = o.Closed[i].DueAt
+		o.Closed = slices.Delete(o.Closed, i, i+1)
+	}
 	o.Open = append(o.Open, owed{
-		Period: e.GetPeriod(), Outcome: ProofOpen, DueAt: at(e), Deadline: deadline,
+		Period: e.GetPeriod(), Outcome: ProofOpen, DueAt: dueAt, Deadline: deadline,
+	})
+}
+
+// again finds a closed period that is owed again: it was excused, or it lapsed with an
+// end that a reorganisation took back.
+func (o *owing) again(period uint64) int {
+	return slices.IndexFunc(o.Closed, func(p owed) bool {
+		return p.Period == period && (p.Outcome == ProofExcused || p.Outcome == ProofLapsed)
 	})
 }
 
@@ -145,7 +160,7 @@ func (o *owing) close(p owed, at time.Time, limit int) {
 
 // check notes what a miss cost. The newest period of that number is meant: one
 // that was opened by a fill which the chain took back may have had it before.
-func (o *owing) check(e *messages.CollateralChecked) {
+func (o *owing) check(e sale.Reading) {
 	for i := len(o.Closed) - 1; i >= 0; i-- {
 		if p := &o.Closed[i]; p.Period == e.GetPeriod() && p.Outcome == ProofMissed {
 			p.Slashed, p.Checked = amount(e.GetSlashed()), true

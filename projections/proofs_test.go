@@ -42,6 +42,61 @@ func TestADutyThatLapsesIsCounted(t *testing.T) {
 	}
 }
 
+// What is owed again, because its end was taken back or its challenge moved once more,
+// is one duty, and counts for what became of it last.
+func TestADutyThatIsOwedAgainIsCountedOnce(t *testing.T) {
+	for name, again := range map[string]func(*history.Writer, events.SlotID){
+		"its end was taken back": func(w *history.Writer, slot events.SlotID) {
+			w.MustSale(slot, w.Facts(slot, true, events.SlotFinished, events.RequestFinished),
+				w.Facts(slot, true, events.SlotFilled, events.RequestStarted),
+				sale.ReportExtended{At: w.Now, Until: w.Sales[slot].EndsAt})
+		},
+		"its loss was taken back": func(w *history.Writer, slot events.SlotID) {
+			w.MustSale(slot, w.Facts(slot, false, events.SlotRepair, events.RequestStarted),
+				w.Facts(slot, true, events.SlotFilled, events.RequestStarted),
+				sale.ReportExtended{At: w.Now, Until: w.Sales[slot].EndsAt})
+		},
+		"its fill was taken back": func(w *history.Writer, slot events.SlotID) {
+			w.MustSale(slot, w.Facts(slot, false, events.SlotFree, events.RequestNew),
+				w.Facts(slot, true, events.SlotFilled, events.RequestStarted),
+				sale.ReportExtended{At: w.Now, Until: w.Sales[slot].EndsAt})
+		},
+		"it was excused": func(w *history.Writer, slot events.SlotID) {
+			w.MustSale(slot, sale.ReportProofExcused{
+				At: w.Now, Period: w.Sales[slot].Duties[0].Period, Reason: "the challenge moved",
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := events.NewMemory()
+			w := history.New(t, store, me)
+			w.Offer(1)
+			slot := w.Begin(w.Request(1))
+			w.Fill(slot)
+			w.Due(slot, 1)
+			again(w, slot)
+			if v := built(t, store).Sales().Sales[0].Proofs; v.Open != 0 || v.Lapsed+v.Excused != 1 {
+				t.Fatalf("before it is owed again: %+v", v)
+			}
+			period := w.Due(slot, 1)
+			for _, want := range []Proofs{{Due: 1, Open: 1}, {Due: 1, Submitted: 1}} {
+				v := built(t, store)
+				l := v.Proofs().Slots[0]
+				if got := v.Sales().Sales[0].Proofs; got != want || l.Totals != want {
+					t.Fatalf("proofs %+v, in the ledger %+v, want %+v", got, l.Totals, want)
+				}
+				if got := v.Earnings().Earnings[0].Proofs; got != want {
+					t.Fatalf("proofs in all %+v, want %+v", got, want)
+				}
+				if len(l.Periods) != 1 || l.Periods[0].Period != period || l.Forgotten != 0 {
+					t.Fatalf("periods %+v", l.Periods)
+				}
+				w.MustSale(slot, sale.ReportProofSubmitted{At: w.Now, Period: period, Receipt: w.Receipt("proof")})
+			}
+		})
+	}
+}
+
 func TestThePeriodsOfASlotAreKeptUpToALimitAndAllCounted(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)

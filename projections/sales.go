@@ -2,6 +2,7 @@ package projections
 
 import (
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -164,34 +165,55 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 		fee = s.pay(e, m.GetReceipt())
 	}
 	switch e := e.(type) {
-	case *messages.CollateralChecked:
+	case *messages.CollateralChecked: // Of a record of before CollateralSlashed.
+		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
+	case *messages.CollateralSlashed:
 		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
 	case *messages.PayoutReceived:
 		s.RewardTo = e.GetRewardRecipient()
 	case *messages.SaleSettled:
 		s.Returned, s.Lost = amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
 	}
-	opened, excused, lapsed := duties(before, s.State, e)
-	s.Due += opened
-	s.Excused += excused
-	s.Lapsed += lapsed
+	c := duties(before, s.State, e)
+	s.Due, s.Excused, s.Lapsed = c.to(s.Due, s.Excused, s.Lapsed)
 	return fee
 }
 
-// duties says what an event did to the duties of a sale, beside what the core
-// counts itself.
-func duties(before, after sale.State, e sale.Event) (opened, excused, lapsed uint64) {
+// dutyCounts is by how many an event changed the periods that a sale owed, beside what
+// the core counts itself.
+type dutyCounts struct{ due, excused, lapsed uint64 }
+
+// to adds them up.
+func (c dutyCounts) to(due, excused, lapsed uint64) (uint64, uint64, uint64) {
+	return due + c.due, excused + c.excused, lapsed + c.lapsed
+}
+
+// less is one fewer: sums of counts are those of whole numbers, in which this is -1.
+const less = ^uint64(0)
+
+// duties says what an event did to the duties of a sale. A period that is owed again,
+// after it was excused or has lapsed, is the same one: it counts once, for what became
+// of it last.
+func duties(before, after sale.State, e sale.Event) (c dutyCounts) {
 	was, is := uint64(len(before.Duties)), uint64(len(after.Duties))
-	switch e.(type) {
+	switch e := e.(type) {
 	case *messages.ProofDue:
-		opened = is - min(is, was)
+		switch {
+		case is <= was: // It is open, and its challenge moved.
+		case before.Excused != 0 && before.Excused == e.GetPeriod():
+			c.excused = less
+		case slices.Contains(before.Lapsed, e.GetPeriod()):
+			c.lapsed = less
+		default:
+			c.due = 1
+		}
 	case *messages.ProofExcused:
-		excused = was - min(is, was)
+		c.excused = was - min(is, was)
 	case *messages.ProofSubmitted, *messages.ProofMissed, *messages.SaleStarted:
 	default:
-		lapsed = was - min(is, was)
+		c.lapsed = was - min(is, was)
 	}
-	return opened, excused, lapsed
+	return c
 }
 
 func (s *openSale) pay(e sale.Event, r *messages.Receipt) (fee events.Amount) {

@@ -46,6 +46,7 @@ func runs() []run {
 		{"failed", sim.Scenario{Requests: 2, Rival: 12, Slots: 3, Block: 100}, []string{"SaleFailed", "SlotDropped"}},
 		{"lost race", sim.Scenario{Requests: 1, Rival: 20, Slots: 3}, []string{"SaleIgnored", "SlotRemoved"}},
 		{"missed proofs", sim.Scenario{Requests: 1, Fail: 300, Block: 200}, []string{"ProofMissed", "CollateralChecked"}},
+		{"slashed", sim.Scenario{Requests: 1, Fail: 300, Block: 200}, []string{"ProofMissed", "CollateralSlashed", "PayoutReceived"}},
 		{"forfeited", sim.Scenario{Requests: 1, FailEveryNProofs: 1, Fail: 10}, []string{"SlotForfeited"}},
 		{"challenge moved", sim.Scenario{Requests: 1, Fail: 100, Block: 200}, []string{"ProofExcused", "InitialProofOutdated"}},
 		{"reorganised", sim.Scenario{Requests: 1, Reorganize: 10}, []string{"ChainReorganized", "FillReverted", "PayoutReceived"}},

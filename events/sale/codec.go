@@ -53,6 +53,9 @@ func Table() []events.Entry {
 		entry("CollateralChecked", &messages.CollateralChecked{
 			At: at, Period: 85_000_000, Collateral: one, Slashed: "0",
 		}),
+		entry("CollateralSlashed", &messages.CollateralSlashed{
+			At: at, Period: 85_000_000, Collateral: one, Slashed: one,
+		}),
 		entry("RequestEnded", &messages.RequestEnded{At: at}),
 		entry("PayoutReceived", &messages.PayoutReceived{At: at, Reward: one, Collateral: one, Receipt: cost}),
 		entry("SaleIgnored", &messages.SaleIgnored{At: at, Reason: "no room", Criterion: "size", Reprocess: true}),

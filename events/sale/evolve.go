@@ -42,7 +42,8 @@ func Evolve(s State, e Event) State {
 	case *messages.FillReverted:
 		return fillReverted(s)
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
-		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused, *messages.CollateralChecked:
+		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
+		*messages.CollateralChecked, *messages.CollateralSlashed:
 		return evolveHosting(s, e)
 	case *messages.RequestEnded, *messages.PayoutReceived, *messages.SaleIgnored,
 		*messages.SaleCancelled, *messages.SaleFailed, *messages.SlotDropped,
@@ -79,7 +80,7 @@ func fillReverted(s State) State {
 	s.OnChain, s.Started, s.Adopted = false, false, false
 	s.FilledAt, s.FilledBlock, s.FilledHash = time.Time{}, 0, events.Hash{}
 	s.Collateral = events.Amount{}
-	s.Duties, s.Unchecked, s.Lapsed = nil, nil, nil
+	s = s.lapse() // A fill in an earlier block, or the same one again, owes them again.
 	s.Reason = "" // The end of the request may have been recorded.
 	if s.Deleted {
 		s.Deleted, s.Stored, s.SlotRoot = false, 0, events.Root{}
@@ -135,13 +136,19 @@ func evolveHosting(s State, e Event) State {
 		s.Duties = closeDuty(s.Duties, e.GetPeriod())
 		s.Unchecked = append(slices.Clone(s.Unchecked), e.GetPeriod())
 	case *messages.CollateralChecked:
-		s.Collateral = amount(e.GetCollateral())
-		s.Unchecked = slices.DeleteFunc(slices.Clone(s.Unchecked), func(p uint64) bool {
-			return p == e.GetPeriod()
-		})
+		return collateralRead(s, e)
+	case *messages.CollateralSlashed:
+		return collateralRead(s, e)
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of hosting", e))
 	}
+	return s
+}
+
+// collateralRead takes over what the contract was seen to hold.
+func collateralRead(s State, e Reading) State {
+	s.Collateral = amount(e.GetCollateral())
+	s.Unchecked = slices.DeleteFunc(slices.Clone(s.Unchecked), func(p uint64) bool { return p == e.GetPeriod() })
 	return s
 }
 

@@ -107,6 +107,7 @@ func trials() []trial {
 		{"ReportPeriodClosed, at the deadline", early},
 		{"ReportPeriodClosed, other period", closed(period1 + 1)},
 		{"ReportCollateral", checked(period1, 104_858)},
+		{"ReportCollateral, all there", checked(period1, 131_072)},
 		{"ReportCollateral, other period", checked(period1+1, 104_858)},
 		{"ReportFreed", freed(1_131_072, 131072)},
 		{"ReportDeleted", deleted()},

@@ -114,7 +114,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			"rule 6: a miss is followed by one reading", then(untilProving(), due(period1, challenge1), closed(period1)),
-			checked(period1, 104_858), "CollateralChecked", Proving,
+			checked(period1, 104_858), "CollateralSlashed", Proving,
 		},
 		{
 			"rule 6: and by one only",
@@ -234,7 +234,7 @@ func TestTheSlashedPartIsTheDifferenceSinceTheLastReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Event{&messages.CollateralChecked{
+	want := []Event{&messages.CollateralSlashed{
 		At: events.TimeToMessage(periodEnd(period1 + 1).Add(time.Minute)), Period: period1 + 1,
 		Collateral: "78644", Slashed: "26214",
 	}}

@@ -264,12 +264,7 @@ func decideHosting(s State, c Command) ([]Event, error) {
 		if !slices.Contains(s.Unchecked, c.Period) {
 			return nil, nil
 		}
-		return []Event{&messages.CollateralChecked{
-			At:         events.TimeToMessage(c.At),
-			Period:     c.Period,
-			Collateral: c.Collateral.String(),
-			Slashed:    s.Collateral.SubFloor(c.Collateral).String(),
-		}}, nil
+		return []Event{reading(s, c.At, c.Period, c.Collateral)}, nil
 	}
 	panic(fmt.Sprintf("sale: %T is no report of hosting", c))
 }

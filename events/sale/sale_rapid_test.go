@@ -150,11 +150,11 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 		if !before.Hosting() { // What lapsed with an end is owed again when that is taken back.
 			w.again = slices.Clone(w.lapsed)
 		}
-	case *messages.FillReverted:
-		w.wasOn = false
-		lapse()
-		w.lapsed, w.again = nil, nil
-	case *messages.RequestEnded, *messages.SaleCancelled, *messages.SaleFailed, *messages.SlotForfeited:
+	case *messages.FillReverted, *messages.RequestEnded, *messages.SaleCancelled, *messages.SaleFailed,
+		*messages.SlotForfeited:
+		if _, gone := e.(*messages.FillReverted); gone {
+			w.wasOn = false
+		}
 		for p, how := range w.duties {
 			if how == "open" {
 				w.lapsed = append(w.lapsed, p)

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -99,11 +100,28 @@ func decideShrunk(s State, c ReportChain, ended bool) []Event {
 	if len(s.Unchecked) > 0 {
 		period = slices.Max(s.Unchecked)
 	}
-	return []Event{&messages.CollateralChecked{
-		At: events.TimeToMessage(c.Facts.At.Time), Period: period,
-		Collateral: c.Facts.Collateral.String(),
-		Slashed:    s.Collateral.SubFloor(c.Facts.Collateral).String(),
-	}}
+	return []Event{reading(s, c.Facts.At.Time, period, c.Facts.Collateral)}
+}
+
+// Reading is an event that says what the contract holds, and what it took since the
+// reading before it.
+type Reading interface {
+	Event
+	GetPeriod() uint64
+	GetCollateral() string
+	GetSlashed() string
+}
+
+// reading says what the contract holds now.
+func reading(s State, at time.Time, period uint64, holds events.Amount) Event {
+	if slashed := s.Collateral.SubFloor(holds); !slashed.IsZero() {
+		return &messages.CollateralSlashed{
+			At: events.TimeToMessage(at), Period: period, Collateral: holds.String(), Slashed: slashed.String(),
+		}
+	}
+	return &messages.CollateralChecked{
+		At: events.TimeToMessage(at), Period: period, Collateral: holds.String(), Slashed: "0",
+	}
 }
 
 // duty is the open duty of a period.

@@ -35,7 +35,8 @@ func Sentence(e Event) string {
 	case *messages.FillReverted:
 		return "The chain took the fill back: " + e.GetReason() + "."
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
-		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused, *messages.CollateralChecked:
+		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
+		*messages.CollateralChecked, *messages.CollateralSlashed:
 		return sentenceHosting(e)
 	case *messages.RequestEnded, *messages.PayoutReceived, *messages.SaleIgnored,
 		*messages.SaleCancelled, *messages.SaleFailed, *messages.SlotDropped,
@@ -77,15 +78,25 @@ func sentenceHosting(e Event) string {
 	case *messages.ProofExcused:
 		return fmt.Sprintf("No proof is due in period %d any more: %s.", e.GetPeriod(), e.GetReason())
 	case *messages.CollateralChecked:
-		if e.GetPeriod() == 0 {
-			return fmt.Sprintf("The contract holds %s: slashed by %s, and no recorded miss explains it.",
-				e.GetCollateral(), e.GetSlashed())
-		}
-		return fmt.Sprintf("After the miss in period %d the contract holds %s: slashed by %s.",
-			e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
+		return sentenceReading(e)
+	case *messages.CollateralSlashed:
+		return sentenceReading(e)
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of hosting", e))
 	}
+}
+
+func sentenceReading(e Reading) string {
+	switch {
+	case e.GetPeriod() == 0:
+		return fmt.Sprintf("The contract holds %s: slashed by %s, and no recorded miss explains it.",
+			e.GetCollateral(), e.GetSlashed())
+	case e.GetSlashed() == "0":
+		return fmt.Sprintf("After the miss in period %d the contract holds %s: nothing was taken.",
+			e.GetPeriod(), e.GetCollateral())
+	}
+	return fmt.Sprintf("After the miss in period %d the contract holds %s: slashed by %s.",
+		e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
 }
 
 func sentenceEnd(e Event) string {

@@ -267,7 +267,7 @@ func TestDamageInTheMiddleLeavesTheOtherStreamsAudited(t *testing.T) {
 	r := aYear(t)
 	i := r.at("HostStopped", 0)
 	r.damaged = map[events.Position]bool{r.list[i].Position: true}
-	change(r, 0, func(m *messages.CollateralChecked) { m.Slashed = "1" })
+	change(r, 0, func(m *messages.CollateralSlashed) { m.Slashed = "1" })
 	report := audited(t, r, Options{})
 	var rules []Rule
 	for _, f := range report.Findings {
@@ -308,8 +308,8 @@ func TestAFailedReadIsAnErrorOfTheAudit(t *testing.T) {
 
 func TestFindingsUpToFromAreLeftOut(t *testing.T) {
 	r := aYear(t)
-	change(r, 0, func(m *messages.CollateralChecked) { m.Slashed = "1" })
-	at := r.list[r.at("CollateralChecked", 0)].Position
+	change(r, 0, func(m *messages.CollateralSlashed) { m.Slashed = "1" })
+	at := r.list[r.at("CollateralSlashed", 0)].Position
 	if report := audited(t, r, Options{From: at}); len(report.Findings) > 0 || report.Sales != 3 {
 		t.Fatalf("from %d: %v", at, report.Findings)
 	}

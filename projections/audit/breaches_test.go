@@ -131,11 +131,15 @@ func saleBreaches() []breach {
 				Hash: zeros, Time: events.TimeToMessage(history.Begin.Add(time.Hour)),
 			})
 		}},
-		{"a slash that does not add up", CollateralCheck, "CollateralChecked", func(r *record) {
-			change(r, 0, func(m *messages.CollateralChecked) { m.Slashed = "1" })
+		{"a slash that does not add up", CollateralCheck, "CollateralSlashed", func(r *record) {
+			change(r, 0, func(m *messages.CollateralSlashed) { m.Slashed = "1" })
 		}},
-		{"a reading without a miss", CollateralCheck, "CollateralChecked", func(r *record) {
-			change(r, 0, func(m *messages.CollateralChecked) { m.Period++ })
+		{"called slashed, and nothing was taken", CollateralCheck, "CollateralSlashed", func(r *record) {
+			change(r, 0, func(m *messages.CollateralSlashed) { m.Collateral, m.Slashed = "131072", "0" })
+			change(r, 1, func(m *messages.PayoutReceived) { m.Receipt = nil })
+		}},
+		{"a reading without a miss", CollateralCheck, "CollateralSlashed", func(r *record) {
+			change(r, 0, func(m *messages.CollateralSlashed) { m.Period++ })
 		}},
 		{"a proof was never mined", ProofWithoutTransaction, "ProofSubmitted", func(r *record) {
 			change(r, 0, func(m *messages.ProofSubmitted) { m.Receipt.TxHash = zeros })

@@ -64,21 +64,31 @@ func (a *auditor) followProof(l *life, p place, e sale.Event) {
 		}
 		l.unchecked[e.GetPeriod()] = true
 	case *messages.CollateralChecked:
-		now := amount(e.GetCollateral())
-		slashed := l.held.SubFloor(now)
-		// Period 0: no miss of the record explains what was slashed.
-		explained := l.unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
-		if !explained || slashed.String() != e.GetSlashed() {
-			a.find(CollateralCheck, p, "after period %d the contract held %s, it says slashed by %s; "+
-				"it held %s before, and the period was missed: %t",
-				e.GetPeriod(), now, e.GetSlashed(), l.held, l.unchecked[e.GetPeriod()])
+		a.followReading(l, p, e)
+	case *messages.CollateralSlashed:
+		if amount(e.GetSlashed()).IsZero() && amount(e.GetCollateral()) == l.held {
+			a.find(CollateralCheck, p, "after period %d it is called slashed, and nothing was taken", e.GetPeriod())
 		}
-		if l.held.Less(now) {
-			a.find(CollateralExcess, p, "the contract held %s, and %s after period %d", l.held, now, e.GetPeriod())
-		}
-		delete(l.unchecked, e.GetPeriod())
-		l.held = now
+		a.followReading(l, p, e)
 	}
+}
+
+// followReading compares what the contract was seen to hold with what it held before.
+func (a *auditor) followReading(l *life, p place, e sale.Reading) {
+	now := amount(e.GetCollateral())
+	slashed := l.held.SubFloor(now)
+	// Period 0: no miss of the record explains what was slashed.
+	explained := l.unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
+	if !explained || slashed.String() != e.GetSlashed() {
+		a.find(CollateralCheck, p, "after period %d the contract held %s, it says slashed by %s; "+
+			"it held %s before, and the period was missed: %t",
+			e.GetPeriod(), now, e.GetSlashed(), l.held, l.unchecked[e.GetPeriod()])
+	}
+	if l.held.Less(now) {
+		a.find(CollateralExcess, p, "the contract held %s, and %s after period %d", l.held, now, e.GetPeriod())
+	}
+	delete(l.unchecked, e.GetPeriod())
+	l.held = now
 }
 
 // closed reports whether a period owes nothing any more: it was closed for good, or

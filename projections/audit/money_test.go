@@ -40,8 +40,8 @@ func moneyBreaches() []breach {
 		{"the contract holds less than was asked", SlashUnseen, "SlotFilled", func(r *record) {
 			change(r, -1, func(m *messages.SlotFilled) { m.Collateral = "131071" })
 		}},
-		{"collateral grows", CollateralExcess, "CollateralChecked", func(r *record) {
-			change(r, 0, func(m *messages.CollateralChecked) { m.Collateral, m.Slashed = "131073", "0" })
+		{"collateral grows", CollateralExcess, "CollateralSlashed", func(r *record) {
+			change(r, 0, func(m *messages.CollateralSlashed) { m.Collateral, m.Slashed = "131073", "0" })
 			// What is paid is not to be in question.
 			change(r, 1, func(m *messages.PayoutReceived) { m.Receipt = nil })
 		}},

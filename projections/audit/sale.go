@@ -189,14 +189,13 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.FillReverted:
 		l.onChain, l.filled, l.adopted, l.held = false, false, false, events.Amount{}
 		l.lapse()
-		l.lapsed = nil
 		l.phase = l.again()
 	case *messages.DataLifetimeExtended:
 		if l.simulated {
 			l.phase = provingSimulated
 		}
 	case *messages.ProofDue, *messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
-		*messages.CollateralChecked:
+		*messages.CollateralChecked, *messages.CollateralSlashed:
 		a.followProof(l, p, e)
 	case *messages.RequestEnded:
 		a.closeAll(l, events.TimeFromMessage(e.GetAt()))

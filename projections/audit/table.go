@@ -82,7 +82,7 @@ func hosting(more steps) steps {
 func duties() steps {
 	return steps{
 		"ProofDue": stays, "ProofSubmitted": stays, "ProofMissed": stays, "ProofExcused": stays,
-		"CollateralChecked": stays,
+		"CollateralChecked": stays, "CollateralSlashed": stays,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
 )
 
@@ -36,6 +37,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 	for name, tell := range map[string]func(*testing.T) []events.Recorded{
 		"a_day":     aDay,
 		"ends":      ends,
+		"again":     owedAgain,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
 		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
 		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
@@ -183,6 +185,41 @@ func ends(t *testing.T) []events.Recorded {
 
 	w.Life(1<<16, 2)
 	return readAll(t, store)
+}
+
+// owedAgain is a duty that lapsed with an end, a loss and a fill that were taken back, and
+// was excused, and is open once more; then a miss that cost something.
+func owedAgain(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(1)
+	slot := w.Begin(w.Request(1))
+	w.Fill(slot)
+	for _, gone := range []sale.Command{
+		w.Facts(slot, true, events.SlotFinished, events.RequestFinished),
+		w.Facts(slot, false, events.SlotRepair, events.RequestStarted),
+		w.Facts(slot, false, events.SlotFree, events.RequestNew),
+	} {
+		w.Due(slot, 1)
+		w.MustSale(slot, gone, w.Facts(slot, true, events.SlotFilled, events.RequestStarted),
+			sale.ReportExtended{At: w.Now, Until: w.Sales[slot].EndsAt})
+	}
+	period := w.Due(slot, 1)
+	w.MustSale(slot, sale.ReportProofExcused{At: w.Now, Period: period, Reason: "the challenge moved"})
+	w.Due(slot, 1)
+	w.Miss(slot, 2, 100_000)
+	return readAll(t, store)
+}
+
+func TestADutyThatIsOwedAgainIsCountedOnceByTheServer(t *testing.T) {
+	both := newTwins(t)
+	for _, r := range owedAgain(t) {
+		both.apply(r)
+	}
+	want := projections.Proofs{Due: 2, Open: 1, Missed: 1}
+	if got := both.views.Sales().Sales[0]; got.Proofs != want || got.Collateral.Slashed != "31072" {
+		t.Fatalf("proofs %+v, want %+v; slashed %s", got.Proofs, want, got.Collateral.Slashed)
+	}
 }
 
 // sameFill is the receipt of a slot's fill: mined again in another block, it is

@@ -1,4 +1,4 @@
-// hostnode-slot, version 1
+// hostnode-slot, version 2
 //
 // How a host's dealings with one slot stand: where its sale is, what it proved, earned and lost.
 //
@@ -45,6 +45,8 @@ function nothing() {
         lastEvent: null,
         inner: {
             duties: [],        // the periods that are open
+            lapsed: [],        // those that were open at an end: owed again when that is taken back
+            excused: null,     // the period that was excused last: it may be owed again
             proofMade: false,  // there is a proof for the fill
             failsOnPurpose: false,
             filledBy: null,    // the transaction of the last fill
@@ -53,10 +55,24 @@ function nothing() {
     };
 }
 
-// Each period in which a proof is owed is a duty. It is opened once, however often its challenge moves.
+function without(periods, period) {
+    return periods.filter(function (p) { return p !== period; });
+}
+
+// Each period in which a proof is owed is a duty. It is opened once, however often its challenge moves. One that
+// was excused, or has lapsed, and is owed again counts for what becomes of it last.
 function openDuty(s, period) {
-    if (s.inner.duties.indexOf(period) < 0) {
-        s.inner.duties.push(period);
+    if (s.inner.duties.indexOf(period) >= 0) {
+        return;
+    }
+    s.inner.duties.push(period);
+    if (s.inner.excused === period) {
+        s.inner.excused = null;
+        s.proofs.excused--;
+    } else if (s.inner.lapsed.indexOf(period) >= 0) {
+        s.inner.lapsed = without(s.inner.lapsed, period);
+        s.proofs.lapsed--;
+    } else {
         s.proofs.due++;
     }
 }
@@ -64,13 +80,20 @@ function openDuty(s, period) {
 // closeDuty says how many duties were closed: one, or none when it was not open.
 function closeDuty(s, period) {
     var before = s.inner.duties.length;
-    s.inner.duties = s.inner.duties.filter(function (p) { return p !== period; });
+    s.inner.duties = without(s.inner.duties, period);
     return before - s.inner.duties.length;
 }
 
 function lapse(s) {
     s.proofs.lapsed += s.inner.duties.length;
+    s.inner.lapsed = s.inner.lapsed.concat(s.inner.duties);
     s.inner.duties = [];
+}
+
+// read takes over what the contract was seen to hold.
+function read(s, said) {
+    s.collateral.onChain = said.collateral;
+    s.collateral.slashed = add(s.collateral.slashed, said.slashed);
 }
 
 function lose(s) {
@@ -225,13 +248,13 @@ fromAll()
         }),
 
         ProofExcused: understood(function (s, said) {
-            s.proofs.excused += closeDuty(s, said.period || "0");
+            s.inner.excused = said.period || "0";
+            s.proofs.excused += closeDuty(s, s.inner.excused);
         }),
 
-        CollateralChecked: understood(function (s, said) {
-            s.collateral.onChain = said.collateral;
-            s.collateral.slashed = add(s.collateral.slashed, said.slashed);
-        }),
+        CollateralChecked: understood(read), // Of a record of before CollateralSlashed it may say slashed, too.
+
+        CollateralSlashed: understood(read),
 
         // ---------------------------------------------------------------- the end
 

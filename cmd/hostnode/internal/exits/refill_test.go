@@ -156,7 +156,7 @@ func TestMissesWhileTheHostWasDownAreToldWithWhatTheyCost(t *testing.T) {
 				t.Errorf("period %d is missed, want periods from %d to %d only", p, was.LastPeriod, down)
 			}
 			missed++
-		case *messages.CollateralChecked:
+		case *messages.CollateralSlashed:
 			slashed += events.Must(events.ParseAmount(e.GetSlashed())).Big().Uint64()
 		}
 	}
