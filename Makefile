@@ -43,10 +43,15 @@ demo:
 test:
 	go test ./...
 
-## race: all tests with the race detector; needs a C compiler
+## race: the tests with the race detector, with fewer inputs where nothing runs at once; needs a C compiler
 .PHONY: race
 race: need-cc
-	go test -race -timeout 20m ./...
+	go test -race -short -timeout 20m ./...
+
+## race-full: all tests with the race detector and all their inputs; twenty minutes
+.PHONY: race-full
+race-full: need-cc
+	go test -race -timeout 40m ./...
 
 ## build: bin/hostnode
 .PHONY: build

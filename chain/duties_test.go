@@ -18,7 +18,7 @@ import (
 // dutyBlocks is how many blocks the contract is asked about in each case. The race
 // detector has nothing more to find in many than in some.
 func dutyBlocks() int {
-	if raced {
+	if testing.Short() {
 		return 100
 	}
 	return 700
@@ -62,7 +62,7 @@ func TestDutiesAreWhatTheContractSays(t *testing.T) {
 				}
 				d.next(apart)
 			}
-			if d.marked < tc.markedMin && !raced {
+			if d.marked < tc.markedMin && !testing.Short() {
 				t.Fatalf("marking was possible %d times only", d.marked)
 			}
 			t.Logf("%d slots over %d blocks and %d periods; marking was possible %d times",

@@ -48,6 +48,9 @@ func TestFlippedBitsAreReportedAndNeverReadAsEvents(t *testing.T) {
 	outcomes := map[string]int{}
 	for _, name := range names {
 		table, log := strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".log")
+		if testing.Short() && (outcomes["table "+readDamaged] > 0 && table || outcomes["log "+openRefused] > 0 && log) {
+			continue
+		}
 		// A flip in a table is dear: pebble tries every bit to say which it was.
 		rounds := 0
 		if table {
