@@ -386,16 +386,3 @@ func (j *journal[S, C, E]) rejectAll(a *turn, batch []entry[S, C, E], err error)
 		en.reply(result[S, E]{err: reason})
 	}
 }
-
-// sleep waits by the clock, or until the context ends.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
-	done := make(chan struct{})
-	stop := clock.After(d, func() { close(done) })
-	defer stop()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
