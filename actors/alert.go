@@ -24,6 +24,8 @@ const (
 	AlertNotProving AlertKind = "not-proving"
 	// AlertTakenOver: another process runs this host's identity; this one ends.
 	AlertTakenOver AlertKind = "account-taken-over"
+	// AlertUsedElsewhere: somebody else sends transactions with this host's key.
+	AlertUsedElsewhere AlertKind = "account-used-elsewhere"
 	// AlertFunds: too little money for the work of the next days.
 	AlertFunds AlertKind = "funds-low"
 	// AlertChain: the chain has not moved for long.

@@ -206,6 +206,7 @@ func TestPayoutThatTheNodeForgotStillReturnsTheCollateral(t *testing.T) {
 func (w *world) dialed(name string, change func(*chain.Config)) *chain.Market {
 	w.t.Helper()
 	cfg := w.config(name)
+	cfg.TakeOver = true // The account was a host's, and the record is new.
 	change(&cfg)
 	m, err := w.dial(cfg, events.NewMemory(), w.t.TempDir())
 	if err != nil {

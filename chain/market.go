@@ -102,6 +102,15 @@ type Config struct {
 	LogRange uint64
 	// DeployedAt is the contract's block, if it is known; no log is older.
 	DeployedAt uint64
+	// TakeOver begins although the chain shows that the account was used elsewhere, and
+	// does not end when it shows later that another host uses it.
+	TakeOver bool
+	// Began is since when this host runs: default now. Of two hosts with one account the
+	// newer one ends.
+	Began time.Time
+	// UsedElsewhere, if it is set, is told when somebody else used the account, at most
+	// once an hour. It must not block.
+	UsedElsewhere func(ForeignUse)
 	// Epoch and Node go into the metadata of the account's events.
 	Epoch uint64
 	Node  string
@@ -147,6 +156,7 @@ func (cfg *Config) complete() error {
 	orDefault(&cfg.MaxFeeCapWei, 500_000_000_000)
 	orDefault(&cfg.MinTipWei, 10_000_000)
 	orDefault(&cfg.LogRange, 1000)
+	orDefault(&cfg.Began, time.Now())
 	if cfg.Allowance.IsZero() {
 		cfg.Allowance = largeAllowance()
 	}
@@ -167,7 +177,7 @@ func orDefault[T comparable](v *T, byDefault T) {
 
 // Market is the marketplace contract for one host. All methods are safe for concurrent
 // use and may be repeated. Errors besides the outcomes named in package events are
-// temporary, except *IdentityError, ErrTakenOver and ErrOutboxFailed.
+// temporary, except *IdentityError, ErrTakenOver, ErrUsedElsewhere and ErrOutboxFailed.
 type Market struct {
 	cfg      Config
 	conn     *conn
@@ -192,7 +202,7 @@ type Market struct {
 // used before; then the account's stream follows later. An outbox that was never used
 // does not say where the stream stands, so the store must. Errors: ErrConfig,
 // ErrUnavailable, *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
-// ErrStreamShort, and those of the store and the file system.
+// ErrUsedElsewhere, ErrStreamShort, and those of the store and the file system.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -257,21 +267,17 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	if err != nil {
 		return err
 	}
-	timed, cancel := context.WithTimeout(ctx, catchUpTimeout)
-	defer cancel()
-	missing, copied, err := catchUp(timed, store, stream, records, box.next)
-	switch {
-	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
-		return errors.Join(fmt.Errorf("read the account's record: %w", err), box.close())
-	case err == nil && copied < box.copied:
-		return errors.Join(fmt.Errorf("%w: %d of at least %d events are there",
-			ErrStreamShort, copied, box.copied), box.close())
-	case err != nil:
-		copied = box.copied
-		m.cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
+	records, copied, away, err := m.join(ctx, store, box, records)
+	if err != nil {
+		return errors.Join(err, box.close())
 	}
-	for _, r := range missing {
-		if err := box.put(r); err != nil {
+	mined, observed, err := m.notElsewhere(ctx, records, away)
+	if err != nil {
+		return errors.Join(err, box.close())
+	}
+	if observed != nil {
+		r, err := box.add(observed, "")
+		if err != nil {
 			return errors.Join(err, box.close())
 		}
 		records = append(records, r)
@@ -288,8 +294,38 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 		confirmations: m.cfg.Confirmations, stuckBlocks: m.cfg.StuckBlocks,
 		poll: m.cfg.PollInterval, maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei,
 		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold,
+	}, vigil{
+		contract: m.contract, calls: hostCalls(m.abis), began: m.cfg.Began, stays: m.cfg.TakeOver, atStart: mined,
+		tell: m.cfg.UsedElsewhere, told: map[bool]time.Time{},
 	}, m.conn, m.cfg.Key, m.account, m.identity.ChainID, box, records, m.copier, m.cfg.Log)
 	return nil
+}
+
+// join adds to the outbox what the account's stream has and it has not. It returns all
+// records and how many of them are in the stream; away is why the stream cannot be read,
+// and then it follows later.
+func (m *Market) join(
+	ctx context.Context, store events.Store, box *outbox, records []record,
+) (all []record, copied uint64, away, err error) {
+	timed, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	missing, copied, err := catchUp(timed, store, box.owner.Stream, records, box.next)
+	switch {
+	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
+		return nil, 0, nil, fmt.Errorf("read the account's record: %w", err)
+	case err == nil && copied < box.copied:
+		return nil, 0, nil, fmt.Errorf("%w: %d of at least %d events are there", ErrStreamShort, copied, box.copied)
+	case err != nil:
+		copied, away = box.copied, err
+		m.cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
+	}
+	for _, r := range missing {
+		if err := box.put(r); err != nil {
+			return nil, 0, nil, err
+		}
+		records = append(records, r)
+	}
+	return records, copied, away, nil
 }
 
 // Close stops the transaction manager and closes connection and outbox. Transactions
@@ -305,8 +341,8 @@ func (m *Market) Close() error {
 // gives. Nothing brings it back but another start, so the host should end.
 func (m *Market) Failed() <-chan struct{} { return m.copier.down.done }
 
-// Failure is why no transaction is sent any more: ErrTakenOver, ErrStreamShort or
-// ErrOutboxFailed; nil while all is well.
+// Failure is why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere,
+// ErrStreamShort or ErrOutboxFailed; nil while all is well.
 func (m *Market) Failure() error { return m.copier.down.reason() }
 
 // DutiesDue says by when the earliest proof that is owed and not handed in must be

@@ -147,7 +147,7 @@ func (w *world) repeatedPayout(m *chain.Market, call events.SlotCall, first even
 	if err := m.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	blank := w.host("host", w.t.TempDir(), events.NewMemory())
+	blank := w.dialed("host", func(*chain.Config) {})
 	again, err = blank.FreeSlot(w.t.Context(), call)
 	if diff := cmp.Diff(first, again, amounts); err != nil || diff != "" {
 		w.t.Fatalf("freed again without a record: %v (-first +again):\n%s", err, diff)

@@ -179,6 +179,43 @@ func TestIntentWithoutAnAttemptEndsAtTheNextStart(t *testing.T) {
 	}
 }
 
+func TestHowManyTransactionsThereWereOutlivesCompaction(t *testing.T) {
+	for name, tc := range map[string]struct {
+		newest messages.TxEvent
+		want   uint64
+	}{
+		"an attempt that was forgotten": {&messages.TxSent{
+			Key: "reserve:y:1#1", Nonce: 41, TxHash: events.Hash{}.String(), GasLimit: 1, FeeCapWei: "1", TipCapWei: "1",
+		}, 42},
+		"an observation": {&messages.TxCountObserved{Count: 50}, 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "box")
+			o, _ := openBox(t, path)
+			b := newTxBook()
+			for _, e := range append(reorganised()[:2], tc.newest, abandoned("reserve:y:1#1")) {
+				r, err := o.add(e, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.apply(r)
+			}
+			b.forget(0)
+			if err := o.compact(b.needed()); err != nil {
+				t.Fatal(err)
+			}
+			_, records := openBox(t, path)
+			again := newTxBook()
+			for _, r := range records {
+				again.apply(r)
+			}
+			if again.known != tc.want || len(records) != 1 {
+				t.Fatalf("%d of %d transactions are known, from %d records", again.known, tc.want, len(records))
+			}
+		})
+	}
+}
+
 // reorganised is the record of a success that was taken back and ended otherwise.
 func reorganised() []messages.TxEvent {
 	const key = "reserve:y:1#1"

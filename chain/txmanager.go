@@ -82,6 +82,8 @@ type txManager struct {
 	lastCount uint64      // of transactions mined, at that block
 	lookedAt  time.Time   // when the chain was last looked at, by the machine's clock
 	suspect   bool        // blocks may have been dropped since receipts were told
+	answers   bool        // the chain did when it was last looked at
+	vigil     vigil
 	tipPrice  tipPrice
 	spent     gasSpent
 	blockTime atomic.Int64 // seconds between the last two blocks, at least 1
@@ -105,7 +107,7 @@ type recheck struct {
 }
 
 func startTxManager(
-	cfg txConfig, c *conn, key *ecdsa.PrivateKey, account common.Address,
+	cfg txConfig, v vigil, c *conn, key *ecdsa.PrivateKey, account common.Address,
 	chainID uint64, box *outbox, records []record, cp *copier, log logrus.FieldLogger,
 ) *txManager {
 	m := &txManager{
@@ -114,6 +116,7 @@ func startTxManager(
 		requests: make(chan func(context.Context)),
 		stopped:  make(chan struct{}),
 		book:     newTxBook(),
+		vigil:    v,
 	}
 	m.blockTime.Store(1)
 	for _, r := range records {
@@ -144,6 +147,7 @@ func (m *txManager) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			m.lastLook()
 			return
 		case f := <-m.requests:
 			f(ctx)
@@ -163,7 +167,11 @@ func (m *txManager) busy() bool {
 	if len(m.book.open) > 0 || len(m.rechecks) > 0 {
 		return true
 	}
-	return m.watching() && time.Since(m.lookedAt) >= m.watchPause()
+	pause := m.idlePause()
+	if m.watching() {
+		pause = m.watchPause()
+	}
+	return time.Since(m.lookedAt) >= pause
 }
 
 // leave releases everybody who waits.

@@ -110,11 +110,12 @@ func (m *txManager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
 // blocks somebody else used it, and what is still right goes out with another one.
 func (m *txManager) followLost(ctx context.Context, lost []*intent, now moment) error {
 	var again []*intent
+	var used []uint64 // nonces
 	for _, in := range lost {
 		if in.displaced++; in.displaced < displacedBlocks {
 			continue
 		}
-		in.displaced = 0
+		in.displaced, used = 0, append(used, in.last().nonce)
 		switch {
 		case in.gap:
 			m.abandon(in, "the nonce is used", events.ErrReverted)
@@ -126,6 +127,7 @@ func (m *txManager) followLost(ctx context.Context, lost []*intent, now moment) 
 			again = append(again, in)
 		}
 	}
+	m.lostNonces(ctx, used, now)
 	if err := m.doubt(ctx, again, now.head); err != nil {
 		return err
 	}

@@ -85,6 +85,10 @@ type txBook struct {
 	doneLog []*intent          // done, oldest first
 	// newestReceipt is the number of the highest block in which one succeeded.
 	newestReceipt uint64
+	// known is how many of the account's transactions are, mined or only sent, and
+	// knownFrom the record that says so.
+	known     uint64
+	knownFrom record
 }
 
 func newTxBook() *txBook {
@@ -93,6 +97,9 @@ func newTxBook() *txBook {
 
 // apply folds one record. Events about keys that were forgotten are ignored.
 func (b *txBook) apply(r record) {
+	if known := knownBy(r.Event); known > b.known {
+		b.known, b.knownFrom = known, r
+	}
 	switch e := r.Event.(type) {
 	case *messages.TxIntended:
 		in := intentOf(e)
@@ -116,6 +123,7 @@ func (b *txBook) apply(r record) {
 			in.succeeded, in.receipt = false, nil // The chain may have taken a success back.
 			b.finish(in)
 		}
+	case *messages.TxCountObserved: // Only known follows from it.
 	case proto.Message, nil:
 	}
 }
@@ -167,11 +175,16 @@ func (b *txBook) forget(most int) {
 	}
 }
 
-// needed are the records of all intents that are still known, in order of revision.
+// needed are the records of all intents that are still known, and the one that says how
+// many transactions there were, in order of revision.
 func (b *txBook) needed() []record {
 	var all []record
 	for _, in := range b.intents {
 		all = append(all, in.records...)
+	}
+	same := func(r record) bool { return r.Event == b.knownFrom.Event }
+	if b.known > 0 && !slices.ContainsFunc(all, same) {
+		all = append(all, b.knownFrom)
 	}
 	slices.SortFunc(all, func(x, y record) int {
 		if x.Revision < y.Revision {

@@ -27,7 +27,12 @@ func (m *txManager) step(ctx context.Context) error {
 		return err
 	}
 	now, err := m.look(ctx)
-	if err != nil {
+	if m.answers = err == nil; err != nil {
+		return err
+	}
+	m.watchNonces(ctx, now)
+	if err := m.failure(); err != nil {
+		m.turnAway(err)
 		return err
 	}
 	if err := m.follow(ctx, now); err != nil {
@@ -158,6 +163,13 @@ func (m *txManager) watching() bool {
 func (m *txManager) watchPause() time.Duration {
 	const polls = 50
 	return max(m.cfg.poll, min(m.pace()/2, polls*m.cfg.poll))
+}
+
+// idlePause is between two looks at the chain when nothing of ours can change: often
+// enough to find who else used the account among the newest blocks.
+func (m *txManager) idlePause() time.Duration {
+	const share, polls = 2, 100
+	return max(m.watchPause(), min(time.Minute, foreignBlocks/share*m.pace(), polls*m.cfg.poll))
 }
 
 // tidy keeps memory and file small.

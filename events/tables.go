@@ -93,5 +93,6 @@ func TxTable() []Entry {
 		}),
 		entryOf("TxMined", &messages.TxMined{At: at, Key: "fill:0xabab:1", Succeeded: true, Receipt: receipt}),
 		entryOf("TxAbandoned", &messages.TxAbandoned{At: at, Key: "proof:0xabab:85000000", Reason: "the period ended"}),
+		entryOf("TxCountObserved", &messages.TxCountObserved{At: at, Count: 9, Reason: "begun with --take-over"}),
 	}
 }

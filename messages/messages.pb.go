@@ -4652,6 +4652,68 @@ func (x *TxAbandoned) GetReason() string {
 	return ""
 }
 
+// TxCountObserved: transactions of the account were mined that this record does not know
+// of, and the host began, or went on, all the same.
+type TxCountObserved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`        // by the machine's clock
+	Count         uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"` // of the account's mined transactions
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TxCountObserved) Reset() {
+	*x = TxCountObserved{}
+	mi := &file_hostnode_messages_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TxCountObserved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TxCountObserved) ProtoMessage() {}
+
+func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
+func (*TxCountObserved) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *TxCountObserved) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *TxCountObserved) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // SnapshotPart is a part of a state that was folded from the record, so that a
 // start need not read all of it. It decides nothing and may be deleted: what is
 // missing, damaged, or of another schema is read from the record again. Every
@@ -4674,7 +4736,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4686,7 +4748,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4699,7 +4761,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -4787,7 +4849,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4799,7 +4861,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4812,7 +4874,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -4867,7 +4929,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4879,7 +4941,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4892,7 +4954,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -4969,7 +5031,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4981,7 +5043,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4994,7 +5056,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -5081,7 +5143,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5155,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5168,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -5206,7 +5268,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5218,7 +5280,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5231,7 +5293,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -5276,7 +5338,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5288,7 +5350,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5301,7 +5363,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -5352,7 +5414,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5364,7 +5426,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5377,7 +5439,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -5425,7 +5487,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5437,7 +5499,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5450,7 +5512,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -5529,7 +5591,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5541,7 +5603,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5554,7 +5616,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -5654,7 +5716,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5666,7 +5728,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5679,7 +5741,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -5770,7 +5832,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5782,7 +5844,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5795,7 +5857,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -5822,7 +5884,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5834,7 +5896,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5847,7 +5909,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -5869,7 +5931,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5881,7 +5943,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5894,7 +5956,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -6333,6 +6395,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\vTxAbandoned\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"k\n" +
+	"\x0fTxCountObserved\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xa3\x02\n" +
 	"\fSnapshotPart\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
@@ -6490,7 +6556,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 78)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -6557,87 +6623,88 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*TxSent)(nil),                    // 62: hostnode.v1.TxSent
 	(*TxMined)(nil),                   // 63: hostnode.v1.TxMined
 	(*TxAbandoned)(nil),               // 64: hostnode.v1.TxAbandoned
-	(*SnapshotPart)(nil),              // 65: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                // 66: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                // 67: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                // 68: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                 // 69: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),               // 70: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),              // 71: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),               // 72: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                // 73: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),        // 74: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),         // 75: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),             // 76: hostnode.v1.LedgerSettled
-	(*HostState)(nil),                 // 77: hostnode.v1.HostState
-	(*LivingSale)(nil),                // 78: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),     // 79: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 80: google.protobuf.FieldOptions
+	(*TxCountObserved)(nil),           // 65: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),              // 66: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                // 67: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                // 68: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                // 69: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                 // 70: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),               // 71: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),              // 72: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),               // 73: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                // 74: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),        // 75: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),         // 76: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),             // 77: hostnode.v1.LedgerSettled
+	(*HostState)(nil),                 // 78: hostnode.v1.HostState
+	(*LivingSale)(nil),                // 79: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),     // 80: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 81: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	79,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	79,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	80,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	80,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	79,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	79,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	79,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	79,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	80,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	80,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	80,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	80,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	79,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	79,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	79,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	79,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	80,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	80,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	80,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	80,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	80,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	79,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	79,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	79,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	79,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	79,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	79,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	80,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	80,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	80,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	80,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	80,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	80,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	80,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	79,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	79,  // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	79,  // 25: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	79,  // 26: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	79,  // 27: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	80,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	80,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	80,  // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	80,  // 25: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	80,  // 26: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	80,  // 27: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 28: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 29: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	79,  // 30: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	79,  // 31: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	79,  // 32: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	80,  // 29: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	80,  // 30: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	80,  // 31: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	80,  // 32: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 33: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 34: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	79,  // 35: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	79,  // 36: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	79,  // 37: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	79,  // 38: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	79,  // 39: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	79,  // 40: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	79,  // 41: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	79,  // 42: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	79,  // 43: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	79,  // 44: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	79,  // 45: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	79,  // 46: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	79,  // 47: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	79,  // 48: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	79,  // 49: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	79,  // 50: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	79,  // 51: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	79,  // 52: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	79,  // 53: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	79,  // 54: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	79,  // 55: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	79,  // 56: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	79,  // 57: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	79,  // 58: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	80,  // 34: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	80,  // 35: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	80,  // 36: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	80,  // 37: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	80,  // 38: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	80,  // 39: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	80,  // 40: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	80,  // 41: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	80,  // 42: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	80,  // 43: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	80,  // 44: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	80,  // 45: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	80,  // 46: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	80,  // 47: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	80,  // 48: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	80,  // 49: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	80,  // 50: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	80,  // 51: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	80,  // 52: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	80,  // 53: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	80,  // 54: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	80,  // 55: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	80,  // 56: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	80,  // 57: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	80,  // 58: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 59: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	79,  // 60: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	80,  // 60: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	45,  // 61: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	79,  // 62: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	80,  // 62: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	45,  // 63: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	45,  // 64: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	45,  // 65: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -6645,47 +6712,48 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	45,  // 67: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	45,  // 68: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	45,  // 69: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	79,  // 70: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	79,  // 71: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	79,  // 72: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	79,  // 73: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	79,  // 74: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	79,  // 75: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	80,  // 70: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	80,  // 71: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	80,  // 72: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	80,  // 73: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	80,  // 74: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	80,  // 75: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
 	2,   // 76: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 77: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	79,  // 78: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	79,  // 79: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	79,  // 80: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	79,  // 81: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	80,  // 77: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	80,  // 78: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	80,  // 79: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	80,  // 80: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	80,  // 81: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
 	2,   // 82: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	79,  // 83: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	79,  // 84: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	67,  // 85: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	68,  // 86: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	68,  // 87: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	71,  // 88: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	70,  // 89: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	79,  // 90: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	79,  // 91: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	69,  // 92: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	79,  // 93: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	79,  // 94: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	79,  // 95: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	79,  // 96: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	73,  // 97: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	74,  // 98: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	75,  // 99: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	76,  // 100: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	79,  // 101: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	79,  // 102: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	78,  // 103: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	80,  // 104: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 105: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	106, // [106:106] is the sub-list for method output_type
-	106, // [106:106] is the sub-list for method input_type
-	105, // [105:106] is the sub-list for extension type_name
-	104, // [104:105] is the sub-list for extension extendee
-	0,   // [0:104] is the sub-list for field type_name
+	80,  // 83: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	80,  // 84: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	80,  // 85: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	68,  // 86: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	69,  // 87: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	69,  // 88: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	72,  // 89: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	71,  // 90: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	80,  // 91: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	80,  // 92: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	70,  // 93: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	80,  // 94: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	80,  // 95: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	80,  // 96: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	80,  // 97: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	74,  // 98: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	75,  // 99: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	76,  // 100: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	77,  // 101: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	80,  // 102: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	80,  // 103: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	79,  // 104: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	81,  // 105: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 106: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	107, // [107:107] is the sub-list for method output_type
+	107, // [107:107] is the sub-list for method input_type
+	106, // [106:107] is the sub-list for extension type_name
+	105, // [105:106] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -6701,7 +6769,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   78,
+			NumMessages:   79,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

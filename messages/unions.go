@@ -124,10 +124,11 @@ type TxEvent interface {
 	txEvent()
 }
 
-func (*TxIntended) txEvent()  {}
-func (*TxSent) txEvent()      {}
-func (*TxMined) txEvent()     {}
-func (*TxAbandoned) txEvent() {}
+func (*TxIntended) txEvent()      {}
+func (*TxSent) txEvent()          {}
+func (*TxMined) txEvent()         {}
+func (*TxAbandoned) txEvent()     {}
+func (*TxCountObserved) txEvent() {}
 
 // SnapshotEvent is an event of a snapshot stream (package events/snapshot).
 //

@@ -93,6 +93,7 @@ func (h *host) foldTx(e messages.TxEvent) {
 		row := h.tx(e.GetKey())
 		row.Outcome, row.Reason, row.DoneAt = OutcomeAbandoned, e.GetReason(), at(e)
 		h.closeTx(e.GetKey())
+	case *messages.TxCountObserved: // Not about a transaction of ours.
 	}
 }
 

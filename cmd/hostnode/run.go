@@ -49,8 +49,8 @@ safe, only slower: it goes on from its events at the next start.`,
 		},
 	}
 	config.AddFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "begin although the record says that this host runs "+
-		"elsewhere; only when that process is gone for good")
+	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "begin although the record or the chain says that "+
+		"this host runs elsewhere; only when that process is gone for good")
 	return cmd
 }
 

@@ -118,6 +118,8 @@ func (p *painter) count(stream string, m any) {
 		o.said[name] = fmt.Sprintf("period %d of %s: %s", m.GetPeriod(), m.GetSlotId(), m.GetReason())
 	case *messages.TxAbandoned:
 		o.said[name] = m.GetKey() + ": " + m.GetReason()
+	case *messages.TxCountObserved:
+		o.said[name] = fmt.Sprintf("%d: %s", m.GetCount(), m.GetReason())
 	}
 }
 

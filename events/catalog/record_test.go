@@ -89,6 +89,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("rare")) {
 		keep(t, "rare", rare(t))
 	}
+	if missing(t, historyFile("used_elsewhere")) {
+		keep(t, "used_elsewhere", usedElsewhere(t))
+	}
 	if missing(t, historyFile("validator")) {
 		keep(t, "validator", validated(t))
 	}
@@ -194,7 +197,6 @@ func clean(t *testing.T, list []events.Recorded) bool {
 // what the contract says of others, and a transaction that was given up.
 func rare(t *testing.T) []events.Recorded {
 	t.Helper()
-	codec, store := catalog.Codec(), events.NewMemory()
 	at := events.TimeToMessage(events.Unix(1_700_000_000))
 	request, slot, host := events.RequestID{0x4a}, events.SlotID{0x5b}, events.Address{0x6c}
 	log := func(index uint32) *messages.ChainLog {
@@ -203,11 +205,7 @@ func rare(t *testing.T) []events.Recorded {
 		}
 	}
 	key := fmt.Sprintf("proof:%s:85000000", slot)
-	count := map[string]uint64{}
-	for _, e := range []struct {
-		stream, correlation string
-		message             proto.Message
-	}{
+	return written(t, []said{
 		{events.MarketStream(1, host), request.String(), &messages.ChainSlotReservationsFull{
 			RequestId: request.String(), SlotIndex: 2, Log: log(0),
 		}},
@@ -219,7 +217,31 @@ func rare(t *testing.T) []events.Recorded {
 			At: at, Key: key, To: events.Address{9}.String(), Data: "0x1d873c1b", Deadline: at,
 		}},
 		{events.TxStream(host), "", &messages.TxAbandoned{At: at, Key: key, Reason: "the period ended"}},
-	} {
+	})
+}
+
+// usedElsewhere is of a host whose account somebody else used as well.
+func usedElsewhere(t *testing.T) []events.Recorded {
+	t.Helper()
+	stream, at := events.TxStream(events.Address{0x6d}), events.TimeToMessage(events.Unix(1_700_000_000))
+	return written(t, []said{
+		{stream, "", &messages.TxCountObserved{At: at, Count: 9, Reason: "begun with --take-over"}},
+		{stream, "", &messages.TxCountObserved{At: at, Count: 10, Reason: "a transaction that is not ours was mined"}},
+	})
+}
+
+// said is an event of a history that is written by hand.
+type said struct {
+	stream, correlation string
+	message             proto.Message
+}
+
+// written is a record of these events.
+func written(t *testing.T, all []said) []events.Recorded {
+	t.Helper()
+	codec, store := catalog.Codec(), events.NewMemory()
+	count := map[string]uint64{}
+	for _, e := range all {
 		name, version, data, err := codec.Encode(e.message)
 		if err != nil {
 			t.Fatal(err)

@@ -120,6 +120,7 @@ func (a *auditor) judgeTx(s *stream, p place, e messages.TxEvent) {
 				a.mine(txKey{h.address, r.GetTxHash()})
 			}
 		}
+	case *messages.TxCountObserved: // Transactions of others: nothing in this record follows from them.
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
 )
 
@@ -114,6 +115,8 @@ func matches(err, is error) bool {
 		return errors.As(err, &space)
 	case errors.Is(is, errTakenOver):
 		return errors.Is(err, is) || errors.Is(err, actors.ErrTakenOver) || errors.Is(err, chain.ErrTakenOver)
+	case errors.Is(is, node.ErrElsewhere):
+		return errors.Is(err, is) || errors.Is(err, chain.ErrUsedElsewhere)
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
 		return true
 	}

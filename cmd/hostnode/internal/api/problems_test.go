@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
 )
 
@@ -39,6 +42,23 @@ func TestEveryErrorIsFoundInTheTableAndSurvivesTheJourney(t *testing.T) {
 		}
 		if again := Explain(fmt.Errorf("asking: %w", far)); again.Code != k.code || !strings.HasPrefix(again.Detail, "asking: ") {
 			t.Errorf("%s became %+v", k.code, again)
+		}
+	}
+}
+
+func TestAHostThatMayBeElsewhereIsToldHowToBeginAndOneThatLivesHereIsNot(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code string
+		flag bool
+	}{
+		{node.ErrElsewhere, "host-elsewhere", true},
+		{chain.ErrUsedElsewhere, "host-elsewhere", true},
+		{datadir.ErrAccountInUse, "account-in-use", false},
+	} {
+		p := Explain(fmt.Errorf("connect to the market: %w", c.err))
+		if p.Code != c.code || strings.Contains(p.Hint, "--take-over") != c.flag {
+			t.Errorf("%v is %+v", c.err, p)
 		}
 	}
 }

@@ -219,9 +219,17 @@ var kinds = []kind{
 	},
 	{
 		"host-elsewhere", http.StatusConflict, node.ErrElsewhere,
-		"By the record this host runs elsewhere, with another data directory.",
-		"Stop it there; two hosts with one account spoil each other's record and miss proofs. If that process is " +
-			"gone for good, begin with `hostnode run --take-over`; slots whose data is gone cannot be proven.",
+		"By the record, or by the account's transactions on the chain, this host runs elsewhere with another data " +
+			"directory, or did.",
+		"Stop it there; two hosts with one account spoil each other's record and miss proofs. If it is gone for " +
+			"good, if this is a restored backup, or if the transactions were sent by hand, begin once with " +
+			"`hostnode run --take-over`; slots whose data is gone cannot be proven.",
+	},
+	{
+		"account-in-use", http.StatusConflict, datadir.ErrAccountInUse,
+		"A process that lives on this machine runs this account with another data directory.",
+		"Stop that process, or leave this one stopped: the message names it and its directory. There is no other way " +
+			"to begin.",
 	},
 	{
 		"account-record-short", http.StatusConflict, chain.ErrStreamShort,

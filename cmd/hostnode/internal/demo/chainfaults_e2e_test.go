@@ -24,6 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/params"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -306,7 +307,11 @@ func nonceUsedElsewhere() chainFault {
 		})
 		r.must(err)
 		r.must(r.eth.SendTransaction(ctx, tx))
-		r.nextProof()
+		r.await("the alert", func(context.Context) bool {
+			log, err := os.ReadFile(filepath.Join(r.box.dir.Root, "host.log"))
+			return err == nil && strings.Contains(string(log), string(actors.AlertUsedElsewhere))
+		})
+		r.nextProof() // A wallet's transaction ends nobody, however new the host is.
 	}}
 }
 

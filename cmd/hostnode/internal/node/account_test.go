@@ -30,7 +30,7 @@ func TestACopyOfADataDirectoryDoesNotBeginWhileTheFirstLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := copied.lockAccount(me, contract, genesis)
-	if !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), first.Dir.Root) {
+	if !errors.Is(err, datadir.ErrAccountInUse) || !strings.Contains(err.Error(), first.Dir.Root) {
 		t.Fatalf("beside the first: %v", err)
 	}
 	if err := first.close(); err != nil {

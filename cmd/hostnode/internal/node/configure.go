@@ -82,9 +82,11 @@ type Parts struct {
 	DeployedAt uint64 // 0: unknown
 	// Development says that the chain is a development chain.
 	Development bool
-	Node        string
-	Version     string
-	Log         *logrus.Entry
+	// TakeOver begins although the chain shows that the account was used elsewhere.
+	TakeOver bool
+	Node     string
+	Version  string
+	Log      *logrus.Entry
 }
 
 // FromConfig translates a configuration into the options of a node.
@@ -115,7 +117,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			SilentBlocks: c.Chain.SilentBlocks, Finalized: c.Chain.Finality == config.Finalized,
 			RewardRecipient: recipient, StuckBlocks: c.Fees.StuckBlocks, MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei,
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
-			Confirmations:     c.Confirmations(p.Development),
+			TakeOver: p.TakeOver, Confirmations: c.Confirmations(p.Development),
 			LongestRedialWait: redialWait(p.Development), CallTimeout: callTimeout(p.Development),
 			PollInterval: min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
 		},

@@ -6,12 +6,33 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
 )
+
+// tellUse tells an operator that somebody else used the account.
+func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.Entry) {
+	a := actors.Alert{
+		Kind: actors.AlertUsedElsewhere, At: time.Now(), Host: account.String(),
+		Text: fmt.Sprintf("the account is used elsewhere: %s", u),
+		Hint: "one key, one host: let no wallet and no other program send transactions with this host's key",
+	}
+	switch {
+	case u.Ends:
+		a.Text += "; this host has just begun, so it ends"
+		a.Hint = "stop the other host; if that one is gone for good, begin this one with `hostnode run --take-over`"
+	case u.Host:
+		a.Hint = "another host runs with this key: stop it; proofs of both may come too late"
+	}
+	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
+	n.alerts.Send(a)
+}
 
 // ErrElsewhere: by the record a host with this account runs in another process.
 var ErrElsewhere = errors.New("this host may be running elsewhere")

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
@@ -91,6 +92,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("set up the prover: %w", err)
 	}
+	n.alerts = alerts.New(o.Alerts)
 	if err := n.dial(ctx, o); err != nil {
 		return err
 	}
@@ -101,7 +103,6 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	cfg.Overhead = storage.Overhead
 	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
 	cfg.Quota = o.Quota
-	n.alerts = alerts.New(o.Alerts)
 	cfg.Alert = func(a actors.Alert) { n.alerts.Send(a) }
 	var validates actors.Validation
 	if o.Validates {
@@ -127,6 +128,7 @@ const dialPause = 2 * time.Second
 func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
 	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
+	cfg.UsedElsewhere = func(u chain.ForeignUse) { n.tellUse(u, keys.AddressOf(o.Key), o.Log) }
 	for {
 		market, err := chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
 		var wrong *chain.IdentityError
@@ -151,7 +153,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 func isFinal(err error) bool {
 	for _, final := range []error{
 		chain.ErrConfig, chain.ErrOutboxFailed, chain.ErrOutboxDamaged, chain.ErrForeignOutbox, chain.ErrTakenOver,
-		chain.ErrStreamShort,
+		chain.ErrStreamShort, chain.ErrUsedElsewhere,
 	} {
 		if errors.Is(err, final) {
 			return true
@@ -167,11 +169,11 @@ func (n *Node) Stop(ctx context.Context) error {
 
 func (n *Node) close() error {
 	var errs []error
-	if n.alerts != nil {
-		n.alerts.Close()
-	}
 	if n.Market != nil {
 		errs = append(errs, n.Market.Close())
+	}
+	if n.alerts != nil { // After the market, which may find something to tell when it ends.
+		n.alerts.Close()
 	}
 	if n.Repo != nil {
 		errs = append(errs, n.Repo.Close())

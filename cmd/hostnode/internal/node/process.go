@@ -51,14 +51,15 @@ type Process struct {
 type Begin struct {
 	// Version of the program, for the record.
 	Version string
-	// TakeOver begins although the record says that the host runs elsewhere.
+	// TakeOver begins although the record, or the chain, says that the host runs elsewhere.
 	TakeOver bool
 }
 
 // Open takes the data directory, opens everything in order, and starts the
 // host. It fails with what to do when the directory is in use or damaged, the
-// account has no key, the host runs elsewhere (ErrElsewhere), or the chain is
-// the wrong one; a chain that does not answer is waited for until ctx ends.
+// account has no key, the host runs elsewhere (ErrElsewhere,
+// chain.ErrUsedElsewhere, datadir.ErrAccountInUse), or the chain is the wrong
+// one; a chain that does not answer is waited for until ctx ends.
 func Open(ctx context.Context, c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	p := &Process{log: log, cancel: func() {}}
 	if err := p.open(ctx, c, o); err != nil {
@@ -90,7 +91,9 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	}
 	parts := Parts{
 		Dir: p.Dir.Layout, Store: p.Store.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
-		Node: nodeName(), Version: o.Version, Log: p.log,
+		// A chain of our own, restored or not, is used by nobody else.
+		TakeOver: o.TakeOver || c.Embedded(),
+		Node:     nodeName(), Version: o.Version, Log: p.log,
 	}
 	if c.Embedded() {
 		err = p.openChain(ctx, c, &parts)
@@ -300,8 +303,7 @@ func (p *Process) lockAccount(account, contract events.Address, genesis events.H
 	name := fmt.Sprintf("%s at %s on %s", account, contract, genesis)
 	lock, err := p.Dir.LockAccount(name, time.Now())
 	if errors.Is(err, datadir.ErrAccountInUse) {
-		return fmt.Errorf("%w: account %s: %w; stop that one first, --take-over does not end it",
-			ErrElsewhere, account, err)
+		return fmt.Errorf("account %s: %w", account, err)
 	}
 	if err != nil {
 		p.log.Warnf("whether another process of this machine runs the account is not known: %v", err)

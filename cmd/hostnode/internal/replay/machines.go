@@ -259,6 +259,7 @@ type txMachine struct {
 	mined, failed, given, n uint64
 	fees                    events.Amount
 	nonce                   uint64
+	observed                uint64 // how many were mined when somebody else had used the account
 }
 
 type intent struct {
@@ -288,6 +289,8 @@ func (m *txMachine) fold(e proto.Message) bool {
 	case *messages.TxAbandoned:
 		m.close(e.GetKey())
 		m.given++
+	case *messages.TxCountObserved:
+		m.observed = e.GetCount()
 	default:
 		return false
 	}
@@ -314,6 +317,9 @@ func (m *txMachine) state() State {
 	out.Facts.add("failed", m.failed)
 	out.Facts.add("abandoned", m.given)
 	out.Facts.add("highestNonce", m.nonce)
+	if m.observed > 0 {
+		out.Facts.add("observedCount", m.observed)
+	}
 	out.Facts.add("feesWei", m.fees)
 	open := List{Name: "open"}
 	for _, key := range m.order {

@@ -1,0 +1,137 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// ErrUsedElsewhere: the chain shows that somebody else sends transactions for this
+// account, or did, and by the record it was not us. Either the key is used by another
+// host, or this record is older than what the account did.
+var ErrUsedElsewhere = errors.New("the account was used elsewhere")
+
+// newcomerFor is how long a process counts as new: three heartbeats of a host. Of two
+// hosts with one account the new one gives way, because the other one has the duties.
+const newcomerFor = 15 * time.Minute
+
+// ForeignUse is a use of the account that is not this host's.
+type ForeignUse struct {
+	// Nonce is the first that somebody else used, Mined how many of the account's
+	// transactions are.
+	Nonce, Mined uint64
+	// Transaction is the one that tells most, Block where it was mined; zero: it was not
+	// found in the newest blocks.
+	Transaction events.Hash
+	Block       uint64
+	// Host says that it is a call that only a host or a validator makes: another one
+	// runs with this key. Ends says that therefore this one, the newer, ends.
+	Host, Ends bool
+}
+
+func (u ForeignUse) String() string {
+	what := "is not ours; which one it is was not found"
+	switch {
+	case u.Host:
+		what = fmt.Sprintf("is a call of another host: %s in block %d", u.Transaction, u.Block)
+	case !u.Transaction.Zero():
+		what = fmt.Sprintf("is not ours: %s in block %d", u.Transaction, u.Block)
+	}
+	return fmt.Sprintf("the transaction of the account with nonce %d %s", u.Nonce, what)
+}
+
+// knownBy is how many of the account's transactions are known from an event, be they
+// mined or only sent.
+func knownBy(e any) uint64 {
+	switch e := e.(type) {
+	case *messages.TxSent:
+		return e.GetNonce() + 1
+	case *messages.TxCountObserved:
+		return e.GetCount()
+	default:
+		return 0
+	}
+}
+
+// notElsewhere finds out, before anything is sent, whether the account did what this
+// record does not know of: then another host has the key, or the record is an older
+// copy. It returns how many transactions are mined, and with TakeOver what is to be
+// recorded, so that the next start need not be told again. What a wallet did with an
+// account that never was a host's does not matter; slots of a host do. A count below
+// what is known is a reorganisation, or not mined yet. away says that only the outbox
+// was read, because the event store does not answer: then nothing is certain.
+func (m *Market) notElsewhere(
+	ctx context.Context, records []record, away error,
+) (mined uint64, observed *messages.TxCountObserved, err error) {
+	var known uint64
+	for _, r := range records {
+		known = max(known, knownBy(r.Event))
+	}
+	var answer hexutil.Uint64
+	if err := m.conn.call(ctx, &answer, "eth_getTransactionCount", m.account, "latest"); err != nil {
+		return 0, nil, fmt.Errorf("count the account's transactions: %w", err)
+	}
+	mined = uint64(answer)
+	why := ""
+	switch {
+	case known > 0 && mined > known:
+		why = fmt.Sprintf("the chain has mined %d transactions of account %s, and the record of this data directory "+
+			"knows of %d", mined, m.Account(), known)
+	case known == 0 && mined > 0:
+		if why, err = m.slotsOfOthers(ctx); err != nil {
+			return 0, nil, err
+		}
+	}
+	switch {
+	case why == "":
+		return mined, nil, nil
+	case m.cfg.TakeOver:
+		m.cfg.Log.Warnf("transactions: beginning all the same: %s", why)
+		return mined, &messages.TxCountObserved{
+			At: timestamppb.Now(), Count: mined, Reason: "begun with leave to take over: " + why,
+		}, nil
+	case away != nil:
+		return 0, nil, fmt.Errorf("%s; the event store may know more: %w", why, away)
+	default:
+		return 0, nil, fmt.Errorf("%w: %s", ErrUsedElsewhere, why)
+	}
+}
+
+// slotsOfOthers says what the contract has of this account when the record knows nothing.
+func (m *Market) slotsOfOthers(ctx context.Context) (string, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read own slots: %w", err)
+	}
+	slots, err := m.mySlotsAt(ctx, head.Hash)
+	if err != nil || len(slots) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("account %s hosts %d slots, and the record of this data directory, which is new, knows of none "+
+		"of its transactions", m.Account(), len(slots)), nil
+}
+
+// hostCalls are the beginnings of calls that only hosts and validators make.
+func hostCalls(a abis) map[string]bool {
+	calls := map[string]bool{}
+	var none [32]byte
+	var nobody common.Address
+	for _, call := range [][]byte{
+		a.market.PackReserveSlot(none, 0), a.market.PackFillSlot(none, 0, proofTo(events.Proof{})),
+		a.market.PackSubmitProof(none, proofTo(events.Proof{})), a.market.PackFreeSlot(none),
+		a.market.PackFreeSlotTo(none, nobody, nobody), a.market.PackMarkProofAsMissing(none, 0),
+	} {
+		calls[string(call[:selectorBytes])] = true
+	}
+	return calls
+}
+
+const selectorBytes = 4

@@ -1,0 +1,424 @@
+package chain_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// place is where a host keeps its record: a directory with an event store in it, as far
+// as this package sees it.
+type place struct {
+	dir   string
+	store *events.Memory
+}
+
+func newPlace(t *testing.T) place { return place{t.TempDir(), events.NewMemory()} }
+
+// copied is a copy of a place: a backup, or the directory on another machine.
+func (p place) copied(t *testing.T) place {
+	t.Helper()
+	c := newPlace(t)
+	if err := os.CopyFS(c.dir, os.DirFS(p.dir)); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	revisions := map[string]uint64{}
+	for e, err := range p.store.ReadAll(t.Context(), 0, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.store.Append(t.Context(), e.Stream, events.ExpectNext(revisions[e.Stream]),
+			[]events.NewEvent{{ID: e.ID, Type: e.Type, Data: e.Data, Meta: e.Meta}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		revisions[e.Stream]++
+	}
+	return c
+}
+
+// guarded is a host's market with what it told of other users.
+type guarded struct {
+	*chain.Market
+	mu   sync.Mutex
+	uses []chain.ForeignUse
+}
+
+func (g *guarded) told() []chain.ForeignUse {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.uses)
+}
+
+// begins dials from a place; closing is the caller's, or the test's end.
+func (w *world) begins(p place, changes ...func(*chain.Config)) (*guarded, error) {
+	w.t.Helper()
+	g := &guarded{}
+	cfg := w.config("host")
+	cfg.UsedElsewhere = func(u chain.ForeignUse) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.uses = append(g.uses, u)
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	m, err := w.dial(cfg, p.store, p.dir)
+	if err != nil {
+		return nil, err
+	}
+	var once sync.Once
+	w.t.Cleanup(func() { once.Do(func() { _ = m.Close() }) })
+	g.Market = m
+	return g, nil
+}
+
+// must is a dial that has to succeed.
+func (w *world) must(g *guarded, err error) *guarded {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("it does not begin: %v", err)
+	}
+	return g
+}
+
+// refused is a dial that must not succeed, for a reason with these words.
+func (w *world) refused(err error, words ...string) {
+	w.t.Helper()
+	if !errors.Is(err, chain.ErrUsedElsewhere) {
+		w.t.Fatalf("it begins, or fails for another reason: %v", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			w.t.Errorf("%q does not say %q", err, word)
+		}
+	}
+}
+
+func takeOver(cfg *chain.Config) { cfg.TakeOver = true }
+
+// ranLong makes a host one that has run for longer than newcomers do.
+func ranLong(cfg *chain.Config) { cfg.Began = time.Now().Add(-time.Hour) }
+
+// end closes a market, which is no longer waited for.
+func (w *world) end(g *guarded) {
+	w.t.Helper()
+	w.markets = slices.DeleteFunc(w.markets, func(m *chain.Market) bool { return m == g.Market })
+	if err := g.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// byHand sends a transaction with the host's key, as somebody else does, and seals it.
+func (w *world) byHand(to common.Address, data []byte) {
+	w.t.Helper()
+	key, nonce := keyOf(w.name+"host"), w.nonce("host")
+	w.send(key, nonce, to, data, nil)
+	w.await("it is mined", func() bool {
+		w.seal(1)
+		return w.nonce("host") > nonce
+	})
+}
+
+// send hands in a transaction of anybody.
+func (w *world) send(key *ecdsa.PrivateKey, nonce uint64, to common.Address, data []byte, wei *big.Int) {
+	w.t.Helper()
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(40 * params.GWei),
+		GasFeeCap: big.NewInt(400 * params.GWei), Gas: 200_000, To: &to, Data: data, Value: wei,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.client.SendTransaction(w.t.Context(), tx); err != nil {
+		w.t.Fatalf("send by hand: %v", err)
+	}
+}
+
+// wallet is a transfer that a person makes.
+func (w *world) wallet() { w.byHand(common.Address{0x11}, nil) }
+
+// otherHost is a call that only a host makes.
+func (w *world) otherHost() {
+	call := callFor(w.request(), 1)
+	w.byHand(common.Address(w.at.Marketplace), bindings.NewMarketplace().PackReserveSlot(call.Request, call.Index))
+}
+
+// observed are the counts that a place's record has of others' transactions.
+func (w *world) observed(p place) (counts []uint64) {
+	w.t.Helper()
+	codec := events.NewCodec(events.TxTable())
+	for e, err := range p.store.ReadStream(w.t.Context(), events.TxStream(w.account("host")), events.ReadStream{}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return nil
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		m, err := codec.Decode(e)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if o, ok := m.(*messages.TxCountObserved); ok {
+			counts = append(counts, o.GetCount())
+		}
+	}
+	return counts
+}
+
+// recorded waits until the record has this many events of transactions.
+func (w *world) recorded(p place, want int) {
+	w.t.Helper()
+	w.await("the record is complete", func() bool {
+		return len(historyOf(w.t, p.store, w.account("host"))) == want
+	})
+}
+
+func TestAnOlderRecordOfAnAccountDoesNotBeginUnasked(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	r, p := w.request(), newPlace(t)
+	g := w.must(w.begins(p))
+	w.reserve(g.Market, "host", callFor(r, 0))
+	w.recorded(p, 3)
+	backup := p.copied(t)
+	w.reserve(g.Market, "host", callFor(r, 1))
+	w.recorded(p, 6)
+	w.end(g)
+
+	_, err := w.begins(backup)
+	w.refused(err, "has mined 2 transactions", "knows of 1")
+	if w.end(w.must(w.begins(p))); len(w.observed(p)) != 0 {
+		t.Fatal("the record that is up to date notes something")
+	}
+	w.end(w.must(w.begins(backup, takeOver)))
+	again := w.must(w.begins(backup)) // Once is enough.
+	w.recorded(backup, 4)
+	if counts := w.observed(backup); !slices.Equal(counts, []uint64{2}) {
+		t.Fatalf("noted %d, want 2 once", counts)
+	}
+	w.reserve(again.Market, "host", callFor(w.request(), 0))
+}
+
+func TestANewRecordDoesNotBeginUnaskedWhereTheAccountHostsSlots(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	w.mint("host", 10_000_000)
+	r, p := w.request(), newPlace(t)
+	g := w.must(w.begins(p))
+	w.reserve(g.Market, "host", callFor(r, 0))
+	w.fill(g.Market, "host", callFor(r, 0))
+	w.end(g)
+
+	fresh := newPlace(t)
+	_, err := w.begins(fresh)
+	w.refused(err, "hosts 1 slots")
+	w.end(w.must(w.begins(fresh, takeOver)))
+	w.must(w.begins(fresh))
+}
+
+func TestANewRecordBeginsWhereTheAccountWasAWalletOnly(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	w.wallet()
+	p := newPlace(t)
+	g := w.must(w.begins(p))
+	w.reserve(g.Market, "host", callFor(w.request(), 0))
+	if told := g.told(); len(told) != 0 {
+		t.Fatalf("what a wallet did before is told as %v", told)
+	}
+	w.end(g)
+	w.must(w.begins(p))
+}
+
+func TestAWalletsTransactionIsToldAndRecordedAndEndsNobody(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPlace(t)
+	g := w.must(w.begins(p))
+	r := w.request()
+	w.reserve(g.Market, "host", callFor(r, 0))
+	w.wallet()
+	w.await("it is told", func() bool { return len(g.told()) == 1 })
+	if use := g.told()[0]; use.Host || use.Ends || use.Nonce != 1 || use.Mined != 2 || use.Transaction.Zero() {
+		t.Fatalf("it is told as %+v", use)
+	}
+	w.await("it is recorded", func() bool { return slices.Equal(w.observed(p), []uint64{2}) })
+	w.wallet()
+	w.await("the second is recorded", func() bool { return slices.Equal(w.observed(p), []uint64{2, 3}) })
+	if n := len(g.told()); n != 1 {
+		t.Fatalf("told %d times within an hour", n)
+	}
+	w.reserve(g.Market, "host", callFor(r, 1))
+	w.end(g)
+	w.must(w.begins(p))
+}
+
+func TestAWalletsTransactionRightBeforeAStopIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPlace(t)
+	g := w.must(w.begins(p, func(cfg *chain.Config) { cfg.PollInterval = time.Hour })) // It looks when it must.
+	call := callFor(w.request(), 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.ReserveSlot(ctx, call)
+		done <- err
+	}()
+	w.await("it is sent", func() bool { return w.waiting("host") })
+	w.seal(1)
+	cancel()
+	<-done
+	w.wallet()
+	w.end(g)
+	w.must(w.begins(p))
+}
+
+func TestOfTwoHostsWithACopyTheNewerEndsAndTheOlderGoesOn(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	p := newPlace(t)
+	old := w.must(w.begins(p, ranLong))
+	r := w.request()
+	w.reserve(old.Market, "host", callFor(r, 0))
+	w.recorded(p, 3)
+	c := p.copied(t)
+	fresh := w.must(w.begins(c)) // Nothing tells yet.
+	w.reserve(old.Market, "host", callFor(r, 1))
+	<-fresh.Failed()
+	if err := fresh.Failure(); !errors.Is(err, chain.ErrUsedElsewhere) || old.Failure() != nil {
+		t.Fatalf("the newer: %v, the older: %v", err, old.Failure())
+	}
+	if told := fresh.told(); len(told) != 1 || !told[0].Host || !told[0].Ends {
+		t.Fatalf("the newer tells %+v", told)
+	}
+	call := callFor(w.request(), 0)
+	if _, err := fresh.ReserveSlot(t.Context(), call); !errors.Is(err, chain.ErrUsedElsewhere) {
+		t.Fatalf("the newer goes on: %v", err)
+	}
+	w.end(fresh)
+	_, err := w.begins(c)
+	w.refused(err, "has mined 2 transactions", "knows of 1")
+	if old.Failure() != nil || len(old.told()) != 0 {
+		t.Fatalf("the older: %v, %v", old.Failure(), old.told())
+	}
+}
+
+func TestAHostThatRanLongGoesOnBesideAnotherAndTells(t *testing.T) {
+	for name, change := range map[string]func(*chain.Config){"it ran long": ranLong, "it took over": takeOver} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fund("host")
+			p := newPlace(t)
+			g := w.must(w.begins(p, change))
+			r := w.request()
+			w.reserve(g.Market, "host", callFor(r, 0))
+			w.otherHost()
+			w.await("it is told", func() bool { return len(g.told()) == 1 })
+			if use := g.told()[0]; !use.Host || use.Ends || g.Failure() != nil {
+				t.Fatalf("told %+v, failed with %v", use, g.Failure())
+			}
+			w.reserve(g.Market, "host", callFor(r, 1))
+			w.end(g)
+			w.must(w.begins(p))
+		})
+	}
+}
+
+func TestANonceTakenByAnotherHostWhileOursWasOutEndsTheNewer(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	w.seal(1)
+	p := newPlace(t)
+	g := w.must(w.begins(p))
+	r := w.request()
+	w.gate.set(false, true) // Ours is taken and never seen.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := g.ReserveSlot(ctx, callFor(r, 0))
+		done <- err
+	}()
+	w.await("ours was sent", func() bool { return len(historyOf(t, p.store, g.Account())) >= 2 })
+	w.byHand(common.Address(w.at.Marketplace), bindings.NewMarketplace().PackReserveSlot(r.ID, 1))
+	w.gate.set(false, false)
+	ended := func() bool { return g.Failure() != nil }
+	w.await("the newer ends", func() bool {
+		w.seal(1)
+		w.looked(ended)
+		return ended()
+	})
+	if err := <-done; !errors.Is(err, chain.ErrUsedElsewhere) {
+		t.Fatalf("the call ends with %v", err)
+	}
+}
+
+func TestACountThatFellWithAReorganisationIsNoReason(t *testing.T) {
+	c, err := devchain.Open(t.Context(), devchain.Config{Dir: t.TempDir(), Alloc: rich()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	w := newWorldOn(t, c)
+	w.fund("host")
+	p, r := newPlace(t), w.request()
+	g := w.must(w.begins(p))
+	w.reserve(g.Market, "host", callFor(r, 0))
+	w.end(g)
+	if _, err := c.Reorganize(t.Context(), 1, true); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.nonce("host"); n != 0 {
+		t.Fatalf("%d transactions are left after the reorganisation", n)
+	}
+	g = w.must(w.begins(p))
+	w.reserve(g.Market, "host", callFor(r, 0))
+	if len(g.told()) != 0 || len(w.observed(p)) != 0 {
+		t.Fatalf("told %v, noted %v", g.told(), w.observed(p))
+	}
+}
+
+func TestAnOutboxThatLacksTransactionsWaitsForTheEventStore(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	r, store, dir := w.request(), newMoodyStore(), t.TempDir()
+	m := w.host("host", dir, store)
+	w.reserve(m, "host", callFor(r, 0))
+	old := filepath.Join(t.TempDir(), "old")
+	if err := os.CopyFS(old, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	w.reserve(m, "host", callFor(r, 1))
+	w.await("the record is complete", func() bool { return len(historyOf(t, store, m.Account())) == 6 })
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store.away.Store(true)
+	_, err := w.dial(w.config("host"), store, old)
+	if !errors.Is(err, events.ErrAway) || errors.Is(err, chain.ErrUsedElsewhere) {
+		t.Fatalf("with the store away: %v", err)
+	}
+	store.away.Store(false)
+	w.host("host", old, store)
+}

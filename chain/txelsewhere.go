@@ -1,0 +1,209 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file looks, while the host runs, whether somebody else uses the account. A nonce
+// that was used and not by us tells so; who it was, the transactions in the blocks tell.
+
+const (
+	// foreignBlocks is in how many blocks, the newest, the transaction is looked for.
+	foreignBlocks = 64
+	// foreignBatch is how many of them are asked for at once: they come with all that
+	// is in them.
+	foreignBatch = 8
+	// tellEvery is between two words to the operator about the same.
+	tellEvery = time.Hour
+	// lastLookTime is how long a stop may wait for the chain.
+	lastLookTime = 2 * time.Second
+)
+
+// vigil is what the manager needs to know about others that use the account.
+type vigil struct {
+	contract common.Address
+	calls    map[string]bool // of hosts
+	began    time.Time
+	stays    bool   // nobody makes this one end
+	atStart  uint64 // mined when it began
+	tell     func(ForeignUse)
+
+	vain int                // how many blocks came in which nothing was found
+	told map[bool]time.Time // when the operator heard of another host, or of anything else
+}
+
+// fullTx is a transaction in a block.
+type fullTx struct {
+	Hash  common.Hash     `json:"hash"`
+	From  common.Address  `json:"from"`
+	To    *common.Address `json:"to"`
+	Nonce hexutil.Uint64  `json:"nonce"`
+	Input hexutil.Bytes   `json:"input"`
+	block uint64
+}
+
+// watchNonces looks whether more transactions of the account were mined than we know of,
+// and records that it is so: what was seen need not stop the next start. A copy of this
+// host that has just begun does not record it, but ends.
+func (m *txManager) watchNonces(ctx context.Context, now moment) {
+	known := max(m.book.known, m.vigil.atStart)
+	if now.behind || !now.fresh || now.count <= known {
+		return
+	}
+	found, err := m.foreign(ctx, known)
+	if err != nil { // The next block asks again.
+		m.log.WithError(err).Debug("transactions: look who else used the account")
+		return
+	}
+	if m.vigil.vain++; len(found) == 0 && m.vigil.vain < displacedBlocks {
+		return
+	}
+	m.vigil.vain = 0
+	use := m.judgeUse(found, known, now.count)
+	if m.give(use) {
+		return
+	}
+	err = m.record(&messages.TxCountObserved{
+		At: timestamppb.Now(), Count: now.count, Reason: "while the host ran: " + use.String(),
+	}, "")
+	if err != nil {
+		m.log.WithError(err).Error("transactions: record that somebody else used the account")
+	}
+}
+
+// lostNonces looks who used nonces that were ours.
+func (m *txManager) lostNonces(ctx context.Context, used []uint64, now moment) {
+	if len(used) == 0 {
+		return
+	}
+	lowest := slices.Min(used)
+	found, err := m.foreign(ctx, lowest)
+	if err != nil || len(found) == 0 {
+		m.log.WithError(err).Debug("transactions: who used the nonce was not found")
+		return
+	}
+	m.give(m.judgeUse(found, lowest, now.count))
+}
+
+// foreign are the transactions of the account in the newest blocks that are not ours,
+// from a nonce on, the newest first.
+func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []fullTx, err error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours := map[common.Hash]bool{}
+	for _, in := range m.book.intents {
+		for _, a := range in.attempts {
+			ours[a.hash] = true
+		}
+	}
+	top := uint64(head.Number)
+	for upTo := top; upTo+foreignBlocks > top; upTo -= foreignBatch {
+		all, err := m.conn.transactionsOf(ctx, m.account, upTo, min(foreignBatch, upTo))
+		if err != nil {
+			return nil, err
+		}
+		for _, tx := range all {
+			if uint64(tx.Nonce) >= nonce && !ours[tx.Hash] {
+				found = append(found, tx)
+			}
+		}
+		if len(all) > 0 && uint64(all[len(all)-1].Nonce) <= nonce || upTo <= foreignBatch {
+			break
+		}
+	}
+	return found, nil
+}
+
+// transactionsOf are the transactions of an account in some blocks up to one, the newest
+// first.
+func (c *conn) transactionsOf(ctx context.Context, who common.Address, upTo, some uint64) ([]fullTx, error) {
+	blocks := make([]*struct {
+		Transactions []fullTx `json:"transactions"`
+	}, some)
+	batch := make([]rpc.BatchElem, some)
+	for i := range batch {
+		batch[i] = rpc.BatchElem{
+			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(upTo - uint64(i)), true}, Result: &blocks[i],
+		}
+	}
+	if err := c.batch(ctx, batch); err != nil {
+		return nil, err
+	}
+	var found []fullTx
+	for i, b := range blocks {
+		number := upTo - uint64(i)
+		switch {
+		case batch[i].Error != nil:
+			return nil, fmt.Errorf("block %d: %w", number, batch[i].Error)
+		case b == nil:
+			return nil, fmt.Errorf("%w: it does not know block %d", ErrUnavailable, number)
+		}
+		for j := len(b.Transactions) - 1; j >= 0; j-- {
+			if tx := b.Transactions[j]; tx.From == who {
+				tx.block = number
+				found = append(found, tx)
+			}
+		}
+	}
+	return found, nil
+}
+
+// judgeUse says what somebody else's transactions mean.
+func (m *txManager) judgeUse(found []fullTx, nonce, mined uint64) ForeignUse {
+	u := ForeignUse{Nonce: nonce, Mined: mined}
+	for _, tx := range found {
+		host := tx.To != nil && *tx.To == m.vigil.contract && len(tx.Input) >= selectorBytes &&
+			m.vigil.calls[string(tx.Input[:selectorBytes])]
+		if u.Host && !host {
+			continue
+		}
+		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.block, host
+	}
+	u.Ends = u.Host && !m.vigil.stays && time.Since(m.vigil.began) < newcomerFor
+	return u
+}
+
+// give tells of a use by somebody else. When that is a host, and this one has just begun,
+// this one ends, and it says so.
+func (m *txManager) give(u ForeignUse) (ends bool) {
+	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
+	if u.Ends {
+		m.copier.down.set(fmt.Errorf("%w: %s, and this one has just begun", ErrUsedElsewhere, u))
+	}
+	v := &m.vigil
+	if last, told := v.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {
+		return false
+	}
+	v.told[u.Host] = time.Now()
+	if v.tell != nil {
+		v.tell(u)
+	}
+	return u.Ends
+}
+
+// lastLook looks once more before a stop, so that a wallet's transaction of the last
+// minute does not stop the next start.
+func (m *txManager) lastLook() {
+	if m.failure() != nil || !m.answers {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastLookTime)
+	defer cancel()
+	if now, err := m.look(ctx); err == nil {
+		now.fresh = true
+		m.watchNonces(ctx, now)
+	}
+}
