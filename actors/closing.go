@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -30,7 +32,8 @@ const (
 
 // closing is the account up to an end.
 type closing struct {
-	told []heardProof // in the order in which it is to be decided
+	report sale.ReportChain // of the end, with the block of the fill if the record did not say
+	told   []heardProof     // in the order in which it is to be decided
 	// until is when the slot ceased to owe proofs; zero: that is not known.
 	until    time.Time
 	unjudged string // of which periods nothing is known, and why
@@ -47,16 +50,41 @@ type ending struct {
 // errLossUnknown: the log does not say when the contract took the slot.
 var errLossUnknown = errors.New("the contract's log does not say when it took the slot")
 
+// errFillUnknown: the log does not say when a slot became ours.
+var errFillUnknown = errors.New("the contract's log does not say when the slot was filled")
+
 // endsHosting reports whether nobody asks later what the sale owed until then.
 func (s *salesAgent) endsHosting(st sale.State, report sale.Command) bool {
-	if !st.Hosting() {
+	found, err := s.Cores.DecideSale(st, report)
+	if err != nil {
 		return false
 	}
-	found, err := s.Cores.DecideSale(st, report)
-	return err == nil && slices.ContainsFunc(found, func(e sale.Event) bool {
+	ours, ends := st.Owes(), false
+	for _, e := range found {
+		_, filled := e.(*messages.SlotFilled)
 		_, unjudged := e.(interface{ GetUnjudged() string })
-		return unjudged
-	})
+		ours, ends = ours || filled, ends || unjudged
+	}
+	return ours && ends
+}
+
+// asFilled is a state that knows when the slot became ours, and the report with the block
+// of that fill. The record may not say: of a slot that was adopted and is lost, or over,
+// before its data was here, and of a fill that is found together with its end.
+func (s *salesAgent) asFilled(ctx context.Context, st sale.State, report sale.ReportChain,
+) (sale.State, sale.ReportChain, error) {
+	if st.Hosting() {
+		return st, report, nil
+	}
+	fill, err := s.ourFill(ctx, st, report.Facts)
+	if err != nil {
+		return st, report, err
+	}
+	if report.Log = fill; report.Facts.Host != s.me {
+		report.Log = events.Head{} // The newest fill may be another host's.
+	}
+	st.FilledAt, st.FilledBlock, st.FilledHash = fill.Time, fill.Number, fill.Hash
+	return st, report, nil
 }
 
 // closeAccount finds out what became of all periods up to the end that a report says.
@@ -65,13 +93,23 @@ func (s *salesAgent) endsHosting(st sale.State, report sale.Command) bool {
 func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
 ) (closing, error) {
 	c, err := patiently(ctx, s.env, closingPatience, func(ctx context.Context) (closing, error) {
-		return s.account(ctx, st, report.Facts, loaded)
+		filled, report, err := s.asFilled(ctx, st, report)
+		if err != nil {
+			return closing{report: report}, err
+		}
+		c, err := s.account(ctx, filled, report.Facts, loaded)
+		c.report = report
+		return c, err
 	})
 	if err == nil || ctx.Err() != nil || !last || s.record.away() {
 		return c, err
 	}
-	from := firstUnjudged(s.terms.Proofs, st)
-	c.unjudged = fmt.Sprintf("the periods from %d on, up to the end: %v", from, err)
+	c.report = report
+	from := "the fill"
+	if first := firstUnjudged(s.terms.Proofs, st); !st.FilledAt.IsZero() {
+		from = strconv.FormatUint(first, 10)
+	}
+	c.unjudged = fmt.Sprintf("the periods from %s on, up to the end: %v", from, err)
 	s.log.WithField("slot", s.slot.String()).Errorf("what the slot owed is not known of %s", c.unjudged)
 	return c, nil
 }
@@ -94,6 +132,9 @@ func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.Sl
 	if loaded {
 		why = "the host did not run, or did not reach the chain, until " + end.what
 	}
+	if st.BeforeFill() && st.Adopted {
+		why = "the slot was adopted, and its data was not here, until " + end.what
+	}
 	silent, short, err := s.silentUntil(ctx, st, facts.At, end, why)
 	if err != nil {
 		return c, err
@@ -102,7 +143,7 @@ func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.Sl
 		c.unjudged = fmt.Sprintf("the periods before %d: the chain is read back %d blocks at most",
 			short, mostPastBlocks)
 	}
-	if len(silent) > 0 && st.Phase == sale.Filled && !extends(taken) {
+	if len(silent) > 0 && st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && !extends(taken) {
 		kept, err := s.keepData(ctx, st)
 		if err != nil {
 			return c, err
@@ -147,12 +188,7 @@ func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.Slo
 	}
 	s.Turn(ctx, s.slot.String()+"/loss")
 	gone := map[string]bool{}
-	stream := events.MarketStream(s.ChainID, s.Contract)
-	for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
-		if err != nil {
-			return lost, fmt.Errorf("%w: %w", errLossUnknown, err)
-		}
-		m, err := decodeAs[messages.MarketEvent](s.codec, r)
+	for m, err := range s.marketBackward(ctx) {
 		if err != nil {
 			return lost, fmt.Errorf("%w: %w", errLossUnknown, err)
 		}
@@ -174,6 +210,57 @@ func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.Slo
 		}
 	}
 	return lost, foundLoss(lost)
+}
+
+// marketBackward are the logs of the market in the record, newest first.
+func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEvent, error] {
+	return func(yield func(messages.MarketEvent, error) bool) {
+		stream := events.MarketStream(s.ChainID, s.Contract)
+		for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
+			var m messages.MarketEvent
+			if err == nil {
+				m, err = decodeAs[messages.MarketEvent](s.codec, r)
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ourFill is the block of the fill by which a slot is, or was, ours that the record does
+// not count as filled: the newest one while the slot is ours, and for an adopted one that
+// was lost the last one before the attempt began.
+func (s *salesAgent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
+	if s.record.away() {
+		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
+	}
+	if _, err := s.view.wait(ctx, func(events.Head) bool { return s.told.Load() >= facts.At.Number }); err != nil {
+		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.told.Load(), err)
+	}
+	s.Turn(ctx, s.slot.String()+"/our fill")
+	last := facts.At.Time
+	if facts.Host != s.me {
+		last = st.BeganAt
+	}
+	gone := map[string]bool{}
+	for m, err := range s.marketBackward(ctx) {
+		if err != nil {
+			return fill, fmt.Errorf("%w: %w", errFillUnknown, err)
+		}
+		if filled, ok := m.(*messages.ChainSlotFilled); ok && filled.GetLog().GetTime().AsTime().After(last) {
+			continue
+		}
+		if freed, ok := m.(*messages.ChainSlotFreed); ok && freed.GetLog().GetTime().AsTime().After(last) {
+			continue
+		}
+		if head, done := s.lastWord(m, gone); done && head.Number > 0 {
+			return head, nil
+		} else if done {
+			break
+		}
+	}
+	return fill, errFillUnknown
 }
 
 func foundLoss(lost events.Head) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,6 +152,8 @@ type script struct {
 	mu       sync.Mutex
 	calls    []string
 	download func(ctx context.Context, job events.DownloadJob) error // before the real one
+	deaf     atomic.Bool                                             // answers to fills are lost
+	forgets  atomic.Bool                                             // nobody knows of a fill that was sent
 }
 
 func (s *script) note(call string) {
@@ -182,7 +185,14 @@ func (s *script) Slot(ctx context.Context, id events.RequestID, index uint64) (e
 
 func (s *script) FillSlot(ctx context.Context, c events.SlotCall, p events.Proof) (events.Fill, error) {
 	s.note("fill")
-	return s.Market.FillSlot(ctx, c, p)
+	if s.forgets.Load() {
+		return events.Fill{}, events.ErrDeadlinePassed
+	}
+	fill, err := s.Market.FillSlot(ctx, c, p)
+	if s.deaf.Load() {
+		return events.Fill{}, errors.New("the answer is lost")
+	}
+	return fill, err
 }
 
 func (s *script) Delete(ctx context.Context, slot events.SlotID) error {

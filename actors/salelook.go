@@ -39,7 +39,7 @@ func (s *salesAgent) look(a *turn) {
 	a.rt.do(func(ctx context.Context) {
 		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)
-		if err == nil && st.Phase == sale.Filling && cmd.(sale.ReportChain).Facts.Host != s.me {
+		if err == nil && st.Phase == sale.Filling && s.mayHaveFilled(cmd.(sale.ReportChain).Facts) {
 			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
 		}
 		switch report, ok := cmd.(sale.ReportChain); {
@@ -60,6 +60,12 @@ func (s *salesAgent) look(a *turn) {
 			self.tell(m)
 		}
 	})
+}
+
+// mayHaveFilled reports whether only the fill itself can say what became of it: the slot
+// is not ours, or is over.
+func (s *salesAgent) mayHaveFilled(facts events.SlotFacts) bool {
+	return facts.Host != s.me || facts.SlotState != events.SlotFilled
 }
 
 type lookEnded struct {
@@ -90,9 +96,13 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 	if report, ok := m.cmd.(sale.ReportChain); ok {
 		f := report.Facts
 		if m.closing != nil {
+			report = m.closing.report
+			if report.FillOnly = !s.journal.ahead.Owes(); report.FillOnly {
+				s.decide(a, saleCommand{cmd: report, cause: fmt.Sprintf("block:%d", f.At.Number)})
+			}
 			s.tellTaken(a, m.closing.told)
 			s.closeDuties(a, f.At, m.closing.until)
-			report.Unjudged = m.closing.unjudged
+			report.FillOnly, report.Unjudged = false, m.closing.unjudged
 			m.cmd = report
 		}
 		if s.journal.durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
@@ -102,10 +112,16 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 		}
 		cause = fmt.Sprintf("block:%d", f.At.Number)
 	}
+	_, filled := m.cmd.(sale.ReportFilled)
 	s.decided = true
 	s.submit(a, saleCommand{m.cmd, cause, func(r result[sale.State, sale.Event]) {
 		if errors.Is(r.err, errReloading) {
 			return // The reload looks again.
+		}
+		if filled { // The slot is lost, or over: what it owed since comes first.
+			s.decided = false
+			s.look(a)
+			return
 		}
 		s.looked = true
 		s.act(a)

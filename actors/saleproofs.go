@@ -185,7 +185,7 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
 	}
 	var heard []heardProof
-	if st.Phase == sale.Filled && len(taken) > 0 {
+	if st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && len(taken) > 0 {
 		// It came to prove in an outage, and the record does not know. Its data was
 		// kept then, and is kept again.
 		kept, err := s.keepData(ctx, st)

@@ -21,9 +21,9 @@ func decideChain(s State, c ReportChain) ([]Event, error) {
 	case Nothing, Adopt: // Adopting is a Start, by whoever runs the sales.
 		return nil, nil
 	case FoundFilled:
-		return []Event{learnedFill(s, c)}, nil
+		return []Event{foundFill(s, c)}, nil
 	case FoundEnded:
-		return []Event{learnedFill(s, c), end(c)}, nil
+		return foundEnded(s, c), nil
 	case Continue:
 		return decideOurs(s, c), nil
 	case End:
@@ -66,6 +66,24 @@ func learnedFill(s State, c ReportChain) *messages.SlotFilled {
 		BlockHash:  blockHash(hash),
 		Collateral: c.Facts.Collateral.String(),
 	}
+}
+
+// foundFill is the fill of a slot of which the record said no fill. What was taken for
+// proofs that are recorded as missed already is told by a reading.
+func foundFill(s State, c ReportChain) *messages.SlotFilled {
+	e := learnedFill(s, c)
+	if s.Owes() && s.Missed > 0 {
+		e.Collateral = s.held().String()
+	}
+	return e
+}
+
+func foundEnded(s State, c ReportChain) []Event {
+	fill := foundFill(s, c)
+	if c.FillOnly {
+		return []Event{fill}
+	}
+	return slices.Concat([]Event{fill}, decideShrunk(Evolve(s, fill), c, true), []Event{end(c)})
 }
 
 // movedFill records that a reorganisation put the fill into another block. Without

@@ -156,6 +156,9 @@ type (
 		// found out whether they owed a proof, and why; empty: of none. What was found
 		// out was reported before.
 		Unjudged string
+		// FillOnly: the slot was ours, its end is found with it, and what it owed in between
+		// comes first. Only the fill is recorded.
+		FillOnly bool
 	}
 )
 

@@ -146,15 +146,15 @@ func Next(s State) []Effect {
 	case Unknown:
 		return nil
 	case Preparing:
-		return []Effect{ReserveCapacity{s.Attempt}}
+		return append([]Effect{ReserveCapacity{s.Attempt}}, s.readings()...)
 	case SlotReserving:
-		return []Effect{ReserveSlot{s.Attempt}}
+		return append([]Effect{ReserveSlot{s.Attempt}}, s.readings()...)
 	case Downloading:
-		return []Effect{Download{s.Attempt, s.keepUntil()}}
+		return append([]Effect{Download{s.Attempt, s.keepUntil()}}, s.readings()...)
 	case InitialProving:
-		return []Effect{ProveInitial{s.Attempt}}
+		return append([]Effect{ProveInitial{s.Attempt}}, s.readings()...)
 	case Filling:
-		return []Effect{Fill{s.Attempt, s.Challenge, s.Proof}}
+		return append([]Effect{Fill{s.Attempt, s.Challenge, s.Proof}}, s.readings()...)
 	case Filled:
 		return []Effect{Extend{s.Attempt, s.EndsAt}}
 	case Proving, ProvingSimulated:
@@ -180,8 +180,14 @@ func nextHosting(s State) []Effect {
 	for _, d := range s.Duties {
 		effects = append(effects, SubmitProof{d})
 	}
-	for _, period := range s.Unchecked {
-		effects = append(effects, ReadCollateral{period})
+	return append(effects, s.readings()...)
+}
+
+// readings are of what misses cost; before the fill, those of an adopted slot.
+func (s State) readings() []Effect {
+	effects := make([]Effect, len(s.Unchecked))
+	for i, period := range s.Unchecked {
+		effects[i] = ReadCollateral{period}
 	}
 	return effects
 }

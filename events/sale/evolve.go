@@ -109,6 +109,7 @@ func started(e *messages.SaleStarted) State {
 		Request:   events.RequestFromMessage(e.GetRequest()),
 		Repair:    e.GetRepair(),
 		Adopted:   e.GetAdopted(),
+		BeganAt:   events.TimeFromMessage(e.GetAt()),
 		ExpiresAt: events.TimeFromMessage(e.GetExpiresAt()),
 		EndsAt:    events.TimeFromMessage(e.GetEndsAt()),
 		FailEvery: e.GetFailEveryNProofs(),
@@ -201,6 +202,7 @@ func evolveEnd(s State, e Event) State {
 			s.Phase = Finished
 		}
 	case *messages.SaleIgnored:
+		s = s.lapse() // An adopted slot may owe something.
 		s.Phase, s.Reason, s.Reprocess = Ignored, e.GetReason(), e.GetReprocess()
 		s.Criterion = e.GetCriterion()
 	case *messages.SaleCancelled:

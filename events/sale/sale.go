@@ -270,7 +270,7 @@ func decideHosting(s State, c Command) ([]Event, error) {
 }
 
 func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
-	if s.Phase != Proving && s.Phase != ProvingSimulated {
+	if !s.Owes() {
 		return nil, nil
 	}
 	open, isOpen := s.duty(c.Period)

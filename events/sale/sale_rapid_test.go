@@ -252,7 +252,7 @@ func (w *witness) checkDuties(t *rapid.T) {
 	if s.DutyCount != uint64(len(w.duties)) {
 		t.Fatalf("%d duties counted, %d opened", s.DutyCount, len(w.duties))
 	}
-	if len(s.Duties) > 0 && !s.Hosting() {
+	if len(s.Duties) > 0 && !s.Owes() {
 		t.Fatalf("%d duties open in %s", len(s.Duties), s.Phase)
 	}
 	for _, d := range s.Duties {

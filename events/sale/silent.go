@@ -74,7 +74,7 @@ func (s State) remember(period uint64) State {
 
 // decideSilent records a period that is over, owed a proof and was never told.
 func decideSilent(s State, c ReportSilentPeriod) []Event {
-	if s.Phase != Proving && s.Phase != ProvingSimulated || s.Settles(c.Period) || !c.At.After(c.Deadline) {
+	if !s.Owes() || s.Settles(c.Period) || !c.At.After(c.Deadline) {
 		return nil
 	}
 	if _, open := s.duty(c.Period); open {
@@ -112,9 +112,18 @@ type Reading interface {
 	GetSlashed() string
 }
 
+// held is what the contract held when it was asked last; of an adopted slot whose fill is
+// not recorded yet, what the request demands.
+func (s State) held() events.Amount {
+	if ask := s.Request.Ask; s.BeforeFill() && s.Adopted && s.Collateral.IsZero() {
+		return ask.CollateralPerByte.MulSaturating(uint64(ask.SlotSize))
+	}
+	return s.Collateral
+}
+
 // reading says what the contract holds now.
 func reading(s State, at time.Time, period uint64, holds events.Amount) Event {
-	if slashed := s.Collateral.SubFloor(holds); !slashed.IsZero() {
+	if slashed := s.held().SubFloor(holds); !slashed.IsZero() {
 		return &messages.CollateralSlashed{
 			At: events.TimeToMessage(at), Period: period, Collateral: holds.String(), Slashed: slashed.String(),
 		}

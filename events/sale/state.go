@@ -56,6 +56,7 @@ type State struct {
 	Request   events.Request
 	Repair    bool
 	Adopted   bool
+	BeganAt   time.Time // chain time
 	ExpiresAt time.Time // chain time: an unfilled request is void after it
 	EndsAt    time.Time // chain time: the request is finished after it
 	FailEvery uint32    // every how manyth proof is spoiled on purpose; 0: none
@@ -124,6 +125,10 @@ func (s State) BeforeFill() bool { return s.Phase >= Preparing && s.Phase <= Fil
 
 // Hosting reports whether the slot is ours and runs.
 func (s State) Hosting() bool { return s.Phase >= Filled && s.Phase <= ProvingSimulated }
+
+// Owes reports whether the contract demands proofs of us: the slot is ours by the record,
+// or it was when the attempt began and the data is not here yet.
+func (s State) Owes() bool { return s.Hosting() || s.BeforeFill() && s.Adopted }
 
 // WakeAt is the chain time from which on the chain must be asked how the slot
 // is doing, because it changes state by time alone. Zero: it need not be.

@@ -119,6 +119,9 @@ func (l *life) forbids(e sale.Event) string {
 	}
 	late := l.ended()
 	switch e.(type) {
+	case *messages.ProofDue, *messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
+		*messages.CollateralChecked, *messages.CollateralSlashed:
+		return unless(l.onChain || l.adopted, "the slot is not ours")
 	case *messages.SlotForfeited:
 		return unless(l.onChain || l.adopted && !late, "the slot was never ours")
 	case *messages.FillReverted:
@@ -213,7 +216,9 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 		l.deleted = true
 	case *messages.SaleSettled:
 		a.followSettled(h, l, p, e)
-	case *messages.SlotReserved, *messages.RequestStarted, *messages.SaleIgnored, *messages.SaleErrored:
+	case *messages.SlotReserved, *messages.RequestStarted, *messages.SaleErrored:
+	case *messages.SaleIgnored:
+		l.lapse() // An adopted slot may owe something.
 	}
 }
 
@@ -233,6 +238,9 @@ func (a *auditor) followStart(l *life, p place, e *messages.SaleStarted) {
 		demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
 		adopted:  e.GetAdopted(), repair: e.GetRepair(), simulated: e.GetFailEveryNProofs() > 0,
 	}}
+	if l.adopted { // What it was slashed before is explained by misses, or found with the fill.
+		l.held, l.doubt = l.demanded, true
+	}
 }
 
 // followFill begins the account of the collateral on chain: what the contract

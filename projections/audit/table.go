@@ -44,7 +44,7 @@ var table = map[phase]steps{
 	filling:        beforeFill(steps{"InitialProofOutdated": initialProving}),
 
 	// From the fill on only the chain ends a sale.
-	filled:           hosting(steps{"DataLifetimeExtended": proving}),
+	filled:           hosting(with(duties(), steps{"DataLifetimeExtended": proving})),
 	proving:          hosting(duties()),
 	provingSimulated: hosting(duties()),
 
@@ -65,7 +65,7 @@ var table = map[phase]steps{
 }
 
 func beforeFill(more steps) steps {
-	return with(more, steps{
+	return with(with(more, duties()), steps{ // Duties, when the slot was adopted.
 		"SlotFilled": filled, "SaleIgnored": ignored, "SaleErrored": errored,
 		"SaleCancelled": cancelled, "SaleFailed": failed, "SlotForfeited": errored,
 	})
