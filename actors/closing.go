@@ -45,6 +45,7 @@ type ending struct {
 	until time.Time
 	block uint64
 	what  string
+	last  uint64 // the last period that is judged; 0: that of until
 }
 
 // errLossUnknown: the log does not say when the contract took the slot.
@@ -165,15 +166,15 @@ func extends(told []heardProof) bool {
 func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.SlotFacts) (ending, error) {
 	if facts.Host != s.me {
 		lost, err := s.lossOf(ctx, st, facts)
-		return ending{lost.Time, lost.Number, "the contract had taken the slot"}, err
+		return ending{until: lost.Time, block: lost.Number, what: "the contract had taken the slot"}, err
 	}
 	switch {
 	case facts.SlotState == events.SlotFailed: // The contract sets its end to the second before.
-		return ending{facts.RequestEnd.Add(time.Second), 0, "the request had failed"}, nil
+		return ending{until: facts.RequestEnd.Add(time.Second), what: "the request had failed"}, nil
 	case facts.RequestState == events.RequestCancelled:
-		return ending{facts.RequestExpiry, 0, "the request had expired"}, nil
+		return ending{until: facts.RequestExpiry, what: "the request had expired"}, nil
 	}
-	return ending{facts.RequestEnd, 0, "the request had ended"}, nil
+	return ending{until: facts.RequestEnd, what: "the request had ended"}, nil
 }
 
 // lossOf is the block in which the contract took the slot: of the logs that are on the
@@ -277,6 +278,9 @@ func (s *salesAgent) silentUntil(ctx context.Context, st sale.State, at events.H
 ) (heard []heardProof, short uint64, err error) {
 	cfg := s.terms.Proofs
 	from, to := firstUnjudged(cfg, st), duty.Period(cfg, end.until)
+	if end.last > 0 {
+		to = min(to, end.last)
+	}
 	if from > to {
 		return nil, 0, nil
 	}

@@ -42,6 +42,8 @@ type salesAgent struct {
 	hearing  bool
 	held     []saleCommand // about duties; they wait for the next question
 	asked    []saleCommand // the same, and they wait for the answer
+	// meanwhile: periods of an adopted slot are being judged; see meanwhile.go.
+	meanwhile bool
 	// closingTries is how often the account up to an end could not be closed; see closing.go.
 	closingTries int
 }
@@ -152,6 +154,8 @@ func (s *salesAgent) receive(a *turn, msg any) {
 		s.onRecordMoved(a)
 	case proofsHeard:
 		s.onHeard(a, m)
+	case judgedMeanwhile:
+		s.onJudgedMeanwhile(a, m)
 	case effectEnded:
 		s.onEnded(a, m)
 	case effectTrouble:
@@ -202,6 +206,7 @@ func (s *salesAgent) whileAway(a *turn) {
 func (s *salesAgent) onRecordMoved(a *turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
+	s.judgeMeanwhile(a, 0)
 	if s.again && !s.looking && !s.record.away() {
 		s.again = false
 		s.look(a)
@@ -221,6 +226,7 @@ func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
 	}
 	s.tellObservers(a, fresh)
 	s.act(a)
+	s.judgeMeanwhile(a, 0)
 }
 
 func (s *salesAgent) tellObservers(a *turn, fresh []sale.Event) {

@@ -50,6 +50,10 @@ func (r *rig) wantMissed(slot events.SlotID, want []uint64, end, reason string) 
 func TestAnAdoptedSlotThatIsLostBeforeItsDataWasHereTellsWhatItOwed(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		slot := r.adoptedWithoutData(longer(1, 1))
+		r.mineUntil("its miss is told, and what it cost", r.has("CollateralSlashed"))
+		if !r.has("ProofMissed")() || r.has("SlotForfeited")() || r.has("SlotStored")() {
+			r.Fatalf("the misses are not told in time: %v", r.names())
+		}
 		r.mineUntil("it is lost", r.has("SlotForfeited"))
 		r.wantMissed(slot, r.world.MissedPeriods(slot), "SlotForfeited", "its data was not here")
 		if u := stored[*messages.SlotForfeited](r)[0].GetUnjudged(); u != "" || r.count("SlotFilled") != 0 {

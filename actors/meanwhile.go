@@ -1,0 +1,106 @@
+package actors
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file judges the periods of an adopted slot that pass while its data is not here:
+// nothing can be proven, but what was owed is recorded, and told, in time.
+
+// judgedMeanwhile says what became of periods that are over; empty: nothing new.
+type judgedMeanwhile struct {
+	told []heardProof
+	look bool // the slot is lost, or over
+	next uint64
+}
+
+// judgeMeanwhile judges the periods up to now, and goes on when the next one is over.
+func (s *salesAgent) judgeMeanwhile(a *turn, next uint64) {
+	st := s.journal.durable
+	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.record.away() {
+		return
+	}
+	s.meanwhile = true
+	self := a.self
+	a.rt.do(func(ctx context.Context) {
+		m := judgedMeanwhile{next: next}
+		_, err := s.view.wait(ctx, func(h events.Head) bool { return s.closedPeriod(h) >= next })
+		if err == nil {
+			s.Turn(ctx, s.slot.String()+"/meanwhile")
+			m, err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) (judgedMeanwhile, error) {
+				return s.owedMeanwhile(ctx, st)
+			})
+		}
+		if err != nil && ctx.Err() == nil { // The next period asks again, and so does the end.
+			s.log.WithField("slot", s.slot.String()).Warnf("what the slot owes is not known yet: %v", err)
+			m.next = s.closedPeriod(s.view.now()) + 1
+		}
+		if ctx.Err() == nil {
+			self.tell(m)
+		}
+	})
+}
+
+// owedMeanwhile finds out what became of the periods that are over by the newest block.
+func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judgedMeanwhile, err error) {
+	cmd, err := s.askChain(ctx, st)
+	if err != nil {
+		return m, err
+	}
+	report := cmd.(sale.ReportChain)
+	closed := s.closedPeriod(report.Facts.At)
+	m.next = closed + 1
+	if report.Facts.Host != s.me || s.endsHosting(st, report) {
+		m.look = true
+		return m, nil
+	}
+	filled, report, err := s.asFilled(ctx, st, report)
+	if err != nil {
+		return m, err
+	}
+	if m.told, err = s.takenProofs(ctx, filled); err != nil {
+		return m, err
+	}
+	known := filled
+	for _, t := range m.told {
+		known = s.after(known, t.cmd)
+	}
+	until := report.Facts.RequestEnd
+	if report.Facts.RequestState == events.RequestNew {
+		until = report.Facts.RequestExpiry
+	}
+	silent, _, err := s.silentUntil(ctx, known, report.Facts.At, ending{until: until, last: closed},
+		"the slot was adopted, and its data was not here, until the period was over")
+	m.told = slices.Concat(m.told, silent)
+	return m, err
+}
+
+// after is a state with what follows from a command.
+func (s *salesAgent) after(st sale.State, cmd sale.Command) sale.State {
+	found, err := s.Cores.DecideSale(st, cmd)
+	if err != nil {
+		return st
+	}
+	for _, e := range found {
+		st = sale.Evolve(st, e)
+	}
+	return st
+}
+
+func (s *salesAgent) onJudgedMeanwhile(a *turn, m judgedMeanwhile) {
+	s.meanwhile = false
+	if st := s.journal.ahead; !st.Owes() || !st.BeforeFill() {
+		return
+	}
+	for _, t := range m.told {
+		s.decide(a, saleCommand{cmd: t.cmd, cause: t.cause})
+	}
+	if m.look {
+		s.onLook(a)
+	}
+	s.judgeMeanwhile(a, m.next)
+}
