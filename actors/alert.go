@@ -26,6 +26,8 @@ const (
 	AlertTakenOver AlertKind = "account-taken-over"
 	// AlertUsedElsewhere: somebody else sends transactions with this host's key.
 	AlertUsedElsewhere AlertKind = "account-used-elsewhere"
+	// AlertFeeLimit: the configured limit on fees holds up transactions.
+	AlertFeeLimit AlertKind = "fee-limit"
 	// AlertFunds: too little money for the work of the next days.
 	AlertFunds AlertKind = "funds-low"
 	// AlertChain: the chain has not moved for long.

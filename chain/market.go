@@ -111,6 +111,9 @@ type Config struct {
 	// UsedElsewhere, if it is set, is told when somebody else used the account, at most
 	// once an hour. It must not block.
 	UsedElsewhere func(ForeignUse)
+	// FeeLimited, if it is set, is told when MaxFeeCapWei begins to hold up what must be
+	// sent. It must not block.
+	FeeLimited func(FeeLimit)
 	// Epoch and Node go into the metadata of the account's events.
 	Epoch uint64
 	Node  string
@@ -264,6 +267,10 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	box, records, err := openOutbox(filepath.Join(dir, stream+".outbox"), outboxOwner{
 		Stream: stream, ChainID: m.identity.ChainID, Genesis: m.identity.Genesis.String(),
 	})
+	if errors.Is(err, ErrForeignOutbox) {
+		return fmt.Errorf("%w; %s is on chain %d with genesis %s", err, m.Standing().Endpoint,
+			m.identity.ChainID, m.identity.Genesis)
+	}
 	if err != nil {
 		return err
 	}
@@ -293,7 +300,7 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	m.tx = startTxManager(txConfig{
 		confirmations: m.cfg.Confirmations, stuckBlocks: m.cfg.StuckBlocks,
 		poll: m.cfg.PollInterval, maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei,
-		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold,
+		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold, feeLimited: m.cfg.FeeLimited,
 	}, vigil{
 		contract: m.contract, calls: hostCalls(m.abis), began: m.cfg.Began, stays: m.cfg.TakeOver, atStart: mined,
 		tell: m.cfg.UsedElsewhere, told: map[bool]time.Time{},

@@ -50,6 +50,10 @@ type outboxOwner struct {
 	Genesis string `json:"genesis"`
 }
 
+func (o outboxOwner) String() string {
+	return fmt.Sprintf("%s on chain %d with genesis %s", o.Stream, o.ChainID, o.Genesis)
+}
+
 // record is an event of the account's stream, or, without an event, a mark that
 // revisions below its own are used up, and in the stream.
 type record struct {
@@ -154,8 +158,8 @@ func (o *outbox) checkOwner(payload []byte) error {
 		return fmt.Errorf("%w: first frame: %w", ErrOutboxDamaged, err)
 	}
 	if found != o.owner {
-		return fmt.Errorf("%w: it is of %s on chain %d with genesis %s in format %d",
-			ErrForeignOutbox, found.Stream, found.ChainID, found.Genesis, found.Format)
+		return fmt.Errorf("%w: it is of %s in format %d",
+			ErrForeignOutbox, found, found.Format)
 	}
 	return nil
 }

@@ -62,14 +62,9 @@ func (m *txManager) price(ctx context.Context, head *header, a *attempt) error {
 }
 
 // capFees obeys the configured limit and the one ether that nodes accept as the most a
-// transaction may cost. What is not empty stops a bump earlier, so that an empty
-// transaction can always take its place when it is too late.
+// transaction may cost.
 func (m *txManager) capFees(a *attempt) {
-	most := newBig(m.cfg.maxFeeCapWei)
-	if !a.isNoop {
-		most.Div(most.Mul(most, big.NewInt(bumpDivisor)), big.NewInt(bumpFactor))
-	}
-	most = minBig(most, new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
+	most := minBig(m.mostFor(a.isNoop), new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
 	a.feeCap = minBig(a.feeCap, most)
 	a.tipCap = minBig(a.tipCap, a.feeCap)
 }

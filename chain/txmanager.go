@@ -84,6 +84,7 @@ type txManager struct {
 	suspect   bool        // blocks may have been dropped since receipts were told
 	answers   bool        // the chain did when it was last looked at
 	vigil     vigil
+	fees      feeWatch
 	tipPrice  tipPrice
 	spent     gasSpent
 	blockTime atomic.Int64 // seconds between the last two blocks, at least 1
@@ -98,6 +99,7 @@ type txConfig struct {
 	minTipWei     uint64
 	maxInFlight   int
 	fillHold      uint64 // blocks
+	feeLimited    func(FeeLimit)
 }
 
 // recheck asks whether a receipt that was final for us still stands.

@@ -30,6 +30,7 @@ func (m *txManager) step(ctx context.Context) error {
 	if m.answers = err == nil; err != nil {
 		return err
 	}
+	m.watchFees(now.head)
 	m.watchNonces(ctx, now)
 	if err := m.failure(); err != nil {
 		m.turnAway(err)

@@ -111,6 +111,9 @@ type Chain struct {
 	Away       bool      `json:"away"`
 	AwaySince  time.Time `json:"awaySince,omitzero"`
 	AwayReason string    `json:"awayReason,omitempty"`
+	// FeeLimit says how the configured limit on fees holds up transactions; empty: it does
+	// not.
+	FeeLimit string `json:"feeLimit,omitempty"`
 	// Development says that it is a development chain, whose tokens are worth nothing.
 	Development bool `json:"development"`
 	// Head is the newest block that the host knows, HeadTime its chain time.

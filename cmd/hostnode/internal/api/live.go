@@ -27,6 +27,8 @@ type LiveConfig struct {
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
 	Standing func() chain.Standing
 	DataDir  string
+	// FeeLimit says whether the limit on fees holds up transactions; nil: that is not known.
+	FeeLimit func() (chain.FeeLimit, bool)
 	// Endpoint is the first way to the chain; Development that its tokens are worth
 	// nothing.
 	Endpoint    string
@@ -83,7 +85,7 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	}
 	s.Balance = l.balance(ctx)
 	l.reach(&s)
-	s.NotProving = s.Chain.Away && hosts(s.Phases)
+	s.NotProving = (s.Chain.Away || s.Chain.FeeLimit != "") && hosts(s.Phases)
 	s.Selling, s.Reason, s.Hint = selling(s, now.Booted)
 	return s, nil
 }
@@ -130,6 +132,11 @@ func (l *Live) reach(s *Status) {
 		c.FirstEndpoint, c.WhyNotFirst = now.First, now.WhyNotFirst
 		c.Away, c.AwaySince, c.AwayReason = !now.Away.IsZero(), now.Away.UTC(), now.AwayReason
 	}
+	if l.cfg.FeeLimit != nil {
+		if limit, held := l.cfg.FeeLimit(); held {
+			c.FeeLimit = limit.String()
+		}
+	}
 	if !c.Away && s.Balance != nil && s.Balance.Error != "" {
 		c.Away, c.AwayReason = true, s.Balance.Error
 	}
@@ -175,6 +182,8 @@ func selling(s Status, booted bool) (ok bool, reason, hint string) {
 			"check the Ethereum node at " + orNone(s.Chain.Endpoint)
 	case !s.Chain.Live:
 		return false, "the host is reading what the chain said while it was away", "wait"
+	case s.Chain.FeeLimit != "":
+		return false, s.Chain.FeeLimit, "raise fees.maxFeeGwei and start again; proofs that wait too long are missed"
 	case s.Queue.Paused && s.Queue.ByOperator:
 		return false, "paused by the operator: " + s.Queue.PausedFor, "sell again: hostnode drain --resume"
 	}

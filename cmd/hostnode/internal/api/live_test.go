@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -220,6 +221,29 @@ func TestTheStatusSaysWhichEndpointIsInUseAndWhenNoneIs(t *testing.T) {
 		if s.Selling || s.Reason != want || !s.Chain.Away || !s.Chain.AwaySince.Equal(at.Away) ||
 			s.Chain.AwayReason != at.AwayReason || s.Hint == "" || s.NotProving { // It owes nothing.
 			t.Fatalf("with none: %+v", s)
+		}
+	})
+}
+
+func TestTheStatusSaysWhenTheLimitOnFeesHoldsUpTransactions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := true
+		limit := chain.FeeLimit{
+			Since: events.Unix(1_750_000_000), BaseFee: big.NewInt(30_000_000_000), Most: big.NewInt(8_000_000_000),
+			Limit: big.NewInt(9_000_000_000), Waiting: 3,
+		}
+		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
+			cfg.FeeLimit = func() (chain.FeeLimit, bool) { return limit, held }
+		})
+		s := ask(t, live.Status)
+		want := "no transaction goes through since 2025-06-15 15:06:40Z: one gas costs 30.000 gwei without a tip, and of " +
+			"the limit of 9.000 gwei a transaction offers 8.000 at most; 3 wait"
+		if s.Selling || s.Reason != want || s.Chain.FeeLimit != want || !strings.Contains(s.Hint, "fees.maxFeeGwei") {
+			t.Fatalf("%+v", s)
+		}
+		held = false
+		if s := ask(t, live.Status); s.Chain.FeeLimit != "" || s.Reason == want {
+			t.Fatalf("when it is over: %+v", s)
 		}
 	})
 }

@@ -1,9 +1,8 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
-	"syscall"
+	"slices"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
@@ -15,20 +14,16 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/embedded"
-	"github.com/hostnode/hostnode/events/esdb"
-	"github.com/hostnode/hostnode/events/transfer"
 	"github.com/hostnode/hostnode/prover"
-	"github.com/hostnode/hostnode/storage"
-	"github.com/hostnode/hostnode/storage/dataset"
 )
 
 // kinds is the table: everything that an operator can see. The first row that matches
 // an error counts, so what wraps another thing stands before it.
-var kinds = []kind{
+var kinds = slices.Concat(hostKinds, recordKinds, fileKinds)
+
+// hostKinds are about settings, the host's process, its account and the chain.
+var hostKinds = []kind{
 	{
 		"bad-request", http.StatusBadRequest, ErrBadRequest, "The question makes no sense.",
 		"Correct what the message names.",
@@ -204,7 +199,8 @@ var kinds = []kind{
 	{
 		"outbox-other", http.StatusConflict, chain.ErrForeignOutbox,
 		"The outbox of transactions belongs to another account or chain.",
-		"Use the account key and chain that this data directory was made with.",
+		"Use the account key that this data directory was made with, and see that `chain.endpoint` and all of " +
+			"`chain.fallbacks` are nodes of its chain; another chain needs another `--data-dir`.",
 	},
 	{
 		"outbox-damaged", http.StatusInternalServerError, chain.ErrOutboxDamaged,
@@ -235,187 +231,5 @@ var kinds = []kind{
 		"account-record-short", http.StatusConflict, chain.ErrStreamShort,
 		"The event store has lost transactions of this account.",
 		"It is another store, or an older copy of it: use the one that this data directory was used with.",
-	},
-	{
-		"slots-in-use", http.StatusConflict, storage.ErrInUse, "Another process has the slots open.",
-		"Stop that process.",
-	},
-	{
-		"slots-newer", http.StatusConflict, storage.ErrNewerFormat,
-		"A newer version of hostnode wrote the slots.", "Use that version.",
-	},
-	{
-		"store-in-use", http.StatusConflict, embedded.ErrInUse, "Another process has the event store open.",
-		"Stop that process.",
-	},
-	{
-		"store-newer", http.StatusConflict, embedded.ErrNewerFormat,
-		"A newer version of hostnode wrote the event store.", "Use that version.",
-	},
-	{
-		"store-foreign", http.StatusConflict, embedded.ErrNotAStore, "The directory holds no event store.",
-		"Check --data-dir; move foreign files out of its directory `events`.",
-	},
-	{
-		"store-url", http.StatusBadRequest, esdb.ErrURL, "The connection string of the event store cannot be used.",
-		"Correct `eventStore.url` (--store) as the message says; `hostnode config example` has an example.",
-	},
-	{
-		"store-settings", http.StatusBadRequest, esdb.ErrSettings,
-		"With these settings no connection to the event store can be made.",
-		"The end of the message says what to check: the host and settings in `eventStore.url` (--store), or " +
-			"the server's certificate.",
-	},
-	{
-		"store-away", http.StatusServiceUnavailable, events.ErrAway, "The event store does not answer.",
-		"Check that its server runs and that the address is right; then run the command again.",
-	},
-	{
-		"store-denied", http.StatusForbidden, events.ErrDenied, "The event store refuses this user.",
-		"Check the user, its password file and what it may do there.",
-	},
-	{
-		"event-newer", http.StatusConflict, events.ErrNewerEvent,
-		"An event was written by a newer version of hostnode.", "Use that version.",
-	},
-	{
-		"event-unknown", http.StatusConflict, events.ErrUnknownEvent,
-		"The record has an event that this version of hostnode does not know.",
-		"Use the version that wrote it. When something else wrote it, `hostnode audit` names the place; " +
-			"nothing but its host may write a host's streams.",
-	},
-	{
-		"record-moved", http.StatusConflict, events.ErrWrongRevision,
-		"The record moved while this was decided.",
-		"Run the command again. When it stays so, something else writes the streams of this host; find and stop it.",
-	},
-	{
-		"record-elsewhere", http.StatusConflict, datadir.ErrNoRecord,
-		"The host of this data directory keeps its record in another event store.",
-		"Name it with --store, or as `eventStore.url` in the configuration (hostnode.yaml in the data directory).",
-	},
-	{
-		"store-damaged", http.StatusInternalServerError, events.ErrDamaged,
-		"Stored events are not what was written.",
-		"Check the disk, restore the directory `events` from a backup; `hostnode audit` names every place.",
-	},
-	{
-		"store-failed", http.StatusInternalServerError, events.ErrStoreFailed,
-		"The event store failed; nothing more is accepted.",
-		"Check that the disk is neither full nor failing, then start the host again. " +
-			"What was acknowledged is safe.",
-	},
-	{
-		"disk-full", http.StatusInsufficientStorage, syscall.ENOSPC, "A disk is full.",
-		"Make room on the disk that the message names, then start again. What was acknowledged is safe.",
-	},
-	{
-		"no-projections", http.StatusNotImplemented, serverviews.ErrNoProjections,
-		"There are no projections in this event store.",
-		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show the views that are " +
-			"built in. Projections are for an EventStoreDB that runs them: start it with RunProjections=All.",
-	},
-	{
-		"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
-		"The contract takes proofs of another proving key.",
-		"Set the sizes below `prover` and `prover.keysDir` to those of the contract's verifier.",
-	},
-	{
-		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",
-		"Name a plain file that you may read, or none to use data that is made.",
-	},
-	{
-		"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",
-		"Name a file with something in it, or none to use data that is made.",
-	},
-	{
-		"file-too-small", http.StatusBadRequest, dataset.ErrTooSmall,
-		"The file is too small for this number of slots.",
-		"Each data slot holds at least one block of 65,536 bytes: fewer --slots, or a larger file.",
-	},
-	{
-		"file-too-large", http.StatusBadRequest, dataset.ErrTooLarge,
-		"The file is too large for this number of slots.", "Use more --slots.",
-	},
-	{
-		"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be made so.",
-		"Correct the option that the message names.",
-	},
-	{
-		"demo-refused", http.StatusConflict, ErrDemoRefused,
-		"The host did not take the offer of the demonstration.", "Raise --quota, or use another --data-dir.",
-	},
-	{
-		"demo-stopped", http.StatusConflict, ErrDemoStopped, "The demonstration was stopped.",
-		"`hostnode run --data-dir DIR` goes on with what is in its directory, or begin again with `hostnode demo`.",
-	},
-	{
-		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
-		"The summary says how each sale ended; host.log in the data directory has the whole story.",
-	},
-	{
-		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit found something.",
-		"The findings name stream and revision; keep the data directory as it is.",
-	},
-	{
-		"backup-directory", http.StatusConflict, ErrNoBackupDir, "A backup cannot be made in this directory.",
-		"Name a directory that is empty or missing, outside of the data directory.",
-	},
-	{
-		"backup-target", http.StatusConflict, embedded.ErrBackupTarget, "A backup cannot be made there.",
-		"Name a directory that is empty or missing, outside of the data directory.",
-	},
-	{
-		"backup-running", http.StatusConflict, embedded.ErrBackupRunning, "A backup is being made already.",
-		"Try again when it is done.",
-	},
-	{
-		"backup-not-embedded", http.StatusConflict, ErrNotEmbedded, "The record is in an EventStoreDB.",
-		"Back it up as its manual says, or write it to a file with `hostnode export`.",
-	},
-	{
-		"file-exists", http.StatusConflict, ErrFileExists, "There is a file with this name already.",
-		"Name another file, or replace it with --force.",
-	},
-	{
-		"transfer-conflict", http.StatusConflict, transfer.ErrConflict,
-		"The target has other events in streams that were to be moved.",
-		"Use an empty store as the target, or find out who wrote these streams there.",
-	},
-	{
-		"transfer-scavenged", http.StatusConflict, transfer.ErrScavenged,
-		"The source has thrown away a part of its events.",
-		"Take an older backup if there is one; --accept-scavenged moves what is left, with new revisions, and " +
-			"an audit of it cannot be clean.",
-	},
-	{
-		"transfer-differs", http.StatusInternalServerError, transfer.ErrDiffers,
-		"After the transfer the target does not hold what the source does.",
-		"Was something else writing to the target? Run the same command again; if it stays so, use an empty target.",
-	},
-	{
-		"export-damaged", http.StatusBadRequest, transfer.ErrBadFile, "The file is no whole export.",
-		"Copy or export it again. Nothing of it was written to the store, unless it came through a pipe; then " +
-			"import the whole file, which goes on from there.",
-	},
-	{
-		"not-found", http.StatusNotFound, ErrNoRoute, "There is no such resource.",
-		"The commands and the program that runs may have different versions: `hostnode version`.",
-	},
-	{
-		"method-not-allowed", http.StatusMethodNotAllowed, ErrMethod, "The resource does not take this method.",
-		"The header Allow names those that it takes.",
-	},
-	{
-		"too-large", http.StatusRequestEntityTooLarge, ErrTooLarge, "The request is too large.",
-		fmt.Sprintf("A request has at most %d bytes.", MaxBody),
-	},
-	{
-		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",
-		"Try again; when it stays so, look at the host's log.",
-	},
-	{
-		"internal", http.StatusInternalServerError, errOther, "Something went wrong.",
-		"The message says what; the host's log may say more.",
 	},
 }

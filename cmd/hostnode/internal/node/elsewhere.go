@@ -34,6 +34,16 @@ func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.E
 	n.alerts.Send(a)
 }
 
+// tellFees tells an operator that the limit on fees holds up transactions.
+func (n *Node) tellFees(f chain.FeeLimit, account events.Address, log *logrus.Entry) {
+	a := actors.Alert{
+		Kind: actors.AlertFeeLimit, At: time.Now(), Host: account.String(), Text: f.String(),
+		Hint: "raise fees.maxFeeGwei and start again: proofs that wait too long are missed",
+	}
+	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
+	n.alerts.Send(a)
+}
+
 // ErrElsewhere: by the record a host with this account runs in another process.
 var ErrElsewhere = errors.New("this host may be running elsewhere")
 

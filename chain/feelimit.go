@@ -1,0 +1,106 @@
+package chain
+
+import (
+	"fmt"
+	"math/big"
+	"sync"
+	"time"
+)
+
+// FeeLimit says that transactions wait because of the configured limit on what one gas
+// may cost. Proofs are among them, so somebody should know.
+type FeeLimit struct {
+	// Since is when it was noticed, by the machine's clock.
+	Since time.Time
+	// BaseFee is what a block takes for one gas at least, Most what a transaction of ours
+	// offers at most: a part of Limit, so that an empty one can always take its place.
+	// All are wei.
+	BaseFee, Most, Limit *big.Int
+	// Waiting is how many transactions are sent and not mined.
+	Waiting int
+}
+
+func (f FeeLimit) String() string {
+	what := "no transaction goes through"
+	if f.BaseFee.Cmp(f.Most) < 0 {
+		what = "transactions are not mined at the most that they may offer"
+	}
+	return fmt.Sprintf("%s since %s: one gas costs %s gwei without a tip, and of the limit of %s gwei a transaction "+
+		"offers %s at most; %d wait", what, f.Since.UTC().Format("2006-01-02 15:04:05Z"),
+		gwei(f.BaseFee), gwei(f.Limit), gwei(f.Most), f.Waiting)
+}
+
+func gwei(wei *big.Int) string {
+	const digits, inGwei = 3, 1_000_000_000
+	return new(big.Rat).SetFrac(wei, big.NewInt(inGwei)).FloatString(digits)
+}
+
+// feeWatch notes whether the limit holds up what must be sent. It is safe for concurrent
+// use.
+type feeWatch struct {
+	mu  sync.Mutex
+	now *FeeLimit
+}
+
+func (w *feeWatch) get() (FeeLimit, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.now == nil {
+		return FeeLimit{}, false
+	}
+	return *w.now, true
+}
+
+// note takes what is so at a block; nil: nothing is held up. It reports whether that is
+// news of a trouble.
+func (w *feeWatch) note(f *FeeLimit) (news bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	news = f != nil && w.now == nil
+	if f != nil && w.now != nil {
+		f.Since = w.now.Since
+	}
+	w.now = f
+	return news
+}
+
+// mostFor is the most that a transaction may offer for one gas. What is not empty stops
+// earlier, so that an empty transaction can always take its place when it is too late.
+func (m *txManager) mostFor(noop bool) *big.Int {
+	most := newBig(m.cfg.maxFeeCapWei)
+	if !noop {
+		most.Div(most.Mul(most, big.NewInt(bumpDivisor)), big.NewInt(bumpFactor))
+	}
+	return most
+}
+
+// watchFees looks whether the limit lets a transaction through at a block, and tells the
+// operator when it begins not to: no block can take one at its base fee, or one has offered
+// all that it may and is not mined. What is owed only later is held up as well, so it does
+// not matter whether something waits.
+func (m *txManager) watchFees(head *header) {
+	most, base := m.mostFor(false), baseFee(head)
+	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.maxFeeCapWei)}
+	held := most.Cmp(new(big.Int).Add(base, newBig(m.cfg.minTipWei))) < 0
+	for _, in := range m.book.open {
+		if in.sent() {
+			f.Waiting++
+		}
+		held = held || in.warnedAt != 0
+	}
+	if !held {
+		m.fees.note(nil)
+		return
+	}
+	if m.fees.note(&f) {
+		m.log.Warnf("transactions: %s", f)
+		if m.cfg.feeLimited != nil {
+			m.cfg.feeLimited(f)
+		}
+	}
+}
+
+// FeeLimit says whether the configured limit on fees holds up what must be sent, by the
+// newest block that was looked at: at least once a minute, with each block while something
+// waits. It does not ask the chain and does not block.
+func (m *Market) FeeLimit() (FeeLimit, bool) { return m.tx.fees.get() }

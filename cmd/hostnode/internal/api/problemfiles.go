@@ -1,0 +1,119 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/transfer"
+	"github.com/hostnode/hostnode/storage/dataset"
+)
+
+// fileKinds are about files, the demonstration, backups and transfers, and the last of them about
+// everything else.
+var fileKinds = []kind{
+	{
+		"proving-keys-wrong", http.StatusConflict, actors.ErrWrongKeys,
+		"The contract takes proofs of another proving key.",
+		"Set the sizes below `prover` and `prover.keysDir` to those of the contract's verifier.",
+	},
+	{
+		"file-unreadable", http.StatusNotFound, ErrFile, "The file cannot be stored.",
+		"Name a plain file that you may read, or none to use data that is made.",
+	},
+	{
+		"file-empty", http.StatusBadRequest, dataset.ErrEmpty, "The file is empty.",
+		"Name a file with something in it, or none to use data that is made.",
+	},
+	{
+		"file-too-small", http.StatusBadRequest, dataset.ErrTooSmall,
+		"The file is too small for this number of slots.",
+		"Each data slot holds at least one block of 65,536 bytes: fewer --slots, or a larger file.",
+	},
+	{
+		"file-too-large", http.StatusBadRequest, dataset.ErrTooLarge,
+		"The file is too large for this number of slots.", "Use more --slots.",
+	},
+	{
+		"demo-options", http.StatusBadRequest, ErrDemoOptions, "The demonstration cannot be made so.",
+		"Correct the option that the message names.",
+	},
+	{
+		"demo-refused", http.StatusConflict, ErrDemoRefused,
+		"The host did not take the offer of the demonstration.", "Raise --quota, or use another --data-dir.",
+	},
+	{
+		"demo-stopped", http.StatusConflict, ErrDemoStopped, "The demonstration was stopped.",
+		"`hostnode run --data-dir DIR` goes on with what is in its directory, or begin again with `hostnode demo`.",
+	},
+	{
+		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
+		"The summary says how each sale ended; host.log in the data directory has the whole story.",
+	},
+	{
+		"audit-unclean", http.StatusConflict, ErrUnclean, "The audit found something.",
+		"The findings name stream and revision; keep the data directory as it is.",
+	},
+	{
+		"backup-directory", http.StatusConflict, ErrNoBackupDir, "A backup cannot be made in this directory.",
+		"Name a directory that is empty or missing, outside of the data directory.",
+	},
+	{
+		"backup-target", http.StatusConflict, embedded.ErrBackupTarget, "A backup cannot be made there.",
+		"Name a directory that is empty or missing, outside of the data directory.",
+	},
+	{
+		"backup-running", http.StatusConflict, embedded.ErrBackupRunning, "A backup is being made already.",
+		"Try again when it is done.",
+	},
+	{
+		"backup-not-embedded", http.StatusConflict, ErrNotEmbedded, "The record is in an EventStoreDB.",
+		"Back it up as its manual says, or write it to a file with `hostnode export`.",
+	},
+	{
+		"file-exists", http.StatusConflict, ErrFileExists, "There is a file with this name already.",
+		"Name another file, or replace it with --force.",
+	},
+	{
+		"transfer-conflict", http.StatusConflict, transfer.ErrConflict,
+		"The target has other events in streams that were to be moved.",
+		"Use an empty store as the target, or find out who wrote these streams there.",
+	},
+	{
+		"transfer-scavenged", http.StatusConflict, transfer.ErrScavenged,
+		"The source has thrown away a part of its events.",
+		"Take an older backup if there is one; --accept-scavenged moves what is left, with new revisions, and " +
+			"an audit of it cannot be clean.",
+	},
+	{
+		"transfer-differs", http.StatusInternalServerError, transfer.ErrDiffers,
+		"After the transfer the target does not hold what the source does.",
+		"Was something else writing to the target? Run the same command again; if it stays so, use an empty target.",
+	},
+	{
+		"export-damaged", http.StatusBadRequest, transfer.ErrBadFile, "The file is no whole export.",
+		"Copy or export it again. Nothing of it was written to the store, unless it came through a pipe; then " +
+			"import the whole file, which goes on from there.",
+	},
+	{
+		"not-found", http.StatusNotFound, ErrNoRoute, "There is no such resource.",
+		"The commands and the program that runs may have different versions: `hostnode version`.",
+	},
+	{
+		"method-not-allowed", http.StatusMethodNotAllowed, ErrMethod, "The resource does not take this method.",
+		"The header Allow names those that it takes.",
+	},
+	{
+		"too-large", http.StatusRequestEntityTooLarge, ErrTooLarge, "The request is too large.",
+		fmt.Sprintf("A request has at most %d bytes.", MaxBody),
+	},
+	{
+		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",
+		"Try again; when it stays so, look at the host's log.",
+	},
+	{
+		"internal", http.StatusInternalServerError, errOther, "Something went wrong.",
+		"The message says what; the host's log may say more.",
+	},
+}

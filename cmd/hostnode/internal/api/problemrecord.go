@@ -1,0 +1,96 @@
+package api
+
+import (
+	"net/http"
+	"syscall"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/storage"
+)
+
+// recordKinds are about what is kept: slots, event store, views.
+var recordKinds = []kind{
+	{
+		"slots-in-use", http.StatusConflict, storage.ErrInUse, "Another process has the slots open.",
+		"Stop that process.",
+	},
+	{
+		"slots-newer", http.StatusConflict, storage.ErrNewerFormat,
+		"A newer version of hostnode wrote the slots.", "Use that version.",
+	},
+	{
+		"store-in-use", http.StatusConflict, embedded.ErrInUse, "Another process has the event store open.",
+		"Stop that process.",
+	},
+	{
+		"store-newer", http.StatusConflict, embedded.ErrNewerFormat,
+		"A newer version of hostnode wrote the event store.", "Use that version.",
+	},
+	{
+		"store-foreign", http.StatusConflict, embedded.ErrNotAStore, "The directory holds no event store.",
+		"Check --data-dir; move foreign files out of its directory `events`.",
+	},
+	{
+		"store-url", http.StatusBadRequest, esdb.ErrURL, "The connection string of the event store cannot be used.",
+		"Correct `eventStore.url` (--store) as the message says; `hostnode config example` has an example.",
+	},
+	{
+		"store-settings", http.StatusBadRequest, esdb.ErrSettings,
+		"With these settings no connection to the event store can be made.",
+		"The end of the message says what to check: the host and settings in `eventStore.url` (--store), or " +
+			"the server's certificate.",
+	},
+	{
+		"store-away", http.StatusServiceUnavailable, events.ErrAway, "The event store does not answer.",
+		"Check that its server runs and that the address is right; then run the command again.",
+	},
+	{
+		"store-denied", http.StatusForbidden, events.ErrDenied, "The event store refuses this user.",
+		"Check the user, its password file and what it may do there.",
+	},
+	{
+		"event-newer", http.StatusConflict, events.ErrNewerEvent,
+		"An event was written by a newer version of hostnode.", "Use that version.",
+	},
+	{
+		"event-unknown", http.StatusConflict, events.ErrUnknownEvent,
+		"The record has an event that this version of hostnode does not know.",
+		"Use the version that wrote it. When something else wrote it, `hostnode audit` names the place; " +
+			"nothing but its host may write a host's streams.",
+	},
+	{
+		"record-moved", http.StatusConflict, events.ErrWrongRevision,
+		"The record moved while this was decided.",
+		"Run the command again. When it stays so, something else writes the streams of this host; find and stop it.",
+	},
+	{
+		"record-elsewhere", http.StatusConflict, datadir.ErrNoRecord,
+		"The host of this data directory keeps its record in another event store.",
+		"Name it with --store, or as `eventStore.url` in the configuration (hostnode.yaml in the data directory).",
+	},
+	{
+		"store-damaged", http.StatusInternalServerError, events.ErrDamaged,
+		"Stored events are not what was written.",
+		"Check the disk, restore the directory `events` from a backup; `hostnode audit` names every place.",
+	},
+	{
+		"store-failed", http.StatusInternalServerError, events.ErrStoreFailed,
+		"The event store failed; nothing more is accepted.",
+		"Check that the disk is neither full nor failing, then start the host again. " +
+			"What was acknowledged is safe.",
+	},
+	{
+		"disk-full", http.StatusInsufficientStorage, syscall.ENOSPC, "A disk is full.",
+		"Make room on the disk that the message names, then start again. What was acknowledged is safe.",
+	},
+	{
+		"no-projections", http.StatusNotImplemented, serverviews.ErrNoProjections,
+		"There are no projections in this event store.",
+		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show the views that are " +
+			"built in. Projections are for an EventStoreDB that runs them: start it with RunProjections=All.",
+	},
+}
