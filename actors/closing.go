@@ -37,6 +37,15 @@ type closing struct {
 	// until is when the slot ceased to owe proofs; zero: that is not known.
 	until    time.Time
 	unjudged string // of which periods nothing is known, and why
+	// open says what becomes of duties that are open at the end; unread is why it does not.
+	open   map[uint64]openVerdict
+	unread string
+}
+
+// openVerdict is what couldMark says of a period.
+type openVerdict struct {
+	demanded bool
+	unknown  string
 }
 
 // ending is when a slot ceased to owe proofs, with the newest block in which a miss
@@ -105,7 +114,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 	if err == nil || ctx.Err() != nil || !last || s.record.away() {
 		return c, err
 	}
-	c.report = report
+	c.report, c.unread = report, err.Error()
 	from := "the fill"
 	if first := firstUnjudged(s.terms.Proofs, st); !st.FilledAt.IsZero() {
 		from = strconv.FormatUint(first, 10)
@@ -136,22 +145,23 @@ func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.Sl
 	if st.BeforeFill() && st.Adopted {
 		why = "the slot was adopted, and its data was not here, until " + end.what
 	}
-	silent, short, err := s.silentUntil(ctx, st, facts.At, end, why)
+	owed, err := s.owedUntil(ctx, st, facts.At, end, why)
 	if err != nil {
 		return c, err
 	}
-	if short > 0 {
+	c.open = owed.open
+	if owed.short > 0 {
 		c.unjudged = fmt.Sprintf("the periods before %d: the chain is read back %d blocks at most",
-			short, mostPastBlocks)
+			owed.short, mostPastBlocks)
 	}
-	if len(silent) > 0 && st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && !extends(taken) {
+	if len(owed.silent) > 0 && st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && !extends(taken) {
 		kept, err := s.keepData(ctx, st)
 		if err != nil {
 			return c, err
 		}
 		c.told = append(c.told, kept)
 	}
-	c.told = append(c.told, silent...)
+	c.told = append(c.told, owed.silent...)
 	return c, nil
 }
 
@@ -271,62 +281,86 @@ func foundLoss(lost events.Head) error {
 	return nil
 }
 
-// silentUntil are the periods up to an end that were owed and that the sale knows
-// nothing of. short is the first period that the chain was read back to, when that is
-// not far enough.
-func (s *salesAgent) silentUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
-) (heard []heardProof, short uint64, err error) {
+// owedUntil is what the blocks say of the periods up to an end.
+type owedUntil struct {
+	// silent are the periods that were owed and that the sale knows nothing of.
+	silent []heardProof
+	// open says of each period that is not settled whether a miss could be marked: a duty
+	// may be opened while this is found out.
+	open map[uint64]openVerdict
+	// short is the first period that the chain was read back to, when that is not far enough.
+	short uint64
+}
+
+// owedUntil finds out what was owed up to an end.
+func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
+) (owed owedUntil, err error) {
 	cfg := s.terms.Proofs
 	from, to := firstUnjudged(cfg, st), duty.Period(cfg, end.until)
 	if end.last > 0 {
 		to = min(to, end.last)
 	}
-	if from > to {
-		return nil, 0, nil
+	first := from
+	for _, d := range st.Duties {
+		first = min(first, d.Period)
+	}
+	if first > to {
+		return owed, nil
 	}
 	newest := end.block
 	if newest == 0 {
 		newest = at.Number
 	}
-	past, err := s.readPast(ctx, from, to, newest)
+	past, err := s.readPast(ctx, first, to, newest)
 	if err != nil {
-		return nil, 0, fmt.Errorf("find out which proofs were owed: %w", err)
+		return owed, fmt.Errorf("find out which proofs were owed: %w", err)
 	}
 	slot := duty.Slot{
 		ID: s.slot, FilledAt: st.FilledAt,
 		Probability: duty.Probability(cfg, st.Request.Ask.ProofProbability),
 	}
 	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
-		return silentPeriods(cfg, &st, &slot, past, past.from, end.until, past.challenges(s.view, missing),
+		challenges := past.challenges(s.view, missing)
+		owed.open = past.openVerdicts(cfg, &st, &slot, first, end.until, challenges)
+		return silentPeriods(cfg, &st, &slot, past, max(from, past.from), end.until, challenges,
 			func(uint64) string { return why }, at)
 	}
 	missing := map[uint64]bool{}
 	silent := judge(missing)
 	if len(missing) > 0 {
 		if err := past.fill(ctx, s.view, missing); err != nil {
-			return nil, 0, err
+			return owedUntil{}, err
 		}
 		silent = judge(map[uint64]bool{})
 	}
 	for _, c := range silent {
-		heard = append(heard, heardProof{c, fmt.Sprintf("block:%d", at.Number)})
+		owed.silent = append(owed.silent, heardProof{c, fmt.Sprintf("block:%d", at.Number)})
 	}
 	if past.short && past.from > from {
-		short = past.from
+		owed.short = past.from
 	}
-	return heard, short, nil
+	return owed, nil
 }
 
 // closeDuties closes, before the end is recorded, the duties whose periods were over
 // by then and for which the contract took no proof.
-func (s *salesAgent) closeDuties(a *turn, at events.Head, until time.Time) {
+func (s *salesAgent) closeDuties(a *turn, at events.Head, c *closing) {
 	for _, d := range slices.Clone(s.journal.ahead.Duties) {
-		if until.After(d.Deadline) {
-			s.decide(a, saleCommand{
-				cmd:   sale.ReportPeriodClosed{At: at.Time, Period: d.Period, Reason: s.whyMissed(d.Period)},
-				cause: fmt.Sprintf("block:%d", at.Number),
-			})
+		if !c.until.After(d.Deadline) {
+			continue
 		}
+		v, judged := c.open[d.Period]
+		if !judged {
+			v = openVerdict{true, c.unread}
+		}
+		why := s.whyMissed(d.Period)
+		if v.unknown != "" {
+			why += "; whether a block could mark it is not known: " + v.unknown
+		}
+		s.decide(a, saleCommand{
+			cmd:   closed(s.terms.Proofs, at, d.Period, v.demanded, why),
+			cause: fmt.Sprintf("block:%d", at.Number),
+		})
 	}
 }
 

@@ -73,9 +73,9 @@ func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judged
 	if report.Facts.RequestState == events.RequestNew {
 		until = report.Facts.RequestExpiry
 	}
-	silent, _, err := s.silentUntil(ctx, known, report.Facts.At, ending{until: until, last: closed},
+	owed, err := s.owedUntil(ctx, known, report.Facts.At, ending{until: until, last: closed},
 		"the slot was adopted, and its data was not here, until the period was over")
-	m.told = slices.Concat(m.told, silent)
+	m.told = slices.Concat(m.told, owed.silent)
 	return m, err
 }
 

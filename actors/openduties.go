@@ -14,7 +14,9 @@ import (
 // This file closes duties whose periods ended without a proof. What is owed is said
 // before anybody knows which blocks will come, and where the pace of blocks is not known,
 // more is said than the contract demands in the end. So such a duty is missed as soon as
-// the next block may mark it, and excused when the marking is over and none could.
+// the next block may mark it, and excused when the marking is over and none could. The
+// same goes for a duty that is open when the hosting ends (closing.go): then the marking
+// is over with the end.
 
 // closes tells a sale of an open duty that is past its deadline what became of it, when
 // that is certain.
@@ -27,15 +29,19 @@ func (p *proofScheduler) closes(s *scheduled, period uint64, head events.Head) {
 		demanded = true
 		s.verdict(period, demanded)
 	}
+	p.tell(s, head, closed(p.terms.Proofs, head, period, demanded, "")) // The sale knows why it was missed.
+}
+
+// closed says what became of an open duty without a proof that is past its deadline.
+func closed(cfg events.ProofConfig, head events.Head, period uint64, demanded bool, why string) sale.Command {
 	if demanded {
-		p.tell(s, head, sale.ReportPeriodClosed{At: head.Time, Period: period})
-		return
+		return sale.ReportPeriodClosed{At: head.Time, Period: period, Reason: why}
 	}
-	p.tell(s, head, sale.ReportProofExcused{
+	return sale.ReportProofExcused{
 		At: head.Time, Period: period,
 		Reason: fmt.Sprintf("no block came that could mark it: the pointer did not leave its %d blocks of downtime, "+
-			"or none was drawn", p.terms.Proofs.Downtime),
-	})
+			"or none was drawn", cfg.Downtime),
+	}
 }
 
 // marksNext reports whether the block after head may mark the miss of a period.
@@ -67,22 +73,47 @@ func (s *scheduled) unclosed(last uint64) uint64 {
 	return first
 }
 
+// couldMark reports whether the miss of an open duty whose marking is over could be marked
+// by the blocks that came. Of one before the blocks that were read, and where a hash is not
+// at hand, it is taken for granted, and unknown says why.
+func (p *past) couldMark(cfg events.ProofConfig, slot *duty.Slot, period uint64, until time.Time,
+	challenges duty.Challenges,
+) (demanded bool, unknown string) {
+	if period < p.from {
+		return true, fmt.Sprintf("the chain is read back %d blocks at most", mostPastBlocks)
+	}
+	_, required, known := duty.Required(cfg, slot, period, p.window(cfg, period, until).Window, challenges)
+	if !known {
+		return true, "the hash of a block that decides about it is not to be had"
+	}
+	return required, ""
+}
+
+// openVerdicts are those on all periods up to the last one that a sale may have an open
+// duty of.
+func (p *past) openVerdicts(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, from uint64, until time.Time,
+	challenges duty.Challenges,
+) map[uint64]openVerdict {
+	open := map[uint64]openVerdict{}
+	for period := from; period <= p.to; period++ {
+		if hasDuty(st, period) || !st.Settles(period) {
+			demanded, unknown := p.couldMark(cfg, slot, period, until, challenges)
+			open[period] = openVerdict{demanded, unknown}
+		}
+	}
+	return open
+}
+
 // judgeOpen says of the open duties of a sale whose marking is over whether a miss could
-// be marked, by the blocks that came. Of one before the blocks that can be read, and where
-// no hash is to be had, it is taken for granted.
+// be marked. last: what is not at hand now is not to be had.
 func (p *proofScheduler) judgeOpen(s *scheduled, past *past, challenges duty.Challenges, last bool) {
 	for _, d := range s.state.Duties {
 		if _, judged := s.closed[d.Period]; judged || d.Period > past.to {
 			continue
 		}
-		if d.Period < past.from {
-			s.verdict(d.Period, true)
-			continue
-		}
-		w := past.window(p.terms.Proofs, d.Period, hostedUntil(&s.state))
-		_, required, known := duty.Required(p.terms.Proofs, &s.Slot, d.Period, w.Window, challenges)
-		if known || required || last {
-			s.verdict(d.Period, required || !known)
+		demanded, unknown := past.couldMark(p.terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)
+		if unknown == "" || last || d.Period < past.from {
+			s.verdict(d.Period, demanded)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 				s.decide(a, saleCommand{cmd: report, cause: fmt.Sprintf("block:%d", f.At.Number)})
 			}
 			s.tellTaken(a, m.closing.told)
-			s.closeDuties(a, f.At, m.closing.until)
+			s.closeDuties(a, f.At, m.closing)
 			report.FillOnly, report.Unjudged = false, m.closing.unjudged
 			m.cmd = report
 		}

@@ -98,6 +98,7 @@ type options struct {
 	noOffer     bool                                      // there is no availability before offer is called
 	collateral  uint64                                    // of the availability; default all that the host has
 	poor        bool                                      // the account has its money already
+	takeOver    bool                                      // the account hosts already, and the record is new
 	workers     int                                       // default the host's
 	quiet       bool                                      // nothing but warnings is logged
 	sparing     bool                                      // the prover hashes each slot once, and later only compares it
@@ -157,7 +158,7 @@ func (w *world) start(name string, o options) *host {
 	h.fetcher, err = storage.NewFetcher(h.repo, storage.FetcherConfig{Sources: []string{o.source}})
 	ok(w.t, err)
 	cfg := w.chainConfig(name)
-	cfg.RewardRecipient, cfg.Confirmations = o.recipient, 2
+	cfg.RewardRecipient, cfg.Confirmations, cfg.TakeOver = o.recipient, 2, o.takeOver
 	h.market, err = chain.Dial(w.t.Context(), cfg, h.store, filepath.Join(o.dir, "outbox"))
 	ok(w.t, err)
 	h.prover = &wholeReader{repo: h.repo, sparing: o.sparing}

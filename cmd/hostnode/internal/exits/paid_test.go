@@ -134,7 +134,7 @@ func TestASlotThatTheRecordDoesNotKnowIsAdoptedAndPaid(t *testing.T) {
 	filledAt := w.now()
 	w.rival("b").takes(callOf(r, 1))
 	w.rival("c").takes(callOf(r, 2))
-	h := w.newHost(options{poor: true})
+	h := w.newHost(options{poor: true, takeOver: true})
 	c := callOf(r, 0)
 	h.settles(c, outcome{
 		phase: sale.Finished, slot: events.SlotPaid, story: append([]string{"RequestEnded"}, paidOut...),
@@ -160,7 +160,7 @@ func TestASlotThatEndedBeforeItWasAdoptedIsPaid(t *testing.T) {
 	filledAt := w.now()
 	c := callOf(r, 0)
 	w.seal(200)
-	h := w.newHost(options{poor: true})
+	h := w.newHost(options{poor: true, takeOver: true})
 	h.settles(c, outcome{
 		phase: sale.Cancelled, slot: events.SlotPaid, story: append([]string{"SlotFilled", "SaleCancelled"}, paidOut...),
 	})
