@@ -37,10 +37,17 @@ func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
 	}
 }
 
-// Nor does it about a validator that marks nothing.
+// Nor does it about a validator that marks nothing. In a single world there may be nothing
+// to mark, because chance decides which proofs are missed.
 func TestSimulatedHostsMarkMissingProofs(t *testing.T) {
-	out := Run(t, *first, scenarios()["validator"])
-	if out.Events["ProofMarked"] < 3 {
-		t.Errorf("only %d missing proofs were marked", out.Events["ProofMarked"])
+	const most, enough = 10, 8
+	marked := 0
+	for i := range uint64(most) {
+		marked += Run(t, *first+i, scenarios()["validator"]).Events["ProofMarked"]
+		if marked >= enough {
+			t.Logf("%d marked with %d seeds", marked, i+1)
+			return
+		}
 	}
+	t.Errorf("only %d missing proofs were marked with %d seeds", marked, most)
 }
