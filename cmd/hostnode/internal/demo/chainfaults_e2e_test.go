@@ -348,11 +348,11 @@ func sellThrough(t *testing.T, beat, period time.Duration, faults ...chainFault)
 	}
 }
 
-func TestCISaleIsPaidThoughTheLineIsSeveredAndTheFillIsTakenBack(t *testing.T) {
-	sellThrough(t, 120*time.Millisecond, 60*time.Second, reorgOverTheFill(), lineSevered())
+func TestCISaleIsPaidThoughTheFillIsTakenBackTheLineSeveredAndFurtherHostsBegin(t *testing.T) {
+	sellThrough(t, 120*time.Millisecond, 60*time.Second, reorgOverTheFill(), lineSevered(), furtherHosts())
 }
 
 func TestSaleIsPaidOnAChainWithEveryFaultInTurn(t *testing.T) {
 	sellThrough(t, 150*time.Millisecond, 120*time.Second, reorgOverTheFill(), nodeKilled(), lineSevered(),
-		reorgOverAProof(), noInclusion(), dearGas(), nonceUsedElsewhere())
+		reorgOverAProof(), noInclusion(), dearGas(), nonceUsedElsewhere(), furtherHosts())
 }
