@@ -342,7 +342,26 @@ func (m *month) judge() {
 		states[tip.state.requestState(r, tip.head.Time).String()]++
 	}
 	m.t.Logf("%d hosts: %v; requests: %v", len(m.members), totals, states)
-	if totals["submitted"] == 0 || totals["sales"] == 0 {
-		m.t.Error("nothing happened")
+	finished, slots, proofs := m.least()
+	if 2*finished < len(m.posted) || totals["sales"] < slots || totals["submitted"] < proofs {
+		m.t.Errorf("%d of %d requests finished, want half; %d sales, want %d; %d proofs, want %d",
+			finished, len(m.posted), totals["sales"], slots, totals["submitted"], proofs)
 	}
+}
+
+// least is how many requests finished, and how many sales and proofs follow from these: a
+// sale for each slot, and a quarter of the proofs that slots filled at the last moment would
+// owe on average. The rest is for luck, for pointers that demand none, and for crashes.
+func (m *month) least() (finished, sales, proofs int) {
+	tip := m.chain.tip()
+	for _, r := range m.posted {
+		if tip.state.requestState(tip.state.requests[r.ID], tip.head.Time) != events.RequestFinished {
+			continue
+		}
+		finished++
+		sales += int(r.Ask.Slots)
+		periods := int(r.Ask.Slots) * int((r.Ask.Duration-r.Expiry)/m.cfg.Proofs.Period)
+		proofs += periods / int(tip.state.requests[r.ID].probability.Int64())
+	}
+	return finished, sales, proofs / 4
 }

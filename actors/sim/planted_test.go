@@ -66,7 +66,8 @@ func plants() map[string]planted {
 			cores: actors.Cores{IsDuty: func(sale.Effect) bool { return false }},
 		},
 		"proofs are left out between crashes": {
-			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Block: 30, Chance: 6}, cores: actors.Cores{NextSale: neverProves},
+			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Chance: chanceInLoops},
+			cores: actors.Cores{NextSale: neverProves},
 		},
 		"a view passes over what it should fold": {
 			breaks: ViewIsRebuilt, view: func() View { return &carelessView{newView()} },
