@@ -218,6 +218,7 @@ func evolveEnd(s State, e Event) State {
 		s.Forfeited = true
 		s = s.lapse()
 	case *messages.SaleErrored:
+		s = s.lapse()
 		s.Phase, s.Reason, s.Reprocess = Errored, e.GetError(), e.GetReprocess()
 		s.Criterion = e.GetCriterion()
 	case *messages.DataDeleted:

@@ -132,6 +132,7 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 		for p, how := range w.duties {
 			if how == "open" {
 				w.duties[p] = "lapsed"
+				w.lapsed = append(w.lapsed, p)
 			}
 		}
 	}
@@ -155,16 +156,12 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 		if _, gone := e.(*messages.FillReverted); gone {
 			w.wasOn = false
 		}
-		for p, how := range w.duties {
-			if how == "open" {
-				w.lapsed = append(w.lapsed, p)
-			}
-		}
 		lapse()
 	case *messages.SaleErrored, *messages.SaleIgnored:
 		if before.OnChain {
 			t.Fatalf("%T while the slot is ours on chain", e)
 		}
+		lapse() // An adopted slot owes before its data is here.
 	case *messages.ProofDue:
 		how, known := w.duties[e.GetPeriod()]
 		lapsed := how == "lapsed" && slices.Contains(w.again, e.GetPeriod())
