@@ -3,6 +3,7 @@ package serverviews_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -85,7 +86,9 @@ func TestAnotherSourceIsReplacedAndBeginsAnew(t *testing.T) {
 	s := connect(t, serveFake(t, f))
 	install(t, s)
 	f.calls()
-	f.with("hostnode-slot", func(p *fakeProjection) { p.query = strings.Replace(p.query, "version 1", "version 7", 1) })
+	f.with("hostnode-slot", func(p *fakeProjection) {
+		p.query = strings.Replace(p.query, fmt.Sprintf("version %d", js.All()[2].Version), "version 7", 1)
+	})
 	rows, err := s.Status(t.Context())
 	if err != nil || rows[2].Installed != 7 || rows[2].Current {
 		t.Fatalf("%+v, error %v", rows, err)
