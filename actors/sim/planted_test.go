@@ -114,6 +114,9 @@ func plants() map[string]planted {
 // A simulation that finds nothing proves little. Each of these hosts, or worlds,
 // has one error; a few seeds must find it, and name the invariant that it breaks.
 func TestTheSimulationFindsAPlantedError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
+	}
 	shown := map[string]bool{}
 	for name, p := range plants() {
 		shown[p.breaks] = true

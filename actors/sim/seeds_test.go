@@ -131,6 +131,9 @@ var worldTroubles = []string{
 
 // What a simulation survives says little about a fault that it never had.
 func TestEveryFaultOccursAtEveryPort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about the simulator, and long; the race detector has nothing to find in it")
+	}
 	t.Parallel()
 	often := Scenario{
 		Fail: 20, Lose: 20, Delay: 15, Twice: 30, Die: 8, Crash: 1, Stop: 1, Requests: 3, Slots: 3, MaxSteps: 4_000,
