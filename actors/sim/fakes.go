@@ -176,10 +176,11 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 			return events.Fill{}, events.ErrDeadlinePassed
 		}
 		f.did(deed{kind: "fill", slot: call.Slot, proof: p})
-		repair := false
+		repair, late := false, false
 		_, err := f.send(ctx, name, &transaction{
 			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
 				repair = c.slots[call.Slot] != nil && c.slots[call.Slot].state == events.SlotRepair
+				late = fillsLate(c.requests[call.Request], m)
 				return c.fill(m, call.Slot, f.me, p)
 			},
 			mined: func(head events.Head, c *contract) {
@@ -188,7 +189,10 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 				f.fills[key] = events.Fill{
 					Receipt: receiptIn(head), FilledAt: s.filledAt, Block: head.Number, Collateral: s.collateral,
 				}
-				f.judgeFill(head, c.requestOf(s), call.Slot)
+				if r := c.requestOf(s); late {
+					f.offend(FillAtExpiry, "slot %s was filled at %s; the request expires at %s and ends at %s",
+						call.Slot.Short(), head.Time, r.expiresAt, r.endsAt)
+				}
 			},
 		})
 		return f.fills[key], err
@@ -225,12 +229,10 @@ func (w *world) tooLateToFill(id events.RequestID) bool {
 	return w.next().time.Equal(last) // Later ones the contract refuses.
 }
 
-// judgeFill: a fill in the second of the expiry locks the collateral for ever.
-func (w *world) judgeFill(head events.Head, r *request, slot events.SlotID) {
-	if r.state == events.RequestNew && !head.Time.Before(r.expiresAt) || !head.Time.Before(r.endsAt) {
-		w.offend(FillAtExpiry, "slot %s was filled at %s; the request expires at %s",
-			slot.Short(), head.Time, r.expiresAt)
-	}
+// fillsLate: a fill in the second of the expiry, or of the end, locks the collateral for
+// ever. It is asked before the fill; what is marked in the same block may end the request.
+func fillsLate(r *request, m moment) bool {
+	return r != nil && (r.state == events.RequestNew && !m.time.Before(r.expiresAt) || !m.time.Before(r.endsAt))
 }
 
 // offend notes what never may happen, whatever the record says.
