@@ -322,7 +322,7 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
 		challenges := past.challenges(s.view, missing)
 		owed.open = past.openVerdicts(cfg, &st, &slot, first, end.until, challenges)
-		return silentPeriods(cfg, &st, &slot, past, max(from, past.from), end.until, challenges,
+		return silentPeriods(cfg, &st, &slot, past, max(from, past.from), past.to, end.until, challenges,
 			func(uint64) string { return why }, at)
 	}
 	missing := map[uint64]bool{}

@@ -105,10 +105,12 @@ func (p *past) openVerdicts(cfg events.ProofConfig, st *sale.State, slot *duty.S
 }
 
 // judgeOpen says of the open duties of a sale whose marking is over whether a miss could
-// be marked. last: what is not at hand now is not to be had.
-func (p *proofScheduler) judgeOpen(s *scheduled, past *past, challenges duty.Challenges, last bool) {
+// be marked, up to a period. last: what is not at hand now is not to be had.
+func (p *proofScheduler) judgeOpen(
+	s *scheduled, past *past, upTo uint64, challenges duty.Challenges, last bool,
+) {
 	for _, d := range s.state.Duties {
-		if _, judged := s.closed[d.Period]; judged || d.Period > past.to {
+		if _, judged := s.closed[d.Period]; judged || d.Period > upTo {
 			continue
 		}
 		demanded, unknown := past.couldMark(p.terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)

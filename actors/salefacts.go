@@ -64,6 +64,7 @@ func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.S
 	}
 	word := sale.FillGone
 	if facts.At.Number >= st.FilledBlock {
+		s.Turn(ctx, s.slot.String()+"/block of the fill")
 		head, err := s.Market.HeadAt(ctx, st.FilledBlock)
 		if err != nil {
 			return word, err

@@ -37,6 +37,7 @@ func (s *salesAgent) look(a *turn) {
 	loaded, tries := !s.looked, s.closingTries
 	hear := loaded && !s.heard && (proves(st) || st.Phase == sale.Filled)
 	a.rt.do(func(ctx context.Context) {
+		s.Turn(ctx, s.slot.String()+"/look")
 		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)
 		if err == nil && st.Phase == sale.Filling && s.mayHaveFilled(cmd.(sale.ReportChain).Facts) {

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -41,7 +42,7 @@ func (p *proofScheduler) judge(a *turn, head events.Head) {
 	from := to + 1
 	for _, s := range p.order {
 		if s.proves {
-			from = min(from, s.judged+1, s.unclosed(to))
+			from = min(from, p.unjudged(s, to))
 		}
 	}
 	if from > to || p.judging {
@@ -75,6 +76,7 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 	head := p.view.now()
 	type verdict struct {
 		sale   *scheduled
+		upTo   uint64
 		silent []sale.ReportSilentPeriod
 	}
 	var verdicts []verdict
@@ -82,9 +84,10 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 		if !s.proves {
 			continue
 		}
-		p.judgeOpen(s, m.past, challenges, len(m.missing) > 0)
-		if s.judged < m.past.to {
-			verdicts = append(verdicts, verdict{s, p.silentPeriods(s, m.past, challenges, head)})
+		upTo := min(m.past.to, p.certainUpTo(s))
+		p.judgeOpen(s, m.past, upTo, challenges, len(m.missing) > 0)
+		if s.judged < upTo {
+			verdicts = append(verdicts, verdict{s, upTo, p.silentPeriods(s, m.past, upTo, challenges, head)})
 		}
 	}
 	if len(missing) > 0 && len(m.missing) == 0 {
@@ -96,7 +99,7 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 			p.log.WithField("slot", v.sale.ID.String()).Warnf("what the slot owed before period %d is not known: "+
 				"the chain is read back %d blocks at most", m.past.from, mostPastBlocks)
 		}
-		v.sale.judged = m.past.to
+		v.sale.judged = v.upTo
 		v.sale.silent = append(v.sale.silent, v.silent...)
 		p.tellSilent(v.sale, head)
 	}
@@ -120,17 +123,18 @@ func (p *proofScheduler) readMissing(a *turn, past *past, missing map[uint64]boo
 }
 
 // silentPeriods are the periods of a sale that were owed and that it knows nothing of.
-func (p *proofScheduler) silentPeriods(s *scheduled, past *past, challenges duty.Challenges, head events.Head,
+func (p *proofScheduler) silentPeriods(s *scheduled, past *past, upTo uint64, challenges duty.Challenges,
+	head events.Head,
 ) []sale.ReportSilentPeriod {
-	return silentPeriods(p.terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.from), hostedUntil(&s.state),
-		challenges, func(period uint64) string { return p.whySilent(s, period) }, head)
+	return silentPeriods(p.terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.from), upTo,
+		hostedUntil(&s.state), challenges, func(period uint64) string { return p.whySilent(s, period) }, head)
 }
 
 // silentPeriods judges the periods of a slot that owes proofs until a point of time.
-func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *past, from uint64,
+func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *past, from, upTo uint64,
 	until time.Time, challenges duty.Challenges, why func(uint64) string, head events.Head,
 ) (silent []sale.ReportSilentPeriod) {
-	for period := from; period <= past.to; period++ {
+	for period := from; period <= upTo; period++ {
 		w := past.window(cfg, period, until)
 		if st.FilledBlock >= w.began || st.Settles(period) || hasDuty(st, period) {
 			continue
@@ -143,6 +147,27 @@ func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past
 		}
 	}
 	return silent
+}
+
+// unjudged is the first period up to a last one that a sale is to be judged for; the one
+// after the last when there is none.
+func (p *proofScheduler) unjudged(s *scheduled, to uint64) uint64 {
+	last := min(to, p.certainUpTo(s))
+	if first := min(s.judged+1, s.unclosed(last)); first <= last {
+		return first
+	}
+	return to + 1
+}
+
+// certainUpTo is the last period of which the record says until when its miss could be
+// marked. As long as it does not know that the request has started, it does not know
+// whether the slot owes anything after the expiry: the look at the slot, which is due
+// then, says so, and until then nothing is judged that the expiry would cut short.
+func (p *proofScheduler) certainUpTo(s *scheduled) uint64 {
+	if s.state.Started {
+		return math.MaxUint64
+	}
+	return max(duty.Period(p.terms.Proofs, s.state.ExpiresAt.Add(-p.terms.Proofs.Timeout)), 1) - 1
 }
 
 // hostedUntil is until when a slot owes proofs, as far as the record knows.

@@ -125,6 +125,9 @@ func (b *bus) park(ctx context.Context, list *[]*call, key string) (verdict, err
 	b.mu.Unlock()
 	select {
 	case v := <-c.gate:
+		if err := ctx.Err(); err != nil { // Both came at once: always the same one counts.
+			return fail, err
+		}
 		return v, nil
 	case <-ctx.Done():
 		b.mu.Lock()

@@ -1,0 +1,38 @@
+package actors
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// A record that has not heard yet that its request started knows only of the expiry. What
+// that would cut short is not judged: a miss that was marked behind it was once excused.
+func TestNothingIsJudgedThatAnExpiryWouldCutShortWhichMayNotCount(t *testing.T) {
+	cfg := events.ProofConfig{Period: 20 * time.Second, Timeout: 10 * time.Second}
+	p := &proofScheduler{env: &env{}}
+	p.terms.Proofs = cfg
+	const begun = 100 // the period in which the request expires, two seconds after its begin
+	s := &scheduled{judged: begun - 3, state: sale.State{
+		ExpiresAt: duty.Start(cfg, begun).Add(2 * time.Second), EndsAt: duty.Start(cfg, begun+50),
+		Duties: []sale.Duty{{Period: begun}},
+	}}
+	const closed = begun + 2
+	if first := p.unjudged(s, closed); first != begun-2 {
+		t.Fatalf("the first to be judged is %d, want %d", first, begun-2)
+	}
+	if last := p.certainUpTo(s); last != begun-2 { // What ends then may be marked until behind the expiry.
+		t.Fatalf("certain up to %d, want %d", last, begun-2)
+	}
+	s.judged = begun - 2
+	if first := p.unjudged(s, closed); first <= closed {
+		t.Fatalf("period %d is to be judged, whose marking the expiry would cut short", first)
+	}
+	s.state.Started = true
+	if first := p.unjudged(s, closed); first != begun-1 {
+		t.Fatalf("when it has started, the first to be judged is %d, want %d", first, begun-1)
+	}
+}
