@@ -204,8 +204,7 @@ func (r *rig) startTolled() {
 	r.host = <-started
 }
 
-// A duty that is not in the record waits until the market has said which proofs it took, so
-// that the record has them in their order. A host in a crash loop gets no further than the calls before its first proof let it.
+// A host in a crash loop gets no further than the calls before its first proof let it.
 func TestTheFirstProofAfterAStartWaitsForWhatItNeedsAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		recorded      bool
@@ -214,7 +213,8 @@ func TestTheFirstProofAfterAStartWaitsForWhatItNeedsAlone(t *testing.T) {
 	}{
 		"a duty of the record":                 {true, nil, 6, 7},
 		"a duty of the record, the rest hangs": {true, []string{"MySlots", "Slot", "TakenProofs"}, 6, 7},
-		"a duty that is not recorded":          {false, nil, 13, 14},
+		"a duty that is not recorded":          {false, nil, 7, 8},
+		"a duty not recorded, the rest hangs":  {false, []string{"MySlots", "Slot", "TakenProofs"}, 7, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(r *rig) {
