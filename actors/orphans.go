@@ -13,18 +13,15 @@ import (
 // data goes first, as always. A slot that the contract calls ours keeps its
 // reservation and its data: it is being adopted. A survey that could not read the
 // beginning of some sale knows too little.
-func (s *supervisor) releaseOrphans(a *turn, b *boot) {
-	if b.survey.blind {
+func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
+	if m.survey.blind {
 		return
 	}
 	living := map[events.SlotID]bool{}
-	for _, l := range b.survey.living() {
+	for _, l := range m.survey.living() {
 		living[l.slot] = true
 	}
-	for slot := range s.agents { // One may have been adopted since, after a reorganisation.
-		living[slot] = true
-	}
-	for _, o := range *b.owned {
+	for _, o := range m.owned {
 		living[o.Slot] = true
 	}
 	// Asked in this turn, before any new sale can ask for a reservation.

@@ -68,14 +68,3 @@ func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.
 	}
 	return sale.ReportInitialProof{At: s.chainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
 }
-
-// proveAtOnce sees to the proofs that are owed by the record, before the chain has said
-// what became of the slot: a host that crashes again and again may never come further. When
-// the slot is not ours any more the market says so, and a proof was made in vain.
-func (s *salesAgent) proveAtOnce(a *turn, st sale.State, wanted []sale.Effect) {
-	for _, e := range wanted {
-		if _, proof := e.(sale.SubmitProof); proof {
-			s.begin(a, st, e)
-		}
-	}
-}

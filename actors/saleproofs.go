@@ -19,9 +19,9 @@ import (
 // So the market is asked for proofs of ours before a sale that was loaded hears
 // of new duties, and before a duty is closed without a proof. Then it is also asked
 // whether the slot is still ours: after a gap the contract may have taken it, and what
-// came later was not owed. A proof that is due does not wait for the answer, because a host
-// that crashes again and again may never hear it, unless the record is so far behind that
-// what the market says later would not find its place in it any more (mayGoAhead).
+// came later was not owed. A proof that is due does not wait for an answer that does
+// not come: a block is the most, unless the record is so far behind that what the market
+// says later would not find its place in it any more (mayGoAhead).
 
 // maxHeld is how many commands about duties wait while the market is asked. A
 // sale has a handful of duties; what is dropped is told again at the next block.
@@ -48,14 +48,20 @@ func (s *salesAgent) onDuty(a *turn, m saleCommand) {
 	}
 	same := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
 	told := slices.ContainsFunc(s.asked, same) || slices.ContainsFunc(s.held, same)
-	waits := !due || !s.mayGoAhead(m.cmd)
-	if waits && !told && len(s.held) < maxHeld {
+	room := len(s.held) < maxHeld
+	waits := !due || !told && room && !s.presses(m.cmd.(sale.ReportProofDue)) || !s.mayGoAhead(m.cmd)
+	if waits && !told && room {
 		s.held = append(s.held, m)
 	}
 	s.hear(a)
 	if !waits {
 		s.submit(a, m)
 	}
+}
+
+// presses reports whether a proof may come too late if its duty is held for a block.
+func (s *salesAgent) presses(due sale.ReportProofDue) bool {
+	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.Margin.Blocks)*s.Margin.BlockTime
 }
 
 // aheadOfAnswer is how many periods after the last one that the record knew when it was
@@ -134,7 +140,7 @@ func (s *salesAgent) hear(a *turn) {
 
 // lookPatience is how long the first look at a sale waits, by the machine's clock, for
 // what the market says of its proofs, or a third of a period if that is shorter:
-// no effect but a proof begins before it.
+// no effect begins before it.
 const lookPatience = 10 * time.Second
 
 // takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it

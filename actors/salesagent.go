@@ -242,9 +242,15 @@ func (s *salesAgent) act(a *turn) {
 	if !s.journal.loaded || st.Phase == sale.Unknown {
 		return
 	}
-	away, blind := s.record.away(), !s.looked && !st.Over()
-	if blind && !s.decided && !s.looking {
-		s.look(a)
+	away := s.record.away()
+	if !s.looked && !st.Over() {
+		if !s.decided {
+			s.look(a)
+			return
+		}
+		if !away {
+			return
+		}
 	}
 	durable, owed := s.Cores.NextSale(st), s.owed()
 	wanted := map[string]bool{}
@@ -252,10 +258,6 @@ func (s *salesAgent) act(a *turn) {
 		wanted[e.Key()] = true
 	}
 	leftovers := s.endUnwanted(wanted)
-	if blind && !(s.decided && away) {
-		s.proveAtOnce(a, st, durable)
-		return
-	}
 	if away {
 		for _, e := range owed {
 			s.begin(a, s.journal.ahead, e)

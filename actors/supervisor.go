@@ -27,10 +27,7 @@ type supervisor struct {
 
 	ledger, queue, scheduler ref
 	validator                validatorTree
-	start                    boot
-	goesOn                   bool        // what the record knows
-	booted                   bool        // all that there is was found; new sales begin
-	early                    []beginSale // of before that
+	booted                   bool
 	agents                   map[events.SlotID]*agent
 	beginning                map[events.SlotID]*candidate
 	live                     bool
@@ -64,6 +61,14 @@ type candidate struct {
 
 // Messages to the supervisor.
 type (
+	// bootReport is what the record and the chain say at the start.
+	bootReport struct {
+		market events.MarketConfig
+		head   events.Head
+		heads  []events.Head // the newest blocks, up to head; none where they cannot be read
+		survey *survey
+		owned  []events.OwnedSlot
+	}
 	// beginSale asks for a sale of a slot; the worker is told how it goes.
 	beginSale struct {
 		work   slotqueue.Work
@@ -90,7 +95,7 @@ func (s *supervisor) receive(a *turn, msg any) {
 	switch m := msg.(type) {
 	case started:
 		s.boot(a)
-	case bootPart:
+	case bootReport:
 		s.onBoot(a, m)
 	case ownedSlots:
 		s.onOwned(a, m)
@@ -135,10 +140,6 @@ func (s *supervisor) spawnAgent(a *turn, slot events.SlotID, request events.Requ
 }
 
 func (s *supervisor) onBegin(a *turn, m beginSale) {
-	if !s.booted {
-		s.early = append(s.early, m)
-		return
-	}
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.quarantined != "" {

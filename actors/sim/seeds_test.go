@@ -118,7 +118,7 @@ func (c *campaign) tell(last bool) {
 
 // portMethods are all calls that a host makes on the world, as they park.
 var portMethods = []string{
-	"market.config", "market.head", "market.headAt", "market.headsBetween", "market.request", "market.slot", "market.mySlots",
+	"market.config", "market.head", "market.headAt", "market.request", "market.slot", "market.mySlots",
 	"market.balance", "market.reserve", "market.fill", "market.proof", "market.takenProofs", "market.free",
 	"feed", "prover.prove", "repo.delete", "repo.extend", "content.piece",
 	"store.append", "store.readStream", "store.readAll", "store.subscribe", "store.head",
@@ -150,7 +150,9 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	missing := func() (list []Fault) {
 		for _, kind := range kinds {
 			for _, port := range portMethods {
-				if seen[Fault{kind, port}] == 0 {
+				// The first call of a start has hardly ever another one beside it.
+				alone := kind == faultReorder && port == "market.config"
+				if seen[Fault{kind, port}] == 0 && !alone {
 					list = append(list, Fault{kind, port})
 				}
 			}
