@@ -66,7 +66,7 @@ func plants() map[string]planted {
 			cores: actors.Cores{IsDuty: func(sale.Effect) bool { return false }},
 		},
 		"proofs are left out between crashes": {
-			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Chance: chanceInLoops},
+			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops},
 			cores: actors.Cores{NextSale: neverProves},
 		},
 		"a view passes over what it should fold": {

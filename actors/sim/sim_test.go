@@ -29,20 +29,19 @@ func traceFile(t *testing.T) io.Writer {
 	return f
 }
 
-// chanceInLoops is how many blocks give a host that crashes in a loop its chance. A duty
-// that is recorded is proven after five calls; one that is not, because the answer of the
-// market or of the fill itself was lost, after a dozen, and each waits its turn among those
-// of six slots. With 60 seeds, 4 blocks were too few for three of them and 6 for one, 8 for
-// none: when these hosts died after 33 to 57 calls, the fill had just been heard of, the
-// duty was still asked for, or the proof was made and waited to be mined.
-const chanceInLoops = 8
+// Hosts that crash in loops, with blocks that come slowly enough: some twelve calls come
+// before the first proof of a start, and each waits its turn among those of six slots.
+const (
+	chanceInLoops = 6  // blocks that give such a host its chance
+	blockInLoops  = 30 // in a thousand steps
+)
 
 func scenarios() map[string]Scenario {
 	return map[string]Scenario{
 		"quiet":         {},
 		"faults":        {Fail: 60, Lose: 60},
 		"crashes":       {Fail: 20, Lose: 20, Crash: 8},
-		"crashLoops":    {CrashLoop: 10, Chance: chanceInLoops, Requests: 3},
+		"crashLoops":    {CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops, Requests: 3},
 		"stops":         {Stop: 3, Fail: 10},
 		"rotten":        {Crash: 6, Stop: 2, Lose: 20, Rot: true, SnapshotEvery: 5, Requests: 4},
 		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
