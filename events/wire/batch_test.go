@@ -240,7 +240,7 @@ func TestUnfinishedBatchesAreLimitedInNumberBytesAndTime(t *testing.T) {
 
 func TestUnfinishedAppendsOfAllClientsAreLimitedTogether(t *testing.T) {
 	s := serve(t, func(cfg *wire.Config) {
-		cfg.Limits.PendingBytes, cfg.Limits.BusyTime = 10_000, time.Nanosecond
+		cfg.Limits.PendingBytes, cfg.Limits.BusyTime = 10_000, 10*time.Millisecond
 	})
 	one, two := openBatch(t, s), openBatch(t, s)
 	one.send("one", batchOptions("a-1"), 30, false)

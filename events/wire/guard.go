@@ -179,6 +179,11 @@ func unknownService(_ any, ss grpc.ServerStream) error {
 // its buffers.
 const maxStalls = 16
 
+// minStall is the least that a client may take for a message while others wait
+// for memory, whatever BusyTime is: who is served without delay must not be
+// taken for one that does nothing.
+const minStall = time.Millisecond
+
 // ending is what ends a call besides itself, and with which error.
 type ending struct {
 	comes <-chan struct{}
@@ -207,7 +212,7 @@ func (s *Server) supervise(
 		done <- err
 	})
 	limit := s.cfg.Limits.StalledFor
-	busy := min(limit, s.cfg.Limits.BusyTime/2)
+	busy := min(limit, max(s.cfg.Limits.BusyTime/2, minStall))
 	timer := time.NewTimer(busy)
 	defer timer.Stop()
 	for {

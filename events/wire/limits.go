@@ -37,7 +37,8 @@ type Limits struct {
 	// subscribers.
 	AnswerBytes int64
 	// BusyTime is how long a call waits for memory that others hold. While
-	// somebody waits, who takes or sends nothing for half of that is ended.
+	// somebody waits, who takes or sends nothing for half of that, or for a
+	// millisecond if that is longer, is ended.
 	BusyTime time.Duration
 	// Calls is how many may be under way over all connections: each can make the
 	// server hold windowBytes. Further ones are refused.

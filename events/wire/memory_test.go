@@ -255,12 +255,32 @@ func TestClientsThatStopInTheMiddleOfLargeAppendsHoldNoMoreThanTheLimit(t *testi
 }
 
 func TestAServerThatIsTooBusySaysSoToTheOfficialClientAndServesItLater(t *testing.T) {
+	slow := &gated{Store: events.NewMemory(), entered: make(chan struct{}), open: make(chan struct{})}
 	s := serve(t, func(cfg *wire.Config) {
 		limited(cfg)
-		cfg.Limits.BusyTime = time.Nanosecond
+		cfg.Store, cfg.Limits.BusyTime = slow, 10*time.Millisecond
 	})
-	held := stopInTheMiddle(t, s, 4) // Their messages hold all there is, and do not end.
-	until(t, "all is held", func() bool { return s.Stats().PendingBytes > oneWay-2*largest })
+	options, message := encode(t, appendOptions("b-1")), encode(t, largeEvent())
+	const arrives = 2*largest + 64<<10 // What a message needs until it is decoded.
+	held := 0
+	answers := make(chan error, oneWay/largest)
+	for ; s.Stats().PendingBytes <= oneWay-arrives; held++ {
+		c, err := streams.NewStreamsClient(s.raw(t, sharing())).Append(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_ = c.SendMsg(options)
+			_ = c.SendMsg(message)
+			_, err := c.CloseAndRecv()
+			answers <- err
+		}()
+		select {
+		case <-slow.entered:
+		case err := <-answers:
+			t.Fatalf("the %d. that should hold memory was answered %v", held+1, err)
+		}
+	}
 	c := s.client(t, "")
 	large := event("large", "")
 	large.Data, large.ContentType = make([]byte, largest), esdb.ContentTypeBinary
@@ -271,10 +291,14 @@ func TestAServerThatIsTooBusySaysSoToTheOfficialClientAndServesItLater(t *testin
 	if got := fmt.Sprint(err); !strings.Contains(got, "too busy") {
 		t.Errorf("the client says %q, want that the server is too busy", got)
 	}
-	for _, conn := range held {
-		conn.Close()
+	close(slow.open)
+	for range held {
+		if err := <-answers; err != nil {
+			t.Errorf("one that held memory: %v", err)
+		}
 	}
 	until(t, "nothing is held", func() bool { return s.Stats().PendingBytes == 0 })
+	go func() { <-slow.entered }()
 	appendTo(t, c, "a-1", large)
 }
 
