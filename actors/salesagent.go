@@ -243,6 +243,8 @@ func (s *salesAgent) act(a *turn) {
 		return
 	}
 	away := s.record.away()
+	durable, owed := s.Cores.NextSale(st), s.owed()
+	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // What the record closed ends, whatever the chain says.
 	if !s.looked && !st.Over() {
 		if !s.decided {
 			s.look(a)
@@ -252,12 +254,6 @@ func (s *salesAgent) act(a *turn) {
 			return
 		}
 	}
-	durable, owed := s.Cores.NextSale(st), s.owed()
-	wanted := map[string]bool{}
-	for _, e := range slices.Concat(durable, owed) {
-		wanted[e.Key()] = true
-	}
-	leftovers := s.endUnwanted(wanted)
 	if away {
 		for _, e := range owed {
 			s.begin(a, s.journal.ahead, e)
@@ -280,10 +276,10 @@ func (s *salesAgent) owed() []sale.Effect {
 
 // endUnwanted ends the calls that nobody wants any more, and reports whether
 // one of them still runs.
-func (s *salesAgent) endUnwanted(wanted map[string]bool) (leftovers bool) {
+func (s *salesAgent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
 	for key, w := range s.running {
 		switch {
-		case wanted[key], w.reporting:
+		case w.reporting, slices.ContainsFunc(wanted, func(e sale.Effect) bool { return e.Key() == key }):
 		case w.returned:
 			w.cancel()
 			delete(s.running, key)

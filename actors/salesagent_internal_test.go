@@ -1,0 +1,34 @@
+package actors
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// While the chain is asked about a slot, because its record was just read again, a proof
+// was once sent for a duty that the record had meanwhile excused.
+func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
+	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
+	s := &salesAgent{
+		env:     &env{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}, record: &record{}},
+		journal: &journal[sale.State, sale.Command, sale.Event]{loaded: true, durable: st, ahead: st},
+		running: map[string]*work{}, looking: true,
+	}
+	wanted := sale.Next(st)
+	if len(wanted) == 0 {
+		t.Fatal("a sale with an open duty wants nothing")
+	}
+	still, cancelStill := context.WithCancel(t.Context())
+	past, cancelPast := context.WithCancel(t.Context())
+	s.running[wanted[0].Key()] = &work{cancel: cancelStill}
+	s.running["submit-proof:7"] = &work{cancel: cancelPast}
+	s.act(nil)
+	if past.Err() == nil || !s.running["submit-proof:7"].unwanted {
+		t.Error("a call for a duty that is closed goes on")
+	}
+	if still.Err() != nil {
+		t.Error("a call for a duty that is open was ended")
+	}
+}
