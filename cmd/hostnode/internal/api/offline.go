@@ -55,17 +55,13 @@ type Offline struct {
 	store *stores.Opened
 }
 
-// OpenOffline takes the data directory. Errors besides those of the disk: datadir.ErrInUse,
+// OpenOffline takes the data directory, and others wait for it. Errors besides those of the disk: datadir.ErrInUse,
 // datadir.ErrEmpty without Create, datadir.ErrNewerFormat, and those of the event store.
 func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	open := datadir.OpenExisting
-	if cfg.Create {
-		open = datadir.Open
-	}
-	dir, err := open(cfg.DataDir, cfg.Now())
+	dir, err := datadir.OpenBriefly(cfg.DataDir, cfg.Now(), cfg.Create)
 	if cfg.Store.Remote() && (errors.Is(err, datadir.ErrEmpty) || cfg.NoViews && errors.Is(err, datadir.ErrInUse)) {
 		err = nil
 	}

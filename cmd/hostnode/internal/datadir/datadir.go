@@ -36,6 +36,8 @@ type InUseError struct {
 	PID int
 	// Since is when it took the directory; zero when it has not said.
 	Since time.Time
+	// Brief: it is a command that gives the directory back when it has looked.
+	Brief bool
 }
 
 // Error names the process.
@@ -46,6 +48,9 @@ func (e *InUseError) Error() string {
 		if !e.Since.IsZero() {
 			who += " since " + e.Since.UTC().Format(time.RFC3339)
 		}
+	}
+	if e.Brief {
+		who += ", a command that ends by itself"
 	}
 	return fmt.Sprintf("%v: %s is used by %s", ErrInUse, e.Root, who)
 }
@@ -59,59 +64,106 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// Open makes the directory if needed, takes its lock and checks its format. now is
-// written into the lock for others to read. Errors: *InUseError, ErrNewerFormat,
-// ErrFormat, and those of the file system.
-func Open(root string, now time.Time) (*Dir, error) {
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, fmt.Errorf("make data directory: %w", err)
-	}
-	return open(At(root), now, true)
+const (
+	// briefPatience is how long an opening waits for a command that uses the directory:
+	// nobody's look at the status may keep a host from starting.
+	briefPatience = 10 * time.Second
+	// lockPause is between two tries of a lock.
+	lockPause = 50 * time.Millisecond
+	// briefly is the mark of a command in the note that is in the lock file.
+	briefly = "briefly"
+)
+
+// use is what a directory is opened for.
+type use struct {
+	create   bool          // it may be new
+	brief    bool          // it is given back soon
+	patience time.Duration // with commands that use it
+	pause    func()        // between two tries; nil: lockPause
 }
 
-// OpenExisting is Open for commands that make no host: a directory that no host has
-// used is ErrEmpty.
+// Open makes the directory if needed, takes its lock and checks its format. now is
+// written into the lock for others to read. A command that uses the directory is waited
+// for, for ten seconds at most. Errors: *InUseError, ErrNewerFormat, ErrFormat, and those
+// of the file system.
+func Open(root string, now time.Time) (*Dir, error) {
+	return open(root, now, use{create: true, patience: briefPatience})
+}
+
+// OpenExisting is Open for what makes no host: a directory that no host has used is
+// ErrEmpty.
 func OpenExisting(root string, now time.Time) (*Dir, error) {
-	if _, err := os.Stat(At(root).formatFile()); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %s", ErrEmpty, root)
+	return open(root, now, use{patience: briefPatience})
+}
+
+// OpenBriefly is Open, with create, or OpenExisting for commands that soon end: others wait
+// for them.
+func OpenBriefly(root string, now time.Time, create bool) (*Dir, error) {
+	return open(root, now, use{create: create, brief: true, patience: briefPatience})
+}
+
+func open(root string, now time.Time, u use) (*Dir, error) {
+	l := At(root)
+	if u.create {
+		if err := os.MkdirAll(root, 0o700); err != nil {
+			return nil, fmt.Errorf("make data directory: %w", err)
 		}
+	} else if _, err := os.Stat(l.formatFile()); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrEmpty, root)
+	} else if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	return open(At(root), now, false)
-}
-
-func open(l Layout, now time.Time, create bool) (*Dir, error) {
 	// The format comes first: how a newer version locks is its own affair.
-	if err := l.checkFormat(create); err != nil {
+	if err := l.checkFormat(u.create); err != nil {
 		return nil, err
 	}
 	lock := flock.New(l.LockFile(), flock.SetPermissions(0o600))
-	free, err := lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock data directory: %w", err)
-	}
-	if !free {
-		holder := l.Holder()
-		return nil, &holder
+	if err := l.take(lock, u); err != nil {
+		return nil, err
 	}
 	d := &Dir{l, lock}
-	if err := d.settle(now); err != nil {
+	if err := d.settle(now, u.brief); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
+// take takes the lock, and waits for commands that have it. Whoever has just taken it may
+// not have said yet what for, so it is asked twice at least.
+func (l Layout) take(lock *flock.Flock, u use) error {
+	if u.pause == nil {
+		u.pause = func() { time.Sleep(lockPause) }
+	}
+	begun := time.Now()
+	for tries := 1; ; tries++ {
+		free, err := lock.TryLock()
+		if err != nil {
+			return fmt.Errorf("lock data directory: %w", err)
+		}
+		if free {
+			return nil
+		}
+		holder := l.Holder()
+		if tries > 1 && (!holder.Brief || time.Since(begun) >= u.patience) {
+			return &holder
+		}
+		u.pause()
+	}
+}
+
 // settle writes what others may want to know.
-func (d *Dir) settle(now time.Time) error {
+func (d *Dir) settle(now time.Time, brief bool) error {
 	if _, err := os.Stat(d.formatFile()); errors.Is(err, fs.ErrNotExist) {
 		if err := replace(d.formatFile(), fmt.Sprintf("hostnode %d\n", Format)); err != nil {
 			return fmt.Errorf("write format of the data directory: %w", err)
 		}
 	}
-	note := fmt.Sprintf("%d %s\n", os.Getpid(), now.UTC().Format(time.RFC3339))
+	note := fmt.Sprintf("%d %s", os.Getpid(), now.UTC().Format(time.RFC3339))
+	if brief {
+		note += " " + briefly
+	}
 	// In place, because the lock hangs on this very file.
-	if err := os.WriteFile(d.LockFile(), []byte(note), 0o600); err != nil {
+	if err := os.WriteFile(d.LockFile(), []byte(note+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write lock of the data directory: %w", err)
 	}
 	return nil
@@ -148,7 +200,9 @@ func (l Layout) Holder() InUseError {
 	if err != nil {
 		return holder
 	}
-	pid, since, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	pid, rest, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	since, mark, _ := strings.Cut(rest, " ")
+	holder.Brief = mark == briefly
 	if n, err := strconv.Atoi(pid); err == nil && n > 0 {
 		holder.PID = n
 	}

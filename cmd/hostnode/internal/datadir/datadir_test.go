@@ -56,6 +56,37 @@ func TestTheSecondUserIsToldWhoTheFirstIs(t *testing.T) {
 	}
 }
 
+func TestACommandIsWaitedForAndAHostIsNot(t *testing.T) {
+	root := t.TempDir()
+	status, err := OpenBriefly(root, someTime, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inUse *InUseError
+	_, err = open(root, someTime, use{patience: lockPause}) // Of a command that takes too long.
+	if !errors.As(err, &inUse) || !inUse.Brief || !inUse.Since.Equal(someTime) || !strings.Contains(err.Error(), "ends by itself") {
+		t.Fatalf("got %v", err)
+	}
+	waited := 0
+	d, err := open(root, someTime, use{patience: time.Hour, pause: func() {
+		if waited++; waited == 3 {
+			if err := status.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err != nil || waited != 3 {
+		t.Fatalf("a host that starts while a command looks waits %d times: %v", waited, err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, root)
+	if _, err := OpenBriefly(root, someTime, false); !errors.As(err, &inUse) || inUse.Brief {
+		t.Fatalf("a command beside a host: %v", err)
+	}
+}
+
 func TestAfterCloseTheDirectoryIsFree(t *testing.T) {
 	root := t.TempDir()
 	for range 3 {
