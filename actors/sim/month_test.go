@@ -66,6 +66,7 @@ type month struct {
 	cfg     events.MarketConfig
 	members []*member
 	posted  []events.Request
+	open    [2]time.Time // when requests are posted
 	crashes int
 	chances *chances
 }
@@ -171,6 +172,7 @@ func (m *month) now() time.Time {
 func (m *month) run(length time.Duration) {
 	begin := m.now()
 	posting, most := begin.Add(length*4/5), begin.Add(length+length/2+24*time.Hour)
+	m.open = [2]time.Time{begin, posting}
 	for tick := 1; m.now().Before(begin.Add(length)) || m.busy(); tick++ {
 		if m.now().After(most) {
 			m.t.Fatalf("the hosts are not done at %s: %s", m.now(), m.waits())
@@ -341,27 +343,54 @@ func (m *month) judge() {
 	for _, r := range tip.state.requests {
 		states[tip.state.requestState(r, tip.head.Time).String()]++
 	}
-	m.t.Logf("%d hosts: %v; requests: %v", len(m.members), totals, states)
-	finished, slots, proofs := m.least()
-	if 2*finished < len(m.posted) || totals["sales"] < slots || totals["submitted"] < proofs {
-		m.t.Errorf("%d of %d requests finished, want half; %d sales, want %d; %d proofs, want %d",
-			finished, len(m.posted), totals["sales"], slots, totals["submitted"], proofs)
+	served, could := m.served()
+	m.t.Logf("%d hosts: %v; requests: %v; slots were hosted to their end for %s of %s",
+		len(m.members), totals, states, served, could)
+	slots, proofs := m.least()
+	if 2*served < could || totals["sales"] < slots || totals["submitted"] < proofs {
+		m.t.Errorf("slots were hosted to their end for %s, want half of %s; %d sales, want %d; %d proofs, want %d",
+			served, could, totals["sales"], slots, totals["submitted"], proofs)
 	}
 }
 
-// least is how many requests finished, and how many sales and proofs follow from these: a
-// sale for each slot, and a quarter of the proofs that slots filled at the last moment would
-// owe on average. The rest is for luck, for pointers that demand none, and for crashes.
-func (m *month) least() (finished, sales, proofs int) {
-	tip := m.chain.tip()
+// served is for how long slots were hosted of requests that finished, and could be: for as
+// long as was asked for, or as there was room while requests came. Both are added up over
+// all slots.
+func (m *month) served() (served, could time.Duration) {
+	var asked, room time.Duration
 	for _, r := range m.posted {
-		if tip.state.requestState(tip.state.requests[r.ID], tip.head.Time) != events.RequestFinished {
+		all := r.Ask.Duration * time.Duration(r.Ask.Slots)
+		asked += all
+		if m.finished(r) {
+			served += all
+		}
+	}
+	for _, h := range m.members {
+		until := m.open[1]
+		if h.gone {
+			until = h.down[len(h.down)-1][0]
+		}
+		room += max(0, until.Sub(m.open[0])) * time.Duration(max(h.room, monthOffer))
+	}
+	return served, min(asked, room)
+}
+
+func (m *month) finished(r events.Request) bool {
+	tip := m.chain.tip()
+	return tip.state.requestState(tip.state.requests[r.ID], tip.head.Time) == events.RequestFinished
+}
+
+// least is how many sales and proofs follow from the requests that finished: a sale for
+// each slot, and a quarter of the proofs that slots filled at the last moment would owe on
+// average. The rest is for luck, for pointers that demand none, and for crashes.
+func (m *month) least() (sales, proofs int) {
+	for _, r := range m.posted {
+		if !m.finished(r) {
 			continue
 		}
-		finished++
 		sales += int(r.Ask.Slots)
 		periods := int(r.Ask.Slots) * int((r.Ask.Duration-r.Expiry)/m.cfg.Proofs.Period)
-		proofs += periods / int(tip.state.requests[r.ID].probability.Int64())
+		proofs += periods / int(m.chain.tip().state.requests[r.ID].probability.Int64())
 	}
-	return finished, sales, proofs / 4
+	return sales, proofs / 4
 }

@@ -59,6 +59,7 @@ func (m *month) week(lasts time.Duration) {
 		}
 	}
 	begin := m.now()
+	m.open = [2]time.Time{begin, begin.Add(lasts + weekFilled)}
 	most := 0
 	for end := begin.Add(lasts + 2*weekFilled); m.now().Before(begin.Add(lasts)) || m.busy(); {
 		if m.now().After(end) {
