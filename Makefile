@@ -137,7 +137,7 @@ sim-month:
 sim-week:
 	go test -timeout 0 -v ./actors/sim -run '^TestManySlotsOfOneHost$$' -week-days 7
 
-## soak: 10, 100 and 200 slots on the real contract, and what is asked of the chain; half an hour
+## soak: 10, 100 and 200 slots on the real contract, and what is asked of the chain; some minutes
 .PHONY: soak
 soak:
 	go test -tags soak -count 1 -timeout 0 -v ./cmd/hostnode/internal/exits -run 'AskedAsOften'
