@@ -3,7 +3,6 @@ package wire_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc"
@@ -163,6 +161,21 @@ func wantMemory(t *testing.T, s *served, peak, before uint64) {
 
 func limited(cfg *wire.Config) { cfg.Limits = wire.Limits{}.WithMemory(memory) }
 
+// begins begins an append by a client of its own; results gets how it ends.
+func (s *served) begins(t *testing.T, options, event encoded, results chan<- error) {
+	t.Helper()
+	c, err := streams.NewStreamsClient(s.raw(t, sharing())).Append(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = c.SendMsg(options) // What is wrong is told by the answer.
+		_ = c.SendMsg(event)
+		_, err := c.CloseAndRecv()
+		results <- err
+	}()
+}
+
 func TestTwoHundredClientsThatAppendTheLargestEventsAreServedWithinTheLimitOfMemory(t *testing.T) {
 	clients := 200
 	if underRace || testing.Short() {
@@ -178,16 +191,7 @@ func TestTwoHundredClientsThatAppendTheLargestEventsAreServedWithinTheLimitOfMem
 	stop := watchHeap()
 	results := make(chan error, clients)
 	for range clients {
-		c, err := streams.NewStreamsClient(s.raw(t, sharing())).Append(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			_ = c.SendMsg(options) // What is wrong is told by the answer.
-			_ = c.SendMsg(event)
-			_, err := c.CloseAndRecv()
-			results <- err
-		}()
+		s.begins(t, options, event, results)
 	}
 	for range clients {
 		if err := <-results; err != nil {
@@ -252,54 +256,6 @@ func TestClientsThatStopInTheMiddleOfLargeAppendsHoldNoMoreThanTheLimit(t *testi
 		c.Close()
 	}
 	until(t, "nothing is held", func() bool { return s.Stats().PendingBytes == 0 })
-}
-
-func TestAServerThatIsTooBusySaysSoToTheOfficialClientAndServesItLater(t *testing.T) {
-	slow := &gated{Store: events.NewMemory(), entered: make(chan struct{}), open: make(chan struct{})}
-	s := serve(t, func(cfg *wire.Config) {
-		limited(cfg)
-		cfg.Store, cfg.Limits.BusyTime = slow, 10*time.Millisecond
-	})
-	options, message := encode(t, appendOptions("b-1")), encode(t, largeEvent())
-	const arrives = 2*largest + 64<<10 // What a message needs until it is decoded.
-	held := 0
-	answers := make(chan error, oneWay/largest)
-	for ; s.Stats().PendingBytes <= oneWay-arrives; held++ {
-		c, err := streams.NewStreamsClient(s.raw(t, sharing())).Append(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			_ = c.SendMsg(options)
-			_ = c.SendMsg(message)
-			_, err := c.CloseAndRecv()
-			answers <- err
-		}()
-		select {
-		case <-slow.entered:
-		case err := <-answers:
-			t.Fatalf("the %d. that should hold memory was answered %v", held+1, err)
-		}
-	}
-	c := s.client(t, "")
-	large := event("large", "")
-	large.Data, large.ContentType = make([]byte, largest), esdb.ContentTypeBinary
-	_, err := c.AppendToStream(soon(t), "a-1", esdb.AppendToStreamOptions{}, large)
-	if err == nil || codeOf(err) == esdb.ErrorCodeConnectionClosed {
-		t.Fatalf("the client says %v", err)
-	}
-	if got := fmt.Sprint(err); !strings.Contains(got, "too busy") {
-		t.Errorf("the client says %q, want that the server is too busy", got)
-	}
-	close(slow.open)
-	for range held {
-		if err := <-answers; err != nil {
-			t.Errorf("one that held memory: %v", err)
-		}
-	}
-	until(t, "nothing is held", func() bool { return s.Stats().PendingBytes == 0 })
-	go func() { <-slow.entered }()
-	appendTo(t, c, "a-1", large)
 }
 
 func TestTwoHundredReadersThatTakeNothingHoldNoMoreThanTheLimit(t *testing.T) {
