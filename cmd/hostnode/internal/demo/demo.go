@@ -177,16 +177,25 @@ func (s *show) prepare(ctx context.Context) error {
 	return s.openAccount(ctx)
 }
 
+// readable reports why a file cannot be stored: it is not there, not a plain one, or others'.
+func readable(file string) error {
+	info, err := os.Stat(file) // First: to open a pipe could wait for ever.
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", api.ErrFile, err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %s is not a plain file", api.ErrFile, file)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("%w: %w", api.ErrFile, err)
+	}
+	return f.Close()
+}
+
 func (s *show) data() (string, error) {
 	if s.File != "" {
-		info, err := os.Stat(s.File)
-		switch {
-		case err != nil:
-			return "", fmt.Errorf("%w: %w", api.ErrFile, err)
-		case !info.Mode().IsRegular():
-			return "", fmt.Errorf("%w: %s is not a plain file", api.ErrFile, s.File)
-		}
-		return s.File, nil
+		return s.File, readable(s.File)
 	}
 	file := filepath.Join(s.dir.Root, "made.bin")
 	if err := makeData(file); err != nil {

@@ -1,0 +1,32 @@
+package demo
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+)
+
+func TestAFileThatCannotBeReadIsCalledSo(t *testing.T) {
+	dir := t.TempDir()
+	plain, others := filepath.Join(dir, "plain"), filepath.Join(dir, "others")
+	for file, mode := range map[string]os.FileMode{plain: 0o600, others: 0} {
+		if err := os.WriteFile(file, []byte("x"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := []string{dir, filepath.Join(dir, "none")}
+	if os.Geteuid() != 0 { // Who is root may read everything.
+		refused = append(refused, others)
+	}
+	for _, file := range refused {
+		if err := readable(file); !errors.Is(err, api.ErrFile) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if err := readable(plain); err != nil {
+		t.Error(err)
+	}
+}
