@@ -61,7 +61,8 @@ func (e *env) moment() sale.Moment {
 }
 
 // watch runs one try to fetch content, and cancels it when nothing new came for
-// limit over this and the tries before it. It says so by stalled.
+// limit over this and the tries before it. It says so by stalled. A try that was ended
+// for its pace is not stalled, however long it took to end.
 func (s *stall) watch(ctx context.Context, e *env, attempt uint32, call func(context.Context) error) (
 	stalled bool, err error,
 ) {
@@ -94,7 +95,7 @@ func (s *stall) watch(ctx context.Context, e *env, attempt uint32, call func(con
 	}
 	mu.Unlock()
 	s.end(e.moment(), err)
-	return err != nil && s.idleFor(e.Clock.Now()) >= limit, err
+	return err != nil && !errors.Is(err, errSlow) && s.idleFor(e.Clock.Now()) >= limit, err
 }
 
 func (s *stall) begin(attempt uint32, at sale.Moment, longestPause time.Duration, stop context.CancelCauseFunc) {

@@ -1,0 +1,59 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// What ends a try decides what a client is blamed for, and not how long the try takes to
+// end after that.
+func TestATryEndsForOneReason(t *testing.T) {
+	const limit = 10 * time.Minute
+	fails := errors.New("a source says no")
+	tests := []struct {
+		name    string
+		meter   sale.PaceMeter
+		missing int64         // of what arrives; negative: nothing does
+		idle    time.Duration // from then to the end of the try
+		stalled bool
+		want    error
+	}{
+		{"too slow, and ended at once", sale.PaceMeter{Stretch: time.Minute}, 1 << 20, 0, false, errSlow},
+		{"too slow, and ended late", sale.PaceMeter{Stretch: time.Minute}, 1 << 20, 2 * limit, false, errSlow},
+		{"nothing new", sale.PaceMeter{}, -1, limit, true, fails},
+		{"nothing new after something", sale.PaceMeter{}, 1, limit, true, fails},
+		{"not for long", sale.PaceMeter{}, -1, limit - 1, false, fails},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
+			e := &env{
+				Config: Config{GiveUpDownload: limit}, Ports: Ports{Clock: clock}, view: newChainView(nil),
+			}
+			clock.pass(0, e.view)
+			s := &stall{}
+			test.meter.By = clock.Now().Add(time.Hour)
+			s.measure(1, test.meter)
+			stalled, err := s.watch(t.Context(), e, 1, func(ctx context.Context) error {
+				if test.missing >= 0 {
+					s.arrived(e.moment(), events.Bytes(test.missing+1))
+					clock.pass(5*time.Minute, e.view)
+					s.arrived(e.moment(), events.Bytes(test.missing))
+				}
+				clock.pass(test.idle, e.view)
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				return fails
+			})
+			if stalled != test.stalled || !errors.Is(err, test.want) {
+				t.Fatalf("stalled %t, %v; slow %q", stalled, err, s.tooSlow())
+			}
+		})
+	}
+}
