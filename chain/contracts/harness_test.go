@@ -145,7 +145,7 @@ func (c *chain) goTo(t *testing.T, timestamp uint64) {
 	}
 	// The pool forgets mined transactions in the background and the chain refuses
 	// to jump until then.
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
