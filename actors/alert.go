@@ -30,6 +30,8 @@ const (
 	AlertFeeLimit AlertKind = "fee-limit"
 	// AlertFunds: too little money for the work of the next days.
 	AlertFunds AlertKind = "funds-low"
+	// AlertQuota: the quota is less than availabilities and sales have already.
+	AlertQuota AlertKind = "quota-too-small"
 	// AlertChain: the chain has not moved for long.
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.

@@ -78,22 +78,37 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
 	}
 	s.adopt(a, m.owned)
-	if s.Quota > 0 {
-		s.ledger.tell(ledgerCommand{
-			capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota},
-			"start",
-			func(r result[capacity.State, capacity.Event]) {
-				if r.err != nil && !errors.Is(r.err, errReloading) {
-					s.fatal(fmt.Errorf("the quota does not fit what is allocated: %w", r.err))
-				}
-			},
-		})
-	}
+	s.setQuota()
 	s.releaseOrphans(a, m)
 	s.booted = true
 	s.survey(a, m.survey)
 	s.startValidator(a)
 	s.follow(a)
+}
+
+// setQuota tells the ledger the quota. One that does not fit what availabilities and
+// sales have is no reason to stop: what is hosted must be proven. The ledger comes as
+// near as it can, takes nothing new, and follows when space is given back.
+func (s *supervisor) setQuota() {
+	if s.Quota == 0 {
+		return
+	}
+	s.ledger.tell(ledgerCommand{
+		capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true},
+		"start",
+		func(r result[capacity.State, capacity.Event]) {
+			switch {
+			case errors.Is(r.err, errReloading):
+			case r.err != nil:
+				s.fatal(fmt.Errorf("the quota: %w", r.err))
+			case r.state.Book().Allocated() > s.Quota:
+				s.alert(AlertQuota, events.SlotID{}, 0,
+					fmt.Sprintf("the quota is %d bytes, availabilities and sales have %d; no new slot is taken",
+						s.Quota, r.state.Book().Allocated()),
+					"raise `quota` and start again, or make availabilities smaller: hostnode availability list")
+			}
+		},
+	})
 }
 
 // follow follows the chain from where the record ends.

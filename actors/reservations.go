@@ -89,4 +89,19 @@ func (r *reservations) onDurable(a *turn, fresh []capacity.Event) {
 			r.wake(reason, wakeFor(ev, criteria))
 		}
 	}
+	if len(fresh) > 0 {
+		r.lowerQuota(a)
+	}
+}
+
+// lowerQuota takes back what the ledger has above the quota of this host, when something
+// of it became free.
+func (r *reservations) lowerQuota(a *turn) {
+	book := r.journal.durable.Book()
+	if r.Quota == 0 || book.Quota <= r.Quota || book.Unallocated == 0 {
+		return
+	}
+	// It is asked again with the next event if this does not get through.
+	r.journal.submit(a, capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true}, "quota",
+		func(result[capacity.State, capacity.Event]) {})
 }

@@ -99,7 +99,7 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
 	ask := s.askOf(st.Request, st.EndsAt)
 	if st.Adopted { // Its collateral is at stake already.
-		ask.MaxAtRisk = nil
+		ask.MaxAtRisk, ask.Quota = nil, 0
 	}
 	return capacity.Reserve{
 		At: s.Clock.Now(), Slot: s.slot, RequestID: s.request, SlotIndex: s.index, Attempt: st.Attempt, Ask: ask,
@@ -118,6 +118,7 @@ func (e *env) askOf(r events.Request, end time.Time) capacity.Ask {
 		RequestEnd:            end,
 		Overhead:              e.Overhead(r.Ask.SlotSize),
 		MaxAtRisk:             e.MaxCollateralAtRisk,
+		Quota:                 e.Quota,
 	}
 }
 

@@ -17,6 +17,9 @@ type Status struct {
 	// Live says that the host has seen the newest block; Stalled that the chain
 	// has been silent for longer than it should.
 	Live, Stalled bool
+	// Quota is how many bytes the host was given; 0: what its ledger says. The ledger
+	// has more while availabilities and sales do.
+	Quota events.Bytes
 	// Record says whether the event store answers.
 	Record RecordStatus
 	Sales  []SaleStatus
@@ -58,7 +61,7 @@ func (s *supervisor) status() Status {
 	st := Status{
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
-		Validator: s.validating.Load(),
+		Validator: s.validating.Load(), Quota: s.Quota,
 	}
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]

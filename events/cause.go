@@ -65,10 +65,11 @@ type Cause struct {
 }
 
 // causeCommands are the causes that name nothing else. "chain" stands before
-// what the follower writes itself: how far it has read, and what was taken back.
+// what the follower writes itself: how far it has read, and what was taken back;
+// "quota" before what the ledger does to come near to it.
 var causeCommands = map[string]bool{
 	"operator": true, "start": true, "begin": true, "worker": true, "look": true, "take": true, "wake": true,
-	"chain": true,
+	"chain": true, "quota": true,
 }
 
 // lookBack begins the cause of slots that are looked at again.

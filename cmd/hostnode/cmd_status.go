@@ -14,7 +14,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/projections"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -86,7 +85,7 @@ func printStatus(p *paper, s api.Status) error {
 		rows = append(rows, []string{"host", started})
 	}
 	rows = append(rows, chainRows(s, p.now)...)
-	rows = append(rows, ledgerRows(p, s.Ledger)...)
+	rows = append(rows, ledgerRows(p, s)...)
 	rows = append(rows, workRows(s)...)
 	rows = append(rows, validatorRows(s.Validator)...)
 	p.rows(rows)
@@ -153,8 +152,12 @@ func chainRows(s api.Status, now time.Time) [][]string {
 	return append(rows, []string{"head", head})
 }
 
-func ledgerRows(p *paper, l projections.Ledger) [][]string {
-	rows := [][]string{{"quota", size(l.Quota)}}
+func ledgerRows(p *paper, s api.Status) [][]string {
+	l, quota := s.Ledger, size(s.Ledger.Quota)
+	if s.Quota != 0 {
+		quota += ", and the configuration gives " + size(s.Quota)
+	}
+	rows := [][]string{{"quota", quota}}
 	for _, part := range []struct {
 		name  string
 		bytes events.Bytes

@@ -9,7 +9,7 @@ import (
 
 func TestTheAvailabilityOfAnAdoptedSlotGoesWithIt(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
-	adopted := []Command{SetQuota{at, 5000}, reserveFor(1, true)}
+	adopted := []Command{SetQuota{At: at, Bytes: 5000}, reserveFor(1, true)}
 	settle := Settle{At: at, Slot: renewedSlot, Attempt: 1, CollateralReturned: events.NewAmount(3000)}
 
 	s := ledgerOf(t, append(adopted, settle)...)

@@ -43,7 +43,7 @@ func busy(b *testing.B, n int) State {
 			s = Evolve(s, e)
 		}
 	}
-	do(SetQuota{start, MaxQuota})
+	do(SetQuota{At: start, Bytes: MaxQuota})
 	for i := range 10 {
 		do(Create{start, fill[events.AvailabilityID](byte(i)), Offer{
 			Size: MaxQuota / 20, Duration: 24 * time.Hour, MinPrice: amount(1),

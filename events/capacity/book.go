@@ -18,6 +18,9 @@ type Book struct {
 	Overhead    events.Bytes
 }
 
+// Allocated is what availabilities and sales have of the quota.
+func (b Book) Allocated() events.Bytes { return b.Quota - b.Unallocated }
+
 func (b Book) String() string {
 	return fmt.Sprintf("quota %d bytes = "+
 		"%d unallocated + %d free + %d reserved + %d stored + %d overhead",

@@ -50,10 +50,12 @@ type Command interface{ command() }
 // The commands. At is the machine's clock; it is recorded, nothing is decided by it.
 type (
 	// SetQuota says how many bytes the host may use in all. It never goes below
-	// what is allocated (*SpaceError).
+	// what is allocated (*SpaceError), or, when Near, goes as near to Bytes as that
+	// allows; Ask.Quota keeps new slots away then.
 	SetQuota struct {
 		At    time.Time
 		Bytes events.Bytes
+		Near  bool
 	}
 	// Create puts space and collateral on offer. The caller draws the id.
 	Create struct {
@@ -178,13 +180,17 @@ func decideQuota(s State, c SetQuota) ([]Event, error) {
 	if c.Bytes > MaxQuota {
 		return nil, fmt.Errorf("set quota: %w: %d bytes, the most is %d", ErrInvalid, c.Bytes, MaxQuota)
 	}
-	if allocated := s.book.Quota - s.book.Unallocated; c.Bytes < allocated {
-		return nil, &SpaceError{"set quota", c.Bytes, s.book}
+	quota := c.Bytes
+	if allocated := s.book.Allocated(); quota < allocated {
+		if !c.Near {
+			return nil, &SpaceError{"set quota", quota, s.book}
+		}
+		quota = allocated
 	}
-	if c.Bytes == s.book.Quota {
+	if quota == s.book.Quota {
 		return nil, nil
 	}
-	return []Event{&messages.QuotaSet{At: events.TimeToMessage(c.At), Bytes: uint64(c.Bytes)}}, nil
+	return []Event{&messages.QuotaSet{At: events.TimeToMessage(c.At), Bytes: uint64(quota)}}, nil
 }
 
 func decideCreate(s State, c Create) ([]Event, error) {

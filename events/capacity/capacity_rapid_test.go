@@ -33,7 +33,7 @@ func anyCommand(draw source, s State) Command {
 	hours := func() time.Duration { return time.Duration(few(3)) * time.Hour }
 	switch draw(10) {
 	case 0:
-		return SetQuota{at, bytes() * 8}
+		return SetQuota{At: at, Bytes: bytes() * 8, Near: draw(2) == 0}
 	case 1, 2:
 		o := Offer{bytes() * 2, hours(), price(), tokens(), draw(4) > 0, time.Time{}}
 		if draw(3) == 1 {
@@ -73,6 +73,9 @@ func anyAsk(draw source) Ask {
 	}
 	if draw(2) == 0 {
 		ask.MaxAtRisk = ptr(amount(uint64(draw(8)) * 300))
+	}
+	if draw(4) == 0 {
+		ask.Quota = events.Bytes(1 + draw(3000))
 	}
 	return ask
 }
@@ -192,7 +195,8 @@ func plainMatch(s Snapshot, ask Ask) events.AvailabilityID {
 		needed := ask.CollateralPerByte.MulSaturating(uint64(ask.SlotSize))
 		return !a.Enabled || ask.SlotSize > a.Size-a.Used || ask.Duration > a.Duration ||
 			ask.PricePerBytePerSecond.Less(a.MinPrice) || a.Collateral.Less(committed.Add(needed)) ||
-			!a.Until.IsZero() && a.Until.Before(ask.RequestEnd) || ask.Overhead > s.Book.Unallocated
+			!a.Until.IsZero() && a.Until.Before(ask.RequestEnd) || ask.Overhead > s.Book.Unallocated ||
+			ask.Quota != 0 && s.Book.Quota-s.Book.Unallocated+ask.Overhead > ask.Quota
 	})
 	slices.SortFunc(fits, func(a, b Availability) int {
 		if a.Size-a.Used != b.Size-b.Used {
@@ -218,7 +222,7 @@ func plainMatch(s Snapshot, ask Ask) events.AvailabilityID {
 func TestLedgerHoldsForAllCommandsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine()
-		m.do(t, SetQuota{start, 3000})
+		m.do(t, SetQuota{At: start, Bytes: 3000})
 		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
 		for range rapid.IntRange(1, 60).Draw(t, "commands") {
 			m.do(t, anyCommand(below, m.live))
@@ -230,7 +234,7 @@ func TestLedgerHoldsForAllCommandsInAnyOrder(t *testing.T) {
 func TestSettlingEverythingGivesEverythingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine()
-		m.do(t, SetQuota{start, 3000})
+		m.do(t, SetQuota{At: start, Bytes: 3000})
 		below := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "draw") }
 		for range rapid.IntRange(1, 60).Draw(t, "commands") {
 			m.do(t, anyCommand(below, m.live))
@@ -252,7 +256,7 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte) {
 		script = script[:min(len(script), 500)] // A longer one tells no more.
 		m := newMachine()
-		m.do(t, SetQuota{start, 3000})
+		m.do(t, SetQuota{At: start, Bytes: 3000})
 		below := func(n int) int {
 			if len(script) == 0 {
 				return 0

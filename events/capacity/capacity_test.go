@@ -70,6 +70,29 @@ func TestDecide(t *testing.T) {
 				"700 reserved + 300 stored + 10 overhead",
 		},
 		{
+			"a quota goes as near to what it should be as what is allocated allows",
+			[]Command{quota, create, reserve},
+			SetQuota{At: start, Bytes: 1, Near: true},
+			"QuotaSet bytes=1010", nil, "",
+		},
+		{
+			"a quota that is as near as it can be stays",
+			[]Command{quota, create, reserve, SetQuota{At: start, Bytes: 1, Near: true}},
+			SetQuota{At: start, Bytes: 2, Near: true},
+			"", nil, "",
+		},
+		{
+			"a quota that has room is near at once",
+			[]Command{quota, create},
+			SetQuota{At: start, Bytes: 1050, Near: true},
+			"QuotaSet bytes=1050", nil, "",
+		},
+		{
+			"where the quota is as near as it can be no slot has room for its overhead",
+			[]Command{quota, create, SetQuota{At: start, Bytes: 1, Near: true}},
+			reserve, "", &Refusal{}, "0 are left",
+		},
+		{
 			"an offer is created",
 			[]Command{quota},
 			shared,

@@ -27,6 +27,9 @@ type Ask struct {
 	// included; nil: the availabilities alone do. A slot without collateral is
 	// never refused for it, also when more is at risk than the bound.
 	MaxAtRisk *events.Amount
+	// Quota is what the host may use in all, where the ledger has to hold more than that
+	// (SetQuota, Near); 0: the ledger's own.
+	Quota events.Bytes
 }
 
 // collateral is what the slot needs in full; false when no amount is that large.
@@ -48,7 +51,8 @@ const (
 	Price          Criterion = "price"
 	Collateral     Criterion = "collateral"
 	Until          Criterion = "until"
-	// Overhead: too little unallocated quota for trees and manifest.
+	// Overhead: too little unallocated quota for trees and manifest, or more is
+	// allocated than the quota.
 	Overhead Criterion = "overhead"
 	// AtRisk: the collateral of all sales together would be more than the host
 	// may have at stake.
@@ -181,10 +185,16 @@ var criteria = []struct {
 	},
 	{
 		Overhead,
-		func(s State, _ *Availability, ask Ask) bool { return ask.Overhead <= s.book.Unallocated },
+		func(s State, _ *Availability, ask Ask) bool {
+			return !s.beyond(ask.Quota) && ask.Overhead <= s.room(ask.Quota)
+		},
 		func(s State, _ *Availability, ask Ask) string {
+			if s.beyond(ask.Quota) {
+				return fmt.Sprintf("the quota is %d bytes, availabilities and sales have %d",
+					ask.Quota, s.book.Allocated())
+			}
 			return fmt.Sprintf("trees and manifest need %d bytes of unallocated quota, %d are left: %s",
-				ask.Overhead, s.book.Unallocated, s.book)
+				ask.Overhead, s.room(ask.Quota), s.book)
 		},
 	},
 	{
@@ -208,6 +218,17 @@ func Criteria() []Criterion {
 		all = append(all, c.name)
 	}
 	return all
+}
+
+// beyond says whether more is allocated than the quota that the host was given.
+func (s State) beyond(quota events.Bytes) bool { return quota != 0 && s.book.Allocated() > quota }
+
+// room is what is left for trees and manifests.
+func (s State) room(quota events.Bytes) events.Bytes {
+	if quota == 0 {
+		return s.book.Unallocated
+	}
+	return min(s.book.Unallocated, quota-min(quota, s.book.Allocated()))
 }
 
 // short is the first four bytes of the id, for lines that people read.

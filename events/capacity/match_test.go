@@ -67,6 +67,19 @@ func TestMatchNamesTheCriterionThatCameClosest(t *testing.T) {
 				"9000 unallocated + 1000 free + 0 reserved + 0 stored + 0 overhead",
 		},
 		{
+			"no room for trees in a quota below the ledger's",
+			[]Offer{base},
+			func(a *Ask) { a.Quota, a.Overhead = 1009, 10 }, Overhead,
+			"trees and manifest need 10 bytes of unallocated quota, 9 are left: quota 10000 bytes = " +
+				"9000 unallocated + 1000 free + 0 reserved + 0 stored + 0 overhead",
+		},
+		{
+			"more is allocated than the quota",
+			[]Offer{base, base},
+			func(a *Ask) { a.Quota, a.Overhead = 1999, 0 }, Overhead,
+			"the quota is 1999 bytes, availabilities and sales have 2000",
+		},
+		{
 			"too much at stake in all",
 			[]Offer{base},
 			func(a *Ask) { a.MaxAtRisk = ptr(amount(1999)) }, AtRisk,

@@ -99,7 +99,7 @@ func TestPiecesThatContradictEachOtherAreRefused(t *testing.T) {
 }
 
 func FuzzRestorePieces(f *testing.F) {
-	s := given(f, SetQuota{start, 10_000}, Create{start, fill[events.AvailabilityID](1), standard()},
+	s := given(f, SetQuota{At: start, Bytes: 10_000}, Create{start, fill[events.AvailabilityID](1), standard()},
 		Reserve{At: start, Slot: fill[events.SlotID](2), Attempt: 1, Ask: standardAsk()})
 	f.Add(bytes.Join(s.Pieces(), nil), uint8(3))
 	f.Fuzz(func(t *testing.T, data []byte, cut uint8) {

@@ -40,7 +40,7 @@ func ledgerOf(t *testing.T, commands ...Command) State {
 func soldOffer(collateral uint64) []Command {
 	at := time.Unix(1_700_000_000, 0)
 	return []Command{
-		SetQuota{at, 5000},
+		SetQuota{At: at, Bytes: 5000},
 		Create{At: at, ID: events.AvailabilityID{1}, Now: Offer{
 			Size: 1000, Duration: time.Hour, MinPrice: events.NewAmount(1), Collateral: events.NewAmount(collateral),
 			Enabled: true,
@@ -87,10 +87,10 @@ func TestARefusedRenewalChangesNothing(t *testing.T) {
 
 func TestAnAdoptedSlotBringsItsOwnAvailability(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
-	if _, err := Decide(ledgerOf(t, SetQuota{at, 5000}), reserveFor(1, false)); err == nil {
+	if _, err := Decide(ledgerOf(t, SetQuota{At: at, Bytes: 5000}), reserveFor(1, false)); err == nil {
 		t.Fatal("a slot that is not ours was taken without an offer")
 	}
-	s := ledgerOf(t, SetQuota{at, 1010}, reserveFor(1, true))
+	s := ledgerOf(t, SetQuota{At: at, Bytes: 1010}, reserveFor(1, true))
 	own, ok := s.Availability(AdoptedAvailability(renewedSlot, 1))
 	if !ok || own.Enabled || own.Free() != 0 || s.Unallocated() != 0 {
 		t.Fatalf("availability %+v, book %s", own, s.Book())
@@ -99,7 +99,7 @@ func TestAnAdoptedSlotBringsItsOwnAvailability(t *testing.T) {
 	if err != nil || len(batch) > 0 {
 		t.Fatalf("asked again: %v, %v", batch, err)
 	}
-	_, err = Decide(ledgerOf(t, SetQuota{at, 1009}), reserveFor(1, true))
+	_, err = Decide(ledgerOf(t, SetQuota{At: at, Bytes: 1009}), reserveFor(1, true))
 	if _, refused := errors.AsType[*Refusal](err); !refused {
 		t.Fatalf("beyond the quota: %v", err)
 	}

@@ -130,7 +130,7 @@ func causeOfMarket(cause string, m proto.Message) string {
 func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string {
 	switch c.Kind {
 	case events.CauseCommand:
-		return unless(c.What == "operator" || c.What == "start", causeOfOthers)
+		return unless(c.What == "operator" || c.What == "start" || c.What == "quota", causeOfOthers)
 	case events.CauseSale:
 	case events.CauseBlock, events.CauseLog, events.CauseMarket, events.CauseWork, events.CauseEffect:
 		return causeOfOthers

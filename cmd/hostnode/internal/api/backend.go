@@ -81,7 +81,10 @@ type Status struct {
 	Record  Record    `json:"record"`
 	Balance *Balance  `json:"balance,omitempty"`
 
-	Ledger   projections.Ledger   `json:"ledger"`
+	Ledger projections.Ledger `json:"ledger"`
+	// Quota is the one of the configuration, when availabilities and sales have more than
+	// it in the ledger.
+	Quota    events.Bytes         `json:"quota,omitempty"`
 	Queue    projections.Queue    `json:"queue"`
 	Earnings projections.Earnings `json:"earnings"`
 	// Validator is what this account marks; nil: it never did.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -82,6 +83,9 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	}
 	for _, p := range now.Pools {
 		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
+	}
+	if now.Quota != 0 && now.Quota < s.Ledger.Quota-s.Ledger.Unallocated {
+		s.Quota = now.Quota
 	}
 	s.Balance = l.balance(ctx)
 	l.reach(&s)
@@ -189,6 +193,10 @@ func selling(s Status, booted bool) (ok bool, reason, hint string) {
 	}
 	offer, hint, ok := offered(s.Ledger)
 	switch {
+	case s.Quota != 0:
+		return false, fmt.Sprintf("the quota is %s, availabilities and sales have %s",
+				config.Bytes(s.Quota).Human(), config.Bytes(s.Ledger.Quota-s.Ledger.Unallocated).Human()),
+			"raise `quota` and start again, or make availabilities smaller: hostnode availability list"
 	case !ok:
 		return false, offer, hint
 	case s.Balance != nil && s.Balance.Wei == "0":

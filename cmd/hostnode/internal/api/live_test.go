@@ -105,13 +105,19 @@ func running(t *testing.T) (live *api.Live, m *quietMarket, kill func()) {
 func runningOn(t *testing.T, store events.Store, changes ...func(*api.LiveConfig),
 ) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
+	return runningWith(t, store, 10<<20, changes...)
+}
+
+func runningWith(t *testing.T, store events.Store, quota events.Bytes, changes ...func(*api.LiveConfig),
+) (live *api.Live, m *quietMarket, kill func()) {
+	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	m = &quietMarket{}
 	m.holds(5, 7, nil)
 	host, err := actors.Start(t.Context(), actors.Config{
 		Node: "test", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{0xcc},
-		Quota: 10 << 20,
+		Quota: quota,
 	}, actors.Ports{
 		Market: m, Feed: quietFeed{}, Prover: idle{}, Repo: idle{}, Content: idle{}, Clock: idle{}, Store: store,
 	}, logrus.NewEntry(log))
@@ -244,6 +250,41 @@ func TestTheStatusSaysWhenTheLimitOnFeesHoldsUpTransactions(t *testing.T) {
 		held = false
 		if s := ask(t, live.Status); s.Chain.FeeLimit != "" || s.Reason == want {
 			t.Fatalf("when it is over: %+v", s)
+		}
+	})
+}
+
+func TestTheStatusSaysWhenTheQuotaIsTooSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := events.NewMemory()
+		live, _, kill := runningOn(t, store)
+		large := offer()
+		large.Size = 9 << 20
+		a := ask(t, func(ctx context.Context) (projections.Availability, error) { return live.AddAvailability(ctx, large) })
+		if s := ask(t, live.Status); s.Quota != 0 {
+			t.Fatalf("with room: %+v", s)
+		}
+		kill()
+		live, _, _ = runningWith(t, store, 2<<20)
+		s := ask(t, live.Status)
+		if s.Selling || s.Reason != "the quota is 2 MiB, availabilities and sales have 9 MiB" || s.Quota != 2<<20 ||
+			!strings.Contains(s.Hint, "`quota`") {
+			t.Fatalf("without: %+v", s)
+		}
+		_, err := live.AddAvailability(t.Context(), offer())
+		if err == nil || !strings.Contains(err.Error(), "quota") {
+			t.Fatalf("a second one beyond the quota: %v", err)
+		}
+		small := events.Bytes(1 << 20)
+		ask(t, func(ctx context.Context) (projections.Availability, error) {
+			return live.SetAvailability(ctx, a.ID, api.Changes{Size: &small})
+		})
+		if s := ask(t, live.Status); !s.Selling || s.Quota != 0 {
+			t.Fatalf("at once: %+v", s)
+		}
+		synctest.Wait() // The ledger follows.
+		if s := ask(t, live.Status); !s.Selling || s.Ledger.Quota != 2<<20 {
+			t.Fatalf("when it fits: %+v", s)
 		}
 	})
 }

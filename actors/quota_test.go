@@ -1,0 +1,69 @@
+package actors_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// An operator who lowers the quota below what is hosted hears of it, and loses no proof.
+func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		var mu sync.Mutex
+		var told []string
+		r.cfg.Alert = func(a actors.Alert) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, string(a.Kind)+": "+a.Text)
+		}
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(long(1, 1))
+		r.mineUntil("it proves", r.has("ProofSubmitted"))
+		r.host.Kill()
+
+		r.cfg.Quota = 32 * events.BlockSize // The slot has 4, the availability 64.
+		r.start()
+		proofs := r.count("ProofSubmitted")
+		r.mineUntil("it proves on", func() bool { return r.count("ProofSubmitted") > proofs })
+		if len(told) != 1 || !strings.HasPrefix(told[0], "quota-too-small: the quota is 2097152 bytes") {
+			r.Fatalf("told: %q", told)
+		}
+		if b, _ := r.book(); b.Unallocated != 0 || b.Quota <= r.cfg.Quota {
+			r.Fatalf("the ledger: %s", b)
+		}
+		r.world.Post(sim.Offer(2, 1))
+		r.mine(3)
+		refused := all[*messages.SlotsRefused](r)
+		if len(refused) != 1 || refused[0].GetCriterion() != string(capacity.Overhead) ||
+			!strings.Contains(refused[0].GetReason(), "the quota is 2097152 bytes, availabilities and sales have") {
+			r.Fatalf("refused: %v", refused)
+		}
+
+		size := 40 * events.BlockSize // Smaller, and still too large.
+		r.ledger(capacity.Update{At: time.Now(), ID: events.AvailabilityID{1}, Size: &size})
+		r.mine(3)
+		if b, _ := r.book(); b.Unallocated != 0 || b.Free != 36*events.BlockSize || r.count("SlotFilled") != 1 {
+			r.Fatalf("after a part of the way: %s; the record holds %v", b, r.names())
+		}
+		size = 16 * events.BlockSize
+		r.ledger(capacity.Update{At: time.Now(), ID: events.AvailabilityID{1}, Size: &size})
+		if b, _ := r.book(); b.Quota != r.cfg.Quota || b.Unallocated == 0 {
+			r.Fatalf("when it fits: %s", b)
+		}
+		r.world.Post(sim.Offer(3, 1))
+		r.mineUntil("a new slot is filled", func() bool { return r.count("SlotFilled") >= 2 })
+		r.clean()
+		if slices.Contains(r.names(), "ProofMissed") || len(told) != 1 {
+			r.Fatalf("told %q; the record holds %v", told, r.names())
+		}
+	})
+}
