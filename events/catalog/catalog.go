@@ -4,6 +4,8 @@
 package catalog
 
 import (
+	"sync"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -11,10 +13,13 @@ import (
 	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// Codec knows every event that a host stores.
-func Codec() *events.Codec {
+// Codec knows every event that a host stores. It is put together once: its tables hold
+// an example of every event, which is too much work for each event that is read.
+func Codec() *events.Codec { return codec() }
+
+var codec = sync.OnceValue(func() *events.Codec {
 	return events.NewCodec(
 		sale.Table(), capacity.Table(), slotqueue.Table(),
 		events.MarketTable(), events.HostTable(), events.TxTable(), events.ValidatorTable(), snapshot.Table(),
 	)
-}
+})

@@ -38,6 +38,9 @@ type host struct {
 	host    *actors.Host
 	// sealed is called after each block that until sealed.
 	sealed func()
+	// told are the events of each sale as far as they were read: tests ask for them
+	// again and again.
+	told map[events.SlotID][]messages.SaleEvent
 }
 
 // gatedMarket is the market, with a gate before the reservation on chain.
@@ -144,7 +147,10 @@ func (w *world) newHost(o options) *host {
 // start opens what is in a directory and a store, and runs it.
 func (w *world) start(name string, o options) *host {
 	w.t.Helper()
-	h := &host{w: w, t: w.t, name: name, options: o, store: o.store, reserve: &gate{}, sealed: func() {}}
+	h := &host{
+		w: w, t: w.t, name: name, options: o, store: o.store, reserve: &gate{}, sealed: func() {},
+		told: map[events.SlotID][]messages.SaleEvent{},
+	}
 	log := logrus.New()
 	log.SetOutput(logWriter{w.t})
 	log.SetLevel(logrus.DebugLevel)
@@ -341,21 +347,21 @@ func (h *host) idle(ctx context.Context) bool {
 	return true
 }
 
-// events are the events of a sale.
+// events are the events of a sale. What was read of them is not read again.
 func (h *host) events(slot events.SlotID) []messages.SaleEvent {
 	h.t.Helper()
-	var all []messages.SaleEvent
 	stream := events.SaleStream(h.market.Account(), slot)
-	for r, err := range h.store.ReadStream(h.t.Context(), stream, events.ReadStream{}) {
+	next := events.ReadStream{From: uint64(len(h.told[slot]))}
+	for r, err := range h.store.ReadStream(h.t.Context(), stream, next) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil
 		}
 		ok(h.t, err)
 		m, err := catalog.Codec().Decode(r)
 		ok(h.t, err)
-		all = append(all, m.(messages.SaleEvent))
+		h.told[slot] = append(h.told[slot], m.(messages.SaleEvent))
 	}
-	return all
+	return h.told[slot]
 }
 
 // clock is the machine's time.
