@@ -39,6 +39,8 @@ type audit struct {
 	// repairs are the fills at a discount, as the contract has it: a slot may be lost and
 	// in repair before the host, who found it free, fills it.
 	repairs map[fillKey]bool
+	// quotas are those that the starts of the host were given, by epoch, where they change.
+	quotas map[uint64]events.Bytes
 }
 
 // period is one slot's period.
@@ -54,6 +56,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		sales:   map[events.SlotID]sale.State{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{},
+		quotas: map[uint64]events.Bytes{},
 	}
 }
 
@@ -78,9 +81,11 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		case sale.Event:
 			err = a.onSale(e.Stream, m)
 		case capacity.Event:
-			err = a.onLedger(m)
+			err = a.onLedger(e.Meta.Epoch, m)
 		case slotqueue.Event:
 			a.queue = slotqueue.Evolve(a.queue, m)
+		case *messages.HostStarted:
+			a.onStart(m)
 		case *messages.ProofMarked:
 			a.marked++
 			a.marking = a.marking.Add(events.Must(events.ParseAmount(m.GetReward())))
@@ -92,7 +97,7 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 	return as(QueueIsInOrder, a.queue.Check()) // Between a queueing and its evictions it may be too full.
 }
 
-func (a *audit) onLedger(m capacity.Event) error {
+func (a *audit) onLedger(epoch uint64, m capacity.Event) error {
 	renewing := a.renewing
 	a.renewing = events.ReservationID{}
 	created, ok := m.(*messages.ReservationCreated)
@@ -109,6 +114,9 @@ func (a *audit) onLedger(m capacity.Event) error {
 		if least := uint64(overhead(events.Bytes(m.GetBytes()))); m.GetOverhead() < least {
 			return broken(DiskIsLedger, "slot %s has %d bytes for trees, it takes %d",
 				request.Short(), m.GetOverhead(), least)
+		}
+		if err := a.inQuota(epoch, m, renewing == id); err != nil {
+			return err
 		}
 	case *messages.ReservationDeleted:
 		if err := a.onReleased(m); err != nil {

@@ -105,6 +105,10 @@ func plants() map[string]planted {
 			breaks: PolicyIsKept, sc: Scenario{Requests: 4, Policy: Policy{MaxAtRisk: 4 * uint64(events.BlockSize)}},
 			cores: actors.Cores{DecideCapacity: risksEverything},
 		},
+		"the ledger passes over a quota that was lowered": {
+			breaks: PolicyIsKept, sc: Scenario{Requests: 4, Crash: 10, Policy: Policy{Quotas: true}},
+			cores: actors.Cores{DecideCapacity: forgetsTheQuota},
+		},
 		"a sale cannot go on": {
 			breaks: NothingQuarantined, cores: actors.Cores{DecideSale: stumbles},
 		},
@@ -281,6 +285,19 @@ func risksEverything(s capacity.State, c capacity.Command) ([]capacity.Event, er
 	if r, ok := c.(capacity.Reserve); ok {
 		r.Ask.MaxAtRisk = nil
 		return capacity.Decide(s, r)
+	}
+	return capacity.Decide(s, c)
+}
+
+func forgetsTheQuota(s capacity.State, c capacity.Command) ([]capacity.Event, error) {
+	switch c := c.(type) {
+	case capacity.Reserve:
+		c.Ask.Quota = 0
+		return capacity.Decide(s, c)
+	case capacity.SetQuota:
+		if c.Near { // Not lowered, so that something is unallocated.
+			return nil, nil
+		}
 	}
 	return capacity.Decide(s, c)
 }

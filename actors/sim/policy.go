@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // apply sets what a policy says in a host's configuration.
@@ -17,6 +19,41 @@ func (p Policy) apply(cfg *actors.Config) {
 	if p.Dispersal {
 		cfg.MayReserve = actors.ReserveInWindow
 	}
+}
+
+// drawQuota is what the host is given at its next start. Before it has anything on offer
+// that is enough.
+func (s *simulator) drawQuota() events.Bytes {
+	given := quota
+	if _, offered := s.audit.ledger.Availability(offer); offered {
+		given = events.Bytes(1+s.rng.IntN(8)) * quota / 8
+	}
+	s.note("the quota is %d", given)
+	return given
+}
+
+// versionOf makes a host tell its record which quota it was given.
+func versionOf(given events.Bytes) string { return fmt.Sprintf("sim with a quota of %d", given) }
+
+// onStart notes which quota a start was given.
+func (a *audit) onStart(m *messages.HostStarted) {
+	var given events.Bytes
+	if _, err := fmt.Sscanf(m.GetVersion(), versionOf(0)[:len(versionOf(0))-1]+"%d", &given); err == nil {
+		a.quotas[m.GetEpoch()] = given
+	}
+}
+
+// inQuota: nothing new is taken beyond the quota that the writing host was given. A slot
+// that is ours already is taken in wherever there is room, and so is one that is kept
+// to be filled again.
+func (a *audit) inQuota(epoch uint64, m *messages.ReservationCreated, kept bool) error {
+	given, known := a.quotas[epoch]
+	slot := events.Must(events.ParseSlotID(m.GetSlotId()))
+	if held := a.ledger.Book().Allocated() + events.Bytes(m.GetOverhead()); known && held > given && !kept &&
+		!a.sales[slot].Adopted {
+		return broken(PolicyIsKept, "slot %s was taken with %d bytes in all, the quota is %d", slot.Short(), held, given)
+	}
+	return nil
 }
 
 // checkPolicy: the host keeps to what its operator allows, by what is recorded and

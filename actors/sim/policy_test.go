@@ -2,6 +2,7 @@ package sim
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/hostnode/hostnode/events/capacity"
@@ -35,6 +36,29 @@ func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
 	for criterion := range maps.Keys(open) {
 		t.Errorf("in %d seeds no slot was refused for %q", most, criterion)
 	}
+}
+
+// Nor does it about a quota that is never too small, or never follows.
+func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
+	const most = 10
+	refused, followed := false, false
+	codec := catalog.Codec()
+	for seed := range uint64(most) {
+		for _, r := range Run(t, seed, scenarios()["quotas"]).Record {
+			followed = followed || r.Type == "QuotaSet" && r.Meta.Causation == "quota"
+			m, err := codec.Decode(r)
+			if err != nil {
+				continue // A snapshot.
+			}
+			e, ok := m.(interface{ GetReason() string })
+			refused = refused || ok && strings.Contains(e.GetReason(), "availabilities and sales have")
+		}
+		if refused && followed {
+			t.Logf("%d seeds", seed+1)
+			return
+		}
+	}
+	t.Errorf("in %d seeds a slot was refused for the quota: %t, the ledger followed: %t", most, refused, followed)
 }
 
 // Nor does it about a validator that marks nothing. In a single world there may be nothing

@@ -94,6 +94,9 @@ type Policy struct {
 	WalletDays, Wei uint64
 	// Dispersal says that the host waits for its window before it reserves.
 	Dispersal bool
+	// Quotas says that the host is given another quota at each start, often one that is
+	// less than it has already.
+	Quotas bool
 }
 
 // Plant is an error in what surrounds the rules, to see that it is found.

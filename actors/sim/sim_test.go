@@ -78,6 +78,9 @@ func scenarios() map[string]Scenario {
 				WalletDays: 1, Wei: 12_000, Dispersal: true,
 			},
 		},
+		"quotas": {
+			Requests: 6, Fail: 10, Lose: 10, Crash: 4, Stop: 3, Rival: 2, Policy: Policy{Quotas: true},
+		},
 		"validator": {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
 		"all": {
 			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,

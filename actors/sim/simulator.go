@@ -161,6 +161,10 @@ func (s *simulator) config() actors.Config {
 		cfg.Validator = validation.Settings{MaxSlots: 1000}
 	}
 	s.Policy.apply(&cfg)
+	if s.Policy.Quotas {
+		cfg.Quota = s.drawQuota()
+		cfg.Version = versionOf(cfg.Quota)
+	}
 	return cfg
 }
 
@@ -181,10 +185,11 @@ func (s *simulator) start(ctx context.Context) {
 	if s.Validator {
 		ports.Validation = fakeValidation{s.world}
 	}
+	cfg := s.config()
 	ctx, s.endLife = context.WithCancel(ctx)
 	go func() {
 		for ctx.Err() == nil { // Whoever runs the host starts it again until it starts.
-			host, err := actors.Start(ctx, s.config(), ports, logrus.NewEntry(log))
+			host, err := actors.Start(ctx, cfg, ports, logrus.NewEntry(log))
 			switch {
 			case err != nil:
 				time.Sleep(time.Second)
