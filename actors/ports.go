@@ -111,6 +111,10 @@ type Repo interface {
 	// Extend keeps a slot at least until a point of chain time. A lifetime is a
 	// lower bound: it never deletes by itself. ErrNoSuchSlot.
 	Extend(ctx context.Context, slot events.SlotID, until time.Time) error
+	// Limit says how many bytes all slots may occupy together from now on; 0: as many
+	// as there is room for. What is there stays, also beyond it; what would be beyond it
+	// and is not there yet is ErrQuotaExceeded. It does not wait.
+	Limit(total events.Bytes)
 }
 
 // Content fetches slots.

@@ -1,9 +1,11 @@
 package actors_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,5 +67,30 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 		if slices.Contains(r.names(), "ProofMissed") || len(told) != 1 {
 			r.Fatalf("told %q; the record holds %v", told, r.names())
 		}
+	})
+}
+
+// A download that began with room goes on when the quota was lowered meanwhile.
+func TestADownloadThatHadRoomGoesOnBeyondALowerQuota(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		s := r.disturb()
+		var away atomic.Bool
+		away.Store(true)
+		s.download = func(context.Context, events.DownloadJob) error {
+			if away.Load() {
+				return events.ErrContentUnavailable
+			}
+			return nil
+		}
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(long(1, 1))
+		r.mineUntil("it downloads", func() bool { return slices.Contains(s.noted(), "download") })
+		r.host.Kill()
+		r.cfg.Quota = 1
+		away.Store(false)
+		r.start()
+		r.mineUntil("it is filled", r.has("SlotFilled"))
+		r.clean()
 	})
 }

@@ -89,16 +89,18 @@ func (r *reservations) onDurable(a *turn, fresh []capacity.Event) {
 			r.wake(reason, wakeFor(ev, criteria))
 		}
 	}
-	if len(fresh) > 0 {
-		r.lowerQuota(a)
-	}
+	r.followQuota(a, len(fresh) > 0)
 }
 
-// lowerQuota takes back what the ledger has above the quota of this host, when something
-// of it became free.
-func (r *reservations) lowerQuota(a *turn) {
+// followQuota lets the disk hold what the ledger has promised, which may be more than the
+// quota of this host. When something of it became free, the ledger takes that back.
+func (r *reservations) followQuota(a *turn, changed bool) {
 	book := r.journal.durable.Book()
-	if r.Quota == 0 || book.Quota <= r.Quota || book.Unallocated == 0 {
+	if r.Quota == 0 {
+		return
+	}
+	r.Repo.Limit(max(book.Allocated(), r.Quota))
+	if !changed || book.Quota <= r.Quota || book.Unallocated == 0 {
 		return
 	}
 	// It is asked again with the next event if this does not get through.

@@ -22,6 +22,9 @@ func TestRepoObeysItsPort(t *testing.T) {
 			job.Until = until
 			mustDownload(t, f, job)
 			return job.Slot
+		}, Download: func() error {
+			_, err := f.Download(t.Context(), jobFor(d, 2))
+			return err
 		}}
 	})
 }

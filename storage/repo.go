@@ -65,12 +65,12 @@ type Finding struct {
 type Repo struct {
 	disk     disk
 	dir      string
-	quota    events.Bytes
 	lock     io.Closer
 	findings []Finding
 
 	mu    sync.Mutex
 	slots map[events.SlotID]*entry
+	quota events.Bytes // 0: no limit
 	// stored are the bytes of all slots as last measured; writing those of batches
 	// that are being written; trashed those of slots whose removal failed so far.
 	// All count against the quota.
@@ -369,6 +369,13 @@ func (r *Repo) measure(e *entry) error {
 	r.stored -= e.data + e.overhead
 	e.data, e.overhead = data, overhead
 	return nil
+}
+
+// Limit changes Config.Quota. What is stored stays, also beyond it.
+func (r *Repo) Limit(total events.Bytes) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.quota = total
 }
 
 // claim sets bytes aside for a write, or answers events.ErrQuotaExceeded. The

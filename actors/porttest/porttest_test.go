@@ -47,11 +47,18 @@ func TestFakeMarket(t *testing.T) {
 }
 
 func TestFakeRepo(t *testing.T) {
-	porttest.Repo(t, func(*testing.T) porttest.RepoWorld {
+	porttest.Repo(t, func(t *testing.T) porttest.RepoWorld {
 		w := sim.NewWorld(events.Amount{})
-		put := byte(0)
+		put, ports := byte(0), w.Ports(nil)
 		return porttest.RepoWorld{
-			Repo: w.Ports(nil).Repo,
+			Repo: ports.Repo,
+			Download: func() error {
+				_, err := ports.Content.Download(t.Context(), events.DownloadJob{
+					Request: sim.Offer(1, 1), Slot: events.SlotID{200},
+					Grant: func(context.Context, events.Bytes) error { return nil },
+				})
+				return err
+			},
 			Put: func(until time.Time) events.SlotID {
 				put++
 				w.Put(events.SlotID{put}, events.BlockSize, until)

@@ -15,6 +15,8 @@ type RepoWorld struct {
 	Repo actors.Repo
 	// Put stores a complete slot, another one at each call, until a point of time.
 	Put func(until time.Time) events.SlotID
+	// Download fetches a slot that was not put, by the content's port.
+	Download func() error
 }
 
 // Repo runs the suite of the repo's port.
@@ -24,6 +26,7 @@ func Repo(t *testing.T, newWorld func(t *testing.T) RepoWorld) {
 		"a deleted slot is gone":                deleteSlot,
 		"a lifetime is only ever raised":        lifetimes,
 		"a lifetime deletes nothing":            lifetimeIsALowerBound,
+		"a limit is for what is not there yet":  limits,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
 	}
@@ -94,6 +97,24 @@ func lifetimeIsALowerBound(t *testing.T, w RepoWorld) {
 	id := w.Put(events.Unix(1))
 	if s, ok := stored(t, w, id); !ok || !s.Complete {
 		t.Fatalf("a slot past its lifetime is %+v, there: %t", s, ok)
+	}
+}
+
+func limits(t *testing.T, w RepoWorld) {
+	id := w.Put(now)
+	w.Repo.Limit(1)
+	if err := w.Download(); !errors.Is(err, events.ErrQuotaExceeded) {
+		t.Fatalf("a download beyond the limit: %v", err)
+	}
+	if err := w.Repo.Extend(t.Context(), id, now.Add(time.Hour)); err != nil {
+		t.Fatalf("extending what was there before the limit: %v", err)
+	}
+	if s, ok := stored(t, w, id); !ok || !s.Complete {
+		t.Fatalf("what was there before the limit is %+v, there: %t", s, ok)
+	}
+	w.Repo.Limit(0)
+	if err := w.Download(); err != nil {
+		t.Fatalf("a download without a limit: %v", err)
 	}
 }
 

@@ -70,6 +70,22 @@ func (f fakeRepo) Extend(ctx context.Context, id events.SlotID, until time.Time)
 	return err
 }
 
+func (f fakeRepo) Limit(total events.Bytes) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.limit = total
+}
+
+// fits says whether a slot may have so many bytes; the lock is held.
+func (w *world) fits(slot events.SlotID, total events.Bytes) bool {
+	for id, s := range w.repo {
+		if id != slot {
+			total += s.bytes
+		}
+	}
+	return w.limit == 0 || total <= w.limit
+}
+
 // The first byte of a request's nonce says what its client is like.
 const (
 	liar   = 0xbd // its data is not what it says
@@ -102,6 +118,9 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 					return struct{}{}, events.ErrContentMismatch
 				case silent:
 					return struct{}{}, events.ErrContentUnavailable
+				}
+				if !f.fits(job.Slot, total) {
+					return struct{}{}, events.ErrQuotaExceeded
 				}
 				f.did(deed{kind: "piece", slot: job.Slot})
 				f.repo[job.Slot] = &stored{bytes: total, until: job.Until}

@@ -40,6 +40,8 @@ type world struct {
 	again   bool            // the feed delivers its next update twice
 	// storeAway: the event store answers nothing.
 	storeAway bool
+	// limit is how much may be on disk; 0: no limit.
+	limit events.Bytes
 	// behind is how many blocks the node lags that answers the host's reads.
 	behind uint64
 	// purse is what the account holds for gas, and what a proof costs.

@@ -90,6 +90,7 @@ func (idle) KeyHash() string                                        { return "k"
 func (idle) Stored(context.Context) ([]events.StoredSlot, error)    { return nil, nil }
 func (idle) Delete(context.Context, events.SlotID) error            { return nil }
 func (idle) Extend(context.Context, events.SlotID, time.Time) error { return nil }
+func (idle) Limit(events.Bytes)                                     {}
 func (idle) Now() time.Time                                         { return time.Now() }
 func (idle) After(d time.Duration, f func()) func() {
 	t := time.AfterFunc(d, f)
