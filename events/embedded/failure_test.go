@@ -74,17 +74,18 @@ func TestDiskFailureStopsAppendsAndKeepsWhatWasAcknowledged(t *testing.T) {
 }
 
 // failStore writes large events until the store fails, and checks everything
-// that must hold then.
+// that must hold then. The memory tables are small, and the events with them, so
+// that the same number of tables is filled with a sixteenth of the bytes.
 func failStore(t *testing.T, f *faulty) {
-	s, _ := mustOpen(t, "store", Config{FS: f.fs()})
+	s, _ := mustOpen(t, "store", Config{FS: f.fs(), memTable: memTableBytes / 16})
 	acks := newAcknowledged()
-	const most = 80 // of 800 KiB: three memory tables
+	const most = 80 // of 50 KiB: three memory tables
 	var failure error
 	for n := 0; failure == nil && n < most; n++ {
 		if n == 3 {
 			f.armed.Store(true)
 		}
-		batch := numbered(n, 800<<10)
+		batch := numbered(n, 50<<10)
 		result, err := s.Append(t.Context(), "a-1", events.ExpectNext(uint64(n)), batch)
 		if failure = err; err == nil {
 			acks.add(result.Position, place{"a-1", result.Revision, batch[0].ID})

@@ -39,8 +39,11 @@ func mustClose(t testing.TB, s *Store) {
 // numbered is one event whose contents follow from its number.
 func numbered(n, size int) []events.NewEvent {
 	data := make([]byte, size)
-	for i := range data {
+	for i := range min(size, 256) {
 		data[i] = byte(n*7 + i)
+	}
+	for done := 256; done < size; done *= 2 { // It repeats; large ones are dear byte by byte.
+		copy(data[done:], data[:done])
 	}
 	return []events.NewEvent{{
 		ID: events.NewEventID("test", "event", n), Type: "type", Data: data,

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type Config struct {
 	// noSync leaves out the sync of each batch. Tests use it to show that the
 	// test for power loss can fail.
 	noSync bool
+	// memTable is another size for memTableBytes. Tests use it to fill some with less.
+	memTable uint64
 	// unfinished opens a copy that is not called a store yet: it has no FORMAT.
 	unfinished bool
 	// stepped is called after each step of an upgrade. Tests use it.
@@ -254,7 +257,7 @@ func (s *Store) options(cfg Config) *pebble.Options {
 	o := &pebble.Options{
 		FS:                 s.guard,
 		CacheSize:          cfg.CacheBytes,
-		MemTableSize:       memTableBytes,
+		MemTableSize:       cmp.Or(cfg.memTable, memTableBytes),
 		FormatMajorVersion: pebble.FormatWALSyncChunks,
 		Logger:             log,
 		EventListener: &pebble.EventListener{
