@@ -19,7 +19,7 @@ import (
 // detector has nothing more to find in many than in some.
 func dutyBlocks() int {
 	if testing.Short() {
-		return 100
+		return 40
 	}
 	return 700
 }

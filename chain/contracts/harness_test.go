@@ -133,6 +133,16 @@ func (c *chain) mine(t *testing.T, blocks int) {
 	}
 }
 
+// wholeCycle is called by tests that look at the contract in each of 256 blocks and more.
+// They say nothing about this program, only about the contract, whose code runs by itself:
+// the race detector, which makes them ten times slower, has nothing to find in them.
+func wholeCycle(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a whole cycle of blocks is for the long tests")
+	}
+}
+
 // goTo seals one block with exactly that timestamp.
 func (c *chain) goTo(t *testing.T, timestamp uint64) {
 	t.Helper()
