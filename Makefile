@@ -6,7 +6,7 @@ GOVULNCHECK_VERSION    := v1.1.4
 PROTOC_GEN_GO_VERSION  := v1.36.12
 PROTOC_VERSION         := 3.21.12
 
-FUZZTIME ?= 10000x
+FUZZTIME ?= 3000x
 SEEDS    ?= 2000
 DAYS     ?= 30
 COVERAGE ?= 90
@@ -112,7 +112,7 @@ record-history:
 	go test -count 1 -timeout 20m ./events/catalog -run TestRecordHistory -v \
 	  -record-history -from "$(abspath $(FROM))" -as "$(NAME)"
 
-## fuzz-smoke: every fuzz target with FUZZTIME (10000x) inputs
+## fuzz-smoke: every fuzz target with FUZZTIME (3000x) inputs
 .PHONY: fuzz-smoke
 fuzz-smoke:
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
