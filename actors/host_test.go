@@ -101,6 +101,7 @@ func (r *rig) mine(n int) {
 // mineUntil seals blocks until a condition holds.
 func (r *rig) mineUntil(what string, holds func() bool) {
 	r.Helper()
+	synctest.Wait() // What was done right before may still be at work.
 	for range 1000 {
 		if holds() {
 			return
