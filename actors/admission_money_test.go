@@ -73,21 +73,8 @@ func TestMoneyThatComesWakesWhatWaitedForIt(t *testing.T) {
 
 func TestAnAccountThatRunsDryIsToldOnceUntilItIsBetter(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		var told []actors.Alert
-		var mu sync.Mutex
 		r.cfg.WalletDays = 2
-		r.cfg.Alert = func(a actors.Alert) {
-			mu.Lock()
-			defer mu.Unlock()
-			if a.Kind == actors.AlertFunds {
-				told = append(told, a)
-			}
-		}
-		count := func() int {
-			mu.Lock()
-			defer mu.Unlock()
-			return len(told)
-		}
+		alerts := r.listen()
 		rich := func(b events.Balance) events.Balance {
 			b.ProofWei = events.NewAmount(1)
 			return b
@@ -107,8 +94,8 @@ func TestAnAccountThatRunsDryIsToldOnceUntilItIsBetter(t *testing.T) {
 		}{{rich, 0}, {dry, 1}, {dry, 1}, {rich, 1}, {dry, 2}} {
 			p.set(step.balance)
 			r.mine(65)
-			if count() != step.want {
-				r.Fatalf("step %d: told %d times, want %d: %+v", i, count(), step.want, told)
+			if told := alerts.of(actors.AlertFunds); len(told) != step.want {
+				r.Fatalf("step %d: told %d times, want %d: %+v", i, len(told), step.want, told)
 			}
 		}
 	})

@@ -73,16 +73,8 @@ func TestAHostSaysThatItLives(t *testing.T) {
 // process begins while the first one runs.
 func TestAnOlderProcessEndsWhenItHearsOfANewerOne(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		var mu sync.Mutex
-		var alerts []actors.Alert
 		r.cfg.SnapshotEvery = -1 // So that only the heartbeat tells.
-		r.cfg.Alert = func(a actors.Alert) {
-			mu.Lock()
-			defer mu.Unlock()
-			if a.Kind == actors.AlertTakenOver {
-				alerts = append(alerts, a)
-			}
-		}
+		told := r.listen()
 		r.start()
 		newer, err := r.another("attic")
 		if err != nil {
@@ -99,8 +91,7 @@ func TestAnOlderProcessEndsWhenItHearsOfANewerOne(t *testing.T) {
 		if alive(newer) != 1 {
 			r.Fatalf("the newer one ended, too: %v", newer.Err())
 		}
-		mu.Lock()
-		defer mu.Unlock()
+		alerts := told.of(actors.AlertTakenOver)
 		if len(alerts) != 1 || alerts[0].Hint == "" {
 			r.Fatalf("alerts: %+v", alerts)
 		}

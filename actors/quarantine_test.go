@@ -3,7 +3,6 @@ package actors_test
 import (
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,23 +18,7 @@ import (
 func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
-		var mu sync.Mutex
-		var told []actors.Alert
-		r.cfg.Alert = func(a actors.Alert) {
-			mu.Lock()
-			defer mu.Unlock()
-			told = append(told, a)
-		}
-		alerts := func(kind actors.AlertKind) (periods []uint64) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, a := range told {
-				if a.Kind == kind {
-					periods = append(periods, a.Period)
-				}
-			}
-			return periods
-		}
+		told := r.listen()
 		r.cfg.Cores.NextSale = func(s sale.State) []sale.Effect {
 			if broken.Load() && s.Phase == sale.Proving {
 				panic("a bug in the rules")
@@ -44,12 +27,12 @@ func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 		}
 		slot := r.hosting()
 		broken.Store(true)
-		r.mineUntil("two proofs are owed and not made", func() bool { return len(alerts(actors.AlertNotProving)) == 2 })
+		r.mineUntil("two proofs are owed and not made", func() bool { return len(told.periods(actors.AlertNotProving)) == 2 })
 		status := r.status().Sales
 		if len(status) != 1 || status[0].State.Slot != slot || !strings.Contains(status[0].Quarantined, "a bug in the rules") {
 			r.Fatalf("the status: %+v", status)
 		}
-		if n := len(alerts(actors.AlertQuarantined)); n != 1 {
+		if n := len(told.of(actors.AlertQuarantined)); n != 1 {
 			r.Fatalf("%d alerts that it is quarantined", n)
 		}
 		broken.Store(false)
@@ -59,7 +42,7 @@ func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 		if diff := cmp.Diff(r.world.MissedPeriods(slot), got); diff != "" || len(got) == 0 {
 			r.Fatalf("missed by the contract (-), in the record (+):\n%s", diff)
 		}
-		owed := alerts(actors.AlertNotProving)
+		owed := told.periods(actors.AlertNotProving)
 		if !slices.IsSorted(owed) || len(slices.Compact(slices.Clone(owed))) != len(owed) {
 			r.Fatalf("alerts of periods %d", owed)
 		}
@@ -70,12 +53,8 @@ func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 // A sale that stays broken is tried ever more slowly, without another alert at each try.
 func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		var tries, alerts atomic.Int64
-		r.cfg.Alert = func(a actors.Alert) {
-			if a.Kind == actors.AlertQuarantined {
-				alerts.Add(1)
-			}
-		}
+		var tries atomic.Int64
+		told := r.listen()
 		r.cfg.Cores.NextSale = func(s sale.State) []sale.Effect {
 			if s.Phase == sale.Downloading {
 				tries.Add(1)
@@ -93,8 +72,8 @@ func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 		})
 		before := tries.Load()
 		r.mine(8 * 60) // After 1, 2 and 4 minutes.
-		if n := tries.Load() - before; n < 2 || n > 3 || alerts.Load() != 1 {
-			r.Fatalf("%d tries in eight minutes, %d alerts", n, alerts.Load())
+		if n := tries.Load() - before; n < 2 || n > 3 || len(told.of(actors.AlertQuarantined)) != 1 {
+			r.Fatalf("%d tries in eight minutes, alerts: %+v", n, told.of(actors.AlertQuarantined))
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,13 +18,7 @@ import (
 // An operator who lowers the quota below what is hosted hears of it, and loses no proof.
 func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		var mu sync.Mutex
-		var told []string
-		r.cfg.Alert = func(a actors.Alert) {
-			mu.Lock()
-			defer mu.Unlock()
-			told = append(told, string(a.Kind)+": "+a.Text)
-		}
+		alerts := r.listen()
 		r.start()
 		r.offer(64 * events.BlockSize)
 		r.world.Post(long(1, 1))
@@ -36,8 +29,9 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 		r.start()
 		proofs := r.count("ProofSubmitted")
 		r.mineUntil("it proves on", func() bool { return r.count("ProofSubmitted") > proofs })
-		if len(told) != 1 || !strings.HasPrefix(told[0], "quota-too-small: the quota is 2097152 bytes") {
-			r.Fatalf("told: %q", told)
+		told := alerts.of(actors.AlertQuota)
+		if len(told) != 1 || !strings.HasPrefix(told[0].Text, "the quota is 2097152 bytes") {
+			r.Fatalf("told: %+v", told)
 		}
 		if b, _ := r.book(); b.Unallocated != 0 || b.Quota <= r.cfg.Quota {
 			r.Fatalf("the ledger: %s", b)
@@ -64,8 +58,8 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 		r.world.Post(sim.Offer(3, 1))
 		r.mineUntil("a new slot is filled", func() bool { return r.count("SlotFilled") >= 2 })
 		r.clean()
-		if slices.Contains(r.names(), "ProofMissed") || len(told) != 1 {
-			r.Fatalf("told %q; the record holds %v", told, r.names())
+		if slices.Contains(r.names(), "ProofMissed") || len(alerts.of(actors.AlertQuota)) != 1 {
+			r.Fatalf("told %+v; the record holds %v", told, r.names())
 		}
 	})
 }

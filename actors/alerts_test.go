@@ -1,0 +1,40 @@
+package actors_test
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/hostnode/hostnode/actors"
+)
+
+// heard keeps the alerts of a host. Safe for concurrent use.
+type heard struct {
+	mu  sync.Mutex
+	all []actors.Alert
+}
+
+// listen keeps the alerts of all hosts that start from now on.
+func (r *rig) listen() *heard {
+	h := &heard{}
+	r.cfg.Alert = func(a actors.Alert) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.all = append(h.all, a)
+	}
+	return h
+}
+
+// of are the alerts of a kind, in their order.
+func (h *heard) of(kind actors.AlertKind) []actors.Alert {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.all), func(a actors.Alert) bool { return a.Kind != kind })
+}
+
+// periods are those that the alerts of a kind are about.
+func (h *heard) periods(kind actors.AlertKind) (periods []uint64) {
+	for _, a := range h.of(kind) {
+		periods = append(periods, a.Period)
+	}
+	return periods
+}
