@@ -35,7 +35,7 @@ func cutTo(size int) func([]byte) []byte {
 }
 
 func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
-	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
+	d := prepared(t, 64, dataset.Params{K: 2, M: 1}) // Slots of 32, without padding.
 	o := serveObjects(t, d)
 	job := jobFor(d, 1)
 	whole := t.TempDir()
@@ -69,7 +69,7 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 			if test.file == blocksFile {
 				damage(t, filepath.Join(slot, rootsFile), cutTo(36*16))
 			}
-			r := openRepo(t, dir, Config{})
+			r := openRepo(t, dir, Config{Quota: 1}) // Less than is there: that hinders no repair.
 			findings := fmt.Sprint(r.Findings())
 			if !strings.Contains(findings, test.finding) || test.finding == "" && findings != "[]" {
 				t.Fatalf("findings %s, want %q", findings, test.finding)
@@ -78,6 +78,8 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 				t.Fatalf("slot: %v, to be downloaded again: %t", err, test.again)
 			}
 			if test.again {
+				size := d.Layout().SlotSize()
+				r.Limit(size + Overhead(size)) // All that a ledger has for the slot, and nothing more.
 				mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), job)
 				if err := checkSlot(r, d, job); err != nil {
 					t.Fatal(err)
@@ -154,6 +156,7 @@ func TestScrubFindsDamagedBlocksAndRepairReplacesThem(t *testing.T) {
 	if fmt.Sprint(report) != "{17 [3 7 16]}" {
 		t.Fatalf("report %v, want blocks 3, 7 and 16 of 17", report)
 	}
+	r.Limit(1) // What is replaced needs no more room than it has.
 	if err := f.Repair(t.Context(), job.Slot, report.Damaged); err != nil {
 		t.Fatal(err)
 	}
