@@ -32,13 +32,13 @@ func (s *simulator) drawQuota() events.Bytes {
 	return given
 }
 
-// versionOf makes a host tell its record which quota it was given.
-func versionOf(given events.Bytes) string { return fmt.Sprintf("sim with a quota of %d", given) }
+// versionWithQuota is how a host tells its record which quota it was given.
+const versionWithQuota = "sim with a quota of %d"
 
 // onStart notes which quota a start was given.
 func (a *audit) onStart(m *messages.HostStarted) {
 	var given events.Bytes
-	if _, err := fmt.Sscanf(m.GetVersion(), versionOf(0)[:len(versionOf(0))-1]+"%d", &given); err == nil {
+	if _, err := fmt.Sscanf(m.GetVersion(), versionWithQuota, &given); err == nil {
 		a.quotas[m.GetEpoch()] = given
 	}
 }

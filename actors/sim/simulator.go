@@ -163,7 +163,7 @@ func (s *simulator) config() actors.Config {
 	s.Policy.apply(&cfg)
 	if s.Policy.Quotas {
 		cfg.Quota = s.drawQuota()
-		cfg.Version = versionOf(cfg.Quota)
+		cfg.Version = fmt.Sprintf(versionWithQuota, cfg.Quota)
 	}
 	return cfg
 }

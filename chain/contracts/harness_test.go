@@ -133,13 +133,13 @@ func (c *chain) mine(t *testing.T, blocks int) {
 	}
 }
 
-// wholeCycle is called by tests that look at the contract in each of 256 blocks and more.
-// They say nothing about this program, only about the contract, whose code runs by itself:
-// the race detector, which makes them ten times slower, has nothing to find in them.
-func wholeCycle(t *testing.T) {
+// manyBlocks is called by tests that take the contract through hundreds of blocks. They say
+// nothing about this program, only about the contract, whose code runs by itself: the race
+// detector, which makes them ten times slower, has nothing to find in them.
+func manyBlocks(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a whole cycle of blocks is for the long tests")
+		t.Skip("about the contract alone, and long: `make test` runs it, the race detector need not")
 	}
 }
 

@@ -163,7 +163,7 @@ func TestMissCanBeMarkedInTheFirstSecondAfterItsPeriod(t *testing.T) {
 }
 
 func TestOnlyRealMissesCanBeMarked(t *testing.T) {
-	wholeCycle(t)
+	manyBlocks(t)
 	t.Run("free", func(t *testing.T) {
 		d := newMarket(t).ask()
 		d.cannotMark(0, d.now(t)/period, "Marketplace_SlotNotAcceptingProofs")

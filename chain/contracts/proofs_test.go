@@ -45,7 +45,7 @@ func (d *deal) submit(account int, index uint64) {
 }
 
 func TestPointerMovesOnePerBlockAndWraps(t *testing.T) {
-	wholeCycle(t)
+	manyBlocks(t)
 	m := newMarket(t)
 	m.goTo(t, nextPeriod(m.now(t)))
 	d := m.ask()
@@ -82,7 +82,7 @@ func TestPointerJumpsWithThePeriod(t *testing.T) {
 }
 
 func TestChallengeIsTheHashOfABlockHashAndStaysUntilThePointerWraps(t *testing.T) {
-	wholeCycle(t)
+	manyBlocks(t)
 	m := newMarket(t)
 	m.goTo(t, nextPeriod(m.now(t)))
 	d := m.ask()
@@ -131,7 +131,7 @@ func TestProbabilityMakesUpForTheDowntime(t *testing.T) {
 }
 
 func TestNoProofIsDueInThePeriodOfFilling(t *testing.T) {
-	wholeCycle(t)
+	manyBlocks(t)
 	m := newMarket(t)
 	m.goTo(t, nextPeriod(m.now(t)))
 	d := m.ask()
@@ -149,7 +149,7 @@ func TestNoProofIsDueInThePeriodOfFilling(t *testing.T) {
 }
 
 func TestProofIsDueOutsideTheDowntime(t *testing.T) {
-	wholeCycle(t)
+	manyBlocks(t)
 	m := newMarket(t)
 	d := m.ask()
 	d.fill(host, 0)
