@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -29,7 +28,7 @@ type write struct {
 // open whether it was written, an append at an exact revision is repeated with
 // the same ids, until the server has answered or Config.Patience is over: the
 // rules of Append make that safe. Any and StreamExists are repeated only when
-// nothing was sent.
+// nothing was sent. What counts as done, and as refused, is in judge.go.
 func (s *Store) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
@@ -40,22 +39,20 @@ func (s *Store) Append(
 		return events.AppendResult{}, err
 	}
 	w := write{stream: stream, expected: expected, events: proposed(batch)}
-	alone := size(batch) > aloneBytes
+	alone := len(batch) == 0 || size(batch) > aloneBytes
 	_, exact := expected.Count()
 	var result events.AppendResult
 	err := s.try(ctx, exact || len(batch) == 0, func(ctx context.Context, h *held) (err error) {
-		switch {
-		case len(batch) == 0:
-			// The client cannot tell a stream that is not there from one with a single
-			// event.
-			result, err = h.appendOwn(ctx, w)
-		case h.node.batch && !s.cfg.NoBatch && !alone:
+		if h.node.batch && !s.cfg.NoBatch && !alone {
 			result, err = h.batcher().append(ctx, w, s.cfg.CallTimeout)
-		default:
+		} else {
 			result, err = h.appendOne(ctx, w)
 		}
+		if err == nil {
+			err = w.check(result)
+		}
 		return completed(err, stream, expected)
-	})
+	}, func(wrong *events.WrongRevisionError) error { return s.judge(ctx, w, wrong) })
 	if err != nil {
 		return events.AppendResult{}, wrapWrite("append to", stream, err)
 	}
@@ -96,12 +93,18 @@ func proposed(batch []events.NewEvent) []esdb.EventData {
 }
 
 // try makes attempts until the server has answered. safe says that an attempt
-// may be made again although the one before may have been done.
-func (s *Store) try(ctx context.Context, safe bool, do func(context.Context, *held) error) error {
+// may be made again although the one before may have been done; judge, what a
+// refusal for the revision is worth.
+func (s *Store) try(
+	ctx context.Context, safe bool, do func(context.Context, *held) error,
+	judge func(*events.WrongRevisionError) error,
+) error {
 	began, pause := time.Now(), s.cfg.MinPause
-	uncertain, asked := false, false
 	for {
 		err := s.attempt(ctx, time.Until(began.Add(s.cfg.Patience)), do)
+		if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
+			err = judge(wrong)
+		}
 		if err == nil {
 			return nil
 		}
@@ -109,16 +112,7 @@ func (s *Store) try(ctx context.Context, safe bool, do func(context.Context, *he
 			return ended
 		}
 		_, elsewhere := errors.AsType[*errNotLeader](err)
-		switch {
-		case errors.Is(err, events.ErrWrongRevision) && uncertain && !asked:
-			// It may be our own, from the attempt before, on its way when this one was
-			// judged. Once it is there, the ids decide.
-			asked = true
-			continue
-		case errors.Is(err, errNotSent), elsewhere:
-		case errors.Is(err, events.ErrAway) && safe:
-			uncertain = true
-		default:
+		if !errors.Is(err, errNotSent) && !elsewhere && (!safe || !errors.Is(err, events.ErrAway)) {
 			return err
 		}
 		if time.Since(began) >= s.cfg.Patience {
@@ -144,60 +138,22 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 	ctx, cancelCall := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancelCall()
 	err = do(ctx, h)
-	if leader, ok := errors.AsType[*errNotLeader](err); ok {
+	leader, elsewhere := errors.AsType[*errNotLeader](err)
+	switch {
+	case elsewhere:
 		h.lose(leader)
-	} else if errors.Is(err, events.ErrAway) {
+	case errors.Is(err, errNotReady), errors.Is(err, errBroken):
+		h.lose(err) // It answers the keeper's questions all the same.
+	case errors.Is(err, events.ErrAway):
 		h.doubt()
 	}
 	return err
 }
 
-// appendOne is an append by the client.
+// appendOne is an append by itself. When it has no events, the server only checks
+// the expectation. The client has such a call, and it takes an answer that says
+// neither yes nor no for a yes.
 func (h *held) appendOne(ctx context.Context, w write) (events.AppendResult, error) {
-	done := make(chan *esdb.WriteResult, 1)
-	err := h.run(ctx, func(ctx context.Context, c *esdb.Client) error {
-		o := esdb.AppendToStreamOptions{ExpectedRevision: expectation(w.expected)}
-		if deadline, ok := ctx.Deadline(); ok {
-			left := time.Until(deadline)
-			o.Deadline = &left // The client's own would be shorter, or longer.
-		}
-		r, err := c.AppendToStream(ctx, w.stream, o, w.events...)
-		if err != nil {
-			return explainAppend(err)
-		}
-		done <- r
-		return nil
-	})
-	if errors.Is(err, io.EOF) {
-		// The server has refused before everything was sent, so nothing is written,
-		// and the client has not asked it why.
-		return h.appendOwn(ctx, w)
-	}
-	if err != nil {
-		return events.AppendResult{}, err
-	}
-	r := <-done
-	return events.AppendResult{
-		Revision: r.NextExpectedVersion, Exists: true, Position: events.Position(r.CommitPosition),
-	}, nil
-}
-
-func expectation(e events.Expected) esdb.ExpectedRevision {
-	n, exact := e.Count()
-	switch {
-	case e.IsExists():
-		return esdb.StreamExists{}
-	case !exact:
-		return esdb.Any{}
-	case n == 0:
-		return esdb.NoStream{}
-	}
-	return esdb.Revision(n - 1)
-}
-
-// appendOwn is an append without the client. When it has no events, the server
-// only checks the expectation.
-func (h *held) appendOwn(ctx context.Context, w write) (events.AppendResult, error) {
 	var trailers metadata.MD
 	ctx, options := h.own(ctx, &trailers)
 	call, err := h.streams.Append(ctx, options...)
@@ -230,6 +186,9 @@ func (h *held) appendOwn(ctx context.Context, w write) (events.AppendResult, err
 	if wrong := answer.GetWrongExpectedVersion(); wrong != nil {
 		_, exists := wrong.GetCurrentRevisionOption().(*streams.AppendResp_WrongExpectedVersion_CurrentRevision)
 		return events.AppendResult{}, &events.WrongRevisionError{Actual: wrong.GetCurrentRevision(), Exists: exists}
+	}
+	if answer.GetSuccess() == nil {
+		return events.AppendResult{}, broken("the server answered an append with neither yes nor no")
 	}
 	_, exists := answer.GetSuccess().GetCurrentRevisionOption().(*streams.AppendResp_Success_CurrentRevision)
 	r := events.AppendResult{Revision: answer.GetSuccess().GetCurrentRevision(), Exists: exists}
@@ -264,7 +223,7 @@ func (s *Store) Delete(
 			position, err = h.softDelete(ctx, stream, expected)
 		}
 		return completed(err, stream, expected)
-	})
+	}, func(wrong *events.WrongRevisionError) error { return wrong })
 	wrong, refused := errors.AsType[*events.WrongRevisionError](err)
 	if refused && !forever && !wrong.Exists && expected.IsAny() {
 		err = events.ErrStreamNotFound // Nothing was expected: it is just not there.

@@ -274,6 +274,9 @@ func answerOf(r *streams.BatchAppendResp) answer {
 		return answer{err: explainBatch(failed)}
 	}
 	success := r.GetSuccess()
+	if _, said := success.GetCurrentRevisionOption().(*streams.BatchAppendResp_Success_CurrentRevision); !said {
+		return answer{err: broken("the server answered an append with success, and no revision")}
+	}
 	return answer{result: events.AppendResult{
 		Revision: success.GetCurrentRevision(), Exists: true,
 		Position: events.Position(success.GetPosition().GetCommitPosition()),
@@ -288,7 +291,9 @@ type failure interface {
 }
 
 // explainBatch is the error of one append. Its first detail says what it is,
-// its code what it is like.
+// its code what it is like. It is never nil: what a server calls an error is one,
+// whatever its code, which is 0 for a node that cannot write. What is not known to
+// be a refusal leaves open whether the append was done.
 func explainBatch(f failure) error {
 	for _, detail := range f.GetDetails() {
 		switch detail.MessageName() {
@@ -309,11 +314,17 @@ func explainBatch(f failure) error {
 			return tooLarge(f.GetMessage())
 		}
 	}
-	code := codes.Code(uint32(f.GetCode())) //nolint:gosec // codes are small
-	if code == codes.NotFound {
-		return events.ErrStreamDeleted
+	if refused := notReady(f.GetMessage()); refused != nil {
+		return refused
 	}
-	return explain(status.Error(code, f.GetMessage()), nil)
+	code := codes.Code(uint32(f.GetCode())) //nolint:gosec // codes are small
+	switch code {                           //nolint:exhaustive // the others say nothing of what became of it
+	case codes.NotFound:
+		return events.ErrStreamDeleted
+	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated:
+		return explain(status.Error(code, f.GetMessage()), nil)
+	}
+	return away(fmt.Errorf("the server answered an append with an error of code %d: %q", f.GetCode(), f.GetMessage()))
 }
 
 // numbered is a correlation id; they are unique on one stream.

@@ -129,9 +129,62 @@ func TestAnswersOfABatch(t *testing.T) {
 			t.Errorf("%s: %v, want %v that says %q", c.name, got.err, c.want, c.text)
 		}
 	}
+	for _, text := range notReadyTexts {
+		// So says a real server: the code is that of success.
+		got := answerOf(failed(codes.OK, text, &shared.Empty{}))
+		if !errors.Is(got.err, errNotReady) || !errors.Is(got.err, errNotSent) || !errors.Is(got.err, events.ErrAway) {
+			t.Errorf("%s: %v, want that nothing was written, because the node takes nothing", text, got.err)
+		}
+	}
+	for name, resp := range map[string]*streams.BatchAppendResp{
+		"an error with the code of success": failed(codes.OK, "", nil),
+		"an error that nobody knows":        failed(codes.FailedPrecondition, "odd", nil),
+		"a success without a revision":      {Result: &streams.BatchAppendResp_Success_{Success: &streams.BatchAppendResp_Success{}}},
+		"neither success nor error":         {},
+	} {
+		if got := answerOf(resp); !errors.Is(got.err, events.ErrAway) || errors.Is(got.err, errNotSent) {
+			t.Errorf("%s: %v, want that nobody knows what became of it", name, got.err)
+		}
+	}
 	bad := answerOf(failed(codes.InvalidArgument, "bad", &shared.BadRequest{}))
 	if bad.err == nil || errors.Is(bad.err, events.ErrAway) || !strings.Contains(bad.err.Error(), "bad") {
 		t.Errorf("a bad request: %v", bad.err)
+	}
+}
+
+func TestASuccessSaysWhereTheEventsStand(t *testing.T) {
+	at := func(revision uint64) events.AppendResult {
+		return events.AppendResult{Revision: revision, Exists: true}
+	}
+	none := events.AppendResult{}
+	for _, c := range []struct {
+		name     string
+		expected events.Expected
+		events   int
+		result   events.AppendResult
+		ok       bool
+	}{
+		{"where it belongs", events.Exact(4), 2, at(6), true},
+		{"too early", events.Exact(4), 2, at(5), false},
+		{"too late", events.Exact(4), 2, at(7), false},
+		{"nowhere", events.Exact(4), 2, none, false},
+		{"revision 0, as if nothing was done", events.Exact(4), 1, at(0), false},
+		{"the first", events.NoStream(), 2, at(1), true},
+		{"the first of a stream that was deleted", events.NoStream(), 2, at(9), true},
+		{"less than was written", events.NoStream(), 2, at(0), false},
+		{"anywhere", events.Any(), 2, at(9), true},
+		{"anywhere, and less than was written", events.Any(), 2, at(0), false},
+		{"anywhere, and nowhere", events.StreamExists(), 1, none, false},
+		{"a check", events.Exact(4), 0, at(4), true},
+		{"a check that found more", events.Exact(4), 0, at(5), false},
+		{"a check of what is not there", events.NoStream(), 0, none, true},
+		{"a check of anything", events.Any(), 0, at(7), true},
+	} {
+		w := write{stream: "a-1", expected: c.expected, events: make([]esdb.EventData, c.events)}
+		err := w.check(c.result)
+		if ok := err == nil; ok != c.ok || !ok && !(errors.Is(err, errBroken) && errors.Is(err, events.ErrAway)) {
+			t.Errorf("%s: %v, want it taken: %t", c.name, err, c.ok)
+		}
 	}
 }
 

@@ -2,9 +2,11 @@ package esdb_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -22,7 +24,8 @@ import (
 )
 
 // follower is a node of a cluster that leads nobody: it answers reads of an
-// empty log, and whoever wants to write is told where the leader is.
+// empty log, and whoever wants to write, or asks for the leader, is told where
+// that is.
 type follower struct {
 	streams.UnimplementedStreamsServer
 	serverfeatures.UnimplementedServerFeaturesServer
@@ -96,6 +99,11 @@ func (f *follower) Delete(ctx context.Context, _ *streams.DeleteReq) (*streams.D
 }
 
 func (f *follower) Read(r *streams.ReadReq, s streams.Streams_ReadServer) error {
+	if md, _ := metadata.FromIncomingContext(s.Context()); len(md.Get("requires-leader")) > 0 {
+		md, err := f.refuse()
+		s.SetTrailer(md)
+		return err
+	}
 	if r.GetOptions().GetSubscription() == nil {
 		return nil
 	}
@@ -216,13 +224,12 @@ func TestGossipLeadsToThePreferredNode(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a follower is preferred", func(t *testing.T) {
-		s := open(t, eager("esdb+discover://"+f.address+"?tls=false&nodePreference=follower"))
-		defer s.Close()
-		if head, err := s.Head(t.Context()); err != nil || head != 0 {
-			t.Errorf("head: %d, %v, want that of the empty follower", head, err)
+	for _, other := range []string{"follower", "random", "readOnlyReplica"} {
+		_, err := esdb.Open(t.Context(), eager("esdb+discover://"+f.address+"?tls=false&nodePreference="+other))
+		if !errors.Is(err, esdb.ErrURL) || !strings.Contains(err.Error(), "only leader") {
+			t.Errorf("nodePreference=%s: %v, want it refused with the reason", other, err)
 		}
-	})
+	}
 }
 
 func TestASubscriptionMovesToTheLeader(t *testing.T) {

@@ -24,7 +24,8 @@ type Config struct {
 	// esdb://user:password@host:2113?tlsCaFile=ca.crt, several hosts separated
 	// by commas, or esdb+discover://host. Its maxDiscoverAttempts and
 	// discoveryInterval are not used: the store looks for a node for ever, with
-	// pauses from MinPause to MaxPause.
+	// pauses from MinPause to MaxPause. Only the leader of a cluster is used, for
+	// reads too, so another nodePreference is refused.
 	URL string
 	// Log takes what an operator may want to know; nil drops it.
 	Log *logrus.Entry
@@ -242,11 +243,9 @@ func (c Config) checkSetting(key, value string) (string, error) {
 			return strconv.FormatInt(least, 10), nil
 		}
 	case "nodepreference":
-		switch strings.ToLower(value) {
-		case "leader", "follower", "readonlyreplica", "random":
-		default:
-			return "", refuse("setting nodePreference is %q, want leader, follower, readOnlyReplica or random",
-				clip(value))
+		if !strings.EqualFold(value, "leader") {
+			return "", refuse("setting nodePreference is %q; only leader is possible, because any other node may be behind "+
+				"without a word, and money is decided by what is read: remove the setting", clip(value))
 		}
 	}
 	return value, nil

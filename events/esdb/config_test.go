@@ -22,10 +22,10 @@ func TestConnectionStringsAreReadAsTheClientDoes(t *testing.T) {
 		"esdb://127.0.0.1?tls=false",
 		"esdb://127.0.0.1:2114?tls=0",
 		"esdb://one:2113,two:2114,three?tls=false",
-		"esdb+discover://cluster.example?nodePreference=follower",
+		"esdb+discover://cluster.example?nodePreference=Leader",
 		"esdb://admin:changeit@one.example:2113",
 		"esdb://admin:changeit@one.example:2113,two.example:2113?tlsVerifyCert=false",
-		"esdb://admin:p%40ss%3Aw%2Frd%25@one.example?TLS=true&nodepreference=ReadOnlyReplica",
+		"esdb://admin:p%40ss%3Aw%2Frd%25@one.example?TLS=true&nodepreference=leader",
 		"esdb://one.example/?keepAliveInterval=20000&keepAliveTimeout=-1&gossipTimeout=3&defaultDeadline=500",
 	} {
 		want, err := esdb.ParseConnectionString(c)
@@ -80,7 +80,8 @@ func TestConnectionStringsThatCannotBeUsedSayWhatToWrite(t *testing.T) {
 		{"esdb://host?defaultDeadline=0", "positive number"},
 		{"esdb://host?gossipTimeout=-1", "positive number"},
 		{"esdb://host?keepAliveInterval=-2", "-1 for none"},
-		{"esdb://host?nodePreference=best", "readOnlyReplica"},
+		{"esdb://host?nodePreference=best", "only leader"},
+		{"esdb://host?nodePreference=follower", "may be behind"},
 		{"esdb://host?tls=true&TLS=false", "given twice"},
 		{"esdb://host?tls=%zz", "percent-encoded"},
 		{"esdb://admin:se/cret@host", "percent-encoded"},

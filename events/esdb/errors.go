@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -39,6 +38,34 @@ const (
 // errNotSent means that a call ended before anything of it went out, so that it
 // can be repeated whatever it was.
 var errNotSent = errors.New("nothing was sent")
+
+// errNotReady means that a node cannot write now (it starts, has lost its
+// followers, or is busy) and has written nothing. It may go on serving reads, so
+// nothing else tells.
+var errNotReady = errors.New("the node takes no appends now")
+
+// notReadyTexts are how servers say it. The code beside them is no help: a batch
+// append has it with code 0, which is OK to gRPC's helpers.
+var notReadyTexts = []string{"Server Is Not Ready", "Server Is Busy", "No leader info available"}
+
+// notReady is the error of such a node; nil for any other text.
+func notReady(text string) error {
+	for _, known := range notReadyTexts {
+		if strings.Contains(text, known) {
+			return fmt.Errorf("%w: %w: %w", errNotReady, errNotSent, away(errors.New(text)))
+		}
+	}
+	return nil
+}
+
+// errBroken is an answer that breaks the server's promises: what it says was done
+// cannot be what was asked for.
+var errBroken = errors.New("the answer of the event store cannot be")
+
+// broken leaves open what became of the call.
+func broken(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", errBroken, away(fmt.Errorf(format, args...)))
+}
 
 // errNotLeader means that the node did nothing because it is not the leader.
 type errNotLeader struct {
@@ -125,6 +152,9 @@ func explainStatus(err error, trailers metadata.MD) error {
 		return fmt.Errorf("event store: %w", err)
 	}
 	text := s.Message()
+	if refused := notReady(text); refused != nil {
+		return refused
+	}
 	switch s.Code() { //nolint:exhaustive // the others are handed on as they are
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return denied(s.Code(), text)
@@ -218,29 +248,27 @@ func revisionOf(text string) (revision uint64, exists bool) {
 	return n, err == nil && n <= math.MaxInt64
 }
 
-// wrongVersion is the client's text for an append that expected something else.
-var wrongVersion = regexp.MustCompile(`but got '([^']*)'`)
-
-// explainAppend is explain for AppendToStream, whose errors say the actual
-// revision in their text only.
-func explainAppend(err error) error {
-	if e := (*esdb.Error)(nil); errors.As(err, &e) && e.Code() == esdb.ErrorCodeWrongExpectedVersion {
-		wrong := &events.WrongRevisionError{}
-		if m := wrongVersion.FindStringSubmatch(e.Error()); m != nil {
-			wrong.Actual, wrong.Exists = revisionOf(m[1])
-		}
-		return wrong
+// ofAppend is the error of an append. It misses no stream: "not found" is the
+// code of a node that does not lead and does not say who does. And what is not
+// known to be a refusal leaves open whether the append was done.
+func ofAppend(err error) error {
+	switch {
+	case errors.Is(err, events.ErrStreamNotFound):
+		return &errNotLeader{}
+	case ofThePort(err), status.Code(err) == codes.InvalidArgument:
+		return err
 	}
-	return ofAppend(explain(err, nil))
+	return away(err)
 }
 
-// ofAppend is the error of an append, which misses no stream: "not found" is
-// the code of a node that does not lead and does not say who does.
-func ofAppend(err error) error {
-	if errors.Is(err, events.ErrStreamNotFound) {
+// explainRead is explain for reads and subscriptions. That a stream is not there
+// is said in a message of the answer; the status "not found" is said by a node
+// that does not lead, and proves nothing about the stream.
+func explainRead(err error) error {
+	if status.Code(err) == codes.NotFound {
 		return &errNotLeader{}
 	}
-	return err
+	return explain(err, nil)
 }
 
 // completed fills in what only the caller knows.

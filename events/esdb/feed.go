@@ -53,7 +53,7 @@ func (h *held) pump(
 	defer guarded(&err)
 	from, err := open(entered, h.client)
 	if err != nil {
-		return explain(err, nil)
+		return explainRead(err)
 	}
 	defer from.close()
 	for {
@@ -61,7 +61,7 @@ func (h *held) pump(
 		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return explain(err, nil)
+			return explainRead(err)
 		}
 		select {
 		case out <- message{event: event}:

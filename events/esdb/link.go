@@ -25,7 +25,6 @@ type link struct {
 	client  *esdb.Client
 	streams streams.StreamsClient
 	creds   credentials.PerRPCCredentials
-	leader  bool // only the leader may write
 
 	// entry is held for reading while a call asks the client for its
 	// connection, and for writing to keep further ones from asking.
@@ -46,8 +45,7 @@ type link struct {
 func newLink(n node, s *Store) (*link, error) {
 	l := &link{
 		node: n, streams: streams.NewStreamsClient(n.conn), creds: s.creds,
-		leader: s.finder.conf.NodePreference == esdb.NodePreferenceLeader,
-		holds:  1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.links.Done,
+		holds: 1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.links.Done,
 	}
 	conf := *s.finder.conf
 	// The node is known and answers: the client has nothing to look for.
@@ -161,7 +159,14 @@ func (l *link) enter(ctx context.Context) (entered context.Context, left func(),
 		return nil, nil, fmt.Errorf("%w: %w", errNotSent, l.why())
 	}
 	passed := sync.OnceFunc(l.entry.RUnlock)
-	return entering{ctx, passed}, passed, nil
+	return entering{asLeader(ctx), passed}, passed, nil
+}
+
+// asLeader asks that only the leader answers. Any other node may be behind,
+// without a word, and what is decided by a read must not rest on that. The
+// client's own option is put on the wrong side of the call, and has no effect.
+func asLeader(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
 }
 
 // why is the reason for the end.
@@ -216,9 +221,7 @@ func (l *link) inside(ctx context.Context, do func(context.Context, *esdb.Client
 
 // own prepares a call on the own connection: its context and its options.
 func (l *link) own(ctx context.Context, trailers *metadata.MD) (context.Context, []grpc.CallOption) {
-	if l.leader {
-		ctx = metadata.AppendToOutgoingContext(ctx, "requires-leader", "true")
-	}
+	ctx = asLeader(ctx)
 	var options []grpc.CallOption
 	if trailers != nil {
 		options = append(options, grpc.Trailer(trailers))

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -77,34 +78,59 @@ func newFinder(conf *esdb.Configuration, debugf func(string, ...any)) (*finder, 
 	return f, nil
 }
 
-// find is a node that answers: leader, if not empty and reachable, otherwise
-// the node of the connection string or the cluster's best by preference. A
-// cluster's gossip is also asked for the leader when a single node said that it
-// is not (elsewhere).
+// find is a node that answers: the leader that was heard of last, or the one that
+// a node of the connection string leads to, whichever comes first. All are asked
+// at once, because one that is gone may take long to say nothing. A node that was
+// named alone is asked for its cluster when it said that it does not lead
+// (elsewhere).
 func (f *finder) find(ctx context.Context, leader string, elsewhere bool) (node, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	candidates, cluster := f.candidates()
+	type found struct {
+		node
+		err error
+	}
+	answers := make(chan found)
+	var asking sync.WaitGroup
+	ask := func(address string, byGossip bool) {
+		asking.Go(func() {
+			n, err := f.ask(ctx, address, byGossip)
+			if err != nil {
+				f.debugf("%s does not lead to the event store: %v", address, err)
+				err = fmt.Errorf("%s: %w", address, err)
+			}
+			answers <- found{n, err}
+		})
+	}
 	if leader != "" {
-		if n, err := f.ask(ctx, leader, false); err == nil {
-			return n, nil
-		}
+		ask(leader, false)
 	}
-	var last error
 	for _, candidate := range candidates {
-		n, err := f.ask(ctx, candidate, cluster || elsewhere)
-		if err == nil {
-			return n, nil
-		}
-		f.debugf("%s does not answer: %v", candidate, err)
-		last = fmt.Errorf("%s: %w", candidate, err)
-		if ctx.Err() != nil {
-			break
+		ask(candidate, cluster || elsewhere)
+	}
+	go func() { asking.Wait(); close(answers) }()
+	var first *node
+	var last error
+	for a := range answers {
+		switch {
+		case a.err != nil && first == nil:
+			last = a.err
+		case a.err == nil && first == nil:
+			first = &a.node
+			cancel()
+		case a.err == nil:
+			_ = a.conn.Close() // Nothing was written to it.
 		}
 	}
-	return node{}, last
+	if first == nil {
+		return node{}, last
+	}
+	return *first, nil
 }
 
-// candidates are the nodes of the connection string in random order, and
-// whether they are to be asked for better ones.
+// candidates are the nodes of the connection string, and whether they are to be
+// asked for the leader of their cluster.
 func (f *finder) candidates() (all []string, cluster bool) {
 	if len(f.conf.GossipSeeds) == 0 || f.conf.DnsDiscover {
 		return []string{f.conf.Address}, f.conf.DnsDiscover
@@ -112,19 +138,18 @@ func (f *finder) candidates() (all []string, cluster bool) {
 	for _, seed := range f.conf.GossipSeeds {
 		all = append(all, seed.String())
 	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all, true
 }
 
-// ask connects to a node, follows its gossip to the preferred one, and asks
-// that for its features.
+// ask connects to a node, follows its gossip to the leader, and asks that for its
+// features.
 func (f *finder) ask(ctx context.Context, address string, byGossip bool) (node, error) {
 	conn, err := grpc.NewClient(address, f.options...)
 	if err != nil {
 		return node{}, refuse("address %s: %w", clip(address), err)
 	}
 	if byGossip {
-		best, err := f.preferred(ctx, conn)
+		best, err := f.leader(ctx, conn)
 		if err != nil {
 			_ = conn.Close() // Nothing was written to it.
 			return node{}, err
@@ -144,57 +169,36 @@ func (f *finder) ask(ctx context.Context, address string, byGossip bool) (node, 
 
 func (f *finder) timeout() time.Duration { return time.Duration(f.conf.GossipTimeout) * time.Second }
 
-// errNoMember means that a cluster has no node that could be used.
-var errNoMember = errors.New("the cluster has no live node that takes clients")
+// errNoLeader means that a cluster is electing one, or has lost too many nodes to.
+var errNoLeader = errors.New("the cluster has no leader now")
 
-// preferred asks a node for its cluster, and picks.
-func (f *finder) preferred(ctx context.Context, conn *grpc.ClientConn) (string, error) {
+// leader asks a node for its cluster, and picks.
+func (f *finder) leader(ctx context.Context, conn *grpc.ClientConn) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.timeout())
 	defer cancel()
 	info, err := gossip.NewGossipClient(conn).Read(ctx, &shared.Empty{})
 	if err != nil {
 		return "", explain(err, nil)
 	}
-	best := pick(info.GetMembers(), f.conf.NodePreference)
+	best := pick(info.GetMembers())
 	if best == nil {
-		return "", away(errNoMember)
+		return "", away(errNoLeader)
 	}
 	at := best.GetHttpEndPoint()
 	return net.JoinHostPort(at.GetAddress(), strconv.FormatUint(uint64(at.GetPort()), 10)), nil
 }
 
-// preferences are the states of nodes that come first, by what the operator
-// prefers.
-var preferences = map[esdb.NodePreference][]gossip.MemberInfo_VNodeState{
-	esdb.NodePreferenceLeader:   {gossip.MemberInfo_Leader},
-	esdb.NodePreferenceFollower: {gossip.MemberInfo_Follower},
-	esdb.NodePreferenceReadOnlyReplica: {
-		gossip.MemberInfo_ReadOnlyLeaderless, gossip.MemberInfo_PreReadOnlyReplica, gossip.MemberInfo_ReadOnlyReplica,
-	},
-}
-
-// usable are the states in which a node takes clients.
-var usable = []gossip.MemberInfo_VNodeState{
-	gossip.MemberInfo_Follower, gossip.MemberInfo_Leader, gossip.MemberInfo_ReadOnlyLeaderless,
-	gossip.MemberInfo_PreReadOnlyReplica, gossip.MemberInfo_ReadOnlyReplica,
-}
-
-// pick chooses a node as the client does: at random among those in the first
-// preferred state that has any, otherwise among all; nil when there is none.
-func pick(members []*gossip.MemberInfo, preference esdb.NodePreference) *gossip.MemberInfo {
-	alive := slices.DeleteFunc(slices.Clone(members), func(m *gossip.MemberInfo) bool {
-		return !m.GetIsAlive() || m.GetHttpEndPoint() == nil || !slices.Contains(usable, m.GetState())
+// pick is the leader that a cluster's gossip names, nil when it names none: an
+// election is under way, and any other node may be behind. Of several (one that
+// was cut off does not know yet) chance picks; the next try may pick another.
+func pick(members []*gossip.MemberInfo) *gossip.MemberInfo {
+	leaders := slices.DeleteFunc(slices.Clone(members), func(m *gossip.MemberInfo) bool {
+		return !m.GetIsAlive() || m.GetHttpEndPoint() == nil || m.GetState() != gossip.MemberInfo_Leader
 	})
-	if len(alive) == 0 {
+	if len(leaders) == 0 {
 		return nil
 	}
-	for _, state := range preferences[preference] {
-		in := slices.DeleteFunc(slices.Clone(alive), func(m *gossip.MemberInfo) bool { return m.GetState() != state })
-		if len(in) > 0 {
-			return in[rand.IntN(len(in))]
-		}
-	}
-	return alive[rand.IntN(len(alive))]
+	return leaders[rand.IntN(len(leaders))]
 }
 
 // features asks a node what it offers, which also shows that it answers. A

@@ -313,8 +313,8 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 	return 0, nil
 }
 
-// answers reads the last event of $all, for the keeper: the server answers, and
-// lets us read.
+// answers reads the last event of $all, for the keeper: the node answers, lets
+// us read, and leads, because every call asks for that (link.enter).
 func (l *link) answers(ctx context.Context) error {
 	if !l.hold() {
 		return l.why()
@@ -322,11 +322,11 @@ func (l *link) answers(ctx context.Context) error {
 	return l.call(ctx, func(ctx context.Context, c *esdb.Client) error {
 		from, err := c.ReadAll(ctx, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
 		if err != nil {
-			return explain(err, nil)
+			return explainRead(err)
 		}
 		defer from.Close()
 		if _, err := from.Recv(); !errors.Is(err, io.EOF) {
-			return explain(err, nil)
+			return explainRead(err)
 		}
 		return nil
 	}, l.drop)

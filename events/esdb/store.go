@@ -114,7 +114,7 @@ func (s *Store) keep() {
 		l, err := s.connect(hint)
 		if err != nil {
 			s.lost(err)
-			hint = nil
+			hint = heard(hint, err)
 			s.pause(s.ctx, pause)
 			pause = min(2*pause, s.cfg.MaxPause)
 			continue
@@ -124,7 +124,7 @@ func (s *Store) keep() {
 		reason := s.watch(l)
 		s.lost(reason)
 		l.drop()
-		hint, _ = errors.AsType[*errNotLeader](reason)
+		hint = heard(hint, reason)
 		if time.Since(began) > s.cfg.MaxPause {
 			pause = s.cfg.MinPause
 			continue
@@ -133,6 +133,16 @@ func (s *Store) keep() {
 		s.pause(s.ctx, pause)
 		pause = min(2*pause, s.cfg.MaxPause)
 	}
+}
+
+// heard is who leads, after an error. A leader that was heard of is kept until
+// another is named: one that cannot be reached now may be back.
+func heard(before *errNotLeader, err error) *errNotLeader {
+	now, ok := errors.AsType[*errNotLeader](err)
+	if !ok || now.leader == "" && before != nil {
+		return before
+	}
+	return now
 }
 
 // pause waits for about d, or until ctx ends or the store is closed. Chance
@@ -147,7 +157,8 @@ func (s *Store) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// connect makes a link to a node that answers and lets us read.
+// connect makes a link to a node that answers, says that it leads, and lets us
+// read.
 func (s *Store) connect(hint *errNotLeader) (*link, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.CallTimeout)
 	defer cancel()
@@ -167,7 +178,7 @@ func (s *Store) connect(hint *errNotLeader) (*link, error) {
 	if err := l.answers(ctx); err != nil {
 		l.lose(err)
 		l.drop()
-		return nil, fmt.Errorf("%s: %w", n.address, err)
+		return nil, fmt.Errorf("%s: %w", n.address, l.why()) // The client may have heard who leads.
 	}
 	return l, nil
 }
@@ -186,7 +197,8 @@ func (s *Store) watch(l *link) error {
 		case <-probe.C:
 		case <-l.suspect:
 		}
-		if err := l.look(s.ctx, s); errors.Is(err, events.ErrAway) {
+		err := l.look(s.ctx, s)
+		if _, elsewhere := errors.AsType[*errNotLeader](err); elsewhere || errors.Is(err, events.ErrAway) {
 			l.lose(err)
 		}
 	}

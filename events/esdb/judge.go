@@ -1,0 +1,103 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file decides what an answer to an append is worth. An append has been
+// done, has not been done, or nobody knows yet; the third is repeated unchanged
+// until it is one of the others.
+
+// check compares a success with what was asked for: at an exact revision the
+// last event stands where the expectation puts it. Only NoStream may find a
+// stream that was deleted, whose numbering goes on.
+func (w write) check(r events.AppendResult) error {
+	count, exact := w.expected.Count()
+	last := count + uint64(len(w.events)) // one more than the revision that is wanted
+	switch {
+	case len(w.events) == 0 && !exact, last == 0:
+		return nil
+	case len(w.events) > 0 && (!exact || count == 0):
+		if r.Exists && r.Revision+1 >= uint64(len(w.events)) {
+			return nil
+		}
+	case r.Exists && r.Revision+1 == last:
+		return nil
+	}
+	return broken("the server says that an append to %s ended at revision %d (%t), want %d",
+		w.stream, r.Revision, r.Exists, last-1)
+}
+
+// judge says what a refusal for the revision is worth. A leader that is cut off
+// from the others keeps what it was sent in its log, without a word, and judges
+// what comes next by it: at a revision that no read shows. Such an event may
+// become part of the stream, or vanish; until then nothing is known. The refusal
+// stands when the events that it rests on can be read from the leader, or are
+// hidden by the stream's metadata.
+func (s *Store) judge(ctx context.Context, w write, wrong *events.WrongRevisionError) error {
+	count, exact := w.expected.Count()
+	if !exact || len(w.events) == 0 || !wrong.Exists || wrong.Actual < count {
+		return wrong // Whoever expected more than there is asks the reader of the stream.
+	}
+	same, other, err := s.compare(ctx, w, count)
+	switch {
+	case errors.Is(err, events.ErrDenied): // It may write and not read.
+		return wrong
+	case err != nil:
+		return err
+	case same == len(w.events):
+		return away(errors.New("the server refuses an append that it holds already; it is repeated until it says so"))
+	case same > 0 || other:
+		return wrong
+	}
+	hidden, err := s.hidden(ctx, w.stream, wrong.Actual)
+	switch {
+	case hidden, errors.Is(err, events.ErrDenied):
+		return wrong
+	case err != nil:
+		return err
+	}
+	return away(fmt.Errorf("the server holds %s up to revision %d and shows nothing from %d on: "+
+		"it has not committed that yet, which happens to a leader without its followers",
+		w.stream, wrong.Actual, count))
+}
+
+// compare counts how many of the events stand in the stream already, from the
+// first on, and says whether another one does.
+func (s *Store) compare(ctx context.Context, w write, from uint64) (same int, other bool, err error) {
+	q := events.ReadStream{From: from, Limit: len(w.events)}
+	for r, err := range s.ReadStream(ctx, w.stream, q) {
+		switch {
+		case errors.Is(err, events.ErrStreamNotFound), errors.Is(err, events.ErrStreamDeleted):
+			return same, false, nil
+		case err != nil:
+			return 0, false, err
+		case r.ID != events.EventID(w.events[same].EventID):
+			return same, true, nil
+		}
+		same++
+	}
+	return same, false, nil
+}
+
+// hidden reports whether the metadata of a stream may hide the event at a
+// revision from readers.
+func (s *Store) hidden(ctx context.Context, stream string, revision uint64) (bool, error) {
+	q := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for r, err := range s.ReadStream(ctx, events.MetadataStream(stream), q) {
+		switch {
+		case errors.Is(err, events.ErrStreamNotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		m, err := events.ParseStreamMetadata(r.Data)
+		// Nobody knows what a server makes of metadata that cannot be read.
+		return err != nil || m.MaxAge != 0 || m.TruncateBefore > revision, nil
+	}
+	return false, nil
+}
