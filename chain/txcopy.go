@@ -39,10 +39,11 @@ var (
 // exactly its revision. While the store is away the records wait in the outbox and in
 // memory, bounded by maxUncopied, and the copier tries for ever.
 //
-// An append whose answer was lost is not repeated as it was, because more records may
-// have come and a restart forgets how they went out together; so when the store says
-// that the stream is elsewhere, the copier compares what stands there by ids. What is
-// ours is done; anything else is a second writer.
+// An append whose outcome is unknown is repeated as it was, however many records have come
+// since: a store recognises only what it was sent, and one that has not committed it yet
+// judges by it. A restart forgets how records went out together; so when the store says
+// that the stream is elsewhere, the copier compares what stands there by ids. What is ours
+// is done; anything else is a second writer.
 type copier struct {
 	store  events.Store
 	stream string
@@ -55,6 +56,11 @@ type copier struct {
 	wake   chan struct{}
 
 	down *breakdown
+
+	// out is the append whose outcome is not known, of the first records that wait, and
+	// outAt the revision of the first of its events. Only run uses them.
+	out   []events.NewEvent
+	outAt uint64
 
 	mu      sync.Mutex
 	pending []record
@@ -162,18 +168,21 @@ func (c *copier) note(err error) {
 
 func (c *copier) copyAll(ctx context.Context) error {
 	for {
-		batch, first, err := c.batch()
-		if err != nil || len(batch) == 0 {
-			return err
+		if len(c.out) == 0 {
+			var err error
+			if c.out, c.outAt, err = c.batch(); err != nil || len(c.out) == 0 {
+				return err
+			}
 		}
-		n := len(batch)
-		_, err = c.store.Append(ctx, c.stream, events.ExpectNext(first), batch)
-		if errors.Is(err, events.ErrWrongRevision) {
-			n, err = c.compare(ctx, first, batch, err)
+		n := len(c.out)
+		_, err := c.store.Append(ctx, c.stream, events.ExpectNext(c.outAt), c.out)
+		if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
+			n, err = c.compare(ctx, wrong)
 		}
 		if err != nil {
 			return err
 		}
+		c.out = nil
 		c.mu.Lock()
 		c.pending = c.pending[n:]
 		c.mu.Unlock()
@@ -205,12 +214,11 @@ func (c *copier) batch() (batch []events.NewEvent, first uint64, err error) {
 	return batch, first, nil
 }
 
-// compare says how many events of a batch are in the stream already, after the store
-// refused it as wrong.
-func (c *copier) compare(
-	ctx context.Context, first uint64, batch []events.NewEvent, wrong error,
-) (same int, err error) {
-	q := events.ReadStream{From: first, Limit: len(batch)}
+// compare says how many events of the append that is out are in the stream already, after
+// the store refused it as wrong. That a stream is short is believed only when the refusal
+// says so and a read shows it too.
+func (c *copier) compare(ctx context.Context, wrong *events.WrongRevisionError) (same int, err error) {
+	q := events.ReadStream{From: c.outAt, Limit: len(c.out)}
 	for r, err := range c.store.ReadStream(ctx, c.stream, q) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			break
@@ -218,15 +226,18 @@ func (c *copier) compare(
 		if err != nil {
 			return 0, err
 		}
-		if r.Revision != first+uint64(same) || r.ID != batch[same].ID {
+		if r.Revision != c.outAt+uint64(same) || r.ID != c.out[same].ID {
 			return 0, fmt.Errorf("%w: %w", ErrTakenOver, wrong)
 		}
 		same++
 	}
-	if same == 0 {
-		return 0, fmt.Errorf("%w: %w", ErrStreamShort, wrong)
+	switch {
+	case same > 0:
+		return same, nil
+	case wrong.Exists && wrong.Actual+1 > c.outAt:
+		return 0, fmt.Errorf("%w: it judges by events that it does not show yet: %w", events.ErrAway, wrong)
 	}
-	return same, nil
+	return 0, fmt.Errorf("%w: %w", ErrStreamShort, wrong)
 }
 
 func (c *copier) event(r record) (events.NewEvent, error) {

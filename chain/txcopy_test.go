@@ -159,6 +159,83 @@ func TestRecordsThatComeWhileTheAnswersAreLostAreAppendedOnce(t *testing.T) {
 	})
 }
 
+// TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged plays a leader that is cut off from the
+// others: it keeps an append in its log without a word, shows it to no reader, and judges
+// the next one by it.
+func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
+	for _, truncates := range []bool{false, true} {
+		t.Run(fmt.Sprintf("truncates=%t", truncates), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := events.NewMemory()
+				var healed atomic.Bool
+				var kept []events.NewEvent
+				store := wanting{memory, func(batch []events.NewEvent, commit func() error) error {
+					same := len(batch) == len(kept)
+					for i := range min(len(batch), len(kept)) {
+						same = same && batch[i].ID == kept[i].ID
+					}
+					switch {
+					case healed.Load():
+						return commit()
+					case kept == nil:
+						kept = batch
+						return events.ErrAway
+					case !same:
+						return &events.WrongRevisionError{Actual: uint64(len(kept)) - 1, Exists: true}
+					}
+					return events.ErrAway
+				}}
+				c := copierOn(t, store, recordsOf(0, "a", "b"))
+				synctest.Wait()
+				for _, r := range recordsOf(2, "c", "d") {
+					c.put(r)
+					synctest.Wait()
+				}
+				if err := c.failure(); err != nil {
+					t.Fatalf("what is not committed yet is taken for lost: %v", err)
+				}
+				if !truncates {
+					if _, err := memory.Append(t.Context(), owner().Stream, events.NoStream(), kept); err != nil {
+						t.Fatal(err)
+					}
+				}
+				healed.Store(true)
+				time.Sleep(longestCopyWait)
+				synctest.Wait()
+				if diff := cmp.Diff([]string{"a", "b", "c", "d"}, streamKeys(t, memory)); diff != "" || c.failure() != nil {
+					t.Fatalf("%v: %s", c.failure(), diff)
+				}
+			})
+		})
+	}
+}
+
+// TestARevisionBeyondWithNothingToReadIsNotCommitted is the same after a restart, which
+// forgets what went out together.
+func TestARevisionBeyondWithNothingToReadIsNotCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := events.NewMemory()
+		var healed atomic.Bool
+		store := wanting{memory, func(_ []events.NewEvent, commit func() error) error {
+			if healed.Load() {
+				return commit()
+			}
+			return &events.WrongRevisionError{Actual: 1, Exists: true}
+		}}
+		c := copierOn(t, store, recordsOf(0, "a", "b", "c"))
+		synctest.Wait()
+		if since, reason := c.away(); since.IsZero() || !errors.Is(reason, events.ErrAway) || c.failure() != nil {
+			t.Fatalf("away since %s: %v, failed: %v", since, reason, c.failure())
+		}
+		healed.Store(true)
+		time.Sleep(longestCopyWait)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a", "b", "c"}, streamKeys(t, memory)); diff != "" || c.failure() != nil {
+			t.Fatalf("%v: %s", c.failure(), diff)
+		}
+	})
+}
+
 func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var records []record

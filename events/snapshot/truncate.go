@@ -62,9 +62,11 @@ func changeMetadata(
 	if !change(&meta) {
 		return nil
 	}
+	data := meta.Marshal()
 	_, err := store.Append(ctx, of, events.ExpectNext(count), []events.NewEvent{{
-		ID:   events.NewEventID(of, fmt.Sprintf("snapshot@%d", count), 0),
-		Type: events.TypeMetadata, Data: meta.Marshal(),
+		// The content is part of the id: another one must not pass for a repetition.
+		ID:   events.NewEventID(of, fmt.Sprintf("snapshot@%d/%s", count, data), 0),
+		Type: events.TypeMetadata, Data: data,
 	}})
 	if err != nil {
 		return fmt.Errorf("set the metadata of %s: %w", stream, err)

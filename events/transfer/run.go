@@ -233,8 +233,10 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	if slices.Equal(said(want), said(have)) {
 		return nil
 	}
-	e := events.NewEvent{
-		ID: events.NewEventID(stream, "transfer", int(next)), Type: events.TypeMetadata, Data: want.Marshal(),
+	data := want.Marshal()
+	e := events.NewEvent{ // The content is part of the id: another one must not pass for a repetition.
+		ID:   events.NewEventID(stream, fmt.Sprintf("transfer/%s", data), int(next)),
+		Type: events.TypeMetadata, Data: data,
 	}
 	if _, err := r.to.Append(ctx, stream, events.ExpectNext(next), []events.NewEvent{e}); err != nil {
 		return fmt.Errorf("set the metadata of %s: %w", name, err)
