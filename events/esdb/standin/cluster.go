@@ -1,0 +1,284 @@
+package standin
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/wire"
+)
+
+// Cluster is some nodes over one store of what is committed. Its methods are safe
+// for concurrent use.
+type Cluster struct {
+	// Store is what is committed.
+	Store events.Store
+
+	t       testing.TB
+	backend backend // of Store
+	nodes   []*node
+
+	mu     sync.Mutex
+	leader int // -1: an election is under way
+	deaf   bool
+	// fate decides what becomes of each append to the leader; nil: it is done.
+	fate func(stream string) Fate
+	// tail is what a leader that is cut off has not committed, in its order.
+	cut  bool
+	tail []proposal
+	// heals is after how many more appends the cut is over by itself; 0: never.
+	heals  int
+	commit bool
+}
+
+// Fate is what becomes of an append.
+type Fate int
+
+const (
+	// Done is written and answered.
+	Done Fate = iota
+	// NotReady is refused as by a node that takes nothing now.
+	NotReady
+	// Lost is neither written nor answered.
+	Lost
+	// Unanswered is written and not answered.
+	Unanswered
+	// OddError is answered with an error that says nothing, and not written.
+	OddError
+	// OddSuccess is answered with success at revision 0, and not written.
+	OddSuccess
+)
+
+// proposal is an append that a leader has in its log and has not committed.
+type proposal struct {
+	stream   string
+	expected events.Expected
+	batch    []events.NewEvent
+}
+
+// backend are the clients of a server that holds a store.
+type backend struct {
+	streams  streams.StreamsClient
+	features serverfeatures.ServerFeaturesClient
+}
+
+// New starts a cluster of n nodes over a store, the first of which leads. The test
+// ends it, and closes the store.
+func New(t testing.TB, store events.Store, n int) *Cluster {
+	t.Helper()
+	c := &Cluster{Store: store, t: t, backend: serve(t, store)}
+	for i := range n {
+		c.nodes = append(c.nodes, &node{c: c, index: i})
+		c.nodes[i].listen("127.0.0.1:0")
+	}
+	t.Cleanup(func() {
+		for i := range c.nodes {
+			c.Kill(i)
+		}
+	})
+	return c
+}
+
+// serve serves a store until the test ends.
+func serve(t testing.TB, store events.Store) backend {
+	t.Helper()
+	server, err := wire.New(wire.Config{
+		Store: store, Anonymous: wire.RoleAdmin, Limits: wire.Limits{CloseTime: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	conn, err := grpc.NewClient(listener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()   // Nothing is under way on it.
+		_ = server.Close() // That calls were cut is no fault.
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		if err := store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return backend{streams.NewStreamsClient(conn), serverfeatures.NewServerFeaturesClient(conn)}
+}
+
+// maxMessage is the largest message, as the client takes it.
+const maxMessage = 17 << 20
+
+// URL is the connection string of all nodes.
+func (c *Cluster) URL() string {
+	all := make([]string, len(c.nodes))
+	for i, n := range c.nodes {
+		all[i] = n.address
+	}
+	return "esdb://" + strings.Join(all, ",") + "?tls=false"
+}
+
+// Decide lets a function decide what becomes of each append to the leader; nil lets
+// all be done. It is called by many goroutines.
+func (c *Cluster) Decide(fate func(stream string) Fate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fate = fate
+}
+
+// Elect lets nobody lead until Lead: each node refuses what asks for a leader.
+// Nodes that are deaf also serve reads that ask for one, as when only something in
+// between them and the client is wrong.
+func (c *Cluster) Elect(deaf bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leader, c.deaf = -1, deaf
+}
+
+// Lead makes a node the leader. What another one had not committed is truncated.
+func (c *Cluster) Lead(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i != c.leader {
+		c.cut, c.tail = false, nil
+	}
+	c.leader, c.deaf = i, false
+}
+
+// CutOff separates the leader from the other nodes, while clients reach it, until Heal.
+func (c *Cluster) CutOff() { c.CutOffFor(0, false) }
+
+// CutOffFor is CutOff that heals by itself when the leader got so many appends.
+func (c *Cluster) CutOffFor(appends int, commit bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut, c.heals, c.commit = true, appends, commit
+}
+
+// Heal joins the leader with the others again: its tail is committed, or truncated
+// because they had chosen another leader meanwhile. It says how many appends it was.
+func (c *Cluster) Heal(commit bool) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heal(commit)
+}
+
+// heal is Heal with the lock held.
+func (c *Cluster) heal(commit bool) int {
+	tail := c.tail
+	c.cut, c.tail = false, nil
+	if !commit {
+		return len(tail)
+	}
+	for _, p := range tail {
+		if _, err := c.Store.Append(c.t.Context(), p.stream, p.expected, p.batch); err != nil {
+			c.t.Errorf("stand-in: commit an append to %s: %v", p.stream, err)
+		}
+	}
+	return len(tail)
+}
+
+// StandStill keeps a node at what is committed now: it serves that to whoever does
+// not ask for the leader.
+func (c *Cluster) StandStill(i int) {
+	old := events.NewMemory()
+	for r, err := range c.Store.ReadAll(c.t.Context(), 0, 0) {
+		if err == nil {
+			_, err = old.Append(c.t.Context(), r.Stream, events.Any(), []events.NewEvent{{
+				ID: r.ID, Type: r.Type, Data: r.Data, Meta: r.Meta, Foreign: r.Foreign, Binary: r.Binary,
+			}})
+		}
+		if err != nil {
+			c.t.Fatalf("stand-in: copy what is committed: %v", err)
+		}
+	}
+	still := serve(c.t, old)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[i].still = &still
+}
+
+// Kill ends a node's process. Who leads is not changed by it.
+func (c *Cluster) Kill(i int) { c.nodes[i].kill() }
+
+// Start starts a node again that was killed, at its address.
+func (c *Cluster) Start(i int) { c.nodes[i].listen(c.nodes[i].address) }
+
+// now is what a node is at this moment.
+func (c *Cluster) now(n *node) (leads, election, deaf bool, still *backend) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leader == n.index, c.leader < 0, c.deaf, n.still
+}
+
+// members is what gossip says.
+func (c *Cluster) members() (all []*gossip.MemberInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, n := range c.nodes {
+		state := gossip.MemberInfo_Follower
+		switch {
+		case c.leader < 0:
+			state = gossip.MemberInfo_Unknown
+		case c.leader == i:
+			state = gossip.MemberInfo_Leader
+		}
+		all = append(all, &gossip.MemberInfo{State: state, IsAlive: n.lives(), HttpEndPoint: n.endPoint()})
+	}
+	return all
+}
+
+// judge is what a leader that is cut off makes of an append: nil when it keeps it in
+// its log, or knows it already; nobody is told of either.
+func (c *Cluster) judge(p proposal) *events.WrongRevisionError {
+	if c.heals--; c.heals == 0 {
+		defer c.heal(c.commit)
+	}
+	count := uint64(0)
+	for r, err := range c.Store.ReadStream(c.t.Context(), p.stream, events.ReadStream{
+		From: events.End, Backward: true, Limit: 1,
+	}) {
+		if err == nil {
+			count = r.Revision + 1
+		}
+	}
+	for _, known := range c.tail {
+		if known.stream != p.stream {
+			continue
+		}
+		if slices.EqualFunc(known.batch, p.batch, func(a, b events.NewEvent) bool { return a.ID == b.ID }) {
+			return nil
+		}
+		count += uint64(len(known.batch))
+	}
+	if want, exact := p.expected.Count(); exact && want != count {
+		return &events.WrongRevisionError{Stream: p.stream, Expected: p.expected, Actual: count - 1, Exists: count > 0}
+	}
+	c.tail = append(c.tail, p)
+	return nil
+}
+
+// String says who leads, for a failing test.
+func (c *Cluster) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("leader %d, cut off %t, %d appends not committed", c.leader, c.cut, len(c.tail))
+}

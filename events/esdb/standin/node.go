@@ -1,0 +1,179 @@
+package standin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	// Before the client's protocol files, which clash with the actor library's.
+	_ "github.com/hostnode/hostnode/events/protoconflict"
+)
+
+// node is a process of the cluster.
+type node struct {
+	streams.UnimplementedStreamsServer
+	serverfeatures.UnimplementedServerFeaturesServer
+
+	c       *Cluster
+	index   int
+	address string
+	still   *backend // what it serves to whoever does not ask for the leader; guarded by the cluster
+
+	mu     sync.Mutex
+	server *grpc.Server
+	served chan error
+}
+
+func (n *node) listen(address string) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		n.c.t.Fatal(err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.address = listener.Addr().String()
+	n.server = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{PermitWithoutStream: true}),
+	)
+	streams.RegisterStreamsServer(n.server, n)
+	gossip.RegisterGossipServer(n.server, gossipOf{n: n})
+	serverfeatures.RegisterServerFeaturesServer(n.server, n)
+	n.served = make(chan error, 1)
+	server, served := n.server, n.served
+	go func() { served <- server.Serve(listener) }()
+}
+
+func (n *node) kill() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil {
+		return
+	}
+	n.server.Stop()
+	if err := <-n.served; err != nil {
+		n.c.t.Errorf("stand-in: serve: %v", err)
+	}
+	n.server = nil
+}
+
+func (n *node) lives() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server != nil
+}
+
+func (n *node) endPoint() *gossip.EndPoint {
+	host, text, _ := net.SplitHostPort(n.address)
+	port, _ := strconv.ParseUint(text, 10, 16)
+	return &gossip.EndPoint{Address: host, Port: uint32(port)}
+}
+
+// gossipOf is apart, because its Read is another.
+type gossipOf struct {
+	gossip.UnimplementedGossipServer
+	n *node
+}
+
+func (g gossipOf) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo, error) {
+	return &gossip.ClusterInfo{Members: g.n.c.members()}, nil
+}
+
+func (n *node) GetSupportedMethods(
+	ctx context.Context, r *shared.Empty,
+) (*serverfeatures.SupportedMethods, error) {
+	return n.c.backend.features.GetSupportedMethods(ctx, r)
+}
+
+// refusal is why a node does not answer a call that asks for the leader, with its
+// trailers; nil when it leads.
+func (n *node) refusal(wantsLeader bool) (metadata.MD, error) {
+	leads, election, deaf, _ := n.c.now(n)
+	switch {
+	case leads, !wantsLeader, deaf:
+		return nil, nil
+	case election:
+		return nil, status.Error(codes.Unknown, "No leader info available in response")
+	}
+	n.c.mu.Lock()
+	leader := n.c.nodes[n.c.leader]
+	n.c.mu.Unlock()
+	at := leader.endPoint()
+	return metadata.Pairs("exception", "not-leader", "leader-endpoint-host", at.GetAddress(),
+		"leader-endpoint-port", strconv.FormatUint(uint64(at.GetPort()), 10),
+	), status.Error(codes.NotFound, "Leader info available")
+}
+
+func wantsLeader(ctx context.Context) bool {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return len(md.Get("requires-leader")) > 0 && md.Get("requires-leader")[0] == "true"
+}
+
+// Read hands on what the server behind says, or the old log of a node that stands
+// still.
+func (n *node) Read(r *streams.ReadReq, s streams.Streams_ReadServer) error {
+	wants := wantsLeader(s.Context())
+	if trailers, err := n.refusal(wants); err != nil {
+		s.SetTrailer(trailers)
+		return err
+	}
+	from := n.c.backend
+	if _, _, _, still := n.c.now(n); still != nil && !wants {
+		from = *still
+	}
+	answer, err := from.streams.Read(s.Context(), r)
+	if err != nil {
+		return err
+	}
+	for {
+		m, err := answer.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			s.SetTrailer(answer.Trailer())
+			return err
+		}
+		if err := s.Send(m); err != nil {
+			return err
+		}
+	}
+}
+
+func (n *node) Delete(ctx context.Context, r *streams.DeleteReq) (*streams.DeleteResp, error) {
+	return unary(ctx, n, r, n.c.backend.streams.Delete)
+}
+
+func (n *node) Tombstone(ctx context.Context, r *streams.TombstoneReq) (*streams.TombstoneResp, error) {
+	return unary(ctx, n, r, n.c.backend.streams.Tombstone)
+}
+
+// unary hands a call on.
+func unary[Q, R any](
+	ctx context.Context, n *node, request Q, call func(context.Context, Q, ...grpc.CallOption) (R, error),
+) (R, error) {
+	var none R
+	if trailers, err := n.refusal(wantsLeader(ctx)); err != nil {
+		return none, errors.Join(grpc.SetTrailer(ctx, trailers), err)
+	}
+	var trailers metadata.MD
+	answer, err := call(ctx, request, grpc.Trailer(&trailers))
+	if err != nil {
+		_ = grpc.SetTrailer(ctx, trailers) // The call has not ended.
+		return none, err
+	}
+	return answer, nil
+}

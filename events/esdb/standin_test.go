@@ -1,0 +1,274 @@
+package esdb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/esdb/standin"
+	"github.com/hostnode/hostnode/events/storetest"
+)
+
+// numberedEvent is the n-th event of a stream.
+func numberedEvent(stream string, n int) []events.NewEvent {
+	return []events.NewEvent{{
+		ID: events.NewEventID(stream, "stand-in", n), Type: "written", Data: fmt.Appendf(nil, `{"n":%d}`, n),
+	}}
+}
+
+// keepAppending appends as the host's journals do: one after the other, and what has no
+// outcome again as it was. It returns when count events are acknowledged.
+func keepAppending(ctx context.Context, s *esdb.Store, stream string, count int, each func(n int)) error {
+	for n := range count {
+		for {
+			r, err := s.Append(ctx, stream, events.ExpectNext(uint64(n)), numberedEvent(stream, n))
+			if errors.Is(err, events.ErrAway) && ctx.Err() == nil {
+				continue
+			}
+			if err != nil || r.Revision != uint64(n) {
+				return fmt.Errorf("event %d of %s: revision %d, %w", n, stream, r.Revision, err)
+			}
+			break
+		}
+		each(n)
+	}
+	return nil
+}
+
+// demand demands exactly the events of keepAppending.
+func demand(t *testing.T, store events.Store, stream string, count int) {
+	t.Helper()
+	n := 0
+	for r, err := range store.ReadStream(t.Context(), stream, events.ReadStream{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := numberedEvent(stream, n)[0].ID; r.ID != want || r.Revision != uint64(n) {
+			t.Fatalf("revision %d of %s is not event %d", r.Revision, stream, n)
+		}
+		n++
+	}
+	if n != count {
+		t.Fatalf("%s has %d events, %d were acknowledged", stream, n, count)
+	}
+}
+
+// awaitState waits until the store knows that its server is away, or back.
+func awaitState(ctx context.Context, s *esdb.Store, want bool) error {
+	for {
+		changed := s.Changed()
+		if _, _, away := s.Away(); away == want {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// TestARefusedAppendIsNeverAWrittenOne is a server without a leader that goes on serving
+// reads: nothing but its answers to appends, with the code of success, tells.
+func TestARefusedAppendIsNeverAWrittenOne(t *testing.T) {
+	const half, all = 20, 40
+	for name, harm := range map[string]func(c *standin.Cluster){
+		"nobody leads":                          func(c *standin.Cluster) { c.Elect(false) },
+		"nobody leads, and reads go on":         func(c *standin.Cluster) { c.Elect(true) },
+		"success at a revision that cannot be":  func(c *standin.Cluster) { c.Decide(always(standin.OddSuccess)) },
+		"an error of a code that nobody knows":  func(c *standin.Cluster) { c.Decide(always(standin.OddError)) },
+		"no answer, and nothing is written":     func(c *standin.Cluster) { c.Decide(always(standin.Lost)) },
+		"no answer, although it is written":     func(c *standin.Cluster) { c.Decide(always(standin.Unanswered)) },
+		"the leader is killed, and another one": func(c *standin.Cluster) { c.Kill(0); c.Elect(false); c.Start(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			behind := events.NewMemory()
+			c := standin.New(t, behind, 3)
+			cfg := impatient(c.URL())
+			s := open(t, cfg)
+			defer s.Close()
+			harmed := make(chan struct{})
+			done := make(chan error, 1)
+			go func() {
+				done <- keepAppending(t.Context(), s, "a-1", all, func(n int) {
+					if n == half-1 {
+						harm(c)
+						close(harmed)
+					}
+				})
+			}()
+			<-harmed
+			// While nothing is written nothing is acknowledged, and somebody is told.
+			if name != "no answer, although it is written" && name != "no answer, and nothing is written" &&
+				name != "an error of a code that nobody knows" {
+				if err := awaitState(t.Context(), s, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Decide(nil)
+			c.Lead(1)
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			demand(t, behind, "a-1", all)
+		})
+	}
+}
+
+func always(fate standin.Fate) func(string) standin.Fate {
+	return func(string) standin.Fate { return fate }
+}
+
+// TestWhatIsNotCommittedYetIsNotLost is a leader that is cut off with an append in its
+// log: the repetition is not answered, another append is judged by what nobody can read.
+func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
+	for _, commit := range []bool{true, false} {
+		t.Run(fmt.Sprintf("commit=%t", commit), func(t *testing.T) {
+			behind := events.NewMemory()
+			c := standin.New(t, behind, 1)
+			cfg := impatient(c.URL())
+			cfg.Patience = cfg.CallTimeout
+			s := open(t, cfg)
+			defer s.Close()
+			if _, err := s.Append(t.Context(), "a-1", events.NoStream(), numberedEvent("a-1", 0)); err != nil {
+				t.Fatal(err)
+			}
+			c.CutOff()
+			// Repeated until the patience is over, and still nobody knows.
+			if _, err := s.Append(t.Context(), "a-1", events.Exact(0), numberedEvent("a-1", 1)); !errors.Is(err, events.ErrAway) {
+				t.Fatalf("an append that is not committed: %v", err)
+			}
+			// Whoever comes back with more is not told that somebody else wrote.
+			grown := append(numberedEvent("a-1", 1), numberedEvent("a-1", 2)...)
+			_, err := s.Append(t.Context(), "a-1", events.Exact(0), grown)
+			if errors.Is(err, events.ErrWrongRevision) || !errors.Is(err, events.ErrAway) {
+				t.Fatalf("an append behind one that is not committed: %v, want that nobody knows", err)
+			}
+			if n := c.Heal(commit); n != 1 {
+				t.Fatalf("the leader had %d appends in its log, want 1", n)
+			}
+			_, err = s.Append(t.Context(), "a-1", events.Exact(0), grown)
+			if commit != errors.Is(err, events.ErrWrongRevision) {
+				t.Fatalf("committed %t, and the append that has grown: %v", commit, err)
+			}
+			if commit {
+				if _, err := s.Append(t.Context(), "a-1", events.Exact(0), numberedEvent("a-1", 1)); err != nil {
+					t.Fatalf("the append as it was: %v", err)
+				}
+			}
+			demand(t, behind, "a-1", map[bool]int{true: 2, false: 3}[commit])
+		})
+	}
+}
+
+// TestWhatAStreamHidesIsNoUncommittedEvent: the refusal stands although nothing can be read.
+func TestWhatAStreamHidesIsNoUncommittedEvent(t *testing.T) {
+	behind := events.NewMemory()
+	s := open(t, eager(standin.New(t, behind, 1).URL()))
+	defer s.Close()
+	for n := range 3 {
+		if _, err := s.Append(t.Context(), "a-1", events.ExpectNext(uint64(n)), numberedEvent("a-1", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Delete(t.Context(), "a-1", events.Exact(2), false); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Append(t.Context(), "a-1", events.Exact(0), numberedEvent("a-1", 9))
+	if !errors.Is(err, events.ErrWrongRevision) {
+		t.Fatalf("append to a deleted stream: %v", err)
+	}
+}
+
+// TestOnlyTheLeaderIsRead is a follower that stands still, and is asked first.
+func TestOnlyTheLeaderIsRead(t *testing.T) {
+	behind := events.NewMemory()
+	c := standin.New(t, behind, 2)
+	c.StandStill(0)
+	c.Lead(1)
+	s := open(t, eager(c.URL()))
+	defer s.Close()
+	for n := range 5 {
+		if _, err := s.Append(t.Context(), "a-1", events.ExpectNext(uint64(n)), numberedEvent("a-1", n)); err != nil {
+			t.Fatal(err)
+		}
+		demand(t, s, "a-1", n+1)
+	}
+	c.StandStill(1)
+	c.Lead(0) // The old leader stands still now, and does not say so by itself.
+	if _, err := s.Append(t.Context(), "a-1", events.Exact(4), numberedEvent("a-1", 5)); err != nil {
+		t.Fatal(err)
+	}
+	demand(t, s, "a-1", 6)
+}
+
+// TestAppendsOfEveryFate: each append has another one, leaders come and go and are cut off.
+func TestAppendsOfEveryFate(t *testing.T) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			const writers, each = 4, 25
+			behind := events.NewMemory()
+			c := standin.New(t, behind, 3)
+			var mu sync.Mutex
+			chance := rand.New(rand.NewPCG(seed, 0))
+			c.Decide(func(string) standin.Fate {
+				mu.Lock()
+				defer mu.Unlock()
+				if chance.IntN(4) > 0 {
+					return standin.Done
+				}
+				return standin.Fate(chance.IntN(int(standin.OddSuccess) + 1))
+			})
+			s := open(t, impatient(c.URL()))
+			defer s.Close()
+			var written atomic.Int32
+			problems := make(chan error, writers)
+			for w := range writers {
+				go func() {
+					problems <- keepAppending(t.Context(), s, streamOf(w), each, func(int) {
+						switch written.Add(1) % 16 {
+						case 4:
+							c.Lead(int(seed+uint64(written.Load())) % 3)
+						case 10:
+							c.CutOffFor(2*writers, seed%2 == 0)
+						}
+					})
+				}()
+			}
+			for range writers {
+				if err := <-problems; err != nil {
+					t.Errorf("%v (%v)", err, c)
+				}
+			}
+			for w := range writers {
+				demand(t, behind, streamOf(w), each)
+			}
+		})
+	}
+}
+
+// TestStoreOverAClusterThatIsOftenNotReady is the suite while every third append is
+// refused.
+func TestStoreOverAClusterThatIsOftenNotReady(t *testing.T) {
+	storetest.RunRemote(t, func(t *testing.T) events.Store {
+		c := standin.New(t, events.NewMemory(), 3)
+		var n atomic.Int32
+		c.Decide(func(string) standin.Fate {
+			if n.Add(1)%3 == 0 {
+				return standin.NotReady
+			}
+			return standin.Done
+		})
+		return open(t, eager(c.URL()))
+	}, storetest.Options{})
+}
