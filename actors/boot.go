@@ -49,8 +49,10 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
-	r.survey, err = readSurvey(ctx, s.env)
-	return r, err
+	if r.survey, err = readSurvey(ctx, s.env); err != nil {
+		return r, err
+	}
+	return r, r.survey.whole()
 }
 
 func (s *supervisor) onBoot(a *turn, m bootReport) {
@@ -62,6 +64,7 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.view.advance(m.head)
 	s.view.keep(m.heads, s.view.rewound())
 	s.lastNews = s.Clock.Now()
+	s.shown, m.survey.heads = m.survey.heads, nil
 	self := a.self
 	s.ledger = a.spawn("Reservations", newReservations(s.env,
 		func(reason string, criteria []string) { s.queue.tell(wakeQueue{reason, criteria}) },

@@ -212,6 +212,9 @@ type env struct {
 	told  atomic.Uint64
 	terms events.MarketConfig // the contract's configuration; set before the actors that read it exist
 	view  *chainView
+	// shown is how many events of streams of this host the start has seen; set before
+	// the actors that read it exist.
+	shown map[string]uint64
 	// record says whether the event store answers.
 	record *record
 	// savers save what is not saved at a stop. They are added by the supervisor's

@@ -74,6 +74,9 @@ type journal[S, C any, E proto.Message] struct {
 	record *record
 	meta   func(S, E) events.Metadata
 	self   ref
+	// shown is how many events of the stream the store has shown to others: reading
+	// fewer means that it is behind.
+	shown uint64
 
 	incarnation uint64 // counts loads; answers to an older one are dropped
 	loaded      bool
@@ -136,14 +139,19 @@ type journalAppended struct {
 func (j *journal[S, C, E]) load(a *turn) {
 	j.incarnation++
 	j.self, j.loaded = a.self, false
-	incarnation := j.incarnation
+	incarnation, least := j.incarnation, max(j.shown, j.stored)
 	a.rt.do(func(ctx context.Context) {
 		call := j.record.call(ctx, j.stream)
 		defer call.end()
 		var m journalLoaded[S, E]
 		err := call.repeat(func() (err error) {
-			m, err = j.read(ctx)
-			return err
+			if m, err = j.read(ctx); err != nil {
+				return err
+			}
+			if n := m.from.events + uint64(len(m.events)); n < least {
+				return fmt.Errorf("%w: %d events of %s, there were %d", errBehind, n, j.stream, least)
+			}
+			return nil
 		})
 		m.incarnation = incarnation
 		if err != nil {

@@ -2,10 +2,13 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // releaseOrphans settles what the ledger holds for sales that do not live: their
@@ -13,6 +16,9 @@ import (
 // data goes first, as always. A slot that the contract calls ours keeps its
 // reservation and its data: it is being adopted. A survey that could not read the
 // beginning of some sale knows too little.
+//
+// That the survey does not show a sale is only the reason to look: before anything
+// is deleted the sale's own stream and the contract are asked about this one slot.
 func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
 	if m.survey.blind {
 		return
@@ -35,22 +41,88 @@ func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
 		}
 		found <- orphans
 	}})
+	self := a.self
 	a.rt.do(func(ctx context.Context) {
 		select {
 		case orphans := <-found:
 			for _, r := range orphans {
-				s.releaseOrphan(ctx, r)
+				s.releaseOrphan(ctx, r, func(l livingSale) { self.tell(overlookedSale{l}) })
 			}
 		case <-ctx.Done():
 		}
 	})
 }
 
-func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation) {
+// overlookedSale is a sale that lives although the survey did not show it.
+type overlookedSale struct{ sale livingSale }
+
+// onOverlooked lets a sale go on that was taken for none.
+func (s *supervisor) onOverlooked(a *turn, m overlookedSale) {
+	l := m.sale
+	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
+		return
+	}
+	s.agents[l.slot] = &agent{request: l.request, index: l.index}
+	s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
+}
+
+// errLives: what was taken for an orphan belongs to somebody.
+var errLives = errors.New("it is no orphan")
+
+// orphaned asks those who know whether nobody needs a reservation any more: the
+// sale's own stream, and the contract. errLives says that somebody does.
+func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error {
+	var st sale.State
+	stream := events.SaleStream(s.me, r.Slot)
+	for e, err := range snapshot.Tail(ctx, s.Store, stream, 0) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", stream, err)
+		}
+		m, err := decodeAs[sale.Event](s.codec, e)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		st = sale.Evolve(st, m)
+	}
+	if st.Phase != sale.Unknown && !st.Over() {
+		return fmt.Errorf("%w: %s says that its sale is %s", errLives, stream, st.Phase)
+	}
+	facts, err := s.Market.Slot(ctx, r.RequestID, r.SlotIndex)
+	if err != nil {
+		return fmt.Errorf("read the slot: %w", err)
+	}
+	if facts.Host == s.me && facts.SlotState != events.SlotPaid {
+		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
+	}
+	return nil
+}
+
+func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation, overlooked func(livingSale)) {
 	entry := s.log.WithField("slot", r.Slot.String())
+	err := s.retry(ctx, "orphan/"+r.Slot.String()+"/look",
+		func(err error) { entry.Warnf("whether a sale lives is asked again: %v", err) },
+		func(err error) bool { return errors.Is(err, errLives) || errors.Is(err, errUnreadable) },
+		func(ctx context.Context) error {
+			if err := s.record.wait(ctx, "orphan/"+r.Slot.String()); err != nil {
+				return err
+			}
+			return s.orphaned(ctx, r)
+		})
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errors.Is(err, errLives):
+		entry.Errorf("the list of living sales did not show this one, it goes on: %v", err)
+		overlooked(livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex})
+		return
+	case err != nil:
+		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+
+			"cannot be read, so both are left alone: %v", r.Bytes, r.Collateral, r.Attempt, err)
+		return
+	}
 	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, and no sale lives: they are given back",
 		r.Bytes, r.Collateral, r.Attempt)
-	err := s.retry(ctx, "orphan/"+r.Slot.String(),
+	err = s.retry(ctx, "orphan/"+r.Slot.String(),
 		func(err error) { entry.Warnf("giving it back is tried again: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) error {

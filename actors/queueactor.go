@@ -77,6 +77,7 @@ func newSlotQueue(e *env, ledger, supervisor ref, broken func(error)) *slotQueue
 			restore: func(ctx context.Context) (saved[slotqueue.State], error) { return q.keeper.load(ctx, empty) },
 		},
 		stream: events.SlotQueueStream(e.me), store: e.Store, codec: e.codec, record: e.record,
+		shown: e.shown[events.SlotQueueStream(e.me)],
 		meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			m, _ := ev.(interface{ GetRequestId() string })
 			if m == nil {

@@ -41,6 +41,7 @@ func newReservations(e *env, wake func(string, []string), broken func(error)) *r
 			},
 		},
 		stream: events.CapacityStream(e.me), store: e.Store, codec: e.codec, record: e.record,
+		shown: e.shown[events.CapacityStream(e.me)],
 		meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
 			return e.metadata(requestOf(ev))
 		},

@@ -114,6 +114,7 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 			keeps: sale.TellsOfDuty,
 		},
 		stream: events.SaleStream(e.me, slot), store: e.Store, codec: e.codec, record: e.record,
+		shown: e.shown[events.SaleStream(e.me, slot)],
 		meta: func(sale.State, sale.Event) events.Metadata {
 			return e.metadata(request.String())
 		},

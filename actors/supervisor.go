@@ -99,6 +99,8 @@ func (s *supervisor) receive(a *turn, msg any) {
 		s.onBoot(a, m)
 	case ownedSlots:
 		s.onOwned(a, m)
+	case overlookedSale:
+		s.onOverlooked(a, m)
 	case beginSale:
 		s.onBegin(a, m)
 	case saleReady:

@@ -35,6 +35,13 @@ type survey struct {
 	// blind says that the beginning of a sale could not be read: a newer build
 	// wrote it. Such a list is never saved, because that build will read it.
 	blind bool
+	// heads is how many events the streams of this host have of which some were read;
+	// nil when nobody wants to know any more.
+	heads map[string]uint64
+	// reached says that the start of this process was read: behind it nobody else
+	// writes, so what was read is all there is to decide by.
+	reached bool
+	epoch   uint64
 	// unread is told of events that cannot be read.
 	unread func(events.Recorded, error)
 }
@@ -49,7 +56,8 @@ type livingSale struct {
 
 func newSurvey(me events.Address, codec *events.Codec) *survey {
 	return &survey{
-		me: me, codec: codec, sales: map[events.SlotID]livingSale{}, unread: func(events.Recorded, error) {},
+		me: me, codec: codec, sales: map[events.SlotID]livingSale{}, heads: map[string]uint64{},
+		unread: func(events.Recorded, error) {},
 	}
 }
 
@@ -63,6 +71,12 @@ func (s *survey) take(r events.Recorded) {
 	if !events.MayTruncate(r.Stream) {
 		s.last = snapshot.Event{Stream: r.Stream, Revision: r.Revision, ID: r.ID, Position: r.Position}
 	}
+	switch r.Stream {
+	case events.HostStream(s.me):
+		s.reached = s.reached || r.Meta.Epoch == s.epoch
+	case events.CapacityStream(s.me), events.SlotQueueStream(s.me):
+		s.stands(r)
+	}
 	if events.Category(r.Stream) != events.CategorySale {
 		return
 	}
@@ -70,6 +84,7 @@ func (s *survey) take(r events.Recorded) {
 	if err != nil || host != s.me {
 		return
 	}
+	s.stands(r)
 	switch name, _ := s.codec.Current(r.Type); name {
 	case "SaleStarted":
 		m, err := s.codec.Decode(r)
@@ -82,6 +97,13 @@ func (s *survey) take(r events.Recorded) {
 		s.begin(slot, events.Must(events.ParseRequestID(e.GetRequest().GetId())), e.GetSlotIndex())
 	case "SaleSettled":
 		delete(s.sales, slot)
+	}
+}
+
+// stands remembers how far a stream goes, until the start has asked for it.
+func (s *survey) stands(r events.Recorded) {
+	if s.heads != nil {
+		s.heads[r.Stream] = r.Revision + 1
 	}
 }
 
@@ -123,9 +145,14 @@ func (s *survey) restore(pieces [][]byte) error {
 	})
 }
 
+// errBehind: the store shows less of the record than it has shown before, or has
+// acknowledged. It is behind, or it is an older copy; nothing is decided by it.
+var errBehind = errors.New("the event store shows less than it has shown before")
+
 // readSurvey reads the newest snapshot of the survey and the log behind it.
 func readSurvey(ctx context.Context, e *env) (*survey, error) {
 	s := newSurvey(e.me, e.codec)
+	s.epoch = e.epoch
 	s.unread = func(r events.Recorded, err error) {
 		// Nobody can go on with such a sale; the others do.
 		e.log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
@@ -137,6 +164,14 @@ func readSurvey(ctx context.Context, e *env) (*survey, error) {
 		return nil, err
 	}
 	return s, s.catchUp(ctx, e.Store, found)
+}
+
+// whole is an error when the log was not read up to the start of this process.
+func (s *survey) whole() error {
+	if s.reached {
+		return nil
+	}
+	return fmt.Errorf("%w: start %d of this host is not in the log", errBehind, s.epoch)
 }
 
 // catchUp reads the log behind a snapshot, or all of it.
