@@ -1,0 +1,83 @@
+//go:build e2e
+
+package main
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/demo"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb/standin"
+)
+
+// sellOverACluster runs the demonstration over a cluster that something is wrong with
+// now and then, from outside of the host: it must not end, and nothing may be missed.
+func sellOverACluster(t *testing.T, c *standin.Cluster, kill func(line int) bool) {
+	t.Helper()
+	config := smallConfig(t, t.TempDir())
+	config.EventStore.URL = c.URL()
+	out := &tail{}
+	sum, err := demo.Run(t.Context(), demo.Options{
+		Config: config, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost, Kill: kill,
+	})
+	if err != nil {
+		t.Fatalf("%v (%v)\n%s", err, c, out)
+	}
+	t.Logf("%d kills, %d proofs, %d missed, %.0f s", sum.Kills, sum.ProofsSubmitted, sum.ProofsMissed, sum.Seconds)
+	if !sum.Paid || sum.AuditFindings != 0 || sum.ProofsMissed != 0 {
+		t.Fatalf("summary: %+v\n%s", sum, out)
+	}
+}
+
+// A node that takes no appends for 6 of every 25 s, and serves everything else.
+func TestCISaleOverAStoreThatIsOftenNotReadyIsPaid(t *testing.T) {
+	c := standin.New(t, events.NewMemory(), 3)
+	begin := time.Now()
+	c.Decide(func(string) standin.Fate {
+		if time.Since(begin)%(25*time.Second) < 6*time.Second {
+			return standin.NotReady
+		}
+		return standin.Done
+	})
+	sellOverACluster(t, c, nil)
+}
+
+// A leader that is cut off again and again: it keeps what it is sent, acknowledges
+// nothing, and truncates or commits it when some more has come.
+func TestSaleOverALeaderThatIsCutOffIsPaid(t *testing.T) {
+	c := standin.New(t, events.NewMemory(), 3)
+	const every = 15
+	var mu sync.Mutex
+	appends := 0
+	c.Decide(func(string) standin.Fate {
+		mu.Lock()
+		defer mu.Unlock()
+		if appends++; appends%every == 0 {
+			c.CutOffFor(4, appends%(2*every) == 0)
+		}
+		return standin.Done
+	})
+	sellOverACluster(t, c, nil)
+}
+
+// The host is killed besides, and every answer may be lost.
+func TestSaleOverAClusterOfAllMoodsIsPaid(t *testing.T) {
+	c := standin.New(t, events.NewMemory(), 3)
+	r := chance(t)
+	var mu sync.Mutex
+	c.Decide(func(string) standin.Fate {
+		mu.Lock()
+		defer mu.Unlock()
+		switch n := r.IntN(60); {
+		case n == 0:
+			c.Lead(r.IntN(3))
+		case n <= int(standin.OddSuccess):
+			return standin.Fate(n)
+		}
+		return standin.Done
+	})
+	kill := 5 + r.IntN(40)
+	sellOverACluster(t, c, func(line int) bool { return line == kill })
+}
