@@ -30,6 +30,9 @@ type Market interface {
 	Request(ctx context.Context, id events.RequestID) (events.Request, error)
 	// Slot reads what a sale needs to know about a slot, all at one block.
 	Slot(ctx context.Context, request events.RequestID, index uint64) (events.SlotFacts, error)
+	// HoldsReservation says whether one of the contract's reservations for a slot is
+	// ours, and at which block; of a request that the contract does not know, none is.
+	HoldsReservation(ctx context.Context, request events.RequestID, index uint64) (bool, events.Head, error)
 	// MySlots are the slots that the contract counts as ours.
 	MySlots(ctx context.Context) ([]events.OwnedSlot, error)
 	// Balance is what the account holds now.

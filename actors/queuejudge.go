@@ -42,7 +42,7 @@ func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Comman
 	case *messages.ChainSlotFilled:
 		return remove(e.GetRequestId(), "the slot is filled", e.GetSlotIndex())
 	case *messages.ChainSlotReservationsFull:
-		return remove(e.GetRequestId(), "nobody else may reserve the slot", e.GetSlotIndex())
+		return q.judgeFull(ctx, n, e)
 	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
 		return nil, nil
 	}
@@ -72,6 +72,53 @@ func (q *slotQueue) judgeFreed(
 		return nil, err
 	}
 	return q.judgeSlots(ctx, n, r, []uint64{e.GetSlotIndex()}, true, facts.RequestEnd)
+}
+
+// judgeFull removes a slot that takes no further reservation, unless one of them is ours:
+// then it is for us as it was, whoever came last. Who holds them is as it is once all are
+// taken, until the slot is freed; so a node that has the block of the last one knows.
+func (q *slotQueue) judgeFull(
+	ctx context.Context, n marketNews, e *messages.ChainSlotReservationsFull,
+) ([]slotqueue.Command, error) {
+	id := events.Must(events.ParseRequestID(e.GetRequestId()))
+	cmd := slotqueue.Remove{
+		At: q.chainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
+		Reason: "nobody else may reserve the slot", MarketRevision: n.revision,
+	}
+	if holds, err := q.holds(ctx, id, e.GetSlotIndex()); err != nil || !holds {
+		return []slotqueue.Command{cmd}, err
+	}
+	ours := false
+	err := q.retry(ctx, fmt.Sprintf("full/%s/%d", id, e.GetSlotIndex()),
+		func(err error) {
+			q.log.WithField("request", id).Warnf("look up who reserved slot %d: %v", e.GetSlotIndex(), err)
+		},
+		func(error) bool { return false },
+		func(ctx context.Context) (err error) {
+			var at events.Head
+			ours, at, err = q.Market.HoldsReservation(ctx, id, e.GetSlotIndex())
+			if said := e.GetLog().GetBlock(); err == nil && at.Number < said {
+				return fmt.Errorf("%w: it answers at block %d, and block %d took the last reservation",
+					errLagging, at.Number, said)
+			}
+			return err
+		})
+	if err != nil || ours {
+		return nil, err
+	}
+	return []slotqueue.Command{cmd}, nil
+}
+
+// holds asks the queue whether a slot is in it, or with a worker.
+func (q *slotQueue) holds(ctx context.Context, id events.RequestID, index uint64) (bool, error) {
+	done := make(chan bool, 1)
+	q.self.tell(queueQuery{func(s slotqueue.State) { done <- s.Holds(id, index) }})
+	select {
+	case holds := <-done:
+		return holds, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 // judgeSlots filters by soundness and by what is on offer (seed 000: slots

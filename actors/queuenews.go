@@ -79,8 +79,8 @@ func (l *newsList) startOver() {
 	*l = newsList{most: l.most, behind: true, left: max(l.left, l.last), reading: l.reading, again: l.reading}
 }
 
-// errLagging: the store does not show yet what it has taken.
-var errLagging = errors.New("the store lags behind")
+// errLagging: whoever answers does not show yet what is known to have happened.
+var errLagging = errors.New("the answer lags behind")
 
 // newsRead is the next part of the market's stream.
 type newsRead struct {

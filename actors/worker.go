@@ -92,7 +92,12 @@ func (w *slotWorker) retryAt(s sale.State) time.Time {
 	case slotqueue.CriterionDispersal:
 		return w.mayReserve(s.Request, s.Index, s.Repair, s.ExpiresAt, s.EndsAt, now).Opens
 	case slotqueue.CriterionNoProgress, slotqueue.CriterionSources:
-		return now.Add(lookAgainAfter)
+		last := s.ExpiresAt
+		if s.Repair {
+			last = s.EndsAt
+		}
+		// While it can still be filled, and not only when it is too late.
+		return now.Add(min(lookAgainAfter, max(0, last.Add(-w.minFill()).Sub(now))/2))
 	}
 	return time.Time{}
 }

@@ -68,6 +68,7 @@ func Market(t *testing.T, newWorld func(t *testing.T) MarketWorld) {
 
 		"a request must make sense":                             senselessRequests,
 		"a slot takes so many reservations and no more":         reservationsRunOut,
+		"a reservation of ours is told, whoever has the others": reservationIsOurs,
 		"a reservation outlives the fill of another":            reservationIsNeeded,
 		"a slot is free until the last second of its expiry":    expiryIsStrict,
 		"a request runs until the last second of its end":       endIsStrict,

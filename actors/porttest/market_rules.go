@@ -71,12 +71,49 @@ func reservationsRunOut(t *testing.T, w MarketWorld) {
 		}
 		w.Compete(c, n)
 	}
+	if holds(t, w, c) {
+		t.Fatal("a reservation of others is told as ours")
+	}
 	if facts(t, w, c).CanReserve {
 		t.Fatalf("with %d reservations there is room for another", most)
 	}
 	if _, err := try(w, reserve(w, c)); !errors.Is(err, events.ErrReservationNotAllowed) {
 		t.Fatalf("reserving a slot with %d reservations: %v", most, err)
 	}
+}
+
+func reservationIsOurs(t *testing.T, w MarketWorld) {
+	c := call(w.Post(), 0)
+	if holds(t, w, c) {
+		t.Fatal("a slot that nobody reserved is reserved by us")
+	}
+	for n := 1; n < int(terms(t, w).MaxReservations); n++ {
+		w.Compete(c, n)
+	}
+	must(t, w, reserve(w, c))
+	if !holds(t, w, c) {
+		t.Fatal("our reservation, the last one, is not told")
+	}
+	if other := call(events.Request{ID: events.RequestID{0xee}}, 0); holds(t, w, other) {
+		t.Fatal("an unknown request is reserved by us")
+	}
+}
+
+// holds asks whether a reservation for the slot is ours.
+func holds(t *testing.T, w MarketWorld, c events.SlotCall) bool {
+	t.Helper()
+	newest, err := w.Market.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, at, err := w.Market.HoldsReservation(t.Context(), c.Request, c.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Number < newest.Number {
+		t.Fatalf("it answers of block %d when the newest is %d", at.Number, newest.Number)
+	}
+	return held
 }
 
 func reservationIsNeeded(t *testing.T, w MarketWorld) {

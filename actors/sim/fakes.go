@@ -105,6 +105,24 @@ func (f fakeMarket) Slot(ctx context.Context, id events.RequestID, index uint64)
 		locked(f.world, func() (events.SlotFacts, error) { return f.facts(id, index), nil }))
 }
 
+// reservation is the answer of HoldsReservation.
+type reservation struct {
+	held bool
+	at   events.Head
+}
+
+func (f fakeMarket) HoldsReservation(
+	ctx context.Context, id events.RequestID, index uint64,
+) (bool, events.Head, error) {
+	r, err := do(ctx, f.bus, fmt.Sprintf("market.holds %s %d", id.Short(), index),
+		locked(f.world, func() (reservation, error) {
+			at := f.sight()
+			s := at.state.slots[events.SlotIDOf(id, index)]
+			return reservation{s != nil && s.reserved[f.me], at.head}, nil
+		}))
+	return r.held, r.at, err
+}
+
 func (f fakeMarket) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 	return do(ctx, f.bus, "market.mySlots", locked(f.world, func() ([]events.OwnedSlot, error) {
 		return f.sight().state.owned(f.me), nil

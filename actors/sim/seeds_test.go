@@ -119,7 +119,7 @@ func (c *campaign) tell(last bool) {
 // portMethods are all calls that a host makes on the world, as they park.
 var portMethods = []string{
 	"market.config", "market.head", "market.headAt", "market.request", "market.slot", "market.mySlots",
-	"market.balance", "market.reserve", "market.fill", "market.proof", "market.takenProofs", "market.free",
+	"market.balance", "market.holds", "market.reserve", "market.fill", "market.proof", "market.takenProofs", "market.free",
 	"feed", "prover.prove", "repo.delete", "repo.extend", "content.piece",
 	"store.append", "store.readStream", "store.readAll", "store.subscribe", "store.head",
 }
@@ -137,6 +137,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	t.Parallel()
 	often := Scenario{
 		Fail: 20, Lose: 20, Delay: 15, Twice: 30, Die: 8, Crash: 1, Stop: 1, Requests: 3, Slots: 3, MaxSteps: 4_000,
+		Competitor: 20,
 	}
 	often.Reads = true
 	troubled := Scenario{

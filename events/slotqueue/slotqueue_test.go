@@ -114,6 +114,27 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestASlotIsHeldWhileItIsOnOffer(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		given []Command
+		holds bool
+	}{
+		{"not when nobody offered it", nil, false},
+		{"when it is queued", []Command{queue(1, 5, 0)}, true},
+		{"when it was seen", []Command{queue(1, 5, 0), take, release(1, 0, true)}, true},
+		{"when a worker has it", []Command{queue(1, 5, 0), take}, true},
+		{"not when it left the market", []Command{queue(1, 5, 0), take, remove(1, 0)}, false},
+		{"when it was offered anew", []Command{queue(1, 5, 0), take, remove(1, 0), queue(1, 5, 0)}, true},
+		{"not when it was released", []Command{queue(1, 5, 0), take, release(1, 0, false)}, false},
+		{"not when it was refused", []Command{refuse(1, "price", 0)}, false},
+	} {
+		if s := given(t, Limits{}, test.given...); s.Holds(request(1), 0) != test.holds {
+			t.Errorf("%s: %t", test.name, !test.holds)
+		}
+	}
+}
+
 func TestCallersMistakesAreErrors(t *testing.T) {
 	many := make([]uint64, MaxSlotsPerCommand+1)
 	tests := []struct {

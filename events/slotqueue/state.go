@@ -320,6 +320,11 @@ func (s State) Taken() []Item {
 	return out
 }
 
+// Holds reports whether a slot is on offer here, queued or with a worker.
+func (s State) Holds(request events.RequestID, index uint64) bool {
+	return len(s.leaving(request, []uint64{index})) > 0
+}
+
 // Position is how many queued slots are better than this one; false when it is
 // not queued. It looks at all of them.
 func (s State) Position(request events.RequestID, index uint64) (int, bool) {

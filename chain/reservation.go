@@ -1,0 +1,22 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// HoldsReservation says whether one of the contract's reservations for a slot is ours,
+// at the newest block.
+func (m *Market) HoldsReservation(
+	ctx context.Context, request events.RequestID, index uint64,
+) (bool, events.Head, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return false, events.Head{}, fmt.Errorf("find out whether slot %d of request %s is reserved: %w",
+			index, request.Short(), err)
+	}
+	held, err := m.holdsReservation(ctx, head, events.SlotCall{Request: request, Index: index})
+	return held, head.head(), err
+}
