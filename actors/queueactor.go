@@ -2,6 +2,8 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -121,7 +123,9 @@ func (q *slotQueue) receive(a *turn, msg any) {
 	case wakeQueue:
 		q.onWake(a, m)
 	case lookedBack:
-		q.onLookedBack(a)
+		q.onLookedBack(m)
+	case lookAtOwed:
+		q.onPauseOver()
 	case headMoved:
 		q.onHead(a, m.head)
 	case fundsSeen:
@@ -179,6 +183,20 @@ func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
 	})
 }
 
+// again gives this actor a message once more after a pause when what followed from it
+// was not decided.
+func (q *slotQueue) again(err error, msg any) {
+	if undecided(err) {
+		self := q.self
+		q.Clock.After(q.backoff(fmt.Sprintf("%T", msg), 1), func() { self.tell(msg) })
+	}
+}
+
+// undecided says that a command was not decided, and wants to be given again.
+func undecided(err error) bool {
+	return errors.Is(err, errReloading) || errors.Is(err, ErrOverloaded) || errors.Is(err, ErrRecordAway)
+}
+
 // onAvoid remembers a client whose data could not be had.
 func (q *slotQueue) onAvoid(a *turn, m avoidClient) {
 	if q.AvoidClient <= 0 {
@@ -188,5 +206,5 @@ func (q *slotQueue) onAvoid(a *turn, m avoidClient) {
 	q.log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
 		q.AvoidClient, m.reason)
 	q.journal.submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
-		m.work.Key(), func(result[slotqueue.State, slotqueue.Event]) {})
+		m.work.Key(), func(r result[slotqueue.State, slotqueue.Event]) { q.again(r.err, m) })
 }

@@ -216,7 +216,7 @@ func (q *slotQueue) onJudged(a *turn, m judged) {
 func (q *slotQueue) onVerdict(a *turn, revision uint64, err error) {
 	switch {
 	case err == nil:
-	case errors.Is(err, errReloading), errors.Is(err, ErrOverloaded), errors.Is(err, ErrRecordAway):
+	case undecided(err):
 		q.news.startOver() // Nothing was decided; what is in the record already is passed over.
 	default:
 		q.log.WithField("market", revision).Warnf("the queue did not take what the market said: %v", err)

@@ -254,6 +254,15 @@ func (s State) RefusedBy(criteria []string, most int) []RefusedRequest {
 	return s.refusals.by(criteria, most)
 }
 
+// RefusedRequest is what is remembered of the refusal of a request; false when nothing is.
+func (s State) RefusedRequest(id events.RequestID) (RefusedRequest, bool) {
+	r := s.refusals.get(id)
+	if r == nil {
+		return RefusedRequest{}, false
+	}
+	return r.clone(), true
+}
+
 // Item is a slot as people see it.
 type Item struct {
 	RequestID events.RequestID

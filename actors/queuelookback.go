@@ -1,0 +1,277 @@
+package actors
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file looks at refused requests again when something improved. One of which
+// nothing could be learned, because the chain did not answer or the queue's record moved,
+// is owed a look: it is asked about again, with growing pauses, until it is judged or
+// its refusal is forgotten (MaxRefused of the queue bounds that).
+
+const (
+	// maxLookedAgain is how many refused requests are looked at in one pass, the
+	// newest last. Each costs two calls to the chain.
+	maxLookedAgain = 1_000
+	// maxUnanswered is how many requests in a row may find no answer before a pass
+	// leaves the others for the next one: then the chain does not answer anybody.
+	maxUnanswered = 3
+	// maxUnknown is how often the chain is asked about a request that it does not know
+	// any more: a node that lags behind has it by then.
+	maxUnknown = 8
+)
+
+// lookBack is the one pass over refused requests that runs at a time. What wakes
+// the queue meanwhile is looked at after it.
+type lookBack struct {
+	started bool // what waits since before the start was woken
+	running bool
+	waiting map[string]bool // criteria that woke the queue
+	reason  string
+	// owed are the requests that are owed a look, with how often that was tried; due
+	// says that it is time for it, pauses counts the passes in a row that left some.
+	owed    map[events.RequestID]int
+	due     bool
+	pauses  int
+	resting bool // until lookAtOwed
+}
+
+type (
+	// lookedBack is what came of a pass, besides commands: requests that are refused as
+	// they were, those of which nothing was learned, and those that were not asked about.
+	lookedBack struct {
+		same, unanswered, left []events.RequestID
+		reason                 string
+	}
+	// lookAtOwed says that a pause is over.
+	lookAtOwed struct{}
+)
+
+// wake notes what the next pass is about.
+func (l *lookBack) wake(m wakeQueue) {
+	if l.waiting == nil {
+		l.waiting = map[string]bool{}
+	}
+	for _, c := range m.criteria {
+		l.waiting[c] = true
+	}
+	l.reason = m.reason
+}
+
+// owe notes a request that is owed a look, after so many more tries.
+func (l *lookBack) owe(id events.RequestID, tries int) {
+	if l.owed == nil {
+		l.owed = map[events.RequestID]int{}
+	}
+	l.owed[id] += tries
+}
+
+// lookAgain looks at requests that were refused by the criteria that wait for it, and
+// at those that are owed a look when it is time.
+func (q *slotQueue) lookAgain() {
+	l := &q.lookBack
+	if l.running || len(l.waiting) == 0 && !l.due {
+		return
+	}
+	criteria, due := slices.Sorted(maps.Keys(l.waiting)), l.due
+	l.running, l.waiting, l.due = true, nil, false
+	q.journal.query(func(s slotqueue.State) {
+		again := s.RefusedBy(criteria, maxLookedAgain)
+		if due {
+			again = l.withOwed(s, again)
+		}
+		if len(again) == 0 {
+			l.running = false
+			return
+		}
+		q.judgeAll(again, l.reason)
+	})
+}
+
+// withOwed adds the requests that are owed a look, and forgets those that are not
+// refused any more.
+func (l *lookBack) withOwed(s slotqueue.State, again []slotqueue.RefusedRequest) []slotqueue.RefusedRequest {
+	listed := make(map[events.RequestID]bool, len(again))
+	for _, r := range again {
+		listed[r.RequestID] = true
+	}
+	// What found no answer often waits behind the others.
+	byTries := func(a, b events.RequestID) int {
+		return cmp.Or(cmp.Compare(l.owed[a], l.owed[b]), bytes.Compare(a[:], b[:]))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(l.owed), byTries) {
+		r, refused := s.RefusedRequest(id)
+		switch {
+		case !refused:
+			delete(l.owed, id)
+		case !listed[id] && len(again) < maxLookedAgain:
+			again = append(again, r)
+		}
+	}
+	return again
+}
+
+// judgeAll looks at refused requests, one after the other.
+func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
+	tried := maps.Clone(q.lookBack.owed)
+	q.rt.do(func(ctx context.Context) {
+		m := lookedBack{reason: reason}
+		inARow := 0
+		for _, r := range again {
+			id := r.RequestID
+			if inARow >= maxUnanswered {
+				m.left = append(m.left, id)
+				continue
+			}
+			decided, err := q.judgeAgain(ctx, r)
+			unknown := errors.Is(err, events.ErrUnknownRequest)
+			switch {
+			case unknown && tried[id] >= maxUnknown, err == nil && decided == nil:
+				m.same = append(m.same, id)
+			case err != nil:
+				q.log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
+				m.unanswered = append(m.unanswered, id)
+			default:
+				q.self.tell(queueCommand{decided, "look back: " + reason, q.onJudgedAgain(id)})
+			}
+			if inARow++; err == nil || unknown {
+				inARow = 0
+			}
+		}
+		if ctx.Err() == nil {
+			q.self.tell(m)
+		}
+	})
+}
+
+// onJudgedAgain is called in the queue's turn when a verdict is in the record, or is not.
+func (q *slotQueue) onJudgedAgain(id events.RequestID) func(result[slotqueue.State, slotqueue.Event]) {
+	return func(r result[slotqueue.State, slotqueue.Event]) {
+		if !undecided(r.err) {
+			delete(q.lookBack.owed, id)
+			return
+		}
+		q.lookBack.owe(id, 0)
+		q.pauseLookBack()
+	}
+}
+
+func (q *slotQueue) onLookedBack(m lookedBack) {
+	l := &q.lookBack
+	l.running = false
+	for _, id := range m.same {
+		delete(l.owed, id)
+	}
+	for _, id := range m.unanswered {
+		l.owe(id, 1)
+	}
+	for _, id := range m.left {
+		l.owe(id, 0)
+	}
+	if len(m.unanswered) > 0 {
+		l.reason = m.reason
+		q.pauseLookBack()
+	} else {
+		l.pauses = 0
+	}
+	q.lookAgain()
+}
+
+// pauseLookBack looks at what is owed after a pause.
+func (q *slotQueue) pauseLookBack() {
+	l := &q.lookBack
+	if l.resting {
+		return
+	}
+	l.resting = true
+	if l.pauses++; l.pauses == 1 {
+		q.log.Warnf("refused requests that may fit now could not be looked at, because the chain or the record did "+
+			"not answer: %d; they are tried again", len(l.owed))
+	}
+	self := q.self
+	q.Clock.After(q.backoff("look back", l.pauses), func() { self.tell(lookAtOwed{}) })
+}
+
+// onPauseOver looks at what is owed.
+func (q *slotQueue) onPauseOver() {
+	q.lookBack.resting, q.lookBack.due = false, len(q.lookBack.owed) > 0
+	q.lookAgain()
+}
+
+// refill looks at what a full queue let go, when there is room for it. New blocks set
+// its pace, so that a chain that does not answer is not asked without a pause.
+func (q *slotQueue) refill() {
+	if q.lookBack.running || q.record.away() {
+		return
+	}
+	if again := q.journal.ahead.MayReturn(maxLookedAgain); len(again) > 0 {
+		q.lookBack.running = true
+		q.judgeAll(again, "the queue has room")
+	}
+}
+
+// judgeAgain looks at a refused request; nil when it is refused still, an error when
+// that could not be found out. A refusal by another criterion than before is
+// recorded: what wakes it is another.
+func (q *slotQueue) judgeAgain(
+	ctx context.Context, refused slotqueue.RefusedRequest,
+) (slotqueue.Command, error) {
+	if len(refused.SlotIndices) == 0 {
+		return nil, nil
+	}
+	q.Turn(ctx, "look back")
+	// Nothing is decided while the record is away.
+	if err := q.record.wait(ctx, "look back"); err != nil {
+		return nil, err
+	}
+	r, facts, err := q.refusedFacts(ctx, refused.RequestID, refused.SlotIndices[0])
+	if err != nil {
+		return nil, err
+	}
+	if facts.RequestState > events.RequestStarted {
+		return slotqueue.Remove{
+			At: q.chainTime(), RequestID: refused.RequestID, Reason: "the request is over",
+		}, nil
+	}
+	repair, expiry := facts.SlotState == events.SlotRepair, facts.RequestExpiry
+	if repair {
+		expiry = facts.RequestEnd
+	}
+	commands, err := q.judgeSlots(ctx, marketNews{}, r, refused.SlotIndices, repair, expiry)
+	if err != nil || len(commands) == 0 {
+		return nil, err
+	}
+	queue := commands[0].(slotqueue.Queue)
+	if queue.Refusal != nil && queue.Refusal.Criterion == refused.Criterion {
+		return nil, nil
+	}
+	return queue, nil
+}
+
+// refusedFacts reads a refused request and one of its slots.
+func (q *slotQueue) refusedFacts(
+	ctx context.Context, id events.RequestID, index uint64,
+) (r events.Request, facts events.SlotFacts, err error) {
+	_, err = in(ctx, q.reads, time.Time{}, func() (struct{}, error) {
+		return patiently(ctx, q.env, q.patience(), func(ctx context.Context) (none struct{}, err error) {
+			if r, err = q.Market.Request(ctx, id); err == nil {
+				facts, err = q.Market.Slot(ctx, id, index)
+			}
+			return none, err
+		})
+	})
+	if err != nil {
+		err = fmt.Errorf("look up a refused request: %w", err)
+	}
+	return r, facts, err
+}
