@@ -117,10 +117,11 @@ record-history:
 fuzz-smoke:
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios
+## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios; and both kinds of views
 .PHONY: sim
 sim:
 	go test -v -timeout 0 ./actors/sim -run '^TestSeeds$$' -total $(SEEDS)
+	go test -timeout 0 ./projections/js -run 'InTheSimulatedWorld$$' -seeds 40
 
 ## sim-race: the same with the race detector, some ten times slower
 .PHONY: sim-race

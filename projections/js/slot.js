@@ -1,4 +1,4 @@
-// hostnode-slot, version 2
+// hostnode-slot, version 3
 //
 // How a host's dealings with one slot stand: where its sale is, what it proved, earned and lost.
 //
@@ -27,6 +27,8 @@
 
 var SALE = /^sale-(0x[0-9a-f]{40})-0x[0-9a-f]{64}$/;
 var SCHEMA = 1; // the newest schema version of the events that is understood here
+
+var HOSTING = ["Filled", "Proving", "ProvingSimulated"];
 
 function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
 function sub(a, b) { return (BigInt(a || 0) - BigInt(b || 0)).toString(); }
@@ -203,7 +205,9 @@ fromAll()
                 s.inner.deleted = true;
             }
             s.reason = "";
-            s.phase = "Filled";
+            if (HOSTING.indexOf(s.phase) < 0) { // Otherwise the fill is in another block now, and no more.
+                s.phase = "Filled";
+            }
         }),
 
         FillReverted: understood(function (s) {
@@ -277,6 +281,7 @@ fromAll()
         }),
 
         SaleIgnored: understood(function (s, said) {
+            lapse(s); // A slot that was found on chain may owe something.
             s.reason = said.reason || "";
             s.phase = "Ignored";
         }),
@@ -306,6 +311,7 @@ fromAll()
         }),
 
         SaleErrored: understood(function (s, said) {
+            lapse(s);
             s.reason = said.error || "";
             s.phase = "Errored";
         }),
