@@ -52,7 +52,15 @@ func (s *Store) Append(
 			err = w.check(result)
 		}
 		return completed(err, stream, expected)
-	}, func(wrong *events.WrongRevisionError) error { return s.judge(ctx, w, wrong) })
+	}, func(err error) error {
+		if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
+			return s.judge(ctx, w, wrong)
+		}
+		if err == nil && w.deleted(result) {
+			return s.confirm(ctx, w, result)
+		}
+		return err
+	})
 	if err != nil {
 		return events.AppendResult{}, wrapWrite("append to", stream, err)
 	}
@@ -93,18 +101,15 @@ func proposed(batch []events.NewEvent) []esdb.EventData {
 }
 
 // try makes attempts until the server has answered. safe says that an attempt
-// may be made again although the one before may have been done; judge, what a
-// refusal for the revision is worth.
+// may be made again although the one before may have been done; judge, what an
+// answer is worth.
 func (s *Store) try(
 	ctx context.Context, safe bool, do func(context.Context, *held) error,
-	judge func(*events.WrongRevisionError) error,
+	judge func(error) error,
 ) error {
 	began, pause := time.Now(), s.cfg.MinPause
 	for {
-		err := s.attempt(ctx, time.Until(began.Add(s.cfg.Patience)), do)
-		if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
-			err = judge(wrong)
-		}
+		err := judge(s.attempt(ctx, time.Until(began.Add(s.cfg.Patience)), do))
 		if err == nil {
 			return nil
 		}
@@ -223,7 +228,7 @@ func (s *Store) Delete(
 			position, err = h.softDelete(ctx, stream, expected)
 		}
 		return completed(err, stream, expected)
-	}, func(wrong *events.WrongRevisionError) error { return wrong })
+	}, func(err error) error { return err })
 	wrong, refused := errors.AsType[*events.WrongRevisionError](err)
 	if refused && !forever && !wrong.Exists && expected.IsAny() {
 		err = events.ErrStreamNotFound // Nothing was expected: it is just not there.

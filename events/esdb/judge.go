@@ -14,7 +14,7 @@ import (
 
 // check compares a success with what was asked for: at an exact revision the
 // last event stands where the expectation puts it. Only NoStream may find a
-// stream that was deleted, whose numbering goes on.
+// stream that was deleted, whose numbering goes on (confirm).
 func (w write) check(r events.AppendResult) error {
 	count, exact := w.expected.Count()
 	last := count + uint64(len(w.events)) // one more than the revision that is wanted
@@ -30,6 +30,32 @@ func (w write) check(r events.AppendResult) error {
 	}
 	return broken("the server says that an append to %s ended at revision %d (%t), want %d",
 		w.stream, r.Revision, r.Exists, last-1)
+}
+
+// deleted says that a success makes sense only for a stream that was deleted.
+func (w write) deleted(r events.AppendResult) bool {
+	count, exact := w.expected.Count()
+	return exact && count == 0 && len(w.events) > 0 && r.Revision+1 > uint64(len(w.events))
+}
+
+// confirmations is how often a stream is read that takes events again after it was
+// deleted: the metadata that shows them is written after them, within some
+// milliseconds.
+const confirmations = 5
+
+// confirm looks whether the last event stands where a success says; the stream's
+// metadata may hide those before it.
+func (s *Store) confirm(ctx context.Context, w write, r events.AppendResult) error {
+	last := write{stream: w.stream, events: w.events[len(w.events)-1:]}
+	for range confirmations {
+		same, _, err := s.compare(ctx, last, r.Revision)
+		if err != nil || same == 1 {
+			return err
+		}
+		s.pause(ctx, s.cfg.MinPause)
+	}
+	return broken("the server says that an append to %s ended at revision %d, and the events are not there",
+		w.stream, r.Revision)
 }
 
 // judge says what a refusal for the revision is worth. A leader that is cut off

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -54,6 +55,13 @@ func (n *node) Append(s streams.Streams_AppendServer) error {
 	}
 	return s.SendAndClose(answer)
 }
+
+// commitTimeout is after how long a leader that is cut off says that it could not
+// commit. A real one takes 2 s or more.
+const commitTimeout = 200 * time.Millisecond
+
+// oddRevision is one that no stream of a test comes to.
+const oddRevision = 1 << 40
 
 // notReady is what a node says that takes no appends. In a batch it comes with
 // code 0.
@@ -148,8 +156,13 @@ func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 	c.mu.Lock()
 	fate := c.fate
 	if c.cut {
-		wrong := c.judge(proposalOf(stream, parts))
+		wrong, repeated := c.judge(proposalOf(stream, parts))
 		c.mu.Unlock()
+		if wrong == nil && !repeated { // A repetition is never answered.
+			time.AfterFunc(commitTimeout, func() {
+				b.fail(correlation, codes.DeadlineExceeded, "Operation timed out", &shared.Timeout{})
+			})
+		}
 		if wrong != nil {
 			b.fail(correlation, codes.AlreadyExists, "wrong expected version", &shared.WrongExpectedVersion{
 				CurrentStreamRevisionOption: &shared.WrongExpectedVersion_CurrentStreamRevision{
@@ -176,7 +189,7 @@ func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 	case OddSuccess:
 		b.answer(&streams.BatchAppendResp{CorrelationId: correlation, Result: &streams.BatchAppendResp_Success_{
 			Success: &streams.BatchAppendResp_Success{
-				CurrentRevisionOption: &streams.BatchAppendResp_Success_CurrentRevision{},
+				CurrentRevisionOption: &streams.BatchAppendResp_Success_CurrentRevision{CurrentRevision: oddRevision},
 			},
 		}})
 	case Lost:

@@ -56,7 +56,7 @@ const (
 	Unanswered
 	// OddError is answered with an error that says nothing, and not written.
 	OddError
-	// OddSuccess is answered with success at revision 0, and not written.
+	// OddSuccess is answered with success at a revision that cannot be, and not written.
 	OddSuccess
 )
 
@@ -246,9 +246,9 @@ func (c *Cluster) members() (all []*gossip.MemberInfo) {
 	return all
 }
 
-// judge is what a leader that is cut off makes of an append: nil when it keeps it in
-// its log, or knows it already; nobody is told of either.
-func (c *Cluster) judge(p proposal) *events.WrongRevisionError {
+// judge is what a leader that is cut off makes of an append: no error when it keeps it
+// in its log, or knows it already.
+func (c *Cluster) judge(p proposal) (wrong *events.WrongRevisionError, repeated bool) {
 	if c.heals--; c.heals == 0 {
 		defer c.heal(c.commit)
 	}
@@ -265,15 +265,17 @@ func (c *Cluster) judge(p proposal) *events.WrongRevisionError {
 			continue
 		}
 		if slices.EqualFunc(known.batch, p.batch, func(a, b events.NewEvent) bool { return a.ID == b.ID }) {
-			return nil
+			return nil, true
 		}
 		count += uint64(len(known.batch))
 	}
 	if want, exact := p.expected.Count(); exact && want != count {
-		return &events.WrongRevisionError{Stream: p.stream, Expected: p.expected, Actual: count - 1, Exists: count > 0}
+		return &events.WrongRevisionError{
+			Stream: p.stream, Expected: p.expected, Actual: count - 1, Exists: count > 0,
+		}, false
 	}
 	c.tail = append(c.tail, p)
-	return nil
+	return nil, false
 }
 
 // String says who leads, for a failing test.
