@@ -20,9 +20,13 @@ const (
 	// maxUncopied is how far the stream may lag, in events; beyond, no new intent is
 	// taken. It is several days of a busy host.
 	maxUncopied     = 65_536
-	copyBatch       = 256
+	copyBatch = 256
+	// The pauses between two tries: nothing is sold before the stream is complete
+	// again, so a store that is back is found soon.
 	firstCopyWait   = time.Second
-	longestCopyWait = 30 * time.Second
+	longestCopyWait = 3 * time.Second
+	// copyAtEnd is how long an end waits for what is not in the stream yet.
+	copyAtEnd = 2 * time.Second
 )
 
 // Errors of copying. Both end the sending of transactions.
@@ -54,6 +58,7 @@ type copier struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 	wake   chan struct{}
+	copied chan struct{} // has room for one; filled when something was copied
 
 	down *breakdown
 
@@ -73,14 +78,28 @@ func startCopier(cfg Config, store events.Store, stream string, pending []record
 	c := &copier{
 		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
 		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
-		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
 		down: newBreakdown(), pending: pending,
 	}
 	go c.run(ctx)
 	return c
 }
 
+// close ends the copying, after what waits was copied if that does not take long. The
+// rest is in the outbox.
 func (c *copier) close() {
+	enough := time.NewTimer(copyAtEnd)
+	defer enough.Stop()
+	for waits := !c.drained(); waits; {
+		select {
+		case <-c.copied:
+			waits = !c.drained()
+		case <-c.done:
+			waits = false
+		case <-enough.C:
+			waits = false
+		}
+	}
 	c.stop()
 	<-c.done
 }
@@ -186,6 +205,10 @@ func (c *copier) copyAll(ctx context.Context) error {
 		c.mu.Lock()
 		c.pending = c.pending[n:]
 		c.mu.Unlock()
+		select {
+		case c.copied <- struct{}{}:
+		default:
+		}
 	}
 }
 

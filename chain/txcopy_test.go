@@ -236,6 +236,33 @@ func TestARevisionBeyondWithNothingToReadIsNotCommitted(t *testing.T) {
 	})
 }
 
+func TestAnEndCopiesWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := events.NewMemory()
+		store := wanting{memory, func(_ []events.NewEvent, commit func() error) error {
+			time.Sleep(copyAtEnd / 4) // The store takes its time.
+			return commit()
+		}}
+		c := copierOn(t, store, recordsOf(0, "a", "b"))
+		c.close()
+		if diff := cmp.Diff([]string{"a", "b"}, streamKeys(t, memory)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestAnEndDoesNotWaitLongForAStoreThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := wanting{events.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
+		c := copierOn(t, store, recordsOf(0, "a"))
+		began := time.Now()
+		c.close()
+		if took := time.Since(began); took > copyAtEnd {
+			t.Fatalf("the end took %s", took)
+		}
+	})
+}
+
 func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var records []record

@@ -17,7 +17,7 @@ import (
 func sellOverACluster(t *testing.T, c *standin.Cluster, kill func(line int) bool) {
 	t.Helper()
 	config := smallConfig(t, t.TempDir())
-	config.EventStore.URL = c.URL()
+	config.EventStore.URL = c.URL() + "&defaultDeadline=2000" // What is not answered is not waited for long.
 	out := &tail{}
 	sum, err := demo.Run(t.Context(), demo.Options{
 		Config: config, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost, Kill: kill,
