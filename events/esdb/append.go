@@ -149,7 +149,7 @@ func (s *Store) attempt(ctx context.Context, patience time.Duration, do func(con
 		h.lose(leader)
 	case errors.Is(err, errNotReady), errors.Is(err, errBroken):
 		h.lose(err) // It answers the keeper's questions all the same.
-	case errors.Is(err, events.ErrAway):
+	case errors.Is(err, events.ErrAway), errors.Is(err, events.ErrDenied):
 		h.doubt()
 	}
 	return err

@@ -27,6 +27,10 @@ type Config struct {
 	// pauses from MinPause to MaxPause. Only the leader of a cluster is used, for
 	// reads too, so another nodePreference is refused.
 	URL string
+	// Renew gives the connection string anew after the server has refused the user,
+	// because the password may have changed since; nil: it stays as it is. It is called
+	// by one goroutine.
+	Renew func() (string, error)
 	// Log takes what an operator may want to know; nil drops it.
 	Log *logrus.Entry
 	// CallTimeout is how long one attempt of a call may take, and how long a

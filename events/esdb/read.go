@@ -153,7 +153,7 @@ func (s *Store) receive(ctx context.Context, h *held, in <-chan message, idle *t
 	}
 	select {
 	case m := <-in:
-		if m.err != nil && errors.Is(m.err, events.ErrAway) {
+		if errors.Is(m.err, events.ErrAway) || errors.Is(m.err, events.ErrDenied) {
 			h.doubt()
 		}
 		if leader, ok := errors.AsType[*errNotLeader](m.err); ok {

@@ -112,6 +112,9 @@ func (s *Store) keep() {
 	var hint *errNotLeader
 	for s.ctx.Err() == nil {
 		l, err := s.connect(hint)
+		if errors.Is(err, events.ErrDenied) && s.renew() {
+			l, err = s.connect(hint)
+		}
 		if err != nil {
 			s.lost(err)
 			hint = heard(hint, err)
@@ -133,6 +136,34 @@ func (s *Store) keep() {
 		s.pause(s.ctx, pause)
 		pause = min(2*pause, s.cfg.MaxPause)
 	}
+}
+
+// renew takes what Config.Renew says from now on; false when that is nothing new.
+func (s *Store) renew() bool {
+	if s.cfg.Renew == nil {
+		return false
+	}
+	url, err := s.cfg.Renew()
+	if err == nil && url == s.cfg.URL {
+		return false
+	}
+	cfg := s.cfg
+	cfg.URL = url
+	var conf *esdb.Configuration
+	var found *finder
+	if err == nil {
+		conf, err = cfg.parse()
+	}
+	if err == nil {
+		found, err = newFinder(conf, s.log.Debugf)
+	}
+	if err != nil {
+		s.log.WithError(err).Warn("the user of the event store is refused, and the new connection string cannot be used")
+		return false
+	}
+	s.cfg.URL, s.finder, s.creds = url, found, newBasic(conf)
+	s.log.Info("the user of the event store is refused; trying with what the settings say now")
+	return true
 }
 
 // heard is who leads, after an error. A leader that was heard of is kept until
@@ -198,7 +229,8 @@ func (s *Store) watch(l *link) error {
 		case <-l.suspect:
 		}
 		err := l.look(s.ctx, s)
-		if _, elsewhere := errors.AsType[*errNotLeader](err); elsewhere || errors.Is(err, events.ErrAway) {
+		_, elsewhere := errors.AsType[*errNotLeader](err)
+		if elsewhere || errors.Is(err, events.ErrAway) || errors.Is(err, events.ErrDenied) {
 			l.lose(err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -272,6 +273,53 @@ func TestAnAuditorReadsAndDoesNotWrite(t *testing.T) {
 		if _, _, away := s.Away(); away {
 			t.Error("a refusal counts as a server that is away")
 		}
+	}
+}
+
+// TestAPasswordThatWasChangedIsReadAgain: the server knows another one from some moment on.
+func TestAPasswordThatWasChangedIsReadAgain(t *testing.T) {
+	a := newAuthority(t)
+	cert, _, _ := a.sign("127.0.0.1", time.Now().Add(time.Hour))
+	behind := events.NewMemory()
+	defer behind.Close()
+	secured := func(name string) string {
+		return serve(t, wire.Config{
+			Store: behind, Users: user(t, name, wire.RoleOperator),
+			TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
+		})
+	}
+	p := newProxy(t, secured("before"))
+	now := func(name string) string {
+		return secure(name, password, p.address(), "tlsCaFile="+url.QueryEscape(a.file))
+	}
+	var renewed atomic.Int32
+	cfg := eager(now("before"))
+	cfg.Renew = func() (string, error) {
+		if renewed.Add(1) == 1 {
+			return "", errors.New("nobody has written it yet")
+		}
+		return now("after"), nil
+	}
+	s := open(t, cfg)
+	defer s.Close()
+	if _, err := s.Append(t.Context(), "a-1", events.NoStream(), oneEvent(1)); err != nil {
+		t.Fatal(err)
+	}
+	p.lead(secured("after"))
+	p.cut()
+	for {
+		changed := s.Changed()
+		_, err := s.Append(t.Context(), "a-1", events.Exact(0), oneEvent(2))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, events.ErrDenied) {
+			t.Fatal(err)
+		}
+		<-changed
+	}
+	if renewed.Load() < 2 {
+		t.Errorf("the connection string was asked for %d times", renewed.Load())
 	}
 }
 

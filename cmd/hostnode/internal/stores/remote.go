@@ -20,10 +20,13 @@ const (
 	callTimeout = 5 * time.Second
 )
 
-// openRemote connects to an EventStoreDB.
-func openRemote(ctx context.Context, connection string, log *logrus.Entry) (events.Store, error) {
+// openRemote connects to an EventStoreDB. When it refuses the user, renew is asked for
+// the connection string anew.
+func openRemote(
+	ctx context.Context, connection string, renew func() (string, error), log *logrus.Entry,
+) (events.Store, error) {
 	store, err := esdb.Open(ctx, esdb.Config{
-		URL: connection, Log: log, Patience: patience, CallTimeout: callTimeout,
+		URL: connection, Renew: renew, Log: log, Patience: patience, CallTimeout: callTimeout,
 	})
 	if err != nil {
 		return nil, err

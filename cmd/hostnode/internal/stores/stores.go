@@ -78,7 +78,7 @@ func Open(ctx context.Context, spec Spec, log *logrus.Entry) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := openRemote(ctx, connection, log)
+	store, err := openRemote(ctx, connection, spec.Connection, log)
 	if err != nil {
 		return nil, fmt.Errorf("open the event store %s: %w", esdb.Redact(spec.URL), err)
 	}
