@@ -130,6 +130,14 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 	return sum
 }
 
+// needs are what the account must hold for what is hosted and in work.
+func (s *supervisor) needs() Funds {
+	n := Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
+	_, expected := s.load.total()
+	n.Proofs = s.proofsWithin(n.Days, expected)
+	return n
+}
+
 // proofsWithin is how many proofs are to be expected in so many days, when so
 // many are expected in a period (in parts of perProof); rounded up.
 func (e *env) proofsWithin(days, expected uint64) uint64 {

@@ -32,6 +32,8 @@ const (
 	AlertFunds AlertKind = "funds-low"
 	// AlertQuota: the quota is less than availabilities and sales have already.
 	AlertQuota AlertKind = "quota-too-small"
+	// AlertViews: what people look at follows the record no more.
+	AlertViews AlertKind = "views-stopped"
 	// AlertChain: the chain has not moved for long.
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.

@@ -104,11 +104,9 @@ func (s *supervisor) setQuota() {
 			case errors.Is(r.err, errReloading):
 			case r.err != nil:
 				s.fatal(fmt.Errorf("the quota: %w", r.err))
-			case r.state.Book().Allocated() > s.Quota:
-				s.alert(AlertQuota, events.SlotID{}, 0,
-					fmt.Sprintf("the quota is %d bytes, availabilities and sales have %d; no new slot is taken",
-						s.Quota, r.state.Book().Allocated()),
-					"raise `quota` and start again, or make availabilities smaller: hostnode availability list")
+			default:
+				s.alertCause("quota-too-small", events.SlotID{},
+					Facts{Supply: Supply{Quota: s.Quota, Allocated: r.state.Book().Allocated()}})
 			}
 		},
 	})

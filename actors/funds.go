@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -24,8 +23,8 @@ type fundsWatch struct {
 	free    events.Amount
 	balance events.Balance
 	busy    float64
-	low     bool
-	unknown bool // it was said that the price of gas is not known
+	low     string // the cause that was told
+	unknown bool   // it was said that the price of gas is not known
 }
 
 // fundsSeen is what a look at the account found.
@@ -98,31 +97,30 @@ func (q *slotQueue) waitFor(criteria []string) (out []string) {
 	return out
 }
 
-// tellFunds alerts once when the account's coins do not last for what is hosted
-// already, until they do again.
+// tellFunds alerts once when the account's coins do not last for what is hosted already,
+// or for another slot, until they do again; and again when not even a proof can be paid.
 func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 	w := &q.funds
-	if q.WalletDays == 0 || expected == 0 {
-		return
-	}
-	if balance.ProofWei.IsZero() {
-		if !w.unknown {
+	n := Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
+	if n.Days > 0 && expected > 0 {
+		n.Proofs = q.proofsWithin(n.Days, expected)
+		if balance.ProofWei.IsZero() && !w.unknown {
 			w.unknown = true
 			q.log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")
 		}
-		return
 	}
-	proofs := q.proofsWithin(q.WalletDays, expected)
-	needed := balance.ProofWei.MulSaturating(proofs)
-	low := balance.Wei.Less(needed)
-	if low && !w.low {
-		q.alert(AlertFunds, events.SlotID{}, 0,
-			fmt.Sprintf("the account %s holds %s wei, the %d proofs of the next %d days need %s",
-				q.me, balance.Wei, proofs, q.WalletDays, needed),
-			"send coins for gas to the account; nothing new is taken until then")
+	f := Facts{Account: q.me.String(), Funds: n}
+	low := ""
+	for _, code := range []string{"no-gas", "gas-low"} {
+		if _, so := CauseOf(code, f); so && low == "" {
+			low = code
+		}
 	}
-	if !low && w.low {
-		q.log.Infof("the account holds %s wei and lasts for %d days again", balance.Wei, q.WalletDays)
+	if low != "" && low != w.low && w.low != "no-gas" { // From the worse to the better is no news.
+		q.alertCause(low, events.SlotID{}, f)
+	}
+	if low == "" && w.low != "" {
+		q.log.Infof("the account holds %s wei and lasts again", balance.Wei)
 	}
 	w.low = low
 }

@@ -120,3 +120,12 @@ func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
 			"the prover is busy %d %% of the time",
 		slots, perPeriod, period, took.Round(time.Millisecond), how, size, percent)
 }
+
+// proverFacts is how busy proofs keep the prover without another slot.
+func (e *env) proverFacts() ProverFacts {
+	took, _ := e.load.proofTime()
+	slots, expected := e.load.total()
+	of := e.terms.Proofs.Period.Seconds() * float64(max(1, e.Proofs))
+	busy := 100 * float64(expected) / perProof * took.Seconds() / of
+	return ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: e.ProofLoad, Slots: slots}
+}

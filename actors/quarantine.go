@@ -62,8 +62,7 @@ func (s *supervisor) quarantine(a *turn, slot events.SlotID, err error) {
 	s.log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
 		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
 	if ag.quarantines == 1 { // Not at each try; but each proof that is owed is told.
-		s.alert(AlertQuarantined, slot, 0, "a sale cannot be run and is left alone: "+err.Error(),
-			fmt.Sprintf("look at it with `hostnode sale %s`; what it owes is not proven until it can be run", slot))
+		s.alertCause("sale-quarantined", slot, Facts{Quarantined: []SlotTrouble{{slot, err.Error()}}})
 	}
 	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
 	ag.ref.stop()

@@ -30,7 +30,7 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 		proofs := r.count("ProofSubmitted")
 		r.mineUntil("it proves on", func() bool { return r.count("ProofSubmitted") > proofs })
 		told := alerts.of(actors.AlertQuota)
-		if len(told) != 1 || !strings.HasPrefix(told[0].Text, "the quota is 2097152 bytes") {
+		if len(told) != 1 || !strings.HasPrefix(told[0].Text, "the quota is 2 MiB, ") {
 			r.Fatalf("told: %+v", told)
 		}
 		if b, _ := r.book(); b.Unallocated != 0 || b.Quota <= r.cfg.Quota {

@@ -17,6 +17,8 @@ type Status struct {
 	// Live says that the host has seen the newest block; Stalled that the chain
 	// has been silent for longer than it should.
 	Live, Stalled bool
+	// LastNews is when something was last heard of the chain, by the machine's clock.
+	LastNews time.Time
 	// Quota is how many bytes the host was given; 0: what its ledger says. The ledger
 	// has more while availabilities and sales do.
 	Quota events.Bytes
@@ -24,6 +26,11 @@ type Status struct {
 	Record RecordStatus
 	Sales  []SaleStatus
 	Pools  []PoolStatus
+	// Needs are what the account must hold, without what it holds.
+	Needs  Funds
+	Prover ProverFacts
+	// MaxAtRisk bounds the collateral of all sales; nil: nothing does.
+	MaxAtRisk *events.Amount
 	// Validator is what the validator does; nil: this host is none.
 	Validator *ValidatorStatus
 }
@@ -61,7 +68,11 @@ func (s *supervisor) status() Status {
 	st := Status{
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
-		Validator: s.validating.Load(), Quota: s.Quota,
+		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
+	}
+	st.Needs = s.needs()
+	if s.booted {
+		st.Prover = s.proverFacts()
 	}
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]

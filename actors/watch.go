@@ -71,15 +71,11 @@ func (e *env) watch(ctx context.Context) {
 		}
 		r := e.record.now()
 		record.is(r.Away && now.Sub(r.Since) >= awayAlertAfter, func() {
-			e.alert(AlertRecord, events.SlotID{}, 0, fmt.Sprintf(
-				"the event store has not answered since %s: %s", r.Since.UTC().Format(time.RFC3339), r.Reason),
-				"nothing is sold; proofs go out as long as this process lives: do not stop it, bring the store back")
+			e.alertCause("record-away", events.SlotID{}, Facts{Record: r})
 		})
 		silent.is(now.Sub(moved) >= silence, func() {
-			e.alert(AlertChain, events.SlotID{}, 0, fmt.Sprintf(
-				"no block has come for %s; the newest is %d of %s",
-				now.Sub(moved).Round(time.Second), last.Number, last.Time.UTC().Format(time.RFC3339)),
-				"no proof can be handed in: look at the node behind chain.endpoint, or name others in chain.fallbacks")
+			e.alertCause("chain-silent", events.SlotID{},
+				Facts{Stage: Running, Chain: ChainFacts{SilentSince: moved, Head: last}})
 		})
 		if sleep(ctx, e.Clock, watchEvery) != nil {
 			return

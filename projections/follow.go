@@ -48,7 +48,11 @@ func (p *Projector) Follow(ctx context.Context) {
 		if ctx.Err() == nil {
 			p.status.Error = "read events for the views: " + why.Error()
 		}
+		stopped := p.status.Error
 		p.mu.Unlock()
+		if stopped != "" && p.cfg.OnStopped != nil {
+			p.cfg.OnStopped(stopped)
+		}
 		stop()
 	})
 }

@@ -27,6 +27,9 @@ type Config struct {
 	// again. It is called by one goroutine at a time and must not call back. Nil:
 	// nobody is told.
 	OnAway func(why error)
+	// OnStopped is told why the views follow the record no more, at most once. Nil: nobody
+	// is told.
+	OnStopped func(why string)
 	// Now is the machine's clock; nil: time.Now.
 	Now func() time.Time
 }

@@ -59,7 +59,7 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 	if len(l.Availabilities) == 0 {
 		p.line("nothing is on offer; put space on offer with hostnode availability add")
 	} else {
-		p.rows(availabilityRows(l.Availabilities...))
+		p.rows(availabilityRows(l.AsOf.Time, l.Availabilities...))
 	}
 	p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead",
 		size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead))
@@ -68,12 +68,14 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 	return nil
 }
 
-func availabilityRows(all ...projections.Availability) [][]string {
+func availabilityRows(now time.Time, all ...projections.Availability) [][]string {
 	rows := [][]string{{"ID", "STATE", "SIZE", "FREE", "LONGEST", "MIN PRICE", "COLLATERAL LEFT", "UNTIL", "SALES"}}
 	for _, v := range all {
 		state := "enabled"
 		if !v.Enabled {
 			state = "disabled"
+		} else if !v.Until.IsZero() && !now.Before(v.Until) {
+			state = "over"
 		}
 		rows = append(rows, []string{
 			short(v.ID), state, size(v.TotalSize), size(v.FreeSize), span(v.DurationSeconds), grouped(v.MinPrice),
@@ -133,7 +135,7 @@ func (a *app) offering(
 ) func(*cobra.Command, []string) error {
 	return asking(a, want, do, func(p *paper, v projections.Availability) error {
 		p.line("%s: availability %s", done, v.ID)
-		p.rows(availabilityRows(v))
+		p.rows(availabilityRows(a.now(), v))
 		return nil
 	})
 }

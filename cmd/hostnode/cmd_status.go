@@ -44,27 +44,20 @@ func (a *app) statusWithout(cmd *cobra.Command, reason, hint string) error {
 		return err
 	}
 	s := api.Status{
-		AsOf: api.AsOf{Time: a.now().UTC()}, DataDir: c.DataDir, Phases: map[string]int{},
+		AsOf: api.AsOf{Time: a.now().UTC()}, DataDir: c.DataDir, Phases: map[string]int{}, Readiness: []api.Obstacle{},
 		Reason: reason + c.DataDir, Hint: hint,
 	}
 	return show(a, s, printStatus)
 }
 
 func printStatus(p *paper, s api.Status) error {
-	word := p.colour(yellow, "NOT SELLING")
-	switch {
-	case !s.AsOf.Recorded.IsZero():
-		word = p.colour(yellow, "THE PAST")
-	case s.Elsewhere:
-		word = p.colour(yellow, "NOT HERE")
-	case s.Selling:
-		word = p.colour(green, "SELLING")
-	case s.NotProving:
-		word = p.colour(red, "NOT SELLING, NOT PROVING")
-	}
-	p.line("%s: %s", word, s.Reason)
+	p.line("%s: %s", headWord(p, s), s.Reason)
 	if s.Hint != "" {
 		p.line("  %s", s.Hint)
+	}
+	for _, o := range s.Readiness[min(1, len(s.Readiness)):] {
+		p.line("also: %s", o.Reason)
+		p.line("  %s", o.Hint)
 	}
 	p.asOf(s.AsOf)
 	p.line("")
@@ -100,6 +93,27 @@ func printStatus(p *paper, s api.Status) error {
 			count(s.Views.Skipped, "event"))
 	}
 	return nil
+}
+
+// headWord is what the host is called.
+func headWord(p *paper, s api.Status) string {
+	switch {
+	case !s.AsOf.Recorded.IsZero():
+		return p.colour(yellow, "THE PAST")
+	case s.Elsewhere:
+		return p.colour(yellow, "NOT HERE")
+	}
+	word, colour := "NOT SELLING", yellow
+	switch {
+	case s.Selling:
+		word, colour = "SELLING", green
+	case s.SellingUnknown:
+		word = "NOT KNOWN WHETHER SELLING"
+	}
+	if s.NotProving {
+		word, colour = word+", NOT PROVING", red
+	}
+	return p.colour(colour, word)
 }
 
 func balanceRows(b *api.Balance) [][]string {

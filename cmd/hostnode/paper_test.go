@@ -128,6 +128,25 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 	}
 }
 
+func TestTheHeadLineTellsSellingFromProvingAndListsWhatElseIsInTheWay(t *testing.T) {
+	for want, s := range map[string]api.Status{
+		"SELLING: on offer\n":                    {Selling: true, Reason: "on offer"},
+		"SELLING, NOT PROVING: set aside\n":      {Selling: true, NotProving: true, Reason: "set aside"},
+		"NOT KNOWN WHETHER SELLING: the views\n": {SellingUnknown: true, Reason: "the views"},
+		"NOT SELLING: paused\n  resume\nalso: nothing is on offer\n  offer it\n": {
+			Reason: "paused", Hint: "resume", Readiness: []api.Obstacle{
+				{Code: "paused", Reason: "paused", Hint: "resume"},
+				{Code: "nothing-offered", Reason: "nothing is on offer", Hint: "offer it"},
+			},
+		},
+	} {
+		p := &paper{}
+		if err := printStatus(p, s); err != nil || !strings.HasPrefix(p.text(), want) {
+			t.Errorf("%v, %q, want %q", err, p.text(), want)
+		}
+	}
+}
+
 func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 	for _, c := range []struct {
 		flag interface{ Set(string) error }

@@ -64,9 +64,14 @@ type Status struct {
 	Selling bool   `json:"selling"`
 	Reason  string `json:"reason"`
 	Hint    string `json:"hint,omitempty"`
-	// NotProving says that slots are hosted and that proofs that are due cannot be sent,
-	// because the chain does not answer.
+	// SellingUnknown says that whether it sells is not known; Selling is false then.
+	SellingUnknown bool `json:"sellingUnknown,omitempty"`
+	// NotProving says that slots are hosted of which proofs that are due are not made or
+	// not sent.
 	NotProving bool `json:"notProving,omitempty"`
+	// Readiness is all that is in the way, in the order in which it would have to be put
+	// right; Reason and Hint are those of the first.
+	Readiness []Obstacle `json:"readiness"`
 	// Elsewhere says that by the record the host runs on another machine, and so
 	// nothing is known of it but what is in the record.
 	Elsewhere bool `json:"elsewhere,omitempty"`
@@ -95,6 +100,17 @@ type Status struct {
 	Trouble []Trouble          `json:"trouble,omitempty"`
 	Pools   []Pool             `json:"pools,omitempty"`
 	Views   projections.Status `json:"views"`
+}
+
+// Obstacle is something that is in the way of selling or proving.
+type Obstacle struct {
+	// Code never changes; programs may compare it.
+	Code string `json:"code"`
+	// Selling and Proving are "yes", "no" or "unknown": what the host does because of it.
+	Selling string `json:"selling"`
+	Proving string `json:"proving"`
+	Reason  string `json:"reason"`
+	Hint    string `json:"hint"`
 }
 
 // Chain is what is known of the chain.

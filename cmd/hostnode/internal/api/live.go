@@ -3,15 +3,12 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -87,10 +84,10 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	if now.Quota != 0 && now.Quota < s.Ledger.Quota-s.Ledger.Unallocated {
 		s.Quota = now.Quota
 	}
-	s.Balance = l.balance(ctx)
+	var held *events.Balance
+	s.Balance, held = l.balance(ctx)
 	l.reach(&s)
-	s.NotProving = (s.Chain.Away || s.Chain.FeeLimit != "") && hosts(s.Phases)
-	s.Selling, s.Reason, s.Hint = selling(s, now.Booted)
+	s.judge(l.facts(s, now, held))
 	return s, nil
 }
 
@@ -110,17 +107,17 @@ func validates(did *Validator, now *actors.ValidatorStatus, account string) *Val
 	return did
 }
 
-func (l *Live) balance(ctx context.Context) *Balance {
+func (l *Live) balance(ctx context.Context) (*Balance, *events.Balance) {
 	if l.cfg.Balance == nil {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, balancePatience)
 	defer cancel()
 	b, err := l.cfg.Balance(ctx)
 	if err != nil {
-		return &Balance{Error: err.Error()}
+		return &Balance{Error: err.Error()}, nil
 	}
-	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}
+	return &Balance{Tokens: b.Tokens.String(), Wei: b.Wei.String()}, &b
 }
 
 // reach says how the chain is reached. The balance was asked just now, so what is known
@@ -144,75 +141,6 @@ func (l *Live) reach(s *Status) {
 	if !c.Away && s.Balance != nil && s.Balance.Error != "" {
 		c.Away, c.AwayReason = true, s.Balance.Error
 	}
-}
-
-// hosts says whether a sale is in a phase in which proofs are owed.
-func hosts(phases map[string]int) bool {
-	return phases[sale.Filled.String()]+phases[sale.Proving.String()]+phases[sale.ProvingSimulated.String()] > 0
-}
-
-// away says that the chain does not answer, and what of the event store, when that is
-// away as well.
-func away(s Status) (reason, hint string) {
-	reason = "the chain does not answer"
-	if !s.Chain.AwaySince.IsZero() {
-		reason += " since " + s.Chain.AwaySince.Format(sinceFormat)
-	}
-	reason += ": " + s.Chain.AwayReason
-	if s.Record.Away {
-		reason += "; and the event store does not answer either: " + s.Record.Reason
-	}
-	return reason, "check the Ethereum node and the network; work goes on by itself when a node answers"
-}
-
-const sinceFormat = "2006-01-02 15:04:05Z"
-
-// selling says whether the host takes slots, and why or why not: the first thing in
-// the way, in the order in which they would have to be put right.
-func selling(s Status, booted bool) (ok bool, reason, hint string) {
-	switch {
-	case s.Chain.Away:
-		reason, hint = away(s)
-		return false, reason, hint
-	case s.Record.Away:
-		return false, fmt.Sprintf("the event store does not answer since %s: %s; proofs that are due are still sent",
-				s.Record.Since.Format(sinceFormat), s.Record.Reason),
-			"check the event store's server and network, or the disk; work goes on by itself when it is back"
-	case !booted:
-		return false, "the host is starting and waits for the chain",
-			"when it stays so, check chain.endpoint: hostnode config show"
-	case s.Chain.Stalled:
-		return false, "the chain has been silent for too long",
-			"check the Ethereum node at " + orNone(s.Chain.Endpoint)
-	case !s.Chain.Live:
-		return false, "the host is reading what the chain said while it was away", "wait"
-	case s.Chain.FeeLimit != "":
-		return false, s.Chain.FeeLimit, "raise fees.maxFeeGwei and start again; proofs that wait too long are missed"
-	case s.Queue.Paused && s.Queue.ByOperator:
-		return false, "paused by the operator: " + s.Queue.PausedFor, "sell again: hostnode drain --resume"
-	}
-	offer, hint, ok := offered(s.Ledger)
-	switch {
-	case s.Quota != 0:
-		return false, fmt.Sprintf("the quota is %s, availabilities and sales have %s",
-				config.Bytes(s.Quota).Human(), config.Bytes(s.Ledger.Quota-s.Ledger.Unallocated).Human()),
-			"raise `quota` and start again, or make availabilities smaller: hostnode availability list"
-	case !ok:
-		return false, offer, hint
-	case s.Balance != nil && s.Balance.Wei == "0":
-		return false, "the account has nothing to pay for gas", "send the chain's own coin to " + s.Account
-	case s.Balance != nil && s.Balance.Tokens == "0":
-		return false, "the account has no tokens for collateral", "send tokens of the market to " + s.Account
-	}
-	// A queue that paused itself has tried all it has; the next request wakes it.
-	return true, offer, ""
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "its endpoint"
-	}
-	return text
 }
 
 func troubleOf(s actors.SaleStatus) *Trouble {
@@ -246,7 +174,7 @@ func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
 // AddAvailability implements Backend.
 func (l *Live) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
 	cmd, err := offer.command(l.now())
-	if err != nil {
+	if err := errors.Join(err, l.toCome(ctx, offer.Until)); err != nil {
 		return projections.Availability{}, err
 	}
 	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
@@ -262,13 +190,28 @@ func (l *Live) SetAvailability(ctx context.Context, id string, c Changes) (proje
 		return projections.Availability{}, err
 	}
 	cmd, err := c.command(l.now(), whole)
-	if err != nil {
+	if err := errors.Join(err, l.toCome(ctx, c.end())); err != nil {
 		return projections.Availability{}, err
 	}
 	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
 		return projections.Availability{}, err
 	}
 	return l.shown(ctx, whole)
+}
+
+// toCome refuses an end that is not to come, by the chain's time where that is known.
+func (l *Live) toCome(ctx context.Context, until time.Time) error {
+	if until.IsZero() {
+		return nil
+	}
+	now, err := l.cfg.Host.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Head.Time.IsZero() {
+		return toCome(until, l.now())
+	}
+	return toCome(until, now.Head.Time)
 }
 
 // RemoveAvailability implements Backend.

@@ -187,6 +187,11 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 			return live.SetAvailability(ctx, a.ID[:10], api.Changes{Enabled: &enabled})
 		})
 		expect(true, "1 of 1 availabilities on offer, 1 MiB free")
+		soon := head.Time.Add(time.Minute)
+		ask(t, func(ctx context.Context) (projections.Availability, error) {
+			return live.SetAvailability(ctx, a.ID, api.Changes{Until: &soon})
+		})
+		expect(true, "1 of 1 availabilities on offer, 1 MiB free")
 		market.holds(5, 0, nil)
 		expect(false, "gas")
 		market.holds(0, 7, nil)
@@ -268,7 +273,7 @@ func TestTheStatusSaysWhenTheQuotaIsTooSmall(t *testing.T) {
 		kill()
 		live, _, _ = runningWith(t, store, 2<<20)
 		s := ask(t, live.Status)
-		if s.Selling || s.Reason != "the quota is 2 MiB, availabilities and sales have 9 MiB" || s.Quota != 2<<20 ||
+		if s.Selling || s.Reason != "the quota is 2 MiB, availabilities and sales have 9 MiB; no new slot is taken" || s.Quota != 2<<20 ||
 			!strings.Contains(s.Hint, "`quota`") {
 			t.Fatalf("without: %+v", s)
 		}
@@ -356,6 +361,66 @@ func TestARunningHostRefusesWhatTheLedgerRefuses(t *testing.T) {
 		}
 		if _, err := live.AddAvailability(t.Context(), offer()); !errors.Is(err, actors.ErrStopped) {
 			t.Fatal(err)
+		}
+	})
+}
+
+func TestAnOfferMustEndInTheMarketsFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _, _ := running(t)
+		refused := func(err error) {
+			t.Helper()
+			if p := api.Explain(err); p.Code != "availability-over" || !strings.Contains(p.Detail, "and it is 2025-06-15T15:06:40Z") {
+				t.Fatalf("%v is %s", err, p.Code)
+			}
+		}
+		over := offer()
+		over.Until = head.Time // By the machine's clock, which is of the year 2000, this is to come.
+		_, err := live.AddAvailability(t.Context(), over)
+		refused(err)
+		over.Until = over.Until.Add(1)
+		a := ask(t, func(ctx context.Context) (projections.Availability, error) { return live.AddAvailability(ctx, over) })
+		_, err = live.SetAvailability(t.Context(), a.ID, api.Changes{Until: &head.Time})
+		refused(err)
+	})
+}
+
+func TestAnOfferThatIsOverIsNotSold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var host *actors.Host
+		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) { host = cfg.Host })
+		over := capacity.Create{At: time.Now(), ID: api.DrawID(), Now: capacity.Offer{
+			Size: 1 << 20, Duration: time.Hour, MinPrice: events.NewAmount(1), Collateral: events.NewAmount(1),
+			Enabled: true, Until: head.Time,
+		}}
+		if err := host.Ledger(t.Context(), over); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		s := ask(t, live.Status)
+		if s.Selling || s.Readiness[0].Code != "offers-over" || !strings.Contains(s.Reason, "over since 2025-06-15 15:06:40Z") {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+func TestTheStatusListsAllThatIsInTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, market, _ := running(t)
+		market.holds(0, 0, nil)
+		s := ask(t, live.Status)
+		var codes []string
+		for _, o := range s.Readiness {
+			codes = append(codes, o.Code)
+			if o.Selling != "no" || o.Proving != "yes" || o.Reason == "" || o.Hint == "" { // Nothing is hosted.
+				t.Errorf("%+v", o)
+			}
+		}
+		if diff := cmp.Diff([]string{"no-gas", "nothing-offered", "no-tokens"}, codes); diff != "" {
+			t.Fatal(diff)
+		}
+		if s.Reason != s.Readiness[0].Reason || s.Hint != s.Readiness[0].Hint || s.NotProving {
+			t.Fatalf("%+v", s)
 		}
 	})
 }

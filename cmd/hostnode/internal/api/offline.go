@@ -150,14 +150,14 @@ func (o *Offline) Status(context.Context) (Status, error) {
 			actors.DefaultHeartbeat)
 		return s, nil
 	}
-	s.Reason, s.Hint = "no host is running in "+o.dataDir, "start it: hostnode run --data-dir "+o.dataDir
+	s.judge(o.known(s))
 	return s, nil
 }
 
 // AddAvailability implements Backend.
 func (o *Offline) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
 	cmd, err := offer.command(o.now())
-	if err != nil {
+	if err := errors.Join(err, toCome(offer.Until, o.now())); err != nil {
 		return projections.Availability{}, err
 	}
 	if err := o.ledgerCommand(ctx, capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}); err != nil {
@@ -176,7 +176,7 @@ func (o *Offline) SetAvailability(ctx context.Context, id string, c Changes) (pr
 		return projections.Availability{}, err
 	}
 	cmd, err := c.command(o.now(), whole)
-	if err != nil {
+	if err := errors.Join(err, toCome(c.end(), o.now())); err != nil {
 		return projections.Availability{}, err
 	}
 	if err := o.ledgerCommand(ctx, cmd); err != nil {

@@ -18,6 +18,8 @@ var (
 	ErrBadRequest = errors.New("bad request")
 	// ErrAmbiguous: several ids begin so.
 	ErrAmbiguous = errors.New("ambiguous id")
+	// ErrOver: an offer would be over before anything could be sold of it.
+	ErrOver = errors.New("the end of the availability is not to come")
 	// ErrUnknownSale: this host has never had a sale of the slot.
 	ErrUnknownSale = errors.New("no sale of this slot")
 	// ErrNotRunning: nobody answers on the socket.

@@ -42,6 +42,11 @@ var hostKinds = []kind{
 		"Size, duration, minimum price and collateral must all be more than zero.",
 	},
 	{
+		"availability-over", http.StatusBadRequest, ErrOver, "Nothing could be sold of it: its end is not to come.",
+		"Name a time to come, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
+			"disable ID`.",
+	},
+	{
 		"quota-exceeded", http.StatusConflict, errNoSpace, "The quota has no room for it.",
 		"Make the availability smaller, raise `quota` in the configuration and start the host again, or " +
 			"remove another availability; `hostnode status` shows where every byte is.",

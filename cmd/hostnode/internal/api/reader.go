@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/projections"
@@ -186,7 +184,7 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 func (r *reader) status() Status {
 	s := Status{
 		AsOf: r.asOf(), DataDir: r.dataDir, Ledger: r.ledger(), Queue: r.queue(),
-		Phases: map[string]int{}, Views: projections.Status{AsOf: r.views.AsOf()},
+		Phases: map[string]int{}, Readiness: []Obstacle{}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}
 	if r.projector != nil {
 		s.Views = r.projector.Status()
@@ -213,44 +211,6 @@ func (r *reader) status() Status {
 		s.Chain.ID, s.Chain.Contract = last.ChainID, last.Contract
 	}
 	return s
-}
-
-// offered says in words what an enabled ledger has to sell; false when nothing.
-func offered(l projections.Ledger) (reason, hint string, ok bool) {
-	if len(l.Availabilities) == 0 {
-		return "nothing is on offer", "put space on offer: hostnode availability add --size 1GiB " +
-			"--duration 720h --min-price 1 --collateral 1000000000000", false
-	}
-	var free, widest events.Bytes
-	enabled, collateral := 0, false
-	for _, a := range l.Availabilities {
-		if !a.Enabled {
-			continue
-		}
-		enabled++
-		collateral = collateral || a.Remaining != "0" && a.FreeSize > 0
-		free = saturating(free, a.FreeSize)
-		widest = max(widest, a.FreeSize)
-	}
-	switch {
-	case enabled == 0:
-		return fmt.Sprintf("all of %d availabilities are disabled", len(l.Availabilities)),
-			"enable one: hostnode availability enable ID", false
-	case widest == 0:
-		return "everything on offer is sold", "offer more: hostnode availability add, or set --size", false
-	case !collateral:
-		return "the collateral of the availabilities is committed or lost",
-			"raise it: hostnode availability set ID --collateral AMOUNT", false
-	}
-	return fmt.Sprintf("%d of %d availabilities on offer, %s free",
-		enabled, len(l.Availabilities), config.Bytes(free).Human()), "", true
-}
-
-func saturating(a, b events.Bytes) events.Bytes {
-	if a > math.MaxUint64-b {
-		return math.MaxUint64
-	}
-	return a + b
 }
 
 // hostOf is the account whose record a store holds: the one that started last.

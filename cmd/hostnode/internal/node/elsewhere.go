@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -36,12 +37,18 @@ func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.E
 
 // tellFees tells an operator that the limit on fees holds up transactions.
 func (n *Node) tellFees(f chain.FeeLimit, account events.Address, log *logrus.Entry) {
-	a := actors.Alert{
-		Kind: actors.AlertFeeLimit, At: time.Now(), Host: account.String(), Text: f.String(),
-		Hint: "raise fees.maxFeeGwei and start again: proofs that wait too long are missed",
+	tellCause(n.alerts, "fee-limit", actors.Facts{Account: account.String(), Chain: actors.ChainFacts{FeeLimit: f.String()}}, log)
+}
+
+// tellCause tells an operator of a cause that the actors do not see, in the words that
+// the status has for it.
+func tellCause(to *alerts.Sender, code string, f actors.Facts, log *logrus.Entry) {
+	c, so := actors.CauseOf(code, f)
+	if !so {
+		return
 	}
-	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
-	n.alerts.Send(a)
+	log.WithFields(logrus.Fields{"alert": c.Alert, "hint": c.Hint}).Error(c.Reason)
+	to.Send(actors.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint})
 }
 
 // ErrElsewhere: by the record a host with this account runs in another process.

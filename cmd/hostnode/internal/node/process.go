@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -111,7 +112,11 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	if p.Node, err = Start(ctx, options); err != nil {
 		return err
 	}
-	if p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{Dir: p.Dir.Views()}); err != nil {
+	if p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{
+		Dir: p.Dir.Views(), OnStopped: func(why string) {
+			tellCause(p.alerts, "views-stopped", actors.Facts{Account: p.Account.String(), Views: why}, p.log)
+		},
+	}); err != nil {
 		return fmt.Errorf("open the views: %w", err)
 	}
 	p.Projector.Follow(context.WithoutCancel(ctx))

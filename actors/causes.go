@@ -1,0 +1,319 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// cause is a row of the table of causes: what it does to each word, and how it is seen.
+type cause struct {
+	code             string
+	selling, proving Answer
+	alert            AlertKind
+	// look says in words what is so and what to do; empty: it is not so.
+	look func(Facts) (reason, hint string)
+}
+
+// causes is the table, in the order in which they would have to be put right. A new one
+// needs its cells in TestEveryCauseHasItsWords, and a word about it in docs/alerts.md if
+// a person is called.
+var causes = []cause{
+	{"not-running", No, No, "", notRunning},
+	{"starting", No, No, "", startingUp},
+	{"stopping", No, No, "", stopping},
+	{"chain-away", No, No, AlertChain, chainAway},
+	{"chain-silent", No, No, AlertChain, chainSilent},
+	{"record-away", No, Yes, AlertRecord, recordAway},
+	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
+	{"no-gas", No, No, AlertFunds, noGas},
+	{"sale-quarantined", Yes, No, AlertQuarantined, quarantined},
+	{"proofs-fail", Yes, No, "", proofsFail},
+	{"chain-behind", No, Yes, "", chainBehind},
+	{"views-stopped", NotKnown, Yes, AlertViews, viewsStopped},
+	{"paused", No, Yes, "", paused},
+	{"quota-too-small", No, Yes, AlertQuota, quotaTooSmall},
+	{"nothing-offered", No, Yes, "", nothingOffered},
+	{"offers-disabled", No, Yes, "", offersDisabled},
+	{"offers-over", No, Yes, "", offersOver},
+	{"offers-sold", No, Yes, "", offersSold},
+	{"collateral-committed", No, Yes, "", collateralCommitted},
+	{"collateral-at-risk", No, Yes, "", collateralAtRisk},
+	{"gas-low", No, Yes, AlertFunds, gasLow},
+	{"no-tokens", No, Yes, "", noTokens},
+	{"proof-capacity", No, Yes, "", proofCapacity},
+}
+
+const sinceFormat = "2006-01-02 15:04:05Z"
+
+// since says when something began, if that is known.
+func since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " since " + t.UTC().Format(sinceFormat)
+}
+
+func notRunning(f Facts) (reason, hint string) {
+	if f.Stage != NotRunning {
+		return "", ""
+	}
+	return "no host is running in " + f.DataDir, "start it: hostnode run --data-dir " + f.DataDir
+}
+
+func startingUp(f Facts) (reason, hint string) {
+	if f.Stage != Starting {
+		return "", ""
+	}
+	reason = "the host is starting" + since(f.StageSince)
+	if f.WaitsFor == "" {
+		return reason, "wait; when it stays so, look at the host's log"
+	}
+	return reason + " and waits: " + f.WaitsFor, "it goes on by itself when that is there; when it stays so, check " +
+		"the Ethereum node, the event store and the network, and the settings: hostnode config show"
+}
+
+func stopping(f Facts) (reason, hint string) {
+	if f.Stage != Stopping {
+		return "", ""
+	}
+	return "the host is stopping" + since(f.StageSince), "start it again when it has stopped: hostnode run --data-dir " +
+		f.DataDir
+}
+
+func chainAway(f Facts) (reason, hint string) {
+	if !f.Chain.Away {
+		return "", ""
+	}
+	return "the chain does not answer" + since(f.Chain.AwaySince) + ": " + f.Chain.AwayReason,
+		"check the Ethereum node and the network; work goes on by itself when a node answers"
+}
+
+// chainSilent is said only where the chain does answer: else that is the trouble.
+func chainSilent(f Facts) (reason, hint string) {
+	if f.Chain.SilentSince.IsZero() || f.Chain.Away || f.Stage != Running {
+		return "", ""
+	}
+	at := f.Endpoint
+	if at == "" {
+		at = "its endpoint"
+	}
+	return fmt.Sprintf("no block has come%s; the newest is %d of %s", since(f.Chain.SilentSince), f.Chain.Head.Number,
+			f.Chain.Head.Time.UTC().Format(sinceFormat)),
+		"no proof can be handed in: check the Ethereum node at " + at + " (chain.endpoint), or name others in chain.fallbacks"
+}
+
+func recordAway(f Facts) (reason, hint string) {
+	if !f.Record.Away {
+		return "", ""
+	}
+	return fmt.Sprintf("the event store does not answer%s: %s; proofs that are due are still sent",
+			since(f.Record.Since), f.Record.Reason),
+		"check the event store's server and network, or the disk, and let the host run: proofs go out as long as its " +
+			"process lives, and work goes on by itself when the store is back"
+}
+
+func feeLimit(f Facts) (reason, hint string) {
+	return f.Chain.FeeLimit, "raise fees.maxFeeGwei and start again: proofs that wait too long are missed"
+}
+
+// noGas: not even a proof can be paid.
+func noGas(f Facts) (reason, hint string) {
+	b := f.Funds.Balance
+	if !f.Funds.Known || !b.Wei.IsZero() && !b.Wei.Less(b.ProofWei) {
+		return "", ""
+	}
+	reason = "the account has nothing to pay for gas"
+	if !b.Wei.IsZero() {
+		reason = fmt.Sprintf("the account holds %s wei for gas, and a proof costs %s", b.Wei, b.ProofWei)
+	}
+	return reason, "send the chain's own coin to " + f.Account
+}
+
+func quarantined(f Facts) (reason, hint string) {
+	return slotsIn(f.Quarantined, "a sale cannot be run and is left alone",
+		"what it owes is not proven until it can be run; a restart tries it at once")
+}
+
+func proofsFail(f Facts) (reason, hint string) {
+	return slotsIn(f.ProofTrouble, "a proof that is due does not get through", "it is tried again until its period is over")
+}
+
+// slotsIn speaks of the first of some slots, and of how many more there are.
+func slotsIn(slots []SlotTrouble, what, then string) (reason, hint string) {
+	if len(slots) == 0 {
+		return "", ""
+	}
+	first := slots[0]
+	reason = fmt.Sprintf("%s: %s, slot %s", what, first.Reason, first.Slot.Short())
+	if more := len(slots) - 1; more > 0 {
+		reason += fmt.Sprintf(", and the same of %d more", more)
+	}
+	return reason, fmt.Sprintf("look at it with `hostnode sale %s` and in the log; %s", first.Slot, then)
+}
+
+func chainBehind(f Facts) (reason, hint string) {
+	if !f.Chain.Behind || f.Stage != Running {
+		return "", ""
+	}
+	return "the host is reading what the chain said while it was away", "wait"
+}
+
+func viewsStopped(f Facts) (reason, hint string) {
+	if f.Views == "" {
+		return "", ""
+	}
+	return "what is on offer is not known: the views stopped following the record: " + f.Views,
+		"the host goes on, and what it shows stands still: stop it and start it again; hostnode audit looks at the record"
+}
+
+func paused(f Facts) (reason, hint string) {
+	if !f.Supply.Paused {
+		return "", ""
+	}
+	return "paused by the operator: " + f.Supply.PausedFor, "sell again: hostnode drain --resume"
+}
+
+func quotaTooSmall(f Facts) (reason, hint string) {
+	if f.Supply.Quota == 0 || f.Supply.Allocated <= f.Supply.Quota {
+		return "", ""
+	}
+	return fmt.Sprintf("the quota is %s, availabilities and sales have %s; no new slot is taken",
+			f.Supply.Quota.Human(), f.Supply.Allocated.Human()),
+		"raise `quota` and start again, or make availabilities smaller: hostnode availability list"
+}
+
+// collateralAtRisk: everything that may be lost at once is committed already.
+func collateralAtRisk(f Facts) (reason, hint string) {
+	if f.Supply.MaxAtRisk == nil || f.Supply.AtRisk.Less(*f.Supply.MaxAtRisk) {
+		return "", ""
+	}
+	return fmt.Sprintf("sales have %s of collateral, at most %s may be at risk", f.Supply.AtRisk, f.Supply.MaxAtRisk),
+		"raise sales.maxCollateralAtRisk and start again, or wait until sales end"
+}
+
+// gasLow: what is hosted can be proven, and nothing more is taken.
+func gasLow(f Facts) (reason, hint string) {
+	n, b := f.Funds, f.Funds.Balance
+	if !n.Known || b.Wei.IsZero() || b.Wei.Less(b.ProofWei) {
+		return "", "" // Worse: noGas.
+	}
+	hint = "send coins for gas to the account " + f.Account + "; nothing new is taken until then"
+	if b.Wei.Less(n.MinWei) {
+		return fmt.Sprintf("the account holds %s wei for gas, at least %s are needed", b.Wei, n.MinWei), hint
+	}
+	needed := b.ProofWei.MulSaturating(n.Proofs)
+	if n.Days > 0 && n.Proofs > 0 && b.Wei.Less(needed) {
+		return fmt.Sprintf("the account holds %s wei, the %d proofs of the next %d days need %s",
+			b.Wei, n.Proofs, n.Days, needed), hint
+	}
+	return "", ""
+}
+
+func noTokens(f Facts) (reason, hint string) {
+	n := f.Funds
+	if !n.Known || n.Unpaid.Less(n.Balance.Tokens) {
+		return "", ""
+	}
+	hint = "send tokens of the market to " + f.Account
+	if n.Balance.Tokens.IsZero() {
+		return "the account has no tokens for collateral", hint
+	}
+	return fmt.Sprintf("the account holds %s tokens, and sales in work need %s", n.Balance.Tokens, n.Unpaid), hint
+}
+
+func proofCapacity(f Facts) (reason, hint string) {
+	if f.Prover.Most == 0 || f.Prover.Busy < f.Prover.Most {
+		return "", ""
+	}
+	return fmt.Sprintf("the proofs of %d slots keep the prover busy %d %% of the time, the limit is %d %%",
+			f.Prover.Slots, f.Prover.Busy, f.Prover.Most),
+		"wait until sales end, use a faster machine, or raise sales.proofLoad"
+}
+
+// The offers are looked at in this order: those that are enabled, of these those that are
+// not over, of these those with space, of these those with collateral.
+
+func nothingOffered(f Facts) (reason, hint string) {
+	if len(f.Supply.Offers) > 0 || f.Views != "" {
+		return "", ""
+	}
+	return "nothing is on offer", "put space on offer: hostnode availability add --size 1GiB " +
+		"--duration 720h --min-price 1 --collateral 1000000000000"
+}
+
+func offersDisabled(f Facts) (reason, hint string) {
+	all := f.Supply.Offers
+	if len(all) == 0 || len(f.Supply.enabled()) > 0 {
+		return "", ""
+	}
+	return fmt.Sprintf("all of %d availabilities are disabled", len(all)), "enable one: hostnode availability enable ID"
+}
+
+func offersOver(f Facts) (reason, hint string) {
+	enabled := f.Supply.enabled()
+	if len(enabled) == 0 || len(f.Supply.current()) > 0 {
+		return "", ""
+	}
+	last := enabled[0].Until
+	for _, o := range enabled {
+		if o.Until.After(last) {
+			last = o.Until
+		}
+	}
+	return fmt.Sprintf("the time of everything on offer is over%s: %d of %d availabilities are enabled",
+			since(last), len(enabled), len(f.Supply.Offers)),
+		"offer it for longer: hostnode availability set ID --until TIME, or --until never"
+}
+
+func offersSold(f Facts) (reason, hint string) {
+	if len(f.Supply.current()) == 0 || len(f.Supply.free()) > 0 {
+		return "", ""
+	}
+	return "everything on offer is sold", "offer more: hostnode availability add, or set --size"
+}
+
+func collateralCommitted(f Facts) (reason, hint string) {
+	if len(f.Supply.free()) == 0 || len(f.Supply.OnSale()) > 0 {
+		return "", ""
+	}
+	return "the collateral of the availabilities is committed or lost",
+		"raise it: hostnode availability set ID --collateral AMOUNT"
+}
+
+func (s Supply) enabled() []Offered {
+	return only(s.Offers, func(o Offered) bool { return o.Enabled })
+}
+
+// current are those that can still be sold by time: a request must end by then, and has
+// to begin first.
+func (s Supply) current() []Offered {
+	return only(s.enabled(), func(o Offered) bool { return o.Until.IsZero() || s.Now.Before(o.Until) })
+}
+
+func (s Supply) free() []Offered {
+	return only(s.current(), func(o Offered) bool { return o.Free > 0 })
+}
+
+// OnSale are the offers of which something can be sold.
+func (s Supply) OnSale() []Offered {
+	return only(s.free(), func(o Offered) bool { return !o.Remaining.IsZero() })
+}
+
+func only(all []Offered, keep func(Offered) bool) (out []Offered) {
+	for _, o := range all {
+		if keep(o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// FreeOnSale is how many bytes can be sold.
+func (s Supply) FreeOnSale() (free events.Bytes) {
+	for _, o := range s.OnSale() {
+		free = max(free, free+o.Free) // Saturates at what was there before an overflow.
+	}
+	return free
+}

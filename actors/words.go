@@ -1,0 +1,202 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file says in words how a host stands. There is one function from what is known of
+// a host to what it is called, Judge, so that the status, its readiness and the alerts
+// cannot contradict each other. It is pure. Each cause is a row of the table in causes.go.
+
+// Stage is how far a host is between its start and its end.
+type Stage uint8
+
+// The stages. The zero one is that no host runs.
+const (
+	NotRunning Stage = iota
+	Starting
+	Running
+	Stopping
+)
+
+// Facts are what is known of a host, as far as it decides what the host is called. What
+// is not known is zero, which is no cause.
+type Facts struct {
+	// Stage is how far the host is, since StageSince; WaitsFor is what a start waits for,
+	// as a sentence.
+	Stage      Stage
+	StageSince time.Time
+	WaitsFor   string
+	// Account, DataDir and Endpoint are for the hints.
+	Account, DataDir, Endpoint string
+	// Hosting is how many slots are hosted: each of them may owe a proof.
+	Hosting int
+	// Quarantined are hosted slots, or slots in work, whose sale cannot be run, and
+	// ProofTrouble hosted ones whose proofs do not get through.
+	Quarantined, ProofTrouble []SlotTrouble
+	// Views says why the views follow the record no more; empty: they do.
+	Views string
+
+	Chain  ChainFacts
+	Record RecordStatus
+	Supply Supply
+	Funds  Funds
+	Prover ProverFacts
+}
+
+// SlotTrouble is what is wrong with a slot.
+type SlotTrouble struct {
+	Slot   events.SlotID
+	Reason string
+}
+
+// ChainFacts are what is known of the chain.
+type ChainFacts struct {
+	// Away says that no endpoint answers, since AwaySince if that is known.
+	Away       bool
+	AwaySince  time.Time
+	AwayReason string
+	// SilentSince is when the newest block came, by the machine's clock, if none has
+	// come for longer than it should; Head is that block.
+	SilentSince time.Time
+	Head        events.Head
+	// Behind says that the host reads what the chain said before.
+	Behind bool
+	// FeeLimit says how the limit on fees holds up transactions.
+	FeeLimit string
+}
+
+// Supply is what the host has to sell.
+type Supply struct {
+	// Now is the time of the market, by which offers end.
+	Now    time.Time
+	Offers []Offered
+	// Quota is what the host was given, Allocated what availabilities and sales have.
+	Quota, Allocated events.Bytes
+	// Paused says that the operator sells nothing, and PausedFor why.
+	Paused    bool
+	PausedFor string
+	// AtRisk is the collateral of all sales, MaxAtRisk its bound; nil: none.
+	AtRisk    events.Amount
+	MaxAtRisk *events.Amount
+}
+
+// Offered is an availability.
+type Offered struct {
+	Enabled   bool
+	Until     time.Time // zero: no end
+	Free      events.Bytes
+	Remaining events.Amount // of its collateral
+}
+
+// Funds are what the account holds and what must be in it.
+type Funds struct {
+	Known   bool
+	Balance events.Balance
+	// MinWei is the least that must be there for gas when a slot is taken, and Proofs
+	// how many proofs are to be paid within Days.
+	MinWei       events.Amount
+	Days, Proofs uint64
+	// Unpaid is the collateral that sales in work have not paid yet.
+	Unpaid events.Amount
+}
+
+// ProverFacts are how busy the prover is, and may be, in percent of the time; rounded
+// down.
+type ProverFacts struct {
+	Busy, Most uint64
+	Slots      int
+}
+
+// Answer to a question about a host.
+type Answer uint8
+
+// The answers. That something is not known is an answer of its own.
+const (
+	Yes Answer = iota
+	No
+	NotKnown
+)
+
+func (a Answer) String() string { return [...]string{"yes", "no", "unknown"}[a] }
+
+// Cause is why a host does not do what it is there for.
+type Cause struct {
+	// Code never changes; programs may compare it.
+	Code string
+	// Selling and Proving are what the host does because of it: Yes where it does not
+	// touch that.
+	Selling, Proving Answer
+	// Alert is how a person is told of it when it lasts; empty: nobody is called.
+	Alert AlertKind
+	// Reason says what is so, and since when if that is known; Hint what to do.
+	Reason, Hint string
+}
+
+// Words are what a host is called.
+type Words struct {
+	// Selling says whether it takes slots that are offered and match, Proving whether
+	// the proofs that it owes are made and sent; a host without slots owes none.
+	Selling, Proving Answer
+	// Causes are all that is in the way, in the order in which they would have to be
+	// put right.
+	Causes []Cause
+}
+
+// Judge says how a host stands.
+func Judge(f Facts) Words {
+	var w Words
+	for _, row := range causes {
+		reason, hint := row.look(f)
+		if reason == "" {
+			continue
+		}
+		c := Cause{row.code, row.selling, row.proving, row.alert, reason, hint}
+		if f.Hosting == 0 && len(f.Quarantined) == 0 {
+			c.Proving = Yes
+		}
+		if c.Selling == Yes && c.Proving == Yes {
+			continue
+		}
+		w.Causes = append(w.Causes, c)
+		w.Selling, w.Proving = worse(w.Selling, c.Selling), worse(w.Proving, c.Proving)
+	}
+	return w
+}
+
+// worse is the answer when there are two causes: who surely does not is not unknown.
+func worse(a, b Answer) Answer {
+	if a == No || b == No {
+		return No
+	}
+	return max(a, b)
+}
+
+// CauseCodes are the codes of all causes, in the order of the table.
+func CauseCodes() []string {
+	var codes []string
+	for _, row := range causes {
+		codes = append(codes, row.code)
+	}
+	return codes
+}
+
+// CauseOf says one cause in the words that the status has for it; false: it is not so.
+func CauseOf(code string, f Facts) (Cause, bool) {
+	for _, row := range causes {
+		if row.code == code {
+			reason, hint := row.look(f)
+			return Cause{row.code, row.selling, row.proving, row.alert, reason, hint}, reason != ""
+		}
+	}
+	return Cause{}, false
+}
+
+// alertCause tells an operator of a cause.
+func (e *env) alertCause(code string, slot events.SlotID, f Facts) {
+	if c, so := CauseOf(code, f); so {
+		e.alert(c.Alert, slot, 0, c.Reason, c.Hint)
+	}
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// This file gathers what is known of a host, so that actors.Judge can say what it is
+// called. There is no judgement here.
+
+// judge fills in what the host is called.
+func (s *Status) judge(f actors.Facts) {
+	w := actors.Judge(f)
+	s.Selling, s.SellingUnknown = w.Selling == actors.Yes, w.Selling == actors.NotKnown
+	s.NotProving = w.Proving != actors.Yes
+	s.Readiness = []Obstacle{}
+	for _, c := range w.Causes {
+		s.Readiness = append(s.Readiness, Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint})
+	}
+	if s.Selling {
+		on := f.Supply.OnSale()
+		s.Reason = fmt.Sprintf("%d of %d availabilities on offer, %s free",
+			len(on), len(f.Supply.Offers), f.Supply.FreeOnSale().Human())
+	}
+	if len(w.Causes) > 0 {
+		s.Reason, s.Hint = w.Causes[0].Reason, w.Causes[0].Hint
+	}
+}
+
+// known are the facts that are in the record: what is on offer, and what is hosted.
+func (r *reader) known(s Status) actors.Facts {
+	f := actors.Facts{
+		Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error,
+		Hosting: s.Phases[sale.Filled.String()] + s.Phases[sale.Proving.String()] +
+			s.Phases[sale.ProvingSimulated.String()],
+	}
+	if f.Views != "" { // What they show stands still.
+		return f
+	}
+	f.Supply = supplyOf(s.Ledger)
+	f.Supply.Now = r.now()
+	f.Supply.Paused, f.Supply.PausedFor = s.Queue.Paused && s.Queue.ByOperator, s.Queue.PausedFor
+	return f
+}
+
+func supplyOf(l projections.Ledger) (of actors.Supply) {
+	of.Allocated = l.Quota - l.Unallocated
+	for _, a := range l.Availabilities {
+		// The views print the amounts of the ledger, so they can be read.
+		of.AtRisk = saturating(of.AtRisk, events.Must(events.ParseAmount(a.Committed)))
+		of.Offers = append(of.Offers, actors.Offered{
+			Enabled: a.Enabled, Until: a.Until, Free: a.FreeSize,
+			Remaining: events.Must(events.ParseAmount(a.Remaining)),
+		})
+	}
+	return of
+}
+
+func saturating(a, b events.Amount) events.Amount {
+	if events.MaxAmount().Sub(a).Less(b) {
+		return events.MaxAmount()
+	}
+	return a.Add(b)
+}
+
+// facts are what is known of a running host; held is what its account holds, nil: unknown.
+func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.Facts {
+	f := l.known(s)
+	f.Stage, f.Endpoint, f.Record = actors.Running, s.Chain.Endpoint, now.Record
+	if !now.Booted {
+		f.Stage = actors.Starting
+	}
+	f.Chain = actors.ChainFacts{
+		Away: s.Chain.Away, AwaySince: s.Chain.AwaySince, AwayReason: s.Chain.AwayReason,
+		Head: now.Head, Behind: !now.Live, FeeLimit: s.Chain.FeeLimit,
+	}
+	if now.Stalled {
+		f.Chain.SilentSince = now.LastNews
+	}
+	if !now.Head.Time.IsZero() {
+		f.Supply.Now = now.Head.Time
+	}
+	f.Supply.Quota, f.Supply.MaxAtRisk, f.Prover = now.Quota, now.MaxAtRisk, now.Prover
+	f.Funds = now.Needs
+	if held != nil {
+		f.Funds.Known, f.Funds.Balance = true, *held
+	}
+	proving, _, _ := strings.Cut(sale.SubmitProof{}.Key(), ":")
+	for _, one := range now.Sales {
+		slot := one.State.Slot
+		switch {
+		case one.Quarantined != "":
+			f.Quarantined = append(f.Quarantined, actors.SlotTrouble{Slot: slot, Reason: one.Quarantined})
+		case strings.HasPrefix(one.Trouble.Effect, proving):
+			f.ProofTrouble = append(f.ProofTrouble, actors.SlotTrouble{Slot: slot, Reason: one.Trouble.Error})
+		}
+	}
+	return f
+}
