@@ -20,7 +20,11 @@ func (s *supervisor) boot(a *turn) {
 	a.rt.do(func(ctx context.Context) {
 		var report bootReport
 		err := s.retry(ctx, "boot",
-			func(err error) { s.log.Warnf("starting waits for the chain or the record: %v", err) },
+			func(err error) {
+				why := fmt.Sprintf("it waits for the chain or the record: %v", err)
+				s.bootWaits.Store(&why)
+				s.log.Warn("starting: " + why)
+			},
 			func(err error) bool {
 				return errors.Is(err, events.ErrDamaged) || errors.Is(err, events.ErrNewerEvent) ||
 					errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)

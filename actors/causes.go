@@ -21,11 +21,11 @@ type cause struct {
 // a person is called.
 var causes = []cause{
 	{"not-running", No, No, "", notRunning},
-	{"starting", No, No, "", startingUp},
 	{"stopping", No, No, "", stopping},
 	{"chain-away", No, No, AlertChain, chainAway},
 	{"chain-silent", No, No, AlertChain, chainSilent},
 	{"record-away", No, Yes, AlertRecord, recordAway},
+	{"starting", No, No, "", startingUp}, // What it waits for comes first.
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, quarantined},
@@ -67,11 +67,10 @@ func startingUp(f Facts) (reason, hint string) {
 		return "", ""
 	}
 	reason = "the host is starting" + since(f.StageSince)
-	if f.WaitsFor == "" {
-		return reason, "wait; when it stays so, look at the host's log"
+	if f.WaitsFor != "" {
+		reason += ": " + f.WaitsFor
 	}
-	return reason + " and waits: " + f.WaitsFor, "it goes on by itself when that is there; when it stays so, check " +
-		"the Ethereum node, the event store and the network, and the settings: hostnode config show"
+	return reason, "wait: it goes on by itself; when it stays so, look at the host's log"
 }
 
 func stopping(f Facts) (reason, hint string) {
@@ -92,26 +91,31 @@ func chainAway(f Facts) (reason, hint string) {
 
 // chainSilent is said only where the chain does answer: else that is the trouble.
 func chainSilent(f Facts) (reason, hint string) {
-	if f.Chain.SilentSince.IsZero() || f.Chain.Away || f.Stage != Running {
+	if f.Chain.SilentSince.IsZero() || f.Chain.Away {
 		return "", ""
+	}
+	reason = "no block has come" + since(f.Chain.SilentSince)
+	if head := f.Chain.Head; !head.Time.IsZero() {
+		reason += fmt.Sprintf("; the newest is %d of %s", head.Number, head.Time.UTC().Format(sinceFormat))
 	}
 	at := f.Endpoint
 	if at == "" {
 		at = "its endpoint"
 	}
-	return fmt.Sprintf("no block has come%s; the newest is %d of %s", since(f.Chain.SilentSince), f.Chain.Head.Number,
-			f.Chain.Head.Time.UTC().Format(sinceFormat)),
-		"no proof can be handed in: check the Ethereum node at " + at + " (chain.endpoint), or name others in chain.fallbacks"
+	return reason, "no proof can be handed in: check the Ethereum node at " + at + " (chain.endpoint), or name others in chain.fallbacks"
 }
 
 func recordAway(f Facts) (reason, hint string) {
 	if !f.Record.Away {
 		return "", ""
 	}
-	return fmt.Sprintf("the event store does not answer%s: %s; proofs that are due are still sent",
-			since(f.Record.Since), f.Record.Reason),
-		"check the event store's server and network, or the disk, and let the host run: proofs go out as long as its " +
-			"process lives, and work goes on by itself when the store is back"
+	reason = fmt.Sprintf("the event store does not answer%s: %s", since(f.Record.Since), f.Record.Reason)
+	hint = "check the event store's server and network, or the disk; work goes on by itself when the store is back"
+	if f.Stage == Running {
+		reason += "; proofs that are due are still sent"
+		hint += ". Let the host run: proofs go out as long as its process lives"
+	}
+	return reason, hint
 }
 
 func feeLimit(f Facts) (reason, hint string) {
@@ -236,7 +240,7 @@ func proofCapacity(f Facts) (reason, hint string) {
 // not over, of these those with space, of these those with collateral.
 
 func nothingOffered(f Facts) (reason, hint string) {
-	if len(f.Supply.Offers) > 0 || f.Views != "" {
+	if len(f.Supply.Offers) > 0 || f.Supply.Unknown {
 		return "", ""
 	}
 	return "nothing is on offer", "put space on offer: hostnode availability add --size 1GiB " +

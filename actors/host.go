@@ -57,6 +57,9 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	})
 	e.record.notify(func() { h.supervisor.tell(recordMoved{}) })
 	rt.do(e.beat)
+	if e.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
+		rt.do(e.watch)
+	}
 	rt.do(func(ctx context.Context) { e.record.probe(ctx, e.Store) })
 	return h, nil
 }

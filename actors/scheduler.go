@@ -68,10 +68,6 @@ type hashesFetched struct{ more bool }
 
 func (p *proofScheduler) receive(a *turn, msg any) {
 	switch m := msg.(type) {
-	case started:
-		if p.Alert != nil {
-			a.rt.do(p.watch)
-		}
 	case saleChanged:
 		p.alertSale(m.slot, m.fresh)
 		p.onSale(a, m)

@@ -12,8 +12,10 @@ import (
 // Status is what the host does at a moment.
 type Status struct {
 	Booted bool
-	Epoch  uint64
-	Head   events.Head
+	// WaitsFor says what the start waits for, if it had to.
+	WaitsFor string
+	Epoch    uint64
+	Head     events.Head
 	// Live says that the host has seen the newest block; Stalled that the chain
 	// has been silent for longer than it should.
 	Live, Stalled bool
@@ -69,6 +71,9 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
+	}
+	if why := s.bootWaits.Load(); why != nil && !s.booted {
+		st.WaitsFor = *why
 	}
 	st.Needs = s.needs()
 	if s.booted {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -28,6 +29,7 @@ type supervisor struct {
 	ledger, queue, scheduler ref
 	validator                validatorTree
 	booted                   bool
+	bootWaits                atomic.Pointer[string] // why the last look at the start failed
 	agents                   map[events.SlotID]*agent
 	beginning                map[events.SlotID]*candidate
 	live                     bool

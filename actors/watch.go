@@ -18,12 +18,12 @@ const (
 	// watchEvery is how often, by the machine's clock, it is looked whether the event
 	// store and the chain are there.
 	watchEvery = 15 * time.Second
-	// awayAlertAfter is how long the event store may be away before somebody is called: a
+	// AwayAlertAfter is how long the event store may be away before somebody is called: a
 	// restart takes less.
-	awayAlertAfter = time.Minute
-	// silentAlertAfter is the same for the chain, and silentAlertBlocks for a chain
+	AwayAlertAfter = time.Minute
+	// SilentAlertAfter is the same for the chain, and silentAlertBlocks for a chain
 	// whose blocks are far apart.
-	silentAlertAfter  = 2 * time.Minute
+	SilentAlertAfter  = 2 * time.Minute
 	silentAlertBlocks = 20
 )
 
@@ -58,11 +58,12 @@ func (i *incident) is(so bool, tell func()) {
 	i.told = so
 }
 
-// watch tells when the event store or the chain has been away for long.
+// watch tells when the event store or the chain has been away for long, from the moment on
+// in which the host begins to start.
 func (e *env) watch(ctx context.Context) {
 	var record, silent incident
 	last, moved := e.view.now(), e.Clock.Now()
-	silence := max(silentAlertAfter, silentAlertBlocks*e.Margin.BlockTime)
+	silence := max(SilentAlertAfter, silentAlertBlocks*e.Margin.BlockTime)
 	for {
 		e.Turn(ctx, "watch")
 		now := e.Clock.Now()
@@ -70,12 +71,12 @@ func (e *env) watch(ctx context.Context) {
 			last, moved = head, now
 		}
 		r := e.record.now()
-		record.is(r.Away && now.Sub(r.Since) >= awayAlertAfter, func() {
-			e.alertCause("record-away", events.SlotID{}, Facts{Record: r})
+		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
+			e.alertCause("record-away", events.SlotID{}, Facts{Stage: Running, Record: r})
 		})
 		silent.is(now.Sub(moved) >= silence, func() {
 			e.alertCause("chain-silent", events.SlotID{},
-				Facts{Stage: Running, Chain: ChainFacts{SilentSince: moved, Head: last}})
+				Facts{Chain: ChainFacts{SilentSince: moved, Head: last}})
 		})
 		if sleep(ctx, e.Clock, watchEvery) != nil {
 			return

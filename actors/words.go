@@ -24,8 +24,8 @@ const (
 // Facts are what is known of a host, as far as it decides what the host is called. What
 // is not known is zero, which is no cause.
 type Facts struct {
-	// Stage is how far the host is, since StageSince; WaitsFor is what a start waits for,
-	// as a sentence.
+	// Stage is how far the host is, since StageSince; WaitsFor is what a start does that
+	// takes its time, as a sentence.
 	Stage      Stage
 	StageSince time.Time
 	WaitsFor   string
@@ -70,6 +70,8 @@ type ChainFacts struct {
 
 // Supply is what the host has to sell.
 type Supply struct {
+	// Unknown says that it is not known what there is.
+	Unknown bool
 	// Now is the time of the market, by which offers end.
 	Now    time.Time
 	Offers []Offered

@@ -47,8 +47,8 @@ var cells = []cell{
 		actors.No, actors.No, "", "no host is running in /data", "hostnode run --data-dir /data",
 	},
 	{
-		"starting", func(f *actors.Facts) { f.Stage, f.WaitsFor = actors.Starting, "the node is away" },
-		actors.No, actors.No, "", "starting since 2025-06-15 15:06:40Z and waits: the node is away", "Ethereum node",
+		"starting", func(f *actors.Facts) { f.Stage, f.WaitsFor = actors.Starting, "keys are made" },
+		actors.No, actors.No, "", "starting since 2025-06-15 15:06:40Z: keys are made", "log",
 	},
 	{
 		"starting", func(f *actors.Facts) { f.Stage = actors.Starting },
@@ -65,12 +65,14 @@ var cells = []cell{
 		actors.No, actors.No, actors.AlertChain, "does not answer since 2025-06-15 15:06:40Z: refused", "node",
 	},
 	{
-		"chain-silent", func(f *actors.Facts) { f.Chain.SilentSince, f.Chain.Head.Number = then, 7 },
+		"chain-silent", func(f *actors.Facts) {
+			f.Chain.SilentSince, f.Chain.Head = then, events.Head{Number: 7, Time: then}
+		},
 		actors.No, actors.No, actors.AlertChain, "no block has come since 2025-06-15 15:06:40Z; the newest is 7", "ws://node",
 	},
 	{
 		"record-away", func(f *actors.Facts) { f.Record = actors.RecordStatus{Away: true, Since: then, Reason: "refused"} },
-		actors.No, actors.Yes, actors.AlertRecord, "event store does not answer since 2025-06-15 15:06:40Z: refused", "let the host run",
+		actors.No, actors.Yes, actors.AlertRecord, "event store does not answer since 2025-06-15 15:06:40Z: refused", "Let the host run",
 	},
 	{
 		"fee-limit", func(f *actors.Facts) { f.Chain.FeeLimit = "no transaction goes through" },
@@ -99,7 +101,7 @@ var cells = []cell{
 		actors.No, actors.Yes, "", "reading what the chain said", "wait",
 	},
 	{
-		"views-stopped", func(f *actors.Facts) { f.Views, f.Supply = "the disk", actors.Supply{} },
+		"views-stopped", func(f *actors.Facts) { f.Views, f.Supply = "the disk", actors.Supply{Unknown: true} },
 		actors.NotKnown, actors.Yes, actors.AlertViews, "not known: the views stopped following the record: the disk", "start it again",
 	},
 	{

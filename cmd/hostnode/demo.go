@@ -114,6 +114,9 @@ func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	if err != nil {
 		return demo.Progress{}, err
 	}
+	if !s.AsOf.Running { // Time stands still while it cannot prove.
+		return demo.Progress{}, errors.New(s.Reason)
+	}
 	p := demo.Progress{Head: s.Chain.Head, Working: s.Chain.Head == 0 || !s.Chain.Live}
 	for _, pool := range s.Pools {
 		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0

@@ -113,7 +113,7 @@ func (p *paper) asOf(a api.AsOf) {
 		p.line("as it was at %s, after event %d", clock(a.Recorded), a.Position)
 		return
 	}
-	how := "from the record; no host was asked"
+	how := "from the record; no running host was asked"
 	if a.Running {
 		how = "from the running host"
 	}

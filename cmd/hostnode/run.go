@@ -79,7 +79,24 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 			_ = l.Close()
 		}
 	}()
-	p, err := node.Open(ctx, c, begin, log)
+	p, err := node.Take(c, begin, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	server, err := listen(p, c, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	defer func() {
+		p.Stopping()
+		server.Answer(standby(p, c))
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		err = errors.Join(err, p.Stop(stopping))
+	}()
+	err = p.Start(ctx, func() { server.Answer(standby(p, c)) })
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		log.Info("stopping: the host had not begun")
 		return nil
@@ -87,24 +104,11 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	if err != nil {
 		return err
 	}
-	defer func() {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		err = errors.Join(err, p.Close(stopping))
-	}()
-	socket, err := p.Dir.Listen()
-	if err != nil {
-		return err
-	}
-	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
+	server.Answer(api.NewLive(api.LiveConfig{
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
 		Standing: p.Market.Standing, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
-	}), log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
+	}))
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {
 		return err
@@ -128,6 +132,28 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		}
 		return nil
 	}
+}
+
+// listen answers on the host's socket from the beginning, so that one can see what a
+// start waits for.
+func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, error) {
+	socket, err := p.Dir.Listen()
+	if err != nil {
+		return nil, err
+	}
+	return api.Listen(socket, standby(p, c), log)
+}
+
+// standby answers while the host starts or stops.
+func standby(p *node.Process, c config.Config) *api.Standby {
+	cfg := api.StandbyConfig{
+		Facts: p.Facts, DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
+		Projector: p.Projector,
+	}
+	if p.Store != nil {
+		cfg.Store = p.Store.Store
+	}
+	return api.NewStandby(cfg)
 }
 
 // bindEvents takes the address at which the settings say that the host's record can

@@ -73,9 +73,9 @@ func New(cfg Config) *Sender {
 }
 
 // Send queues an alert, anything that has a JSON form. It never blocks: when too many
-// wait, it is dropped, and the log says so.
+// wait, it is dropped, and the log says so. A nil Sender delivers nothing.
 func (s *Sender) Send(alert any) {
-	if s.cfg.Command == "" && s.cfg.Webhook == "" {
+	if s == nil || s.cfg.Command == "" && s.cfg.Webhook == "" {
 		return
 	}
 	body, err := json.Marshal(alert)

@@ -24,6 +24,8 @@ var (
 	ErrUnknownSale = errors.New("no sale of this slot")
 	// ErrNotRunning: nobody answers on the socket.
 	ErrNotRunning = errors.New("no host answers")
+	// ErrStandby: the host is starting or stopping.
+	ErrStandby = errors.New("the host is starting or stopping")
 	// ErrNoRoute, ErrMethod, ErrTooLarge and ErrTimeout are about the HTTP request.
 	ErrNoRoute  = errors.New("no such resource")
 	ErrMethod   = errors.New("method not allowed")

@@ -42,6 +42,10 @@ var hostKinds = []kind{
 		"Size, duration, minimum price and collateral must all be more than zero.",
 	},
 	{
+		"host-standby", http.StatusServiceUnavailable, ErrStandby, "The host is starting or stopping.",
+		"`hostnode status` says what it waits for. Try again when it runs; the record can be looked at meanwhile.",
+	},
+	{
 		"availability-over", http.StatusBadRequest, ErrOver, "Nothing could be sold of it: its end is not to come.",
 		"Name a time to come, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
 			"disable ID`.",

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -43,6 +44,8 @@ type Server struct {
 	http     *http.Server
 	listener net.Listener
 	done     chan error
+	log      *logrus.Entry
+	answers  atomic.Pointer[http.Handler]
 }
 
 // Listen starts to answer on a path where nothing is (datadir.Dir.Listen). Only the
@@ -55,12 +58,23 @@ func Listen(path string, backend Backend, log *logrus.Entry) (*Server, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("protect the socket: %w", err), l.Close())
 	}
-	s := &Server{listener: l, done: make(chan error, 1), http: &http.Server{
-		Handler: Handler(backend, log), ReadTimeout: readTime, ReadHeaderTimeout: readTime,
+	s := &Server{listener: l, done: make(chan error, 1), log: log}
+	s.Answer(backend)
+	s.http = &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			(*s.answers.Load()).ServeHTTP(w, r)
+		}), ReadTimeout: readTime, ReadHeaderTimeout: readTime,
 		WriteTimeout: auditTime + answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-	}}
+	}
 	go func() { s.done <- s.http.Serve(l) }()
 	return s, nil
+}
+
+// Answer lets another backend answer from now on, as a host that starts becomes one that
+// runs. What is being asked is answered by the one before.
+func (s *Server) Answer(backend Backend) {
+	h := Handler(backend, s.log)
+	s.answers.Store(&h)
 }
 
 // Close answers what is being asked, for a few seconds, and removes the socket.
@@ -89,6 +103,13 @@ type answer func(*http.Request) (any, error)
 
 // Handler is the API over a backend.
 func Handler(b Backend, log *logrus.Entry) http.Handler {
+	if s, ok := b.(*Standby); ok {
+		return s.handler(log)
+	}
+	return handler(b, log)
+}
+
+func handler(b Backend, log *logrus.Entry) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes(b) {
 		mux.Handle(r.path, r.handler(log))

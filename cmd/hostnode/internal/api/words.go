@@ -39,7 +39,7 @@ func (r *reader) known(s Status) actors.Facts {
 		Hosting: s.Phases[sale.Filled.String()] + s.Phases[sale.Proving.String()] +
 			s.Phases[sale.ProvingSimulated.String()],
 	}
-	if f.Views != "" { // What they show stands still.
+	if f.Supply.Unknown = f.Views != ""; f.Supply.Unknown { // What they show stands still.
 		return f
 	}
 	f.Supply = supplyOf(s.Ledger)
@@ -73,7 +73,7 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.F
 	f := l.known(s)
 	f.Stage, f.Endpoint, f.Record = actors.Running, s.Chain.Endpoint, now.Record
 	if !now.Booted {
-		f.Stage = actors.Starting
+		f.Stage, f.StageSince, f.WaitsFor = actors.Starting, s.Since, now.WaitsFor
 	}
 	f.Chain = actors.ChainFacts{
 		Away: s.Chain.Away, AwaySince: s.Chain.AwaySince, AwayReason: s.Chain.AwayReason,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 )
@@ -22,7 +23,7 @@ func TestACopyOfADataDirectoryDoesNotBeginWhileTheFirstLives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Process{Dir: dir, log: logrus.NewEntry(log), cancel: func() {}}
+		return &Process{Dir: dir, log: logrus.NewEntry(log), cancel: func() {}, alerts: alerts.New(alerts.Config{})}
 	}
 	me, contract, genesis := events.Address{1}, events.Address{2}, events.Hash{3}
 	first, copied := begin(), begin()
@@ -33,13 +34,13 @@ func TestACopyOfADataDirectoryDoesNotBeginWhileTheFirstLives(t *testing.T) {
 	if !errors.Is(err, datadir.ErrAccountInUse) || !strings.Contains(err.Error(), first.Dir.Root) {
 		t.Fatalf("beside the first: %v", err)
 	}
-	if err := first.close(); err != nil {
+	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := copied.lockAccount(me, contract, genesis); err != nil {
 		t.Fatalf("when the first has ended: %v", err)
 	}
-	if err := copied.close(); err != nil {
+	if err := copied.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

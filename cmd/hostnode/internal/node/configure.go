@@ -84,9 +84,12 @@ type Parts struct {
 	Development bool
 	// TakeOver begins although the chain shows that the account was used elsewhere.
 	TakeOver bool
-	Node     string
-	Version  string
-	Log      *logrus.Entry
+	// Alerts and Waits are as in Options.
+	Alerts  *alerts.Sender
+	Waits   func(error)
+	Node    string
+	Version string
+	Log     *logrus.Entry
 }
 
 // FromConfig translates a configuration into the options of a node.
@@ -108,9 +111,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		Validates: c.Validator.Enabled,
 		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
 		Quota: events.Bytes(c.Quota), Key: p.Key, Keys: p.Keys, Log: p.Log,
-		Alerts: alerts.Config{
-			Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Timeout: c.Alerts.Timeout, Log: p.Log,
-		},
+		Alerts: p.Alerts, Waits: p.Waits,
 		Chain: chain.Config{
 			Endpoint: p.Endpoint, Fallbacks: c.Chain.Fallbacks, Marketplace: p.Contract,
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,

@@ -42,9 +42,13 @@ type Options struct {
 	Host actors.Config
 	// Validates makes the node mark missing proofs of other hosts, as Host.Validator says.
 	Validates bool
-	// Alerts say where alerts go; without a command and a webhook only into the log.
-	Alerts alerts.Config
-	Log    *logrus.Entry
+	// Alerts takes alerts out of the process; the caller closes it after the node. Nil: they
+	// go into the log only.
+	Alerts *alerts.Sender
+	// Waits is told why the start waits for the chain or the event store, each time that it
+	// tried in vain, and nil when it waits no more. Nil: nobody is told.
+	Waits func(why error)
+	Log   *logrus.Entry
 }
 
 // Node is a running host.
@@ -92,7 +96,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("set up the prover: %w", err)
 	}
-	n.alerts = alerts.New(o.Alerts)
+	n.alerts = o.Alerts
 	if err := n.dial(ctx, o); err != nil {
 		return err
 	}
@@ -130,16 +134,22 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
 	cfg.UsedElsewhere = func(u chain.ForeignUse) { n.tellUse(u, keys.AddressOf(o.Key), o.Log) }
 	cfg.FeeLimited = func(f chain.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
+	waits := o.Waits
+	if waits == nil {
+		waits = func(error) {}
+	}
 	for {
 		market, err := chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
 		var wrong *chain.IdentityError
 		switch {
 		case err == nil:
 			n.Market = market
+			waits(nil)
 			return nil
 		case errors.As(err, &wrong), isFinal(err):
 			return fmt.Errorf("connect to the market: %w", err)
 		}
+		waits(err)
 		// An outbox that was never used waits for the event store as well.
 		o.Log.Warnf("connecting to the market at %s failed, trying again: %v", chain.Redact(cfg.Endpoint), err)
 		select {
@@ -172,9 +182,6 @@ func (n *Node) close() error {
 	var errs []error
 	if n.Market != nil {
 		errs = append(errs, n.Market.Close())
-	}
-	if n.alerts != nil { // After the market, which may find something to tell when it ends.
-		n.alerts.Close()
 	}
 	if n.Repo != nil {
 		errs = append(errs, n.Repo.Close())

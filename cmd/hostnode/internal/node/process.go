@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -43,6 +44,10 @@ type Process struct {
 
 	account *flock.Flock // nil: the chain is ours alone
 
+	config config.Config
+	begin  Begin
+	start  *start
+	alerts *alerts.Sender
 	log    *logrus.Entry
 	cancel context.CancelFunc
 	sealed chan error
@@ -56,24 +61,30 @@ type Begin struct {
 	TakeOver bool
 }
 
-// Open takes the data directory, opens everything in order, and starts the
-// host. It fails with what to do when the directory is in use or damaged, the
-// account has no key, the host runs elsewhere (ErrElsewhere,
-// chain.ErrUsedElsewhere, datadir.ErrAccountInUse), or the chain is the wrong
-// one; a chain that does not answer is waited for until ctx ends.
-func Open(ctx context.Context, c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
-	p := &Process{log: log, cancel: func() {}}
-	if err := p.open(ctx, c, o); err != nil {
-		return nil, errors.Join(err, p.close())
+// Take takes the data directory and nothing else, so that the process can answer while
+// it starts. Start goes on, and Close gives the directory back. It fails with what to do
+// when the directory is in use, of a newer version, or no directory of a host.
+func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
+	dir, err := datadir.Open(c.DataDir, time.Now())
+	if err != nil {
+		return nil, err
 	}
+	p := &Process{Dir: dir, log: log, config: c, begin: o, cancel: func() {}}
+	p.alerts = alerts.New(alerts.Config{
+		Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Timeout: c.Alerts.Timeout, Log: log,
+	})
+	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
 	return p, nil
 }
 
-func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
-	var err error
-	if p.Dir, err = datadir.Open(c.DataDir, time.Now()); err != nil {
-		return err
-	}
+// Start opens everything in order, and starts the host. It fails with what to do when
+// something is damaged, the account has no key, the host runs elsewhere (ErrElsewhere,
+// chain.ErrUsedElsewhere, datadir.ErrAccountInUse), or the chain is the wrong one; a
+// chain or an event store that does not answer is waited for until ctx ends. opened is
+// called when the record and its views can be looked at, long before the host runs.
+// Close is called in any case.
+func (p *Process) Start(ctx context.Context, opened func()) error {
+	c, o := p.config, p.begin
 	if err := p.openStore(ctx, c); err != nil {
 		return err
 	}
@@ -81,20 +92,43 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	if err != nil {
 		return err
 	}
-	if err := untilAnswered(ctx, p.log, func() error {
-		return p.mayBegin(ctx, keys.AddressOf(key), o.TakeOver)
-	}); err != nil {
+	account := keys.AddressOf(key)
+	p.start.is(account)
+	if err := p.untilRecordAnswers(ctx, func() error { return p.mayBegin(ctx, account, o.TakeOver) }); err != nil {
 		return err
 	}
+	// To build the views of a long record takes its time, and what is owed does not wait.
+	viewing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	views := make(chan error, 1)
+	go func() {
+		err := p.openViews(viewing, account)
+		if err == nil {
+			opened()
+		}
+		views <- err
+	}()
+	if err := p.startNode(ctx, key); err != nil {
+		cancel()
+		<-views
+		return err
+	}
+	return <-views
+}
+
+func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
+	c, o := p.config, p.begin
+	p.start.does("the proving keys are made or loaded")
 	provingKeys, err := DevelopmentKeys(ctx, c.Prover, func(step string) { p.log.Info("proving keys: " + step) })
 	if err != nil {
 		return err
 	}
+	p.start.does("")
 	parts := Parts{
 		Dir: p.Dir.Layout, Store: p.Store.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
 		// A chain of our own, restored or not, is used by nobody else.
-		TakeOver: o.TakeOver || c.Embedded(),
-		Node:     nodeName(), Version: o.Version, Log: p.log,
+		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
+		Node: nodeName(), Version: o.Version, Log: p.log,
 	}
 	if c.Embedded() {
 		err = p.openChain(ctx, c, &parts)
@@ -112,19 +146,29 @@ func (p *Process) open(ctx context.Context, c config.Config, o Begin) error {
 	if p.Node, err = Start(ctx, options); err != nil {
 		return err
 	}
-	if p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{
-		Dir: p.Dir.Views(), OnStopped: func(why string) {
-			tellCause(p.alerts, "views-stopped", actors.Facts{Account: p.Account.String(), Views: why}, p.log)
-		},
-	}); err != nil {
-		return fmt.Errorf("open the views: %w", err)
-	}
-	p.Projector.Follow(context.WithoutCancel(ctx))
 	if p.Local != nil {
 		p.pace(ctx, c.Devchain.BlockInterval)
 	}
 	return nil
 }
+
+// openViews opens the views and lets them follow the record.
+func (p *Process) openViews(ctx context.Context, account events.Address) (err error) {
+	p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{
+		Dir: p.Dir.Views(), OnStopped: func(why string) {
+			tellCause(p.alerts, "views-stopped", actors.Facts{Account: account.String(), Views: why}, p.log)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("open the views: %w", err)
+	}
+	p.Projector.Follow(context.WithoutCancel(ctx))
+	return nil
+}
+
+// Facts are what is known while the host starts and when it stops; in between the host
+// itself knows more.
+func (p *Process) Facts() actors.Facts { return p.start.facts() }
 
 // openStore opens the event store.
 func (p *Process) openStore(ctx context.Context, c config.Config) error {
@@ -134,7 +178,7 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 			return err
 		}
 	}
-	err := untilAnswered(ctx, p.log, func() (err error) {
+	err := p.untilRecordAnswers(ctx, func() (err error) {
 		p.Store, err = stores.Open(ctx, spec, p.log)
 		return err
 	})
@@ -142,6 +186,17 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 		p.tellStore()
 	}
 	return err
+}
+
+// untilRecordAnswers is untilAnswered, and lets others see what is waited for.
+func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
+	return untilAnswered(ctx, p.log, func() error {
+		err := ask()
+		if err == nil || errors.Is(err, events.ErrAway) {
+			p.start.waits(err)
+		}
+		return err
+	})
 }
 
 // untilAnswered asks an event store. One that does not answer is asked again, with a
@@ -263,12 +318,14 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
 			id, genesis, err := askChain(ctx, endpoint)
 			if err == nil {
+				p.start.waits(nil)
 				parts.Development = id == devchain.ChainID
 				return p.lockAccount(keys.AddressOf(parts.Key), contract, genesis)
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", chain.Redact(endpoint), err))
 		}
 		err := errors.Join(failed...)
+		p.start.waits(err)
 		parts.Log.Warnf("the chain does not answer, trying again: %v", err)
 		select {
 		case <-time.After(dialPause):
@@ -330,17 +387,19 @@ func nodeName() string {
 // when the chain is not ours.
 func (p *Process) SealingFailed() <-chan error { return p.sealed }
 
-// Close stops the host in good order and gives the directory back.
-func (p *Process) Close(ctx context.Context) error {
-	var err error
-	if p.Node != nil {
-		err = p.Node.Stop(ctx)
-		p.Node = nil
+// Stopping says from now on that the host stops.
+func (p *Process) Stopping() { p.start.stops(time.Now()) }
+
+// Stop stops the host in good order. The record and its views are there until Close.
+func (p *Process) Stop(ctx context.Context) error {
+	if p.Node == nil {
+		return nil
 	}
-	return errors.Join(err, p.close())
+	return p.Node.Stop(ctx)
 }
 
-func (p *Process) close() error {
+// Close closes what Stop leaves, delivers the last alerts, and gives the directory back.
+func (p *Process) Close() error {
 	var errs []error
 	if p.Projector != nil {
 		errs = append(errs, p.Projector.Close())
@@ -352,11 +411,9 @@ func (p *Process) close() error {
 	if p.Store != nil {
 		errs = append(errs, p.Store.Close())
 	}
+	p.alerts.Close()
 	if p.account != nil {
 		errs = append(errs, p.account.Close())
 	}
-	if p.Dir != nil {
-		errs = append(errs, p.Dir.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.Dir.Close())...)
 }

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// StandbyConfig is what there is of a host that is starting or stopping.
+type StandbyConfig struct {
+	// Facts are what is known of the start or the stop.
+	Facts func() actors.Facts
+	// Store and Projector are nil as long as the record is not open; then nothing is
+	// answered but the status.
+	Store     events.Store
+	Projector *projections.Projector
+	DataDir   string
+	// Endpoint and Fallbacks lead to the chain, for audits.
+	Endpoint  string
+	Fallbacks []string
+	// Now is the machine's clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Standby is the Backend of a host that is starting or stopping: it says why, and lets
+// people look into the record. What changes something is refused with ErrStandby.
+type Standby struct {
+	reader
+	facts func() actors.Facts
+}
+
+// NewStandby answers for a host that is starting or stopping.
+func NewStandby(cfg StandbyConfig) *Standby {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s := &Standby{facts: cfg.Facts, reader: reader{
+		views: projections.NewViews(projections.Scope{}), dataDir: cfg.DataDir, now: cfg.Now,
+		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks,
+	}}
+	if cfg.Projector != nil {
+		s.store, s.views, s.projector = cfg.Store, cfg.Projector, cfg.Projector
+		// It is known when the record is open: the start says so before.
+		s.host = events.Must(events.ParseAddress(cfg.Facts().Account))
+	}
+	return s
+}
+
+// Status implements Backend.
+func (s *Standby) Status(context.Context) (Status, error) {
+	of, now := s.status(), s.facts()
+	f := s.known(of)
+	f.Stage, f.StageSince, f.WaitsFor, f.Chain, f.Record =
+		now.Stage, now.StageSince, now.WaitsFor, now.Chain, now.Record
+	of.Account, f.Account = now.Account, now.Account
+	if s.store == nil {
+		f.Supply = actors.Supply{Unknown: true}
+	}
+	of.Chain.Away, of.Chain.AwaySince, of.Chain.AwayReason = f.Chain.Away, f.Chain.AwaySince.UTC(), f.Chain.AwayReason
+	of.Record = Record{f.Record.Away, f.Record.Since.UTC(), f.Record.Reason}
+	of.judge(f)
+	return of, nil
+}
+
+func (s *Standby) refuse() error {
+	w := actors.Judge(s.facts())
+	return fmt.Errorf("%w: %s", ErrStandby, w.Causes[0].Reason)
+}
+
+// AddAvailability implements Backend.
+func (s *Standby) AddAvailability(context.Context, Offer) (projections.Availability, error) {
+	return projections.Availability{}, s.refuse()
+}
+
+// SetAvailability implements Backend.
+func (s *Standby) SetAvailability(context.Context, string, Changes) (projections.Availability, error) {
+	return projections.Availability{}, s.refuse()
+}
+
+// RemoveAvailability implements Backend.
+func (s *Standby) RemoveAvailability(context.Context, string) (string, error) { return "", s.refuse() }
+
+// PauseQueue implements Backend.
+func (s *Standby) PauseQueue(context.Context, string) (Queue, error) { return Queue{}, s.refuse() }
+
+// ResumeQueue implements Backend.
+func (s *Standby) ResumeQueue(context.Context, string) (Queue, error) { return Queue{}, s.refuse() }
+
+// handler answers what can be answered.
+func (s *Standby) handler(log *logrus.Entry) http.Handler {
+	if s.store != nil {
+		return handler(s, log)
+	}
+	mux := http.NewServeMux()
+	status := route{"/v1/status", map[string]answer{
+		http.MethodGet: func(r *http.Request) (any, error) { return s.Status(r.Context()) },
+	}, answerTime}
+	mux.Handle(status.path, status.handler(log))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refuse()) })
+	return mux
+}

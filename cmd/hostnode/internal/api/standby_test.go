@@ -1,0 +1,55 @@
+package api_test
+
+import (
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
+	store := events.NewMemory()
+	defer store.Close()
+	facts := func() actors.Facts {
+		return actors.Facts{
+			Stage: actors.Starting, StageSince: time.Unix(1_750_000_000, 0), Account: me.String(), DataDir: "/data",
+			Record: actors.RecordStatus{Away: true, Since: time.Unix(1_750_000_000, 0), Reason: "refused"},
+		}
+	}
+	p, err := projections.Open(t.Context(), store, projections.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for name, c := range map[string]struct {
+		cfg  api.StandbyConfig
+		code map[string]int // by path
+	}{
+		"before the record is open": {
+			api.StandbyConfig{Facts: facts},
+			map[string]int{"/v1/status": 200, "/v1/ledger": 503, "/v1/audit": 503, "/v1/export": 503, "/v1/backup": 503},
+		},
+		"when it is": {
+			api.StandbyConfig{Facts: facts, Store: store, Projector: p},
+			map[string]int{"/v1/status": 200, "/v1/ledger": 200, "/v1/audit": 200, "/v1/export": 200, "/v1/no": 404},
+		},
+	} {
+		h := api.Handler(api.NewStandby(c.cfg), silent())
+		for path, want := range c.code {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			if w.Code != want {
+				t.Errorf("%s: %s is %d, want %d: %s", name, path, w.Code, want, w.Body)
+			}
+		}
+		s, err := api.NewStandby(c.cfg).Status(t.Context())
+		if err != nil || s.Selling || s.AsOf.Running || s.Account != me.String() ||
+			s.Reason != "the event store does not answer since 2025-06-15 15:06:40Z: refused" || s.Readiness[1].Code != "starting" {
+			t.Errorf("%s: %v, %+v", name, err, s)
+		}
+	}
+}

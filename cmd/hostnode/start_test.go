@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+)
+
+// silentPort is an address of this machine at which nobody answers.
+func silentPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String() + "/?key=planted"
+}
+
+func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) {
+	dir := t.TempDir()
+	c := config.Default()
+	c.DataDir = filepath.Join(dir, "data")
+	c.Account.KeyFile = filepath.Join(dir, "account.key")
+	if _, err := keys.Create(c.Account.KeyFile); err != nil {
+		t.Fatal(err)
+	}
+	c.Prover.Samples, c.Prover.MaxDepth, c.Prover.MaxLog2Slots, c.Prover.KeysDir = 1, 6, 1, filepath.Join(dir, "keys")
+	c.Chain.Endpoint, c.Chain.Contract = silentPort(t), "0x00000000000000000000000000000000000000cc"
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, c, node.Begin{}, newLog(c.Log, t.Output())) }()
+	client := api.NewClient(datadir.At(c.DataDir).Socket())
+	defer client.Close()
+	waiting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var s api.Status
+	for len(s.Readiness) == 0 || s.Readiness[0].Code != "chain-away" {
+		var err error
+		if s, err = client.Status(waiting); err != nil && waiting.Err() != nil {
+			t.Fatalf("%v; the last status: %+v", err, s)
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the host ended: %v", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if s.Selling || !strings.Contains(s.Reason, "the chain does not answer since 20") ||
+		!strings.Contains(s.Reason, "connection refused") || strings.Contains(s.Reason, "planted") ||
+		s.Readiness[1].Code != "starting" || s.Account == "" {
+		t.Errorf("status: %+v", s)
+	}
+	if a, err := client.Audit(waiting, api.AuditOptions{}); err != nil || !a.Clean || a.Store == nil {
+		t.Errorf("audit: %v, %+v", err, a)
+	}
+	if _, err := client.PauseQueue(waiting, "no"); !errors.Is(err, api.ErrStandby) {
+		t.Errorf("a command: %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("the end: %v", err)
+	}
+}
