@@ -57,8 +57,8 @@ func newSources(cfg FetcherConfig) (*sources, error) {
 	for _, base := range cfg.Sources {
 		u, err := url.Parse(base)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, fmt.Errorf("content source %q, want http://host:port: %w",
-				base, events.ErrMalformed)
+			name, _ := events.RedactURL(base)
+			return nil, fmt.Errorf("content source %q, want http://host:port: %w", name, events.ErrMalformed)
 		}
 		s.bases = append(s.bases, strings.TrimSuffix(base, "/"))
 	}
@@ -115,7 +115,8 @@ func (s *sources) try(
 			if ctx.Err() != nil {
 				return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
 			}
-			last = fmt.Errorf("%s: %w", base, err)
+			name, secrets := events.RedactURL(base) // What went wrong is recorded and shown.
+			last = fmt.Errorf("%s: %w", name, events.WithoutSecrets(err, secrets))
 			reached = reached || !errors.Is(err, errAway)
 			wrong = wrong || errors.Is(err, errWrong)
 			passing = passing || !(errors.Is(err, errWrong) || errors.Is(err, errAbsent))

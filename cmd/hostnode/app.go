@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -41,6 +42,8 @@ type app struct {
 	json bool // --json
 	// began is set when a command begins: whatever fails before is wrong usage.
 	began bool
+	// secrets of the settings, once they are read: nothing that is printed has them.
+	secrets []string
 }
 
 // errQuiet is a failure about which everything was said.
@@ -76,6 +79,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 // complain says what went wrong and what to do. With --json stderr gets the problem.
 func (a *app) complain(err error, code int) {
 	p := api.Explain(err)
+	p.Detail = events.HideSecrets(p.Detail, a.secrets)
 	if code == exitUsage && p.Code == "internal" {
 		p.Code, p.Title, p.Status = "usage", "The command line makes no sense.", 400
 		p.Type, p.Hint = "docs/errors.md", "See hostnode help, or add --help to the command."
@@ -127,7 +131,9 @@ func (a *app) watch(cmd *cobra.Command) {
 
 // settings reads the configuration for a command.
 func (a *app) settings(cmd *cobra.Command) (config.Loaded, error) {
-	return config.Load(config.Sources{Environ: a.environ, Flags: cmd.Flags()})
+	c, err := config.Load(config.Sources{Environ: a.environ, Flags: cmd.Flags()})
+	a.secrets = c.Secrets()
+	return c, err
 }
 
 // access says what a command wants of the data directory when no host runs.
@@ -166,10 +172,10 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	if err != nil {
 		node = "hostnode"
 	}
-	log := c.Log
-	log.Level = logrus.WarnLevel.String() // A command that answers at once tells only what must be seen to.
+	quiet := c.Config
+	quiet.Log.Level = logrus.WarnLevel.String() // A command that answers at once tells only what must be seen to.
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
-		Log:     newLog(log, a.stderr),
+		Log:     newLog(quiet, a.stderr),
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
 		Store: stores.FromConfig(c.Config), Create: want == create, Node: node, Now: a.now,
 		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), Endpoint: c.Chain.Endpoint,
@@ -227,17 +233,21 @@ func show[A any](a *app, answer A, write func(*paper, A) error) error {
 	if a.json {
 		return errors.Join(outcome, a.printJSON(answer))
 	}
-	if _, err := io.WriteString(a.stdout, page.text()); err != nil {
+	if _, err := io.WriteString(a.stdout, events.HideSecrets(page.text(), a.secrets)); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return outcome
 }
 
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
+	var text strings.Builder
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if _, err := io.WriteString(a.stdout, events.HideSecrets(text.String(), a.secrets)); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil

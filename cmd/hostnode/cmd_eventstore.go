@@ -102,7 +102,7 @@ func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstore
 		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
 	}
 	o.Memory = int64(c.ServeEvents.MemoryBytes)
-	log := newLog(c.Log, a.stderr)
+	log := newLog(c, a.stderr)
 	dir, err := datadir.Open(c.DataDir, a.now())
 	if err != nil {
 		return err

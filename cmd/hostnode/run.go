@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -45,27 +44,13 @@ safe, only slower: it goes on from its events at the next start.`,
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return run(ctx, c.Config, begin, newLog(c.Config.Log, cmd.ErrOrStderr()))
+			return run(ctx, c.Config, begin, newLog(c.Config, cmd.ErrOrStderr()))
 		},
 	}
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "begin although the record or the chain says that "+
 		"this host runs elsewhere; only when that process is gone for good")
 	return cmd
-}
-
-// newLog writes what the host tells, one line per fact.
-func newLog(c config.Log, out io.Writer) *logrus.Entry {
-	log := logrus.New()
-	log.SetOutput(out)
-	if level, err := logrus.ParseLevel(c.Level); err == nil { // The configuration checked it.
-		log.SetLevel(level)
-	}
-	log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true})
-	if c.Format == "json" {
-		log.SetFormatter(&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano})
-	}
-	return logrus.NewEntry(log)
 }
 
 // run runs a host until ctx ends or it cannot go on.

@@ -20,7 +20,7 @@ func TestAPortThatIsTakenIsKnownBeforeTheHostBegins(t *testing.T) {
 	defer taken.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	c := config.Config{DataDir: dir, ServeEvents: config.ServeEvents{Listen: taken.Addr().String()}}
-	err = run(t.Context(), c, node.Begin{}, newLog(c.Log, t.Output()))
+	err = run(t.Context(), c, node.Begin{}, newLog(c, t.Output()))
 	if !errors.Is(err, eventserver.ErrListen) {
 		t.Fatalf("run: %v", err)
 	}

@@ -39,7 +39,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	c.Chain.Endpoint, c.Chain.Contract = silentPort(t), "0x00000000000000000000000000000000000000cc"
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, c, node.Begin{}, newLog(c.Log, t.Output())) }()
+	go func() { ended <- run(ctx, c, node.Begin{}, newLog(c, t.Output())) }()
 	client := api.NewClient(datadir.At(c.DataDir).Socket())
 	defer client.Close()
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)

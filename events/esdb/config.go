@@ -5,9 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/events"
 	_ "github.com/hostnode/hostnode/events/protoconflict" // the client registers gossip.proto
 )
 
@@ -311,24 +314,11 @@ func clip(s string) string {
 // Redact is a connection string for people: without the password, and when it
 // is malformed without anything that could be a part of it.
 func Redact(connection string) string {
-	scheme, rest, ok := strings.Cut(connection, "://")
-	if !ok {
-		scheme, rest = "", connection
-	} else {
-		scheme += "://"
-	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	at := strings.LastIndexByte(rest, '@')
-	if at < 0 {
-		return connection
-	}
-	if user, _, found := strings.Cut(rest[:at], ":"); found && at < end {
-		return scheme + user + ":***" + rest[at:]
-	} else if at < end {
-		return connection // A user without a password.
-	}
-	return scheme + "***" + rest[at:]
+	name, _ := RedactSecrets(connection)
+	return name
+}
+
+// RedactSecrets is Redact, and returns besides what was left out.
+func RedactSecrets(connection string) (name string, secrets []string) {
+	return events.RedactURL(connection, slices.Collect(maps.Keys(settings))...)
 }

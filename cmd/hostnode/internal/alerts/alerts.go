@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 const (
@@ -41,6 +43,8 @@ type Config struct {
 	Webhook string
 	// Timeout limits each delivery; default 10 s.
 	Timeout time.Duration
+	// Secrets are texts that no alert may take out of the process.
+	Secrets []string
 	// Log hears of what could not be delivered.
 	Log *logrus.Entry
 }
@@ -83,6 +87,7 @@ func (s *Sender) Send(alert any) {
 		s.cfg.Log.Errorf("an alert has no JSON form: %v", err)
 		return
 	}
+	body = []byte(events.HideSecrets(string(body), s.cfg.Secrets))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

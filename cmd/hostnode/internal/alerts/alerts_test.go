@@ -173,3 +173,18 @@ func TestWithoutACommandOrAWebhookNothingHappens(t *testing.T) {
 		t.Errorf("the log says:\n%s", said)
 	}
 }
+
+func TestAnAlertTakesNoSecretOutOfTheProcess(t *testing.T) {
+	got := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer server.Close()
+	s := alerts.New(alerts.Config{Webhook: server.URL, Secrets: []string{"planted-secret"}, Log: logrus.NewEntry(logrus.New())})
+	s.Send(map[string]string{"text": "dial planted-secret"})
+	s.Close()
+	if body := <-got; body != "{\"text\":\"dial ***\"}\n" {
+		t.Errorf("%q", body)
+	}
+}

@@ -141,7 +141,7 @@ type Fees struct {
 type Content struct {
 	// Sources are base URLs whose /ipfs/<cid>?format=raw answers with raw blocks.
 	// Nothing is ever fetched from anywhere else.
-	Sources []string `key:"sources" max:"64"`
+	Sources []string `key:"sources" max:"64" secret:"url"`
 }
 
 // Sales is how eagerly the host sells.
@@ -195,9 +195,9 @@ type Sales struct {
 type Alerts struct {
 	// Command is run by the shell for each alert; it gets the alert as JSON on its
 	// standard input. Empty: none.
-	Command string `key:"command"`
+	Command string `key:"command" secret:"command"`
 	// Webhook is a URL that each alert is posted to as JSON. Empty: none.
-	Webhook string `key:"webhook" secret:"url"`
+	Webhook string `key:"webhook" secret:"webhook"`
 	// Timeout limits the command or the post.
 	Timeout time.Duration `key:"timeout" def:"10s" min:"100ms" max:"10m"`
 }
@@ -245,7 +245,7 @@ type EventStore struct {
 	// URL is EventStoreDB's connection string: esdb://host:2113 for one node, several
 	// hosts with commas between them or esdb+discover://name for a cluster. Empty: the
 	// embedded event store in the data directory.
-	URL string `key:"url" flag:"store" secret:"url"`
+	URL string `key:"url" flag:"store" secret:"store"`
 	// PasswordFile holds the password of the user that the URL names, readable by its
 	// owner alone (mode 0600). A password in the URL works too, and can be seen by
 	// whoever sees the URL.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/hostnode/hostnode/events/esdb"
 )
 
 // ErrInvalid: a setting has a value that it cannot have, or is unknown.
@@ -75,15 +73,6 @@ func (s setting) flag() string {
 	return strings.Join(words(s.key), "-")
 }
 
-// shown is the value as people may see it: without a password.
-func (s setting) shown() string {
-	text := s.text()
-	if s.field.Tag.Get("secret") == "" {
-		return text
-	}
-	return esdb.Redact(text)
-}
-
 // set parses a text, checks it against the limits of the setting, and stores it.
 func (s setting) set(text string) error {
 	v, err := parse(s.field.Type, text)
@@ -112,8 +101,10 @@ func (s setting) setList(items []string) error {
 
 // refuse says which setting, which value, and what is allowed.
 func (s setting) refuse(text string, err error) error {
-	if s.field.Tag.Get("secret") != "" {
-		text = esdb.Redact(text)
+	if s.field.Type.Kind() == reflect.Slice {
+		text = s.discreet(strings.Split(text, ","))
+	} else {
+		text = s.discreet([]string{text})
 	}
 	const most = 200
 	if len(text) > most {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/esdb"
 )
 
 // Validate checks what settings mean together. The limits of each one alone were
@@ -29,7 +28,7 @@ func (c Config) Validate() error {
 }
 
 func refuse(key, value, why string) error {
-	return fmt.Errorf("%w: %s = %q: %s", ErrInvalid, key, value, why)
+	return fmt.Errorf("%w: %s = %q: %s", ErrInvalid, key, discreetly(key, value), why)
 }
 
 func (c Config) checkChain() error {
@@ -68,7 +67,7 @@ func checkEndpoint(key, endpoint string) error {
 	scheme, _, isURL := strings.Cut(endpoint, "://")
 	if !isURL {
 		if !filepath.IsAbs(endpoint) {
-			return refuse(key, esdb.Redact(endpoint), "write a URL such as ws://127.0.0.1:8546, or the "+
+			return refuse(key, endpoint, "write a URL such as ws://127.0.0.1:8546, or the "+
 				"absolute path of an IPC socket")
 		}
 		return nil
@@ -76,9 +75,9 @@ func checkEndpoint(key, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil || u.Host == "":
-		return refuse(key, esdb.Redact(endpoint), "not a URL")
+		return refuse(key, endpoint, "not a URL")
 	case scheme != "http" && scheme != "https" && scheme != "ws" && scheme != "wss":
-		return refuse(key, esdb.Redact(endpoint), "unknown scheme; allowed: http, https, ws, wss, or the "+
+		return refuse(key, endpoint, "unknown scheme; allowed: http, https, ws, wss, or the "+
 			"path of an IPC socket")
 	}
 	return nil
@@ -122,7 +121,7 @@ func (c Config) checkEventStore() error {
 	}
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok || rest == "" || scheme != "esdb" && scheme != "esdb+discover" {
-		return refuse("eventStore.url", esdb.Redact(url), "not a connection string; write for example "+
+		return refuse("eventStore.url", url, "not a connection string; write for example "+
 			"esdb://user@eventstore.example.org:2113, or esdb://127.0.0.1:2113?tls=false")
 	}
 	return nil
@@ -161,7 +160,7 @@ func (c Config) checkContent() error {
 				"not a URL; write for example http://10.0.0.7:8080")
 		}
 		if u.User != nil {
-			return refuse(fmt.Sprintf("content.sources[%d]", i), u.Redacted(),
+			return refuse(fmt.Sprintf("content.sources[%d]", i), source,
 				"passwords do not belong into the configuration")
 		}
 	}
@@ -203,7 +202,7 @@ func (c Config) checkAlerts() error {
 		return nil
 	}
 	if u, err := url.Parse(hook); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return refuse("alerts.webhook", esdb.Redact(hook), "not a URL; write for example "+
+		return refuse("alerts.webhook", hook, "not a URL; write for example "+
 			"https://alerts.example.org/hostnode")
 	}
 	return nil

@@ -72,6 +72,7 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	p := &Process{Dir: dir, log: log, config: c, begin: o, cancel: func() {}}
 	p.alerts = alerts.New(alerts.Config{
 		Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Timeout: c.Alerts.Timeout, Log: log,
+		Secrets: c.Secrets(),
 	})
 	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
 	return p, nil
