@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -25,8 +28,13 @@ func (a *app) keyCommand() *cobra.Command {
 	cmd.AddCommand(
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; one that is there is never overwritten", Args: cobra.NoArgs,
-		}, func(path string, _ []string) (events.Address, string, error) {
-			address, err := keys.Create(path)
+		}, func(c config.Config, _ []string) (events.Address, string, error) {
+			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that is there is refused by its own error.
+				if err := belongs(c, events.Address{}); err != nil {
+					return events.Address{}, "", err
+				}
+			}
+			address, err := keys.Create(c.Account.KeyFile)
 			return address, "made", err
 		}),
 		a.withKeyFile(&cobra.Command{
@@ -37,8 +45,8 @@ func (a *app) keyCommand() *cobra.Command {
 		}, a.importKey),
 		a.withKeyFile(&cobra.Command{
 			Use: "show", Short: "Show the address of the key, never the key", Args: cobra.NoArgs,
-		}, func(path string, _ []string) (events.Address, string, error) {
-			key, err := keys.Load(path)
+		}, func(c config.Config, _ []string) (events.Address, string, error) {
+			key, err := keys.Load(c.Account.KeyFile)
 			if err != nil {
 				return events.Address{}, "", err
 			}
@@ -48,7 +56,7 @@ func (a *app) keyCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) importKey(path string, args []string) (events.Address, string, error) {
+func (a *app) importKey(c config.Config, args []string) (events.Address, string, error) {
 	from := a.stdin
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
@@ -60,8 +68,22 @@ func (a *app) importKey(path string, args []string) (events.Address, string, err
 		defer f.Close()
 		from = f
 	}
-	address, err := keys.Import(path, from)
+	address, err := keys.Import(c.Account.KeyFile, from, func(of events.Address) error { return belongs(c, of) })
 	return address, "imported", err
+}
+
+// belongs refuses a key beside which the data directory could not be used: another one
+// than its own; zero is one that is yet to be made.
+func belongs(c config.Config, of events.Address) error {
+	dir := datadir.At(c.DataDir)
+	if c.Account.KeyFile != dir.KeyFile() { // Perhaps it is not for this directory.
+		return nil
+	}
+	owner, err := dir.Owner()
+	if err == nil && !owner.Zero() && of.Zero() {
+		return fmt.Errorf("%w: %s belongs to %s", node.ErrKeyLost, dir.Root, owner)
+	}
+	return errors.Join(err, dir.Belongs(of))
 }
 
 // cause is what the system says, without the path.
@@ -74,7 +96,7 @@ func cause(err error) error {
 
 // withKeyFile gives a command the key file of the configuration.
 func (a *app) withKeyFile(
-	cmd *cobra.Command, do func(path string, args []string) (events.Address, string, error),
+	cmd *cobra.Command, do func(c config.Config, args []string) (events.Address, string, error),
 ) *cobra.Command {
 	config.AddFlags(cmd.Flags(), "account.keyFile")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -82,7 +104,7 @@ func (a *app) withKeyFile(
 		if err != nil {
 			return err
 		}
-		address, done, err := do(c.Account.KeyFile, args)
+		address, done, err := do(c.Config, args)
 		if err != nil {
 			return err
 		}

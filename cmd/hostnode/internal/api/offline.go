@@ -29,6 +29,9 @@ type OfflineConfig struct {
 	// Store is where the record is. One that is no EventStoreDB is in DataDir. With
 	// an EventStoreDB a data directory is used if there is one, for the views.
 	Store stores.Spec
+	// Changes says that something will be changed: only the account that the directory
+	// belongs to may, and it belongs to it from then on. Who looks sees that account.
+	Changes bool
 	// Create makes the directory if no host has used it.
 	Create bool
 	// NoViews opens no views of the present: Audit, At and Replay need none, and to
@@ -69,10 +72,29 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 		return nil, err
 	}
 	o := &Offline{cfg: cfg, dir: dir}
+	if err := o.own(); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
 	if err := o.open(ctx); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o, nil
+}
+
+// own takes the account of the directory for who only looks, and for who changes something
+// refuses another one.
+func (o *Offline) own() error {
+	if o.dir == nil {
+		return nil
+	}
+	if o.cfg.Changes {
+		return o.dir.Own(o.cfg.Account)
+	}
+	owner, err := o.dir.Owner()
+	if err == nil && !owner.Zero() {
+		o.cfg.Account = owner
+	}
+	return err
 }
 
 func (o *Offline) open(ctx context.Context) error {

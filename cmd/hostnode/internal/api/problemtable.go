@@ -46,6 +46,21 @@ var hostKinds = []kind{
 		"`hostnode status` says what it waits for. Try again when it runs; the record can be looked at meanwhile.",
 	},
 	{
+		"account-key-lost", http.StatusConflict, node.ErrKeyLost, "The key of the directory's account is missing.",
+		"Bring that key back from its copy: `hostnode key import`. Without it nobody can prove or free what the account " +
+			"hosts; a host with a new account begins in another --data-dir.",
+	},
+	{
+		"account-other", http.StatusConflict, datadir.ErrOtherAccount, "The data directory belongs to another account.",
+		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), or another " +
+			"--data-dir for this one. Nothing was changed.",
+	},
+	{
+		"account-illegible", http.StatusConflict, datadir.ErrOwner, "The data directory does not say legibly whose it is.",
+		"Write the account's address (`hostnode key show`) into the file that the message names, if you are sure that " +
+			"the directory is of this account.",
+	},
+	{
 		"availability-over", http.StatusBadRequest, ErrOver, "Nothing could be sold of it: its end is not to come.",
 		"Name a time to come, or `never` for no end. To sell nothing more of an availability: `hostnode availability " +
 			"disable ID`.",

@@ -48,6 +48,9 @@ func (l Layout) Views() string { return l.join("views") }
 // LockFile is the file whose lock means that the directory is in use.
 func (l Layout) LockFile() string { return l.join("hostnode.lock") }
 
+// KeyFile is where the account's key is when the settings name no other place.
+func (l Layout) KeyFile() string { return l.join("account.key") }
+
 func (l Layout) formatFile() string { return l.join("format") }
 
 func (l Layout) socketFile() string { return l.join("socket.path") }

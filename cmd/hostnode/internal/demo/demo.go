@@ -2,13 +2,14 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -221,16 +222,11 @@ func (s *show) provingKeys(ctx context.Context) (*prover.Keys, error) {
 
 // openAccount gives the host its account and its money.
 func (s *show) openAccount(ctx context.Context) error {
-	path := s.Config.Account.KeyFile
-	if path == "" {
-		path = filepath.Join(s.dir.Root, "account.key")
+	owner, err := s.dir.Owner()
+	if err != nil {
+		return err
 	}
-	key, err := keys.Load(path)
-	if errors.Is(err, keys.ErrMissing) {
-		if _, err = keys.Create(path); err == nil {
-			key, err = keys.Load(path)
-		}
-	}
+	key, err := node.AccountKey(s.Config, s.dir, owner, true, logrus.NewEntry(logrus.New()))
 	if err != nil {
 		return err
 	}

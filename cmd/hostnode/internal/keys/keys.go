@@ -84,11 +84,14 @@ func Create(path string) (events.Address, error) {
 	return AddressOf(key), write(path, key)
 }
 
-// Import reads a key as text, with or without 0x, and makes its file. Errors:
-// ErrMalformed, ErrExists, and those of the file system.
-func Import(path string, from io.Reader) (events.Address, error) {
+// Import reads a key as text, with or without 0x, and makes its file unless fits refuses
+// its address. Errors: ErrMalformed, ErrExists, that of fits, and those of the file system.
+func Import(path string, from io.Reader, fits func(events.Address) error) (events.Address, error) {
 	key, err := parse(from)
 	if err != nil {
+		return events.Address{}, err
+	}
+	if err := fits(AddressOf(key)); err != nil {
 		return events.Address{}, err
 	}
 	return AddressOf(key), write(path, key)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 // The first account of every tutorial, so nobody's secret.
@@ -34,7 +36,7 @@ func TestAMadeKeyIsLoadedAgain(t *testing.T) {
 func TestAKeyIsImportedWithAndWithout0x(t *testing.T) {
 	for i, text := range []string{knownKey, "0x" + knownKey, " " + strings.ToUpper(knownKey) + "\r\n"} {
 		path := filepath.Join(t.TempDir(), "account.key")
-		address, err := Import(path, strings.NewReader(text))
+		address, err := Import(path, strings.NewReader(text), anybody)
 		if err != nil || address.String() != knownAddress {
 			t.Errorf("%d: address %s, %v", i, address, err)
 		}
@@ -50,7 +52,7 @@ func TestAKeyIsNeverOverwritten(t *testing.T) {
 	if _, err := Create(path); !errors.Is(err, ErrExists) {
 		t.Fatalf("create: %v", err)
 	}
-	if _, err := Import(path, strings.NewReader(knownKey)); !errors.Is(err, ErrExists) {
+	if _, err := Import(path, strings.NewReader(knownKey), anybody); !errors.Is(err, ErrExists) {
 		t.Fatalf("import: %v", err)
 	}
 	if key, err := Load(path); err != nil || AddressOf(key) != first {
@@ -98,7 +100,7 @@ func TestWhatIsNoKeyIsRefusedAndNeverRepeated(t *testing.T) {
 		"a whole file":    strings.Repeat(knownKey+"\n", 100),
 	} {
 		path := filepath.Join(t.TempDir(), "account.key")
-		_, err := Import(path, strings.NewReader(text))
+		_, err := Import(path, strings.NewReader(text), anybody)
 		if !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -122,3 +124,6 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// anybody takes every key.
+func anybody(events.Address) error { return nil }

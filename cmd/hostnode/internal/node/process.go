@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/big"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/ethereum/go-ethereum/ethclient"
@@ -89,11 +88,18 @@ func (p *Process) Start(ctx context.Context, opened func()) error {
 	if err := p.openStore(ctx, c); err != nil {
 		return err
 	}
-	key, err := accountKey(c, p.Dir.Layout, p.log)
+	owner, err := p.owner(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := AccountKey(c, p.Dir.Layout, owner, c.Embedded(), p.log)
 	if err != nil {
 		return err
 	}
 	account := keys.AddressOf(key)
+	if err := p.Dir.Own(account); err != nil {
+		return err
+	}
 	p.start.is(account)
 	if err := p.untilRecordAnswers(ctx, func() error { return p.mayBegin(ctx, account, o.TakeOver) }); err != nil {
 		return err
@@ -261,25 +267,6 @@ func (p *Process) tellStore() {
 	default:
 		entry.Info("the last run did not stop in good order; nothing that was acknowledged is lost")
 	}
-}
-
-// accountKey loads the host's key. On the embedded chain, whose money is worth
-// nothing, a first start makes one.
-func accountKey(c config.Config, dir datadir.Layout, log *logrus.Entry) (*ecdsa.PrivateKey, error) {
-	path := c.Account.KeyFile
-	if path == "" {
-		path = filepath.Join(dir.Root, "account.key")
-	}
-	key, err := keys.Load(path)
-	if errors.Is(err, keys.ErrMissing) && c.Embedded() {
-		address, err := keys.Create(path)
-		if err != nil {
-			return nil, err
-		}
-		log.WithField("account", address.String()).Info("made an account for the development chain")
-		return keys.Load(path)
-	}
-	return key, err
 }
 
 func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) error {

@@ -1,0 +1,88 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Errors about whose directory it is.
+var (
+	// ErrOtherAccount: the directory belongs to another account.
+	ErrOtherAccount = errors.New("data directory belongs to another account")
+	// ErrOwner: the file that says whose directory it is says something else.
+	ErrOwner = errors.New("data directory does not say legibly whose it is")
+)
+
+// ownerFile says which account the directory belongs to.
+func (l Layout) ownerFile() string { return l.join("account") }
+
+// Owner is the account that the directory belongs to; zero: that is not known. It is
+// recorded, and in a directory of before that was done its outbox tells: each account has
+// one of its own, and the one that was used last counts.
+func (l Layout) Owner() (events.Address, error) {
+	text, err := os.ReadFile(l.ownerFile())
+	switch {
+	case err == nil:
+		owner, err := events.ParseAddress(strings.TrimSpace(string(text)))
+		if err != nil || owner.Zero() {
+			const most = 60
+			return owner, fmt.Errorf("%w: %s holds %q, want an address", ErrOwner, l.ownerFile(), text[:min(len(text), most)])
+		}
+		return owner, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return events.Address{}, fmt.Errorf("read whose the data directory is: %w", err)
+	}
+	return l.lastSender()
+}
+
+func (l Layout) lastSender() (owner events.Address, err error) {
+	files, err := os.ReadDir(l.Outbox())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return owner, fmt.Errorf("look for the outbox of transactions: %w", err)
+	}
+	var newest time.Time
+	for _, f := range files {
+		// Named after the account's stream, tx-<address>.
+		stream := strings.TrimSuffix(f.Name(), filepath.Ext(f.Name()))
+		of, err := events.ParseAddress(strings.TrimPrefix(stream, events.CategoryTx+"-"))
+		if err != nil {
+			continue
+		}
+		if info, err := f.Info(); err == nil && (owner.Zero() || info.ModTime().After(newest)) {
+			owner, newest = of, info.ModTime()
+		}
+	}
+	return owner, nil
+}
+
+// Belongs refuses, with ErrOtherAccount, to use the directory for another account than
+// its own: a host would begin anew there, beside slots that are hosted and proofs that
+// are owed.
+func (l Layout) Belongs(to events.Address) error {
+	owner, err := l.Owner()
+	if err != nil || owner.Zero() || owner == to {
+		return err
+	}
+	return fmt.Errorf("%w: %s is of %s, the key is that of %s", ErrOtherAccount, l.Root, owner, to)
+}
+
+// Own records that the directory belongs to an account, if it belongs to nobody yet.
+func (d *Dir) Own(account events.Address) error {
+	if err := d.Belongs(account); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(d.ownerFile()); err == nil {
+		return nil
+	}
+	if err := replace(d.ownerFile(), account.String()+"\n"); err != nil {
+		return fmt.Errorf("write whose the data directory is: %w", err)
+	}
+	return nil
+}
