@@ -91,6 +91,9 @@ type journal[S, C any, E proto.Message] struct {
 	inflight []entry[S, C, E]
 	waiting  []entry[S, C, E]
 
+	// each is called for each event that became durable, oldest first, when the durable
+	// state is that after it and nothing later. Nil: nobody looks at one at a time.
+	each func(E)
 	// onDurable is called after events became durable, oldest first, and once
 	// without events when the stream is loaded.
 	onDurable func(a *turn, fresh []E)
@@ -360,6 +363,9 @@ func (j *journal[S, C, E]) onAppended(a *turn, err error) {
 		for _, e := range en.events {
 			j.durable = j.evolve(j.durable, e)
 			fresh = append(fresh, e)
+			if j.each != nil {
+				j.each(e)
+			}
 		}
 		if n := len(en.stored); n > 0 {
 			j.last = en.stored[n-1].ID

@@ -53,6 +53,26 @@ func TestCommandsThatComeDuringAnAppendGoOutAsOne(t *testing.T) {
 	})
 }
 
+func TestEachEventOfABatchIsSeenWithItsOwnState(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		store := held()
+		var seen []uint64
+		j := newCounter(store)
+		j.each = func(messages.CapacityEvent) { seen = append(seen, j.durable) }
+		r := j.run(rt)
+		tellNumbers(r, &answers{}, 2)
+		synctest.Wait()
+		tellNumbers(r, &answers{}, 4, 6, 8)
+		for range 2 {
+			store.gate <- commits
+			synctest.Wait()
+		}
+		if diff := cmp.Diff([]uint64{2, 6, 12, 20}, seen); diff != "" {
+			t.Fatalf("the states of the events: %s", diff)
+		}
+	})
+}
+
 func TestAnAnswerThatRestsOnAnAppendWaitsForIt(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *runtime) {
 		store, got := held(), &answers{}

@@ -118,6 +118,7 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 		meta: func(sale.State, sale.Event) events.Metadata {
 			return e.metadata(request.String())
 		},
+		each:      func(e sale.Event) { s.fields().Info(sale.Sentence(e)) },
 		onDurable: s.onDurable,
 		onBroken:  func(_ *turn, err error) { broken(err) },
 	}
@@ -221,9 +222,6 @@ func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
 		st := s.journal.durable
 		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
 		s.decided, s.heard, s.loadedTo = s.looked, false, st.LastPeriod
-	}
-	for _, e := range fresh {
-		s.fields().Info(sale.Sentence(e))
 	}
 	s.tellObservers(a, fresh)
 	s.act(a)

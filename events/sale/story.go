@@ -71,8 +71,8 @@ func sentenceHosting(e Event) string {
 		if e.GetReceipt() == nil {
 			return fmt.Sprintf("The contract had the proof of period %d already.", e.GetPeriod())
 		}
-		return fmt.Sprintf("The contract took the proof of period %d, made in %s%s.",
-			e.GetPeriod(), millis(e.GetTookMilliseconds()), paid(e.GetReceipt()))
+		return fmt.Sprintf("The contract took the proof of period %d%s%s.",
+			e.GetPeriod(), madeIn(e.GetTookMilliseconds()), paid(e.GetReceipt()))
 	case *messages.ProofMissed:
 		return fmt.Sprintf("MISSED the proof of period %d: %s.", e.GetPeriod(), e.GetReason())
 	case *messages.ProofExcused:
@@ -145,6 +145,15 @@ func paid(r *messages.Receipt) string {
 		return ""
 	}
 	return fmt.Sprintf(" (block %d, %d gas)", r.GetBlock(), r.GetGasUsed())
+}
+
+// madeIn says how long a proof was in the making; that is not known of one that was found on
+// chain.
+func madeIn(ms uint64) string {
+	if ms == 0 {
+		return ""
+	}
+	return ", made in " + millis(ms)
 }
 
 func millis(ms uint64) string { return (time.Duration(ms) * time.Millisecond).String() }

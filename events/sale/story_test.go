@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // TestStoriesOfSales plays the scripts testdata/story_*.txt. Start reading
@@ -64,6 +65,18 @@ func (n *narrator) tell(t *testing.T, d *datadriven.TestData) string {
 		fmt.Fprintf(&out, "   open: %s\n", shortKey(e))
 	}
 	return out.String()
+}
+
+func TestAProofThatWasFoundOnChainIsNotToldAsMadeInNoTime(t *testing.T) {
+	e := &messages.ProofSubmitted{Period: 7, Receipt: events.ReceiptToMessage(receipt(400, start().At))}
+	const found = "The contract took the proof of period 7 (block 400, 500000 gas)."
+	if got := Sentence(e); got != found {
+		t.Fatalf("it is told as %q", got)
+	}
+	e.TookMilliseconds = 1200
+	if got := Sentence(e); got != "The contract took the proof of period 7, made in 1.2s (block 400, 500000 gas)." {
+		t.Fatalf("one that was made is told as %q", got)
+	}
 }
 
 // shortKey cuts the ids in a key to four bytes.

@@ -121,6 +121,9 @@ func (s *show) proofTimes(ctx context.Context, store events.Store, rows []projec
 				return fmt.Errorf("read the proofs of slot %d: %w", row.SlotIndex, err)
 			}
 			periods[proof.GetPeriod()] = true
+			if proof.GetTookMilliseconds() == 0 { // It was found on chain.
+				continue
+			}
 			sum.ProofTimes = append(sum.ProofTimes, ProofTiming{
 				row.SlotIndex, proof.GetPeriod(), proof.GetTookMilliseconds(),
 			})

@@ -146,17 +146,21 @@ func (s *show) tellProofs(rows []projections.Sale, sum Summary) {
 	}
 	for _, row := range rows {
 		times := bySlot[row.SlotIndex]
-		if len(times) == 0 {
+		if row.Proofs.Submitted == 0 {
 			fmt.Fprintf(s.Out, "slot %d: none\n", row.SlotIndex)
+			continue
+		}
+		fmt.Fprintf(s.Out, "slot %d: %d proofs taken, %d missed", row.SlotIndex, row.Proofs.Submitted, row.Proofs.Missed)
+		if len(times) == 0 { // All of them were found on chain.
+			fmt.Fprintln(s.Out)
 			continue
 		}
 		total := uint64(0)
 		for _, ms := range times {
 			total += ms
 		}
-		fmt.Fprintf(s.Out, "slot %d: %d proofs taken, %d missed; %d ms each on average, %d to %d ms\n",
-			row.SlotIndex, len(times), row.Proofs.Missed, total/uint64(len(times)),
-			slices.Min(times), slices.Max(times))
+		fmt.Fprintf(s.Out, "; %d ms each on average, %d to %d ms\n",
+			total/uint64(len(times)), slices.Min(times), slices.Max(times))
 	}
 }
 
