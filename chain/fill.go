@@ -384,10 +384,40 @@ func (m *Market) fillFrom(
 	if !ok {
 		return events.Fill{}, fmt.Errorf("%w: collateral", events.ErrMalformed)
 	}
-	return events.Fill{
+	taken, err := m.taken(r)
+	if err != nil {
+		return events.Fill{}, err
+	}
+	fill := events.Fill{
 		Receipt:    receipt,
 		FilledAt:   receipt.Block.Time,
 		Block:      receipt.Block.Number,
 		Collateral: collateral,
-	}, nil
+	}
+	if !taken.IsZero() { // Otherwise the receipt does not tell.
+		fill.RepairReward = collateral.SubFloor(taken)
+	}
+	return fill, nil
+}
+
+// taken is what the contract took from the account in a transaction.
+func (m *Market) taken(r *types.Receipt) (sum events.Amount, err error) {
+	for _, l := range r.Logs {
+		if l.Address != m.token {
+			continue
+		}
+		e, err := m.abis.token.UnpackTransferEvent(l)
+		if err != nil || e.From != m.account || e.To != m.contract {
+			continue
+		}
+		amount, err := events.AmountFromBig(e.Value)
+		if err != nil {
+			return events.Amount{}, err
+		}
+		if events.MaxAmount().Sub(sum).Less(amount) {
+			return events.Amount{}, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
+		}
+		sum = sum.Add(amount)
+	}
+	return sum, nil
 }

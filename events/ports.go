@@ -33,6 +33,8 @@ type Fill struct {
 	FilledAt   time.Time
 	Block      uint64
 	Collateral Amount
+	// RepairReward is how much less than that was taken, because the slot was in repair.
+	RepairReward Amount
 }
 
 // OwnedSlot is a slot of ours on chain.

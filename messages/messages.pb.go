@@ -766,7 +766,10 @@ type SlotFilled struct {
 	Receipt    *Receipt               `protobuf:"bytes,5,opt,name=receipt,proto3" json:"receipt,omitempty"`       // absent when the fill was learned from the chain
 	// Of a block in which the slot was ours: that of the fill, or the one at which it
 	// was learned. While that block is on the chain, so is the fill.
-	BlockHash     *string `protobuf:"bytes,6,opt,name=block_hash,json=blockHash,proto3,oneof" json:"block_hash,omitempty"`
+	BlockHash *string `protobuf:"bytes,6,opt,name=block_hash,json=blockHash,proto3,oneof" json:"block_hash,omitempty"`
+	// How much less than the collateral was taken from the account, because the slot was in
+	// repair; absent: nothing less, or the fill was learned from the chain.
+	RepairReward  *string `protobuf:"bytes,7,opt,name=repair_reward,json=repairReward,proto3,oneof" json:"repair_reward,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -839,6 +842,13 @@ func (x *SlotFilled) GetReceipt() *Receipt {
 func (x *SlotFilled) GetBlockHash() string {
 	if x != nil && x.BlockHash != nil {
 		return *x.BlockHash
+	}
+	return ""
+}
+
+func (x *SlotFilled) GetRepairReward() string {
+	if x != nil && x.RepairReward != nil {
+		return *x.RepairReward
 	}
 	return ""
 }
@@ -6063,7 +6073,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x11took_milliseconds\x18\x04 \x01(\x04R\x10tookMilliseconds\"Z\n" +
 	"\x14InitialProofOutdated\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\x96\x02\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xd8\x02\n" +
 	"\n" +
 	"SlotFilled\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x127\n" +
@@ -6074,8 +6084,10 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"collateral\x12.\n" +
 	"\areceipt\x18\x05 \x01(\v2\x14.hostnode.v1.ReceiptR\areceipt\x12(\n" +
 	"\n" +
-	"block_hash\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x01H\x00R\tblockHash\x88\x01\x01B\r\n" +
-	"\v_block_hash\"R\n" +
+	"block_hash\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x01H\x00R\tblockHash\x88\x01\x01\x12.\n" +
+	"\rrepair_reward\x18\a \x01(\tB\x04\xe8\xf9\x18\x03H\x01R\frepairReward\x88\x01\x01B\r\n" +
+	"\v_block_hashB\x10\n" +
+	"\x0e_repair_reward\"R\n" +
 	"\fFillReverted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"t\n" +

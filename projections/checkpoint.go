@@ -22,7 +22,7 @@ const (
 	// checkpointSchema is the version of the payload. A file of any other is
 	// ignored and the views are built again, so there is no upgrade path and
 	// needs none. Every change of a view or of a core's state raises it.
-	checkpointSchema = 6
+	checkpointSchema = 7
 	// maxCheckpointBytes is the largest file that is read: beyond it, building
 	// the views again is the lesser evil.
 	maxCheckpointBytes = 2 << 30

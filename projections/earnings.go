@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"math/big"
-
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
@@ -22,12 +20,16 @@ type Earnings struct {
 	// RewardsElsewhere is the part of the rewards that went to another address, by
 	// account.rewardRecipient.
 	RewardsElsewhere string `json:"rewardsElsewhere"`
+	// RepairRewards is how much less than the collateral was taken for fills of slots in
+	// repair; ValidatorRewards what marking missing proofs of other hosts brought.
+	RepairRewards    string `json:"repairRewards"`
+	ValidatorRewards string `json:"validatorRewards"`
 	// CollateralLost and CollateralReturned are of settled sales; CollateralSlashed
 	// is what readings of the contract showed, and is part of what is lost.
 	CollateralLost     string `json:"collateralLost"`
 	CollateralReturned string `json:"collateralReturned"`
 	CollateralSlashed  string `json:"collateralSlashed"`
-	// Net is the rewards without the collateral lost; it may be negative.
+	// Net is all rewards without the collateral lost; it may be negative.
 	Net string `json:"net"`
 	// FeesWei is what all mined transactions cost, also those that failed;
 	// SaleFeesWei the part that receipts of sales account for.
@@ -53,7 +55,7 @@ type Counts struct {
 // earnings is the fold behind the view.
 type earnings struct {
 	Rewards, Lost, Returned, Slashed events.Amount
-	Elsewhere                        events.Amount
+	Elsewhere, Repairs               events.Amount
 	Fees, SaleFees                   events.Amount
 	Mined                            uint64
 	Proofs                           Proofs
@@ -122,7 +124,8 @@ func (v *Views) Earnings() EarningsView {
 			Host: h.address, Rewards: t.Rewards.String(), RewardsElsewhere: t.Elsewhere.String(),
 			CollateralLost:     t.Lost.String(),
 			CollateralReturned: t.Returned.String(), CollateralSlashed: t.Slashed.String(),
-			Net:     new(big.Int).Sub(t.Rewards.Big(), t.Lost.Big()).String(),
+			RepairRewards: t.Repairs.String(), ValidatorRewards: h.validator.Rewards.String(),
+			Net:     netOf(t.Lost, t.Rewards, t.Repairs, h.validator.Rewards),
 			FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,
 			Proofs: t.Proofs, Sales: t.Counts,
 		}

@@ -49,7 +49,10 @@ type Sale struct {
 	Reward     string     `json:"reward"`
 	// RewardRecipient is who got the reward; empty: the host's account.
 	RewardRecipient string `json:"rewardRecipient,omitempty"`
-	// NetEarning is the reward without the collateral that was lost, in token
+	// RepairReward is how much less than the collateral was taken for the fill of a
+	// slot in repair; empty: nothing less.
+	RepairReward string `json:"repairReward,omitempty"`
+	// NetEarning is both rewards without the collateral that was lost, in token
 	// base units; it may be negative. Fees are paid in another coin and are not
 	// in it.
 	NetEarning string `json:"netEarning"`
@@ -116,6 +119,7 @@ type openSale struct {
 	// Returned and Lost are what the settlement says.
 	Returned, Lost events.Amount
 	RewardTo       string
+	RepairReward   events.Amount
 	Last           Place
 }
 
@@ -136,7 +140,7 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 		s = &openSale{State: sale.State{Slot: slot}}
 		h.sales.open[slot] = s
 	}
-	before := s.State
+	before, repaired := s.State, s.RepairReward
 	s.State = sale.Evolve(s.State, e)
 	fee := s.count(before, e)
 	s.Owing.fold(s.State, e, h.limits.ClosedPeriods)
@@ -145,6 +149,7 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 		s.Since = s.Last.At
 	}
 	h.earnings.foldSale(before, s.State, e, fee)
+	h.earnings.Repairs = sum(h.earnings.Repairs, s.RepairReward).SubFloor(repaired)
 	if s.State.Settled {
 		h.closeSale(slot, s)
 	}
@@ -169,6 +174,12 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
 	case *messages.CollateralSlashed:
 		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
+	case *messages.SlotFilled:
+		if e.RepairReward != nil { // A fill that moved to another block took what it took.
+			s.RepairReward = amount(e.GetRepairReward())
+		}
+	case *messages.FillReverted:
+		s.RepairReward = events.Amount{}
 	case *messages.PayoutReceived:
 		s.RewardTo = e.GetRewardRecipient()
 	case *messages.SaleSettled:
@@ -244,11 +255,23 @@ func (s *openSale) row(address string) Sale {
 		Proofs: s.proofCounts(), Collateral: s.collateral(), Reward: st.Reward.String(), RewardRecipient: s.RewardTo,
 		FeesWei: s.Fees.String(), GasUsed: s.Gas, Transactions: s.Receipts, LastEvent: s.Last,
 	}
-	row.NetEarning = new(big.Int).Sub(st.Reward.Big(), amount(row.Collateral.Lost).Big()).String()
+	if !s.RepairReward.IsZero() {
+		row.RepairReward = s.RepairReward.String()
+	}
+	row.NetEarning = netOf(amount(row.Collateral.Lost), st.Reward, s.RepairReward)
 	if !st.Reservation.Zero() {
 		row.Availability, row.Reservation = st.Availability.String(), st.Reservation.String()
 	}
 	return row
+}
+
+// netOf is what was earned without what was lost; it may be negative.
+func netOf(lost events.Amount, earned ...events.Amount) string {
+	total := new(big.Int).Neg(lost.Big())
+	for _, amount := range earned {
+		total.Add(total, amount.Big())
+	}
+	return total.String()
 }
 
 func (s *openSale) proofCounts() Proofs {

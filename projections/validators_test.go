@@ -49,6 +49,9 @@ func TestWhatAValidatorDidIsShownAndKept(t *testing.T) {
 	if diff := cmp.Diff(want, v.Validators().Validators); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
+	if e := v.Earnings().Earnings[0]; e.ValidatorRewards != "400" || e.Net != "1969328" { // 2000000 for storing, 31072 lost.
+		t.Fatalf("marking brought %s, %s net", e.ValidatorRewards, e.Net)
+	}
 	file, err := encodeCheckpoint(v)
 	if err != nil {
 		t.Fatal(err)

@@ -106,6 +106,44 @@ func TestViewsPrintAsEver(t *testing.T) {
 	}
 }
 
+// Less is taken for a slot in repair than the contract holds: what is left is earned with the fill,
+// also when the collateral is lost later, and not when the fill is taken back.
+func TestTheRewardForARepairIsEarnedWithItsFill(t *testing.T) {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Start()
+	w.Offer(10)
+	w.RepairReward = events.NewAmount(13_107)
+	paid, lost, reverted := w.Begin(w.Request(1)), w.Begin(w.Request(2)), w.Begin(w.Request(3))
+	w.Fill(paid)
+	w.Finish(paid, 131_072)
+	w.Fill(lost)
+	w.MustSale(lost, w.Facts(lost, false, events.SlotRepair, events.RequestStarted))
+	w.Settle(lost)
+	w.Fill(reverted)
+	w.MustSale(reverted, w.Facts(reverted, false, events.SlotFree, events.RequestNew))
+	file, err := encodeCheckpoint(built(t, store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := decodeCheckpoint(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := v.Earnings().Earnings[0]
+	if e.Rewards != "1000000" || e.RepairRewards != "26214" || e.Net != "895142" {
+		t.Errorf("rewards %s, for repairs %s, net %s", e.Rewards, e.RepairRewards, e.Net)
+	}
+	want := map[string][2]string{
+		paid.String(): {"13107", "1013107"}, lost.String(): {"13107", "-117965"}, reverted.String(): {"", "0"},
+	}
+	for _, s := range v.Sales().Sales {
+		if got := [2]string{s.RepairReward, s.NetEarning}; got != want[s.Slot] {
+			t.Errorf("slot %s: reward for the repair and net %v, want %v", s.Slot, got, want[s.Slot])
+		}
+	}
+}
+
 func TestARewardThatWentElsewhereIsShownWithItsRecipient(t *testing.T) {
 	store := events.NewMemory()
 	w := history.New(t, store, me)

@@ -280,7 +280,9 @@ func slashedAway(t *testing.T, w MarketWorld) {
 func repairDiscount(t *testing.T, w MarketWorld) {
 	r := long(t, w, 1)
 	c := call(r, 0)
-	host(t, w, c)
+	if first := host(t, w, c); !first.RepairReward.IsZero() {
+		t.Fatalf("the first fill tells of a reward for a repair of %s", first.RepairReward)
+	}
 	slash(t, w, c)
 	nextPeriod(t, w)
 	before, again := tokens(t, w), c
@@ -291,6 +293,9 @@ func repairDiscount(t *testing.T, w MarketWorld) {
 	pays := full.Sub(part(full, terms(t, w).RepairRewardPercentage))
 	if after := tokens(t, w); before.Sub(after) != pays || filled.Collateral != full {
 		t.Fatalf("repairing cost %s and holds %s; want %s and %s", before.Sub(after), filled.Collateral, pays, full)
+	}
+	if filled.RepairReward != full.Sub(pays) {
+		t.Fatalf("the reward for the repair is told as %s, want %s", filled.RepairReward, full.Sub(pays))
 	}
 }
 

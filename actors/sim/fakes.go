@@ -204,9 +204,13 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 			mined: func(head events.Head, c *contract) {
 				s := c.slots[call.Slot]
 				f.repairs[key] = repair
-				f.fills[key] = events.Fill{
+				fill := events.Fill{
 					Receipt: receiptIn(head), FilledAt: s.filledAt, Block: head.Number, Collateral: s.collateral,
 				}
+				if repair {
+					fill.RepairReward = discount(c.cfg, c.requestOf(s).Ask)
+				}
+				f.fills[key] = fill
 				if r := c.requestOf(s); late {
 					f.offend(FillAtExpiry, "slot %s was filled at %s; the request expires at %s and ends at %s",
 						call.Slot.Short(), head.Time, r.expiresAt, r.endsAt)

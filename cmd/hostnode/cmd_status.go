@@ -214,8 +214,14 @@ func workRows(s api.Status) [][]string {
 	if e.Rewards != "" {
 		rows = append(rows, []string{"earned", fmt.Sprintf("%s base units net, %s paid for gas",
 			grouped(e.Net), coins(e.FeesWei))})
-		if e.RewardsElsewhere != "" && e.RewardsElsewhere != "0" {
-			rows = append(rows, []string{"", grouped(e.RewardsElsewhere) + " of it went to account.rewardRecipient"})
+		for _, part := range []struct{ amount, what string }{
+			{e.RepairRewards, " of it was left of the collateral for repairs"},
+			{e.ValidatorRewards, " of it came for marking missing proofs of other hosts"},
+			{e.RewardsElsewhere, " of it went to account.rewardRecipient"},
+		} {
+			if part.amount != "" && part.amount != "0" {
+				rows = append(rows, []string{"", grouped(part.amount) + part.what})
+			}
 		}
 	}
 	return rows

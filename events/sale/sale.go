@@ -169,18 +169,27 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 			At: events.TimeToMessage(c.At), Reason: text(c.Reason),
 		})
 	case ReportFilled:
-		return in(s, Filling, &messages.SlotFilled{
-			At:         events.TimeToMessage(c.At),
-			FilledAt:   events.TimeToMessage(c.Fill.FilledAt),
-			Block:      c.Fill.Block,
-			BlockHash:  blockHash(c.Fill.Receipt.Block.Hash),
-			Collateral: c.Fill.Collateral.String(),
-			Receipt:    events.ReceiptToMessage(c.Fill.Receipt),
-		})
+		return in(s, Filling, slotFilledBy(c))
 	case ReportNotFree:
 		return in(s, Filling, &messages.SaleIgnored{At: events.TimeToMessage(c.At), Reason: text(c.Reason)})
 	}
 	panic(fmt.Sprintf("sale: %T is no report from before the fill", c))
+}
+
+func slotFilledBy(c ReportFilled) *messages.SlotFilled {
+	e := &messages.SlotFilled{
+		At:         events.TimeToMessage(c.At),
+		FilledAt:   events.TimeToMessage(c.Fill.FilledAt),
+		Block:      c.Fill.Block,
+		BlockHash:  blockHash(c.Fill.Receipt.Block.Hash),
+		Collateral: c.Fill.Collateral.String(),
+		Receipt:    events.ReceiptToMessage(c.Fill.Receipt),
+	}
+	if reward := c.Fill.RepairReward; !reward.IsZero() {
+		text := reward.String()
+		e.RepairReward = &text
+	}
+	return e
 }
 
 func capacityReserved(c ReportCapacity) *messages.CapacityReserved {

@@ -31,7 +31,8 @@ func Sentence(e Event) string {
 		if e.GetReceipt() == nil {
 			return fmt.Sprintf("Found the slot ours on chain, with %s of collateral.", e.GetCollateral())
 		}
-		return fmt.Sprintf("Filled the slot with %s of collateral%s.", e.GetCollateral(), paid(e.GetReceipt()))
+		return fmt.Sprintf("Filled the slot with %s of collateral%s%s.",
+			e.GetCollateral(), rewarded(e), paid(e.GetReceipt()))
 	case *messages.FillReverted:
 		return "The chain took the fill back: " + e.GetReason() + "."
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
@@ -145,6 +146,17 @@ func paid(r *messages.Receipt) string {
 		return ""
 	}
 	return fmt.Sprintf(" (block %d, %d gas)", r.GetBlock(), r.GetGasUsed())
+}
+
+// rewarded says what was taken for a slot in repair: the contract holds the full collateral, and
+// asks less for it.
+func rewarded(e *messages.SlotFilled) string {
+	if e.RepairReward == nil {
+		return ""
+	}
+	reward := amount(e.GetRepairReward())
+	return fmt.Sprintf(", of which %s was taken: %s is the reward for the repair",
+		amount(e.GetCollateral()).SubFloor(reward), reward)
 }
 
 // madeIn says how long a proof was in the making; that is not known of one that was found on

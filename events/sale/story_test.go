@@ -67,6 +67,22 @@ func (n *narrator) tell(t *testing.T, d *datadriven.TestData) string {
 	return out.String()
 }
 
+func TestAFillOfASlotInRepairTellsWhatWasTaken(t *testing.T) {
+	c := ReportFilled{Fill: events.Fill{
+		Receipt:    receipt(400, start().At),
+		Collateral: events.NewAmount(13_107_200_000_000_000), RepairReward: events.NewAmount(1_310_720_000_000_000),
+	}}
+	const want = "Filled the slot with 13107200000000000 of collateral, of which 11796480000000000 was taken: " +
+		"1310720000000000 is the reward for the repair (block 400, 500000 gas)."
+	if got := Sentence(slotFilledBy(c)); got != want {
+		t.Fatalf("it is told as %q", got)
+	}
+	c.Fill.RepairReward = events.Amount{}
+	if got := Sentence(slotFilledBy(c)); got != "Filled the slot with 13107200000000000 of collateral (block 400, 500000 gas)." {
+		t.Fatalf("a plain one is told as %q", got)
+	}
+}
+
 func TestAProofThatWasFoundOnChainIsNotToldAsMadeInNoTime(t *testing.T) {
 	e := &messages.ProofSubmitted{Period: 7, Receipt: events.ReceiptToMessage(receipt(400, start().At))}
 	const found = "The contract took the proof of period 7 (block 400, 500000 gas)."

@@ -86,6 +86,10 @@ func (l *account) noteMoney(p place, e any) {
 		}
 		l.pledge.filled = true
 		l.pledge.fill = claim{at: p, out: amount(e.GetCollateral()), atMost: l.repair}
+		if e.RepairReward != nil { // What was taken is known.
+			l.pledge.fill.out = l.pledge.fill.out.SubFloor(amount(e.GetRepairReward()))
+			l.pledge.fill.atMost = false
+		}
 		if r := e.GetReceipt(); r != nil {
 			l.pledge.fill.tx = events.Must(events.ParseHash(r.GetTxHash()))
 		}

@@ -195,6 +195,11 @@ func TestTokensOnChainThatDifferAreFound(t *testing.T) {
 			move.Out = move.Out.Add(one)
 			c.moves[tx] = move
 		}},
+		"a fill took more than it says for a repair": {MoneyMismatch, "SlotFilled", func(r *record, c *fakeChain) {
+			reward := "1"
+			c.out = c.out.Sub(one)
+			change(r, 0, func(m *messages.SlotFilled) { m.RepairReward = &reward })
+		}},
 		"the fill of an open sale took less": {MoneyMismatch, "SlotFilled", func(r *record, c *fakeChain) {
 			tx := txOf(r, "SlotFilled", -1)
 			move := c.moves[tx]

@@ -116,6 +116,7 @@ func anyStepBeforeFill(w *history.Writer, slot events.SlotID, s sale.State, n ui
 		receipt := w.Receipt("fill")
 		_ = w.AskSale(slot, sale.ReportFilled{At: w.Now, Fill: events.Fill{
 			Receipt: receipt, FilledAt: w.Now, Block: receipt.Block.Number, Collateral: s.Committed,
+			RepairReward: events.NewAmount(n - 2),
 		}})
 	}
 }

@@ -9,7 +9,8 @@
 //              availabilityId, reservationId, slotSize, storedBytes,
 //              proofs:     { due, open, submitted, missed, excused, lapsed },
 //              collateral: { committed, onChain, slashed, returned, lost },
-//              reward, rewardRecipient (when another address got it), netEarning, feesWei, gasUsed, transactions,
+//              reward, rewardRecipient (when another address got it), repairReward (when there is one),
+//              netEarning, feesWei, gasUsed, transactions,
 //              lastEvent:  { type, at, revision },
 //              inner, passedOver }
 //
@@ -17,7 +18,8 @@
 // those of docs/architecture.md, "The life of a sale". over says that every byte and every token is back
 // where it belongs; reason why a sale ended that did not finish. due counts the periods in which a proof
 // was owed and is the sum of the other five; lapsed are those that were open when the request or the fill
-// ended. netEarning is the reward without the collateral that was lost; fees are paid in another coin.
+// ended. repairReward is how much less than the collateral was taken for a slot in repair. netEarning is
+// both rewards without the collateral that was lost; fees are paid in another coin.
 // inner is what the fold needs and nobody else. passedOver counts the events that a newer version of
 // hostnode wrote.
 //
@@ -137,7 +139,7 @@ function understood(fold) {
         }
         pay(s, event);
         s.proofs.open = s.inner.duties.length;
-        s.netEarning = sub(s.reward, s.collateral.lost);
+        s.netEarning = sub(add(s.reward, s.repairReward), s.collateral.lost);
         s.lastEvent = { type: event.eventType, at: event.data.at, revision: event.sequenceNumber };
         return s;
     };
@@ -200,6 +202,9 @@ fromAll()
         SlotFilled: understood(function (s, said) {
             s.filledAt = said.filledAt || null;
             s.collateral.onChain = said.collateral;
+            if (said.repairReward) { // A fill that moved to another block took what it took.
+                s.repairReward = said.repairReward;
+            }
             s.collateral.lost = "0"; // Also what was lost before comes back with it.
             if (s.lastEvent.type === "DataDeleted") { // Of a request that has ended, only to be collected.
                 s.inner.deleted = true;
@@ -213,6 +218,7 @@ fromAll()
         FillReverted: understood(function (s) {
             s.adopted = false;
             s.filledAt = null;
+            delete s.repairReward;
             s.collateral.onChain = "0";
             lapse(s);
             s.reason = ""; // The end of the request may have been recorded.

@@ -47,6 +47,8 @@ type Writer struct {
 	Queue  slotqueue.State
 	Sales  map[events.SlotID]sale.State
 	Epoch  uint64
+	// RepairReward is how much less than the collateral the next fills take.
+	RepairReward events.Amount
 
 	codec *events.Codec
 	count map[string]uint64

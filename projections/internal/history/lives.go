@@ -94,6 +94,7 @@ func (w *Writer) Fill(slot events.SlotID) {
 	w.MustSale(slot,
 		sale.ReportFilled{At: w.Now, Fill: events.Fill{
 			Receipt: receipt, FilledAt: w.Now, Block: receipt.Block.Number, Collateral: s.Committed,
+			RepairReward: w.RepairReward,
 		}},
 		sale.ReportExtended{At: w.Now, Until: s.EndsAt})
 }
