@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -326,13 +327,17 @@ func (m *Market) join(
 		copied, away = box.copied, err
 		m.cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
 	}
-	for _, r := range missing {
-		if err := box.put(r); err != nil {
+	if len(missing) == 0 {
+		return records, copied, away, nil
+	}
+	m.cfg.Log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
+		"emptied or cut?); it was completed from the event store", box.path, len(missing), copied)
+	for some := range slices.Chunk(missing, copyBatch) {
+		if err := box.put(some...); err != nil {
 			return nil, 0, nil, err
 		}
-		records = append(records, r)
 	}
-	return records, copied, away, nil
+	return append(records, missing...), copied, away, nil
 }
 
 // Close stops the transaction manager and closes connection and outbox. Transactions

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"unicode"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,8 +24,8 @@ import (
 // payload), a CRC32C of the payload (4 bytes, little-endian) and the payload, a JSON
 // object. The first frame says whose outbox this is, every other one holds an event of
 // the account's stream with the revision that it has there. Each frame is synced before
-// the next is written, so only the last one can be torn; a torn one was never acted on
-// and is cut off.
+// it is acted on and the next is written, so only the last one can be torn, which is cut
+// off. A file that is missing or empty is completed from the account's stream (join).
 const (
 	outboxFormat     = 1
 	frameHeaderBytes = 8
@@ -106,6 +109,9 @@ func (o *outbox) load() ([]record, error) {
 		return nil, err
 	}
 	payloads, good, err := splitFrames(raw)
+	if err == nil && len(payloads) == 0 {
+		err = o.begun(raw)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +158,16 @@ func (o *outbox) begin() error {
 	return syncDir(filepath.Dir(o.path))
 }
 
+// begun refuses what stands in a file without a whole frame, unless it is the beginning
+// of the first one: whatever it was, it was not empty.
+func (o *outbox) begun(raw []byte) error {
+	payload, err := json.Marshal(o.owner)
+	if err == nil && !bytes.HasPrefix(frame(payload), bytes.TrimRight(raw, "\x00")) {
+		err = fmt.Errorf("%w: none of its %d bytes are those of an outbox", ErrOutboxDamaged, len(raw))
+	}
+	return err
+}
+
 func (o *outbox) checkOwner(payload []byte) error {
 	var found outboxOwner
 	if err := json.Unmarshal(payload, &found); err != nil {
@@ -165,41 +181,63 @@ func (o *outbox) checkOwner(payload []byte) error {
 }
 
 // splitFrames returns the payloads of all whole frames and how many bytes they take.
-// The rest is the torn end of a last write, unless more than one frame's worth of good
-// data follows, which is damage.
+// The rest is the torn end of a last write, or else damage: a frame that was synced was
+// perhaps acted on, and must not be forgotten.
 func splitFrames(raw []byte) (payloads [][]byte, good int, err error) {
 	for good < len(raw) {
-		rest := raw[good:]
-		if len(rest) < frameHeaderBytes {
-			return payloads, good, nil
-		}
-		length := int(binary.LittleEndian.Uint32(rest))
-		if length > maxFrameBytes || length > len(rest)-frameHeaderBytes {
-			return payloads, good, nil
-		}
-		payload := rest[frameHeaderBytes : frameHeaderBytes+length]
-		if crc32.Checksum(payload, castagnoli()) != binary.LittleEndian.Uint32(rest[4:]) {
-			if allZero(rest[frameHeaderBytes+length:]) {
-				return payloads, good, nil
-			}
-			return nil, good, fmt.Errorf("%w: checksum of the frame at byte %d", ErrOutboxDamaged, good)
-		}
-		if length == 0 { // Zeros of a file system that extended the file first.
-			return payloads, good, nil
+		payload, ok := firstFrame(raw[good:])
+		if !ok {
+			break
 		}
 		payloads = append(payloads, payload)
-		good += frameHeaderBytes + length
+		good += frameHeaderBytes + len(payload)
+	}
+	if !torn(raw[good:]) {
+		return payloads, good, fmt.Errorf("%w: what stands at byte %d of %d is no frame and no torn end of one",
+			ErrOutboxDamaged, good, len(raw))
 	}
 	return payloads, good, nil
 }
 
-func allZero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
+// firstFrame is the payload of the whole frame with which bytes begin.
+func firstFrame(b []byte) (payload []byte, ok bool) {
+	if len(b) <= frameHeaderBytes {
+		return nil, false
+	}
+	length := int(binary.LittleEndian.Uint32(b))
+	if length == 0 || length > maxFrameBytes || length > len(b)-frameHeaderBytes {
+		return nil, false
+	}
+	payload = b[frameHeaderBytes : frameHeaderBytes+length]
+	return payload, crc32.Checksum(payload, castagnoli()) == binary.LittleEndian.Uint32(b[4:])
+}
+
+// torn reports whether bytes can be what a write of one frame left that was cut off: its
+// beginning, and then nothing, or the zeros of a file system that extended the file first.
+// A frame that is all there and has another checksum is damaged, and so is one that is
+// too long for the file although its JSON object is whole.
+func torn(rest []byte) bool {
+	payload := rest[min(len(rest), frameHeaderBytes):]
+	begun := bytes.TrimRight(payload, "\x00")
+	if len(begun) == 0 {
+		return true
+	}
+	length := int(binary.LittleEndian.Uint32(rest))
+	return begun[0] == '{' && utf8.Valid(trimRune(begun)) && !bytes.ContainsFunc(begun, unicode.IsControl) &&
+		length <= maxFrameBytes && len(begun) < length && !json.Valid(begun)
+}
+
+// trimRune leaves out the end of bytes that may be the beginning of a longer character.
+func trimRune(b []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if last := b[len(b)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return b[:len(b)-i]
+			}
+			break
 		}
 	}
-	return true
+	return b
 }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
@@ -252,27 +290,33 @@ func (o *outbox) add(e messages.TxEvent, correlation string) (record, error) {
 	return r, nil
 }
 
-// put writes a record with the revision that it has.
-func (o *outbox) put(r record) error {
-	payload, err := o.encode(r)
-	if err != nil {
-		return fmt.Errorf("outbox: %w", err)
+// put writes records with the revisions that they have, and syncs once.
+func (o *outbox) put(records ...record) error {
+	payloads := make([][]byte, len(records))
+	for i, r := range records {
+		var err error
+		if payloads[i], err = o.encode(r); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
 	}
-	if err := o.write(payload); err != nil {
+	if err := o.write(payloads...); err != nil {
 		return err
 	}
-	o.next = r.Revision + 1
+	o.next = records[len(records)-1].Revision + 1
 	return nil
 }
 
-func (o *outbox) write(payload []byte) error {
+func (o *outbox) write(payloads ...[]byte) error {
 	if o.err != nil {
 		return o.err
 	}
-	if len(payload) > maxFrameBytes {
-		return fmt.Errorf("outbox: record of %d bytes, the limit is %d", len(payload), maxFrameBytes)
+	var b []byte
+	for _, payload := range payloads {
+		if len(payload) > maxFrameBytes {
+			return fmt.Errorf("outbox: record of %d bytes, the limit is %d", len(payload), maxFrameBytes)
+		}
+		b = append(b, frame(payload)...)
 	}
-	b := frame(payload)
 	_, err := o.file.Write(b)
 	if err == nil {
 		err = o.file.Sync()

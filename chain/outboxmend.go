@@ -1,0 +1,158 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// OutboxDamage is a damaged outbox, and what mending it keeps and loses.
+type OutboxDamage struct {
+	// Path is the file, Problem what is wrong with it.
+	Path    string
+	Problem error
+	// Recorded is how many events the account's stream has, which are all kept. Rescued
+	// ones are legible in the file alone.
+	Recorded, Rescued int
+	// Lost are the bytes of the file that are not legible, and LostEvents the legible
+	// events that cannot be kept, because what stood before them is gone.
+	Lost, LostEvents int
+
+	raw   []byte
+	owner *outboxOwner // nil: not legible; the next start knows it
+	keep  []record
+}
+
+// outboxSuffix is how the names of outboxes end.
+const outboxSuffix = ".outbox"
+
+// ExamineOutboxes looks for damaged outboxes in a directory. The store says what of them is
+// recorded. Nothing is changed. No host may be running.
+func ExamineOutboxes(ctx context.Context, dir string, store events.Store) (all []*OutboxDamage, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+outboxSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("look for outboxes: %w", err)
+	}
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read outbox: %w", err)
+		}
+		d := &OutboxDamage{Path: path, raw: raw}
+		if d.examine(); d.Problem == nil {
+			continue
+		}
+		if err := d.compare(ctx, store); err != nil {
+			return nil, fmt.Errorf("examine outbox %s: %w", path, err)
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// examine reads all that is legible, also behind damage.
+func (d *OutboxDamage) examine() {
+	_, _, d.Problem = splitFrames(d.raw)
+	o := &outbox{codec: events.NewCodec(events.TxTable())}
+	for at := 0; at < len(d.raw); {
+		payload, ok := firstFrame(d.raw[at:])
+		if !ok {
+			at++
+			d.Lost++
+			continue
+		}
+		d.take(o, payload, at == 0)
+		at += frameHeaderBytes + len(payload)
+	}
+	if d.Problem == nil && d.owner == nil && d.Lost > 0 {
+		d.Problem = fmt.Errorf("%w: its beginning is not legible", ErrOutboxDamaged)
+	}
+}
+
+// take takes what a frame says.
+func (d *OutboxDamage) take(o *outbox, payload []byte, first bool) {
+	var err error
+	var r record
+	if first {
+		var owner outboxOwner
+		if err = json.Unmarshal(payload, &owner); err == nil {
+			d.owner, o.owner = &owner, owner
+		}
+	} else if r, err = o.decode(payload); err == nil && r.Event != nil {
+		d.keep = append(d.keep, r)
+	}
+	if err != nil && d.Problem == nil {
+		d.Problem = fmt.Errorf("%w: %w", ErrOutboxDamaged, err)
+	}
+}
+
+// compare finds out which of the legible events can be kept: those that follow what the
+// account's stream has, without a gap.
+func (d *OutboxDamage) compare(ctx context.Context, store events.Store) error {
+	stream := strings.TrimSuffix(filepath.Base(d.Path), outboxSuffix)
+	recorded, length, err := catchUp(ctx, store, stream, nil, 0)
+	if err != nil {
+		return err
+	}
+	legible := d.keep
+	d.Recorded, d.keep = len(recorded), recorded
+	for _, r := range legible {
+		switch {
+		case r.Revision < length:
+		case d.owner == nil || r.Revision != length+uint64(d.Rescued):
+			d.LostEvents++
+		default:
+			d.Rescued++
+			d.keep = append(d.keep, r)
+		}
+	}
+	return nil
+}
+
+// Mend keeps the damaged file beside, under the name that it returns, and puts into its
+// place one with what the account's stream has and what was rescued; or none when it is
+// not legible whose it was, and then the next start makes it. Whatever was sent and is in
+// neither is known to the chain, which the start compares.
+func (d *OutboxDamage) Mend(now time.Time) (aside string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("mend outbox %s: %w", d.Path, err)
+		}
+	}()
+	aside = d.Path + ".damaged-" + now.UTC().Format("20060102T150405Z")
+	if err := writeNew(aside, func(f *os.File) error { _, err := f.Write(d.raw); return err }); err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(d.Path)
+	if d.owner == nil {
+		return aside, errors.Join(os.Remove(d.Path), syncDir(dir))
+	}
+	fresh := d.Path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	err = writeNew(fresh, func(f *os.File) error {
+		o := &outbox{path: fresh, owner: *d.owner, codec: events.NewCodec(events.TxTable()), file: f}
+		return o.fill(d.keep, uint64(d.Recorded))
+	})
+	if err != nil {
+		return "", err
+	}
+	return aside, errors.Join(os.Rename(fresh, d.Path), syncDir(dir))
+}
+
+// writeNew makes a file that is not there yet, and syncs it and its name.
+func writeNew(path string, write func(*os.File) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
+}
