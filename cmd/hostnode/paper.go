@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -50,24 +51,58 @@ func harmless(text string) string {
 var ourColour = regexp.MustCompile("^\x1b\\[(0|" + green + "|" + yellow + "|" + red + ")m")
 
 // commands reports whether a terminal does something else with a character than
-// to show it.
-func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+// to show it, as for those that turn the direction of writing.
+func commands(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }
 
-// line writes a line.
+// inLine is a text as a part of one line: what would end the line, or command a
+// terminal, is shown as it is escaped in Go. So nobody's name forges lines of ours.
+func inLine(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		if colour := ourColour.FindString(text); colour != "" {
+			out.WriteString(colour)
+			text = text[len(colour):]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		if unicode.IsGraphic(r) && (r != utf8.RuneError || size > 1) {
+			out.WriteRune(r)
+		} else {
+			escaped := strconv.Quote(text[:size])
+			out.WriteString(escaped[1 : len(escaped)-1])
+		}
+		text = text[size:]
+	}
+	return out.String()
+}
+
+// line writes one line, whatever the texts in it are.
 func (p *paper) line(format string, args ...any) {
+	for i, arg := range args {
+		switch text := arg.(type) {
+		case string:
+			args[i] = inLine(text)
+		case error:
+			args[i] = inLine(text.Error())
+		case fmt.Stringer:
+			args[i] = inLine(text.String())
+		}
+	}
 	fmt.Fprintf(&p.out, format, args...)
 	p.out.WriteByte('\n')
 }
 
-// rows writes aligned columns. A cell is one line without tabs, whatever it was.
+// rows writes aligned columns. A cell is a part of one line, whatever it was.
 func (p *paper) rows(rows [][]string) {
-	oneLine := strings.NewReplacer("\n", " ", "\t", " ")
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		cells := make([]string, len(r))
 		for i, cell := range r {
-			cells[i] = oneLine.Replace(cell)
+			cells[i] = inLine(cell)
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}

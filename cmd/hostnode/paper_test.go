@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
 )
 
 func TestNumbersArePrintedForPeople(t *testing.T) {
@@ -210,10 +212,12 @@ func FuzzFlags(f *testing.F) {
 
 func TestNobodyElsesTextCommandsTheTerminal(t *testing.T) {
 	p := &paper{terminal: true}
-	p.line("%s %s", p.colour(red, "error"), "stream \x1b]0;title\x07\x1b[2J\x9b5n\rnothing")
+	p.line("%s %s", p.colour(red, "error"), "stream \x1b]0;title\x07\x1b[2J\x9b5n\rnothing\nCLEAN: 0 events\u202e")
+	p.line("%v, %s", errors.New("one\ntwo"), audit.Finding{Stream: "a\nb", Sentence: "c\u2028d"})
 	p.rows([][]string{{"TYPE", "WHAT"}, {"two\nlines\tand a tab", "\x1b[31mred"}})
-	want := "\x1b[31merror\x1b[0m stream \uFFFD]0;title\uFFFD\uFFFD[2J\uFFFD5n\uFFFDnothing\n" +
-		"TYPE                 WHAT\ntwo lines and a tab  \x1b[31mred\n"
+	want := "\x1b[31merror\x1b[0m stream " + `\x1b]0;title\a\x1b[2J\x9b5n\rnothing\nCLEAN: 0 events\u202e` + "\n" +
+		`one\ntwo,   at position 0 (a\nb revision 0): c\u2028d` + "\n" +
+		"TYPE                   WHAT\n" + `two\nlines\tand a tab  ` + "\x1b[31mred\n"
 	if got := p.text(); got != want {
 		t.Errorf("shown\n%q, want\n%q", got, want)
 	}

@@ -263,6 +263,18 @@ func TestEveryRuleHasABreach(t *testing.T) {
 	}
 }
 
+func TestAForeignStreamWithAnIDTwiceInOneAppendIsNoError(t *testing.T) {
+	store := events.NewMemory()
+	e := events.NewEvent{ID: events.EventID{1}, Type: "thing", Data: []byte("{}")}
+	if _, err := store.Append(t.Context(), "foreign-1", events.Any(), []events.NewEvent{e, e}); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Run(t.Context(), store, Options{})
+	if err != nil || !report.Clean() || report.Events != 2 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+}
+
 func TestDamageInTheMiddleLeavesTheOtherStreamsAudited(t *testing.T) {
 	r := aYear(t)
 	i := r.at("HostStopped", 0)
