@@ -16,6 +16,8 @@ const (
 	CategorySale      = "sale"
 	CategoryTx        = "tx"
 	CategoryValidator = "validator"
+	// CategoryLoss has one stream, LossStream.
+	CategoryLoss = "loss"
 )
 
 // snapshotSuffix makes the category of a machine's snapshots of that of its

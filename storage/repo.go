@@ -140,24 +140,30 @@ func openOn(d disk, dir string, cfg Config) (*Repo, error) {
 	return r, nil
 }
 
+// checkFormat refuses what a newer version wrote. Where the version is missing or not
+// legible it is written again, because there has been only one: the slots are what they
+// are, and are verified as ever.
 func (r *Repo) checkFormat() error {
 	path := filepath.Join(r.dir, formatName)
-	b, err := readWhole(r.disk, path, 64)
-	if errors.Is(err, fs.ErrNotExist) {
-		return writeWhole(r.disk, path, fmt.Appendf(nil, "%d\n", formatVersion))
+	b, err := readWhole(r.disk, path, maxRecordSize)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	version, bad := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err == nil && bad == nil && version > formatVersion {
+		return fmt.Errorf("%s says %d, this program knows %d: %w", path, version, formatVersion, ErrNewerFormat)
+	}
+	if err == nil && bad == nil && version == formatVersion {
+		return nil
+	}
+	slots, err := r.disk.List(filepath.Join(r.dir, slotsDir))
 	if err != nil {
 		return err
 	}
-	version, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	switch {
-	case err != nil || version < 1:
-		return fmt.Errorf("%s says %q, want a version: %w", formatName, b, events.ErrMalformed)
-	case version > formatVersion:
-		return fmt.Errorf("format %d, this program knows %d: %w",
-			version, formatVersion, ErrNewerFormat)
+	if len(slots) > 0 || len(b) > 0 {
+		r.find(events.SlotID{}, "%s was missing or damaged beside %d slots and was written again", formatName, len(slots))
 	}
-	return nil
+	return writeWhole(r.disk, path, fmt.Appendf(nil, "%d\n", formatVersion))
 }
 
 // sweep removes what was half made or half deleted.

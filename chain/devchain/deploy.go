@@ -143,7 +143,7 @@ func remembered(
 	}
 	var d deploymentJSON
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return Deployment{}, false, fmt.Errorf("read deployment %s: %w", file, err)
+		return Deployment{}, false, fmt.Errorf("read deployment: %w: %s: %w", ErrDamaged, file, err)
 	}
 	if d.Genesis != genesis {
 		return Deployment{}, false, nil

@@ -47,6 +47,8 @@ var (
 	ErrPortInUse = errors.New("port is in use")
 	// ErrConfig: the configuration cannot work.
 	ErrConfig = errors.New("invalid configuration of the development chain")
+	// ErrDamaged: files of the chain are missing, or not what was written.
+	ErrDamaged = errors.New("development chain is damaged")
 	// ErrClosed: the chain was closed.
 	ErrClosed = errors.New("development chain is closed")
 )
@@ -84,8 +86,13 @@ type Chain struct {
 }
 
 // Open starts the chain of a directory, and makes it on the first start. It returns
-// ErrInUse, ErrPortInUse and ErrConfig besides errors of the file system.
-func Open(ctx context.Context, cfg Config) (*Chain, error) {
+// ErrInUse, ErrPortInUse, ErrConfig and ErrDamaged besides errors of the file system.
+func Open(ctx context.Context, cfg Config) (c *Chain, err error) {
+	defer func() { // go-ethereum panics on a database in which something is missing.
+		if why := recover(); why != nil {
+			c, err = nil, fmt.Errorf("%w: %s: %v", ErrDamaged, cfg.Dir, why)
+		}
+	}()
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
@@ -99,8 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open development chain: %w", err)
 	}
-	c, err := start(stack, cfg)
-	if err != nil {
+	if c, err = start(stack, cfg); err != nil {
 		return nil, errors.Join(err, stack.Close())
 	}
 	if err := c.grow(ctx); err != nil {
@@ -178,7 +184,10 @@ func start(stack *node.Node, cfg Config) (*Chain, error) {
 	conf.LogNoHistory = true
 	conf.Miner.GasCeil = gasLimit
 	backend, err := eth.New(stack, &conf)
-	if err != nil {
+	if err != nil { // What the disk refuses has its own words.
+		if _, refused := errors.AsType[syscall.Errno](err); !refused {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
 		return nil, fmt.Errorf("open development chain in %s: %w", cfg.Dir, err)
 	}
 	c := &Chain{cfg: cfg, node: stack, eth: backend}

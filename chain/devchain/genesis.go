@@ -49,7 +49,7 @@ func loadGenesis(cfg Config) (genesis, error) {
 	}
 	var g genesis
 	if err := json.Unmarshal(raw, &g); err != nil {
-		return genesis{}, fmt.Errorf("read genesis %s: %w", path, err)
+		return genesis{}, fmt.Errorf("read genesis: %w: %s: %w", ErrDamaged, path, err)
 	}
 	return g, nil
 }

@@ -88,7 +88,8 @@ func (a *app) complain(err error, code int) {
 		_ = json.NewEncoder(a.stderr).Encode(p) // There is nowhere else to say it.
 		return
 	}
-	fmt.Fprintf(a.stderr, "hostnode: %s\n", harmless(p.Detail))
+	// Several errors are several lines; none of them begins as ours do.
+	fmt.Fprintf(a.stderr, "hostnode: %s\n", strings.ReplaceAll(harmless(p.Detail), "\n", "\n    "))
 	fmt.Fprintf(a.stderr, "  %s [%s]\n", p.Hint, p.Code)
 }
 
@@ -109,7 +110,7 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.salesCommand(), a.saleCommand(), a.queueCommand(), a.drainCommand(),
 		a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(), a.configCommand(),
 		a.versionCommand(), a.exportCommand(), a.importCommand(), a.backupCommand(), a.eventstoreCommand(),
-		a.projectionsCommand(),
+		a.projectionsCommand(), a.repairCommand(),
 	)
 	root.AddCommand(extraCommands(a.settings)...)
 	a.watch(root)

@@ -42,6 +42,9 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
+	if e.Stream == "" && e.Position == 0 {
+		return fmt.Sprintf("%v: %v", events.ErrDamaged, e.Reason)
+	}
 	if e.Stream == "" {
 		return fmt.Sprintf("%v: position %d: %v", events.ErrDamaged, e.Position, e.Reason)
 	}
@@ -69,7 +72,7 @@ var (
 // damaged turns pebble's corruption errors into ours and leaves the others.
 func damaged(err error, stream string, revision uint64, position events.Position) error {
 	if pebble.IsCorruptionError(err) {
-		return &DamagedError{Stream: stream, Revision: revision, Position: position, Reason: err}
+		return &DamagedError{Stream: stream, Revision: revision, Position: position, Reason: tidy{err}}
 	}
 	return fmt.Errorf("read position %d: %w", position, err)
 }

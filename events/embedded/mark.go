@@ -108,6 +108,9 @@ func (m *mark) closeClean(last events.Position) error {
 func prepareFormat(fsys vfs.FS, dir string) (version int, created bool, err error) {
 	f, err := fsys.Open(fsys.PathJoin(dir, formatFile))
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := formatDamaged(fsys, dir, "it is missing"); err != nil {
+			return 0, false, err
+		}
 		return formatVersion, true, claim(fsys, dir)
 	} else if err != nil {
 		return 0, false, err
@@ -118,7 +121,21 @@ func prepareFormat(fsys vfs.FS, dir string) (version int, created bool, err erro
 		return 0, false, err
 	}
 	version, err = parseFormat(dir, string(b))
+	if errors.Is(err, ErrNotAStore) {
+		if err := formatDamaged(fsys, dir, fmt.Sprintf("it says %.60q", b)); err != nil {
+			return 0, false, err
+		}
+	}
 	return version, false, err
+}
+
+// formatDamaged is an error when it is a store, or a backup that was not finished, whose
+// FORMAT cannot be used: no other program leaves a mark of ours beside it.
+func formatDamaged(fsys vfs.FS, dir, how string) error {
+	if _, _, known, err := readMark(fsys, dir); err != nil || !known {
+		return err
+	}
+	return &DamagedError{Reason: fmt.Errorf("%w: its %s file: %s", ErrNotAStore, formatFile, how)}
 }
 
 func parseFormat(dir, text string) (int, error) {

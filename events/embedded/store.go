@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -55,6 +57,8 @@ type Config struct {
 	memTable uint64
 	// unfinished opens a copy that is not called a store yet: it has no FORMAT.
 	unfinished bool
+	// salvage opens what is left of a damaged store, for reading alone.
+	salvage bool
 	// stepped is called after each step of an upgrade. Tests use it.
 	stepped func(done events.Position)
 }
@@ -72,6 +76,10 @@ type Report struct {
 	Created bool
 	// Clean: the store was closed in order, or is new.
 	Clean bool
+	// Unmarked: the file that says how far the store was acknowledged and how it
+	// was closed is missing or not legible. So whether Tail.Dropped bytes were
+	// acknowledged is not known.
+	Unmarked bool
 	// Last is the position of the last event.
 	Last events.Position
 	// Acknowledged is the last position that was acknowledged, as far as is
@@ -196,7 +204,7 @@ func (s *Store) open(cfg Config) (Report, error) {
 	var r Report
 	var err error
 	format := formatVersion
-	if !cfg.unfinished {
+	if !cfg.unfinished && !cfg.salvage {
 		if format, r.Created, err = prepareFormat(s.guard, s.dir); err != nil {
 			return r, err
 		}
@@ -210,25 +218,26 @@ func (s *Store) open(cfg Config) (Report, error) {
 	if r.Tail, err = readLogTail(s.guard, data); err != nil {
 		return r, err
 	}
-	s.guard.opening.Store(true)
-	s.db, err = pebble.Open(data, s.options(cfg))
-	s.guard.opening.Store(false)
-	if err = s.openError(err); err != nil {
+	if err := s.openPebble(data, cfg); err != nil {
 		return r, err
 	}
 	if r.Last, err = s.lastPosition(); err != nil {
 		return r, err
 	}
+	r.Unmarked = !known && r.Last > 0
 	if r.Last < r.Acknowledged {
 		lost := uint64(r.Acknowledged - r.Last)
 		if !cfg.AcceptLoss {
 			return r, &DamagedError{Position: r.Last + 1, Reason: fmt.Errorf("%w: the log ends "+
-				"at position %d, but %d was acknowledged: %d events are gone; restore a backup, "+
-				"or accept the loss", errMissing, r.Last, r.Acknowledged, lost)}
+				"at position %d, but %d was acknowledged: %d events are gone",
+				errMissing, r.Last, r.Acknowledged, lost)}
 		}
 		r.Lost = lost
 	}
 	s.synced.Store(uint64(r.Last))
+	if cfg.salvage {
+		return r, nil
+	}
 	if s.mark, err = openMark(s.guard, s.dir, r.Last); err != nil {
 		return r, err
 	}
@@ -241,15 +250,49 @@ func (s *Store) open(cfg Config) (Report, error) {
 	return r, s.failed()
 }
 
-// openError says what pebble's answer means.
+// openPebble opens the tables and logs. Pebble would make a new database beside tables
+// to which it finds no manifest, and remove them; and it may panic on what it did not
+// write.
+func (s *Store) openPebble(data string, cfg Config) (err error) {
+	o := s.options(cfg)
+	if o.ErrorIfNotExists, err = holdsData(s.guard, data); err != nil {
+		return err
+	}
+	defer func() {
+		if why := recover(); why != nil {
+			err = &DamagedError{Reason: fmt.Errorf("pebble: %v", why)}
+		}
+	}()
+	s.guard.opening.Store(true)
+	defer s.guard.opening.Store(false)
+	s.db, err = pebble.Open(data, o)
+	return s.openError(err)
+}
+
+// holdsData reports whether a directory has tables or logs.
+func holdsData(fsys vfs.FS, dir string) (bool, error) {
+	names, err := fsys.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasSuffix(name, ".sst") || isLog(name)
+	}), err
+}
+
+// openError says what pebble's answer means. What is not the disk's refusal is damage: a
+// table that is missing, has another size or is no table.
 func (s *Store) openError(err error) error {
 	if failed := s.failed(); failed != nil {
 		return failed
 	}
-	if err != nil && pebble.IsCorruptionError(err) {
-		return &DamagedError{Reason: err}
+	if err == nil {
+		return nil
 	}
-	return err
+	if _, refused := errors.AsType[syscall.Errno](err); refused && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return &DamagedError{Reason: tidy{err}}
 }
 
 func (s *Store) options(cfg Config) *pebble.Options {
@@ -263,9 +306,12 @@ func (s *Store) options(cfg Config) *pebble.Options {
 		EventListener: &pebble.EventListener{
 			// Whoever reads the damaged bytes gets the error; the default would
 			// end the process.
-			DataCorruption:  func(i pebble.DataCorruptionInfo) { log.Errorf("%s", i) },
-			BackgroundError: func(err error) { log.Errorf("background error: %v", err) },
+			DataCorruption:  log.corruption,
+			BackgroundError: log.background,
 		},
+	}
+	if cfg.salvage {
+		o.ReadOnly, o.FS = true, withoutOptions{s.guard}
 	}
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
@@ -273,33 +319,12 @@ func (s *Store) options(cfg Config) *pebble.Options {
 	return o
 }
 
-// logger passes pebble's messages on. Fatal ones stop the store, not the
-// process: the guard lets nothing change on disk any more.
-type logger struct {
-	to    Logger
-	guard *guard
-}
-
-func (l *logger) Infof(format string, args ...any) {
-	if l.to != nil {
-		l.to.Debugf(format, args...)
-	}
-}
-
-func (l *logger) Errorf(format string, args ...any) {
-	if l.to != nil {
-		l.to.Errorf(format, args...)
-	}
-}
-
-func (l *logger) Fatalf(format string, args ...any) {
-	l.Errorf(format, args...)
-	l.guard.fail(fmt.Errorf(format, args...))
-}
-
 func (s *Store) setFailure(err error) {
-	err = fmt.Errorf("%w: %s: %w; see to the disk (full? failing?), then start again",
-		events.ErrStoreFailed, s.dir, err)
+	todo := "see to the disk (full? failing?), then start again"
+	if errors.Is(err, events.ErrDamaged) {
+		todo = "what is elsewhere can still be read; stop the host, then restore a backup or run hostnode repair"
+	}
+	err = fmt.Errorf("%w: %s: %w; %s", events.ErrStoreFailed, s.dir, err, todo)
 	s.failure.Store(&err)
 }
 

@@ -33,6 +33,12 @@ func formBreaches() []breach {
 		{"damaged bytes", StoreDamaged, "", func(r *record) {
 			r.damaged = map[events.Position]bool{events.Position(len(r.list)): true}
 		}},
+		{"a loss that was accepted", RecordLost, events.TypeRecordLost, func(r *record) {
+			r.insert(len(r.list), events.LossStream, &messages.HostStopped{})
+			lost := events.Must(events.RecordLost{Kept: 7, Last: 9, Problem: "a bit"}.Event())
+			last := &r.list[len(r.list)-1]
+			last.Type, last.ID, last.Data = lost.Type, lost.ID, lost.Data
+		}},
 		{"positions go back", PositionOrder, "HostStopped", func(r *record) {
 			i := r.at("HostStopped", 1)
 			r.list[i].Position = r.list[i-1].Position

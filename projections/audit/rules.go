@@ -6,6 +6,7 @@ type Rule string
 // The rules; the table below says of each what it demands and how bad a breach is.
 const (
 	StoreDamaged        Rule = "store-damaged"
+	RecordLost          Rule = "record-lost"
 	PositionOrder       Rule = "position-order"
 	RevisionGap         Rule = "revision-gap"
 	RevisionRepeated    Rule = "revision-repeated"
@@ -82,13 +83,14 @@ type RuleInfo struct {
 // while because a host runs, or tells that the audit could not look at all.
 var ruleTable = []RuleInfo{
 	{StoreDamaged, Error, "Stored bytes have their checksum."},
+	{RecordLost, Warning, "Nothing of the record was lost. If so, its operator accepted it (`hostnode repair`)."},
 	{PositionOrder, Error, "Positions increase."},
 	{RevisionGap, Error, "The revisions of a stream are 0, 1, 2 ..."},
 	{RevisionRepeated, Error, "No revision comes twice."},
 	{StreamTruncated, Error, "Nothing of a stream is removed or marked for removal; the queue, behind a " +
 		"snapshot, is the one exception."},
 	{QueueTruncated, Warning, "The queue's stream is whole. If not, what was in the queue before is not known."},
-	{EventIDRepeated, Error, "Event ids are unique within a stream."},
+	{EventIDRepeated, Error, "Event ids are unique within a stream of a machine that this build knows."},
 	{EventIDUnderived, Error, "An event's id is the one that follows from its stream, its cause and its place."},
 	{EventUnknown, Error, "This build knows the event's type."},
 	{EventNewer, Error, "The event's schema is not newer than this build."},

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -204,6 +205,9 @@ func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
 	switch {
 	case s.kind == kindDisposable:
 		return nil, events.ErrUnknownEvent
+	case r.Stream == events.LossStream && r.Type == events.TypeRecordLost:
+		a.lost(r)
+		return nil, events.ErrUnknownEvent
 	case s.kind == kindUnknown && !s.told:
 		s.told = true
 		a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
@@ -225,6 +229,17 @@ func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
 	}
 	s.giveUp()
 	return nil, err
+}
+
+// lost tells of a loss that an operator has accepted.
+func (a *auditor) lost(r events.Recorded) {
+	l, err := events.ParseRecordLost(r.Data)
+	if err != nil {
+		a.find(EventMalformed, placeOf(r), "%v", err)
+		return
+	}
+	a.find(RecordLost, placeOf(r), "%d events, %d to %d of the store that was then, are lost, which was accepted at %s; "+
+		"it is kept in %s: %s", l.Lost(), l.Kept+1, l.Last, l.At.Format(time.RFC3339), clip(l.Aside), clip(l.Problem))
 }
 
 // judgeHost holds the starts of a host to their numbers.

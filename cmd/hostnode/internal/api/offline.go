@@ -119,7 +119,7 @@ func (o *Offline) open(ctx context.Context) error {
 		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
 		fallbacks: o.cfg.Fallbacks,
 	}
-	if store.Embedded != nil && !store.Report.Clean { // Closed in order, the end of a log is no unfinished write.
+	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked { // Closed in order, the end of a log is no unfinished write.
 		o.dropped = store.Report.Tail.Dropped
 	}
 	if o.cfg.NoViews {

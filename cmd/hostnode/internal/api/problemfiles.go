@@ -56,6 +56,10 @@ var fileKinds = []kind{
 		"The findings name stream and revision; keep the data directory as it is.",
 	},
 	{
+		"not-agreed", http.StatusConflict, ErrNotAgreed, "The question was not answered with yes.",
+		"Run the command again and type yes, or give it --yes.",
+	},
+	{
 		"backup-directory", http.StatusConflict, ErrNoBackupDir, "A backup cannot be made in this directory.",
 		"Name a directory that is empty or missing, outside of the data directory.",
 	},

@@ -50,6 +50,8 @@ var (
 	ErrDemoNotPaid = errors.New("the payout did not arrive for every slot")
 	// ErrDemoStopped: a signal ended it before the end.
 	ErrDemoStopped = errors.New("stopped before the payout")
+	// ErrNotAgreed: the operator did not want it.
+	ErrNotAgreed = errors.New("nothing was changed")
 	// ErrUnclean: the audit found something.
 	ErrUnclean = errors.New("the audit is not clean")
 )

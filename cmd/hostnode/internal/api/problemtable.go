@@ -149,7 +149,8 @@ var hostKinds = []kind{
 	},
 	{
 		"data-dir-format", http.StatusConflict, datadir.ErrFormat, "The data directory has no legible format.",
-		"Check that --data-dir is the one you mean; if it is, restore its file `format` (\"hostnode 1\").",
+		"Check that --data-dir is the one you mean; if it is, write its file anew: `echo 'hostnode 1' > DIR/format`. " +
+			"Nothing else was changed.",
 	},
 	{
 		"socket-path", http.StatusConflict, datadir.ErrSocketPath, "There is no place for the host's socket.",
@@ -157,7 +158,7 @@ var hostKinds = []kind{
 	},
 	{
 		"key-missing", http.StatusNotFound, keys.ErrMissing, "There is no account key.",
-		"`hostnode key new` makes one, `hostnode key import FILE` brings yours.",
+		"`hostnode key import FILE` brings yours; `hostnode key new` makes one for a host that had none.",
 	},
 	{
 		"key-exists", http.StatusConflict, keys.ErrExists, "There is an account key already.",
@@ -169,7 +170,8 @@ var hostKinds = []kind{
 	},
 	{
 		"key-malformed", http.StatusBadRequest, keys.ErrMalformed, "That is no private key.",
-		"A key file holds 64 hex digits, with or without 0x, and nothing else.",
+		"A key file holds 64 hex digits, with or without 0x, and nothing else. If it was damaged, move it away and " +
+			"bring your copy of the key: `hostnode key import FILE`.",
 	},
 	{
 		"proving-keys-other", http.StatusConflict, localchain.ErrOtherKeys,
@@ -202,6 +204,11 @@ var hostKinds = []kind{
 		"Stop that process, or choose another directory with --data-dir.",
 	},
 	{
+		"devchain-damaged", http.StatusConflict, devchain.ErrDamaged, "The embedded development chain is damaged.",
+		"Restore the directory `chain` of the data directory from a copy, or begin again with an empty data directory: " +
+			"the tokens of this chain are worth nothing.",
+	},
+	{
 		"chain-settings", http.StatusBadRequest, chain.ErrConfig,
 		"With these settings no connection to the market can be made.",
 		"Correct what the message names; the settings are those below `chain`, `fees` and `account`.",
@@ -229,7 +236,9 @@ var hostKinds = []kind{
 	{
 		"outbox-damaged", http.StatusInternalServerError, chain.ErrOutboxDamaged,
 		"The outbox of transactions is damaged.",
-		"Check the disk; keep the directory, it may hold transactions that were sent.",
+		"Check the disk, then run `hostnode repair`: it completes the outbox from the event store and from what is " +
+			"legible, shows what would be lost, asks, and keeps the damaged file beside. Do not remove it: it may hold " +
+			"transactions that were sent.",
 	},
 	{
 		"account-taken-over", http.StatusConflict, errTakenOver,

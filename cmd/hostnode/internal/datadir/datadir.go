@@ -25,7 +25,7 @@ var (
 	ErrFormat = errors.New("data directory has no legible format")
 	// ErrEmpty: no host has ever used the directory.
 	ErrEmpty = errors.New("data directory holds no host")
-	// ErrNoRecord: a host has used the directory, and kept its record elsewhere.
+	// ErrNoRecord: a host has used the directory, and its record is not there.
 	ErrNoRecord = errors.New("data directory holds no record")
 )
 
@@ -109,6 +109,9 @@ func open(root string, now time.Time, u use) (*Dir, error) {
 			return nil, fmt.Errorf("make data directory: %w", err)
 		}
 	} else if _, err := os.Stat(l.formatFile()); errors.Is(err, fs.ErrNotExist) {
+		if err := l.begun(); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("%w: %s", ErrEmpty, root)
 	} else if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
@@ -174,7 +177,7 @@ func (d *Dir) settle(now time.Time, brief bool) error {
 func (l Layout) checkFormat(create bool) error {
 	text, err := os.ReadFile(l.formatFile())
 	if errors.Is(err, fs.ErrNotExist) && create {
-		return nil
+		return l.begun()
 	}
 	if err != nil {
 		return fmt.Errorf("read format of the data directory: %w", err)
@@ -188,6 +191,17 @@ func (l Layout) checkFormat(create bool) error {
 	}
 	if version > Format {
 		return fmt.Errorf("%w: %s has format %d, this version reads %d", ErrNewerFormat, l.Root, version, Format)
+	}
+	return nil
+}
+
+// begun refuses, with ErrFormat, a directory without its format file in which a host has
+// left something: the file is the first thing that is made.
+func (l Layout) begun() error {
+	for _, dir := range []string{l.Events(), l.Outbox(), l.Slots(), l.Chain()} {
+		if names, err := os.ReadDir(dir); err == nil && len(names) > 0 {
+			return fmt.Errorf("%w: %s is missing, and %s is not empty", ErrFormat, l.formatFile(), dir)
+		}
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ func TestARecordThatIsElsewhereIsNotBegunAnew(t *testing.T) {
 	}{
 		{"an empty directory", nil, false, nil},
 		{"an outbox that was never written to", []string{"outbox"}, false, nil},
-		{"a host with the embedded store", []string{"events", "outbox/tx"}, true, nil},
+		{"a host with the embedded store", []string{"events/pebble", "outbox/tx"}, true, nil},
 		{"a host with another store", []string{"outbox/tx"}, true, ErrNoRecord},
 	} {
 		l := At(t.TempDir())
@@ -244,5 +244,37 @@ func TestARecordThatIsElsewhereIsNotBegunAnew(t *testing.T) {
 		if err := l.RecordIsHere(); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
+	}
+}
+
+func TestADirectoryThatWasUsedIsNotTakenForANewOne(t *testing.T) {
+	put := func(t *testing.T, root, name string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, left := range []string{"events/FORMAT", "outbox/tx-0x01.outbox", "slots/FORMAT", "chain/genesis.json"} {
+		root := t.TempDir()
+		put(t, root, left)
+		if _, err := Open(root, time.Now()); !errors.Is(err, ErrFormat) {
+			t.Errorf("with %s and no format: %v", left, err)
+		}
+		if _, err := OpenExisting(root, time.Now()); !errors.Is(err, ErrFormat) {
+			t.Errorf("existing, with %s and no format: %v", left, err)
+		}
+	}
+	root := t.TempDir()
+	put(t, root, "outbox/tx-0x01.outbox")
+	l := At(root)
+	if err := l.RecordIsHere(); !errors.Is(err, ErrNoRecord) {
+		t.Errorf("without events: %v", err)
+	}
+	if err := os.Mkdir(l.Events(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.RecordIsHere(); !errors.Is(err, ErrNoRecord) {
+		t.Errorf("with nothing in events: %v", err)
 	}
 }

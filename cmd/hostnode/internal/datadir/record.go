@@ -20,14 +20,16 @@ func (l Layout) Used() (bool, error) {
 	return len(files) > 0, nil
 }
 
-// RecordIsHere refuses, with ErrNoRecord, to make an empty embedded store where
-// a host has used another one: what is written there no host would ever see.
+// RecordIsHere refuses, with ErrNoRecord, to make an empty embedded store where a
+// host has used another one, whose record no host would see any more, or has lost
+// its own.
 func (l Layout) RecordIsHere() error {
-	if _, err := os.Lstat(l.Events()); !errors.Is(err, fs.ErrNotExist) {
+	files, err := os.ReadDir(l.Events())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(files) > 0 {
 		return nil // Also when it cannot be told; opening it says why.
 	}
 	if used, err := l.Used(); err != nil || !used {
 		return err
 	}
-	return fmt.Errorf("%w: a host has used %s with another event store", ErrNoRecord, l.Root)
+	return fmt.Errorf("%w: a host has used %s, and its directory events is missing or empty", ErrNoRecord, l.Root)
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -89,13 +90,27 @@ func deploy(ctx context.Context, c *devchain.Chain, cfg Config, key *ecdsa.Priva
 	defer client.Close()
 	d, err := devchain.Deploy(ctx, client, key, devchain.DeployConfig{
 		Market: market, VerifyingKey: cfg.Keys.VerifyingKey().Words(),
-		File: filepath.Join(cfg.Dir, "deployment.json"),
+		File: filepath.Join(cfg.Dir, deploymentFile),
 	})
 	if err != nil {
 		return d, fmt.Errorf("deploy the marketplace: %w", err)
 	}
 	return d, sameKeys(ctx, c, d, cfg.Keys.Hash())
 }
+
+// Whole refuses, with devchain.ErrDamaged, a directory of a chain that was used and lacks
+// what only its first start makes.
+func Whole(dir string) error {
+	for _, name := range []string{"genesis.json", deploymentFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("%w: %s: %w", devchain.ErrDamaged, dir, err)
+		}
+	}
+	return nil
+}
+
+// deploymentFile says where the marketplace is.
+const deploymentFile = "deployment.json"
 
 // pollPending is how often a waiting transaction is looked for.
 const pollPending = 5 * time.Millisecond

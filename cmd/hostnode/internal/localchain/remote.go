@@ -23,7 +23,7 @@ type Remote struct {
 
 // FindRemote reads from a chain's directory where its marketplace is.
 func FindRemote(dir, endpoint string) (Remote, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "deployment.json"))
+	text, err := os.ReadFile(filepath.Join(dir, deploymentFile))
 	if err != nil {
 		return Remote{}, fmt.Errorf("find the marketplace: %w", err)
 	}

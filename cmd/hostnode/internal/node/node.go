@@ -79,7 +79,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		return nil, fmt.Errorf("open the slots: %w", err)
 	}
 	for _, f := range n.Repo.Findings() {
-		o.Log.WithField("slot", f.Slot.String()).Warnf("found on disk: %v", f)
+		o.Log.WithField("slot", f.Slot.String()).Warnf("found on disk: %s", f.What)
 	}
 	if err := n.start(ctx, o); err != nil {
 		return nil, errors.Join(err, n.close())

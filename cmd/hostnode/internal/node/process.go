@@ -261,6 +261,9 @@ func (p *Process) tellStore() {
 		entry.Info("made a new event store")
 	case report.Clean:
 		entry.Info("opened the event store")
+	case report.Unmarked:
+		entry.Warnf("the file MARK of the event store was missing or damaged and was made again; it says which event was "+
+			"acknowledged last, so nothing proves that none is missing behind event %d", report.Last)
 	case report.Tail.Dropped > 0:
 		entry.Warnf("the last run did not stop in good order; %d bytes of a write that was never "+
 			"acknowledged were dropped from the end of the log", report.Tail.Dropped)
@@ -270,6 +273,9 @@ func (p *Process) tellStore() {
 }
 
 func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) error {
+	if err := p.chainIsHere(); err != nil {
+		return err
+	}
 	local, err := LocalChain(ctx, c, p.Dir.Layout, parts.Keys)
 	if err != nil {
 		return err
@@ -283,6 +289,16 @@ func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) 
 	p.log.WithFields(logrus.Fields{"contract": local.Marketplace.String(), "ipc": local.IPCPath()}).Info(
 		"running on the embedded development chain; its tokens are worth nothing")
 	return nil
+}
+
+// chainIsHere refuses to make another chain where a host has used one: its record and its
+// transactions would be of a market that is gone.
+func (p *Process) chainIsHere() error {
+	used, err := p.Dir.Used()
+	if err != nil || !used {
+		return err
+	}
+	return localchain.Whole(p.Dir.Chain())
 }
 
 // pace lets the embedded chain's time run. It begins when the host runs, so

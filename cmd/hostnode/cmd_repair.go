@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/repair"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events"
+)
+
+// repaired is what repair answers.
+type repaired struct {
+	// Events is about the event store, left out when it is whole.
+	Events   *repairedEvents  `json:"events,omitempty"`
+	Outboxes []repairedOutbox `json:"outboxes,omitempty"`
+	// Done: it was mended. Kept are the names of what was damaged.
+	Done bool     `json:"done"`
+	Kept []string `json:"kept,omitempty"`
+}
+
+type repairedEvents struct {
+	Problem string `json:"problem"`
+	// Kept events are taken over, Lost ones are not; Readable is how many can be read.
+	Kept     uint64 `json:"kept"`
+	Lost     uint64 `json:"lost"`
+	Readable uint64 `json:"readable"`
+}
+
+type repairedOutbox struct {
+	File    string `json:"file"`
+	Problem string `json:"problem"`
+	// Recorded events are in the account's record, Rescued ones legible in the file
+	// alone; Lost ones are legible and cannot be kept, and Bytes are not legible.
+	Recorded int `json:"recorded"`
+	Rescued  int `json:"rescued"`
+	Lost     int `json:"lost"`
+	Bytes    int `json:"illegibleBytes"`
+}
+
+func (a *app) repairCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "repair", Short: "Accept the loss of what is damaged in the record or the outbox", Args: cobra.NoArgs,
+		Long: "Look for damage in the embedded event store and in the outbox of transactions, show what would be\n" +
+			"lost, ask, and put what is left in its place. What is damaged is kept beside, under a name that is\n" +
+			"shown. No host may be running. With --json nothing is asked: without --yes it only looks.\n\n" +
+			"Restoring a backup of the event store is better where there is one. Of a damaged event store what\n" +
+			"stands before the first event that cannot be read is taken over, as if a backup of that moment were\n" +
+			"restored, and the loss is recorded. What happened since, the host asks the chain for at its start.\n" +
+			"The outbox is completed from the event store and from what is legible of it.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.settings(cmd)
+			if err != nil {
+				return err
+			}
+			return a.repair(cmd.Context(), c.Config, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (a *app) repair(ctx context.Context, c config.Config, yes bool) (err error) {
+	dir, err := datadir.OpenExisting(c.DataDir, a.now())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	var elsewhere events.Store
+	if spec := stores.FromConfig(c); spec.Remote() {
+		opened, err := stores.Open(ctx, spec, nil)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		elsewhere = opened.Store
+	}
+	plan, err := repair.Examine(ctx, dir.Layout, elsewhere, a.now())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plan.Close()) }()
+	answer := planned(plan)
+	if plan.Empty() || a.json && !yes {
+		return show(a, answer, printRepaired)
+	}
+	if !yes {
+		if err := a.agree(answer); err != nil {
+			return err
+		}
+	}
+	answer.Kept, err = plan.Mend(ctx)
+	if err != nil {
+		return err
+	}
+	answer.Done = true
+	return show(a, answer, printRepaired)
+}
+
+// agree shows what would be done and asks.
+func (a *app) agree(answer repaired) error {
+	if err := show(a, answer, printRepaired); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(a.stdout, "Do it? Type yes: "); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	said, err := bufio.NewReader(a.stdin).ReadString('\n')
+	if strings.TrimSpace(said) == "yes" {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return api.ErrNotAgreed
+}
+
+func planned(p *repair.Plan) (answer repaired) {
+	if e := p.Events; e != nil {
+		answer.Events = &repairedEvents{
+			Problem: e.Problem.Error(), Kept: uint64(e.Kept), Lost: p.Lost(), Readable: e.Readable,
+		}
+	}
+	for _, d := range p.Outboxes {
+		answer.Outboxes = append(answer.Outboxes, repairedOutbox{
+			File: d.Path, Problem: d.Problem.Error(),
+			Recorded: d.Recorded, Rescued: d.Rescued, Lost: d.LostEvents, Bytes: d.Lost,
+		})
+	}
+	return answer
+}
+
+func printRepaired(p *paper, r repaired) error {
+	if r.Done {
+		p.line("%s: start the host: hostnode run", p.colour(green, "REPAIRED"))
+		if len(r.Outboxes) > 0 || r.Events != nil && r.Events.Lost > 0 {
+			p.line("if it says that it runs elsewhere, because the chain has transactions that the record lost: " +
+				"hostnode run --take-over, once")
+		}
+		for _, name := range r.Kept {
+			p.line("what was damaged is kept in %s", name)
+		}
+		return nil
+	}
+	if r.Events == nil && len(r.Outboxes) == 0 {
+		p.line("%s: the event store and the outbox can be read as they were written", p.colour(green, "WHOLE"))
+		return nil
+	}
+	if e := r.Events; e != nil {
+		p.line("%s event store: %s", p.colour(red, "DAMAGED"), e.Problem)
+		p.line("  %s can be taken over, up to the first that cannot be read", count(e.Kept, "event"))
+		if e.Lost > 0 {
+			p.line("  %s behind would be LOST from the record; %d of all can be read and stay readable in what is kept",
+				count(e.Lost, "event"), e.Readable)
+			p.line("  a backup that was made later than that is the better cure")
+		}
+	}
+	for _, o := range r.Outboxes {
+		p.line("%s outbox %s: %s", p.colour(red, "DAMAGED"), filepath.Base(o.File), o.Problem)
+		p.line("  %s from the record and %d that only the file has are kept",
+			count(o.Recorded, "event"), o.Rescued)
+		p.line("  %s and %d bytes that are not legible would be LOST; what was sent of that, the chain knows",
+			count(o.Lost, "event"), o.Bytes)
+	}
+	return nil
+}

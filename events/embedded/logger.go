@@ -1,0 +1,81 @@
+package embedded
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// logger passes pebble's messages on, each kind of trouble once: pebble tries again at
+// once and for ever what damage keeps it from. Fatal ones stop the store, not the
+// process: the guard lets nothing change on disk any more.
+type logger struct {
+	to    Logger
+	guard *guard
+	told  sync.Map // what was said
+}
+
+// corruptionPause is between two tries of pebble to read damaged bytes once the store has
+// stopped because of them.
+const corruptionPause = 200 * time.Millisecond
+
+func (l *logger) Infof(format string, args ...any) {
+	if l.to != nil {
+		l.to.Debugf(format, args...)
+	}
+}
+
+func (l *logger) Errorf(format string, args ...any) {
+	l.once(firstLine(fmt.Sprintf(format, args...)))
+}
+
+func (l *logger) Fatalf(format string, args ...any) {
+	l.Errorf(format, args...)
+	l.guard.fail(fmt.Errorf(format, args...))
+}
+
+// corruption is told of each reading of damaged bytes.
+func (l *logger) corruption(i pebble.DataCorruptionInfo) {
+	l.once(fmt.Sprintf("damaged: %s: %s", i.Path, firstLine(i.Details.Error())))
+	if !l.guard.stopped() {
+		return
+	}
+	wait := time.NewTimer(corruptionPause)
+	defer wait.Stop()
+	select {
+	case <-l.guard.closing:
+	case <-wait.C:
+	}
+}
+
+// background is told what keeps pebble from its work beside appends. When that is damage
+// it never gets past, the tables would pile up until no append ended any more; so the
+// store stops taking them, and says why.
+func (l *logger) background(err error) {
+	l.once("background error: " + firstLine(err.Error()))
+	if pebble.IsCorruptionError(err) {
+		l.guard.fail(&DamagedError{Reason: tidy{err}})
+	}
+}
+
+func (l *logger) once(text string) {
+	if _, told := l.told.LoadOrStore(text, true); !told && l.to != nil {
+		l.to.Errorf("%s", text)
+	}
+}
+
+// firstLine leaves out the stack traces and marks of pebble's errors.
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
+}
+
+// tidy is an error of pebble in one line.
+type tidy struct{ error }
+
+func (t tidy) Error() string { return firstLine(t.error.Error()) }
+
+func (t tidy) Unwrap() error { return t.error }
