@@ -49,6 +49,13 @@ func TestAHostDoesNotBeginBesideAnotherOnesRecord(t *testing.T) {
 	c := config.Default()
 	c.DataDir = t.TempDir()
 	c.Account.KeyFile = filepath.Join(c.DataDir, "account.key")
+	dir, err := datadir.Open(c.DataDir, time.Now())
+	if err == nil {
+		err = dir.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	store, _, err := embedded.Open(datadir.At(c.DataDir).Events(), embedded.Config{})
 	if err != nil {
 		t.Fatal(err)
