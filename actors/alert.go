@@ -22,6 +22,8 @@ const (
 	AlertQuarantined AlertKind = "sale-quarantined"
 	// AlertNotProving: a slot of ours owes a proof, and its sale is quarantined.
 	AlertNotProving AlertKind = "not-proving"
+	// AlertDamaged: stored data of a slot is damaged; it is being repaired.
+	AlertDamaged AlertKind = "slot-damaged"
 	// AlertTakenOver: another process runs this host's identity; this one ends.
 	AlertTakenOver AlertKind = "account-taken-over"
 	// AlertUsedElsewhere: somebody else sends transactions with this host's key.

@@ -53,6 +53,9 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
+	if r.stored, err = s.Repo.Stored(ctx); err != nil {
+		return r, fmt.Errorf("look at what is stored: %w", err)
+	}
 	if r.survey, err = readSurvey(ctx, s.env); err != nil {
 		return r, err
 	}
@@ -84,12 +87,16 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
 	}
+	s.tellDamaged(m.stored)
 	s.adopt(a, m.owned)
 	s.setQuota()
 	s.releaseOrphans(a, m)
 	s.booted = true
 	s.survey(a, m.survey)
 	s.startValidator(a)
+	if s.ScrubEvery > 0 {
+		a.rt.do(s.scrub(a.self))
+	}
 	s.follow(a)
 }
 

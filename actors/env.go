@@ -91,6 +91,10 @@ type Config struct {
 	// that there is at most. One that at this pace is not done when the fill must begin is
 	// given up. 0: its pace does not matter.
 	JudgePace time.Duration
+	// ScrubEvery is how often all that is stored is looked through for damage, by the
+	// machine's clock; 0: never. ScrubBytesPerSecond bounds its pace; default 1 MiB.
+	ScrubEvery          time.Duration
+	ScrubBytesPerSecond events.Bytes
 	// QuarantineRetry is the longest pause after which a sale that could not be run is tried
 	// again, by the machine's clock; default an hour.
 	QuarantineRetry time.Duration
@@ -161,6 +165,9 @@ func (c Config) withDefaults() Config {
 	if c.ProofLoad == 0 {
 		c.ProofLoad = 60
 	}
+	if c.ScrubBytesPerSecond == 0 {
+		c.ScrubBytesPerSecond = 1 << 20
+	}
 	if c.FinalBlocks == 0 {
 		c.FinalBlocks = 12
 	}
@@ -221,7 +228,7 @@ type env struct {
 	// actor, and read when it has stopped.
 	savers []saver
 
-	downloads, transactions, reads, disk *pool
+	downloads, transactions, reads, disk, repairs *pool
 	// proofTxs are the proofs on their way: each waits for its confirmations, which may
 	// take longer than a period, and none may wait for another's.
 	proofTxs *pool
@@ -244,6 +251,7 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		proofTxs:     newPool("proofs on their way", maxProofTxs),
 		reads:        newPool("reads", cfg.Reads),
 		disk:         newPool("disk", cfg.Disk),
+		repairs:      newPool("repairs", maxRepairs),
 		load:         load,
 		provers:      newProvers(cfg.Proofs, cfg.Margin.BlockTime, load),
 	}

@@ -98,7 +98,7 @@ type ChainFeed interface {
 // Prover makes Groth16 proofs of stored slots. It verifies each proof itself
 // before it returns it.
 type Prover interface {
-	// Prove proves the slot for a challenge. ErrNoSuchSlot, ErrBitRot,
+	// Prove proves the slot for a challenge. ErrNoSuchSlot, a *DamageError,
 	// ErrProofDoesNotVerify.
 	Prove(ctx context.Context, job events.ProofJob) (events.ProofResult, error)
 	// KeyHash is what the contract's configuration must name as its key.
@@ -118,6 +118,12 @@ type Repo interface {
 	// as there is room for. What is there stays, also beyond it; what would be beyond it
 	// and is not there yet is ErrQuotaExceeded. It does not wait.
 	Limit(total events.Bytes)
+	// Scrub goes on looking through the blocks of all complete slots, where the last call
+	// stopped, also one of before a restart: at most so many bytes. Now is the
+	// machine's time. It changes nothing.
+	Scrub(ctx context.Context, now time.Time, most events.Bytes) (events.Scrubbed, error)
+	// ScrubProgress is how far that has come. It does not wait.
+	ScrubProgress() events.ScrubProgress
 }
 
 // Content fetches slots.
@@ -132,6 +138,11 @@ type Content interface {
 	// ErrContentMismatch, ErrQuotaExceeded; ErrContentUnavailable is temporary, and
 	// ErrNoSource comes with it when nobody could be asked.
 	Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error)
+	// Repair mends damaged blocks of a slot that was complete: those named, or, when
+	// none are, whatever is damaged of all of it. What is sound is left alone. Mended
+	// are those of the named that are sound now, also when others could not be had.
+	// It answers what Download does.
+	Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error)
 }
 
 // Clock is the machine's time: for logs, back-off and timeouts of our own

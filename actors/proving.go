@@ -60,10 +60,10 @@ func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.
 		return nil, err
 	}
 	r, err := s.prove(ctx, st, challenge, true, fillDeadline(st))
-	switch {
-	case errors.Is(err, events.ErrNoSuchSlot), errors.Is(err, events.ErrBitRot):
-		return sale.GiveUp{At: s.chainTime(), Reason: "the stored slot cannot be proven: " + err.Error()}, nil
-	case err != nil:
+	if found := s.damageOf(err, "the initial proof"); found != nil {
+		return found, nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("make the initial proof: %w", err)
 	}
 	return sale.ReportInitialProof{At: s.chainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil

@@ -31,6 +31,8 @@ func (s *salesAgent) perform(ctx context.Context, st sale.State, e sale.Effect) 
 		return s.extend(ctx, e)
 	case sale.SubmitProof:
 		return s.submitProof(ctx, st, e.Duty)
+	case sale.Repair:
+		return s.repair(ctx, st, e)
 	case sale.ReadCollateral:
 		return s.readCollateral(ctx, st, e)
 	case sale.Free:
@@ -143,6 +145,9 @@ func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, e
 	_, err := in(ctx, s.disk, time.Time{}, func() (struct{}, error) {
 		return struct{}{}, s.Repo.Extend(ctx, s.slot, e.Until)
 	})
+	if found := s.damageOf(err, "keeping the data"); found != nil {
+		return found, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("extend the lifetime of the data: %w", err)
 	}
@@ -156,7 +161,11 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	result := events.ProofResult{Challenge: d.Challenge}
 	if !d.Spoil {
 		var err error
-		if result, err = s.prove(ctx, st, d.Challenge, false, d.Deadline); err != nil {
+		result, err = s.prove(ctx, st, d.Challenge, false, d.Deadline)
+		if found := s.damageOf(err, fmt.Sprintf("the proof of period %d", d.Period)); found != nil {
+			return found, nil
+		}
+		if err != nil {
 			return nil, fmt.Errorf("prove period %d: %w", d.Period, err)
 		}
 	}

@@ -277,5 +277,8 @@ func (s *salesAgent) whyMissed(period uint64) string {
 			return w.lastErr.Error()
 		}
 	}
+	if why := s.whyDamaged(); why != "" {
+		return why
+	}
 	return "no proof was accepted before the period ended"
 }

@@ -54,6 +54,7 @@ type work struct {
 	returned  bool // the call has ended
 	reporting bool // its answer is on the way into the record
 	unwanted  bool // the state moved on; wait for the call to end
+	damaged   bool // it met damaged data, and waits until that is repaired
 	tries     int  // answers that changed nothing
 	lastErr   error
 }
@@ -77,7 +78,10 @@ type (
 		key string
 		err error
 	}
-	effectRetry struct{ key string }
+	effectRetry struct {
+		key string
+		of  *work
+	}
 	// recordMoved: the event store went away, or came back.
 	recordMoved struct{}
 )
@@ -165,7 +169,9 @@ func (s *salesAgent) receive(a *turn, msg any) {
 	case lookEnded:
 		s.onLookEnded(a, m)
 	case effectRetry:
-		delete(s.running, m.key)
+		if s.running[m.key] == m.of {
+			delete(s.running, m.key)
+		}
 		s.act(a)
 	}
 }
@@ -358,37 +364,15 @@ func (s *salesAgent) onEnded(a *turn, m effectEnded) {
 		s.tryAgain(a, m.key, w)
 		return
 	}
+	switch m.cmd.(type) { //nolint:gochecksumtype // The others are reported and no more.
+	case sale.ReportDamaged:
+		s.onDamaged(a, m, w)
+		return
+	case sale.ReportRepaired:
+		s.tryDamagedAgain()
+	}
 	w.reporting = true
 	s.submit(a, saleCommand{m.cmd, m.key, func(r result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
 	}})
-}
-
-// onReported looks at what became of a report. One that changed nothing, or
-// was refused because the record moved, leads to another try after a pause.
-func (s *salesAgent) onReported(a *turn, key string, r result[sale.State, sale.Event]) {
-	if len(r.events) > 0 {
-		if w := s.running[key]; w != nil {
-			delete(s.running, key) // If the state wants it again, it is new work.
-		}
-		return
-	}
-	if r.err != nil && !errors.Is(r.err, errReloading) {
-		s.fields().WithField("effect", key).Warnf("a report was refused: %v", r.err)
-	}
-	w := s.running[key]
-	if w == nil {
-		return
-	}
-	w.reporting = false
-	s.tryAgain(a, key, w)
-}
-
-// tryAgain begins an effect once more after a pause, if the state still wants it.
-func (s *salesAgent) tryAgain(a *turn, key string, w *work) {
-	w.tries++
-	self := a.self
-	s.Clock.After(s.backoff(s.slot.String()+"/again/"+key, w.tries), func() {
-		self.tell(effectRetry{key})
-	})
 }

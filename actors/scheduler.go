@@ -56,6 +56,7 @@ type scheduled struct {
 	silent []sale.ReportSilentPeriod // what was found; told until it is recorded
 	// closed says of open duties that are past their deadline whether a miss can be marked.
 	closed map[uint64]bool
+	damage incident // its data is damaged
 	agent  ref
 	state  sale.State // with what is decided and not in the record yet
 }
@@ -110,6 +111,7 @@ func (p *proofScheduler) onSale(a *turn, m saleChanged) {
 	if s.proves && !st.Hosting() { // Unless that is taken back, nobody will read this.
 		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
 	}
+	p.alertDamaged(&s.damage, m.slot, st)
 	s.agent, s.state, s.proves, s.wake, s.FilledAt = m.agent, st, proves(st), st.WakeAt(), st.FilledAt
 	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last of a period.

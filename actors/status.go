@@ -27,7 +27,9 @@ type Status struct {
 	// Record says whether the event store answers.
 	Record RecordStatus
 	Sales  []SaleStatus
-	Pools  []PoolStatus
+	// Scrub is how far the look at all that is stored has come.
+	Scrub events.ScrubProgress
+	Pools []PoolStatus
 	// Needs are what the account must hold, without what it holds.
 	Needs  Funds
 	Prover ProverFacts
@@ -71,6 +73,7 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
+		Scrub: s.Repo.ScrubProgress(),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why
@@ -83,7 +86,7 @@ func (s *supervisor) status() Status {
 		ag := s.agents[slot]
 		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 	}
-	for _, p := range []*pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk} {
+	for _, p := range []*pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs} {
 		running, waiting := p.busy()
 		st.Pools = append(st.Pools, PoolStatus{p.name, running, waiting, p.size})
 	}

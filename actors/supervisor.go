@@ -70,6 +70,7 @@ type (
 		heads  []events.Head // the newest blocks, up to head; none where they cannot be read
 		survey *survey
 		owned  []events.OwnedSlot
+		stored []events.StoredSlot
 	}
 	// beginSale asks for a sale of a slot; the worker is told how it goes.
 	beginSale struct {
@@ -132,6 +133,8 @@ func (s *supervisor) receive(a *turn, msg any) {
 		if ag := s.agents[m.slot]; ag != nil && ag.quarantined == "" {
 			ag.ref = s.spawnAgent(a, m.slot, ag.request, ag.index)
 		}
+	case scrubFound:
+		s.onScrubFound(m)
 	case lookAround:
 		m.look(s)
 	}

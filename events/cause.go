@@ -13,7 +13,7 @@ type CauseKind uint8
 // market has a cause ($causationId) of one of these forms:
 //
 //	operator, start, begin, worker, look, take, wake,
-//	  chain                                            CauseCommand
+//	  chain, quota, scrub                              CauseCommand
 //	look back: REASON                                  CauseCommand
 //	block:NUMBER                                       CauseBlock
 //	log:BLOCKHASH:INDEX                                CauseLog
@@ -23,6 +23,7 @@ type CauseKind uint8
 //	reserve-capacity|reserve-slot|download|prove-initial|extend|free|
 //	  delete-data|settle:ATTEMPT, fill:ATTEMPT:CHALLENGE,
 //	  submit-proof:PERIOD:CHALLENGE, read-collateral:PERIOD,
+//	  repair-whole:ATTEMPT, repair:ATTEMPT:FOUND,
 //	  mark:SLOT:PERIOD                                 CauseEffect
 //
 // Events of a host's stream and of transactions have none: a start is caused by
@@ -50,8 +51,8 @@ type Cause struct {
 	Kind CauseKind
 	// What is the word before the first colon, of a CauseSale the last one.
 	What string
-	// Number is the block, the index of the log, the N of the market or the index
-	// of the slot.
+	// Number is the block, the index of the log, the N of the market, the index
+	// of the slot, or how often damage had been found.
 	Number uint64
 	// Attempt is that of the sale; 0: the effect belongs to a period.
 	Attempt uint32
@@ -66,10 +67,11 @@ type Cause struct {
 
 // causeCommands are the causes that name nothing else. "chain" stands before
 // what the follower writes itself: how far it has read, and what was taken back;
-// "quota" before what the ledger does to come near to it.
+// "quota" before what the ledger does to come near to it; "scrub" before the damage that a
+// look at all stored data found.
 var causeCommands = map[string]bool{
 	"operator": true, "start": true, "begin": true, "worker": true, "look": true, "take": true, "wake": true,
-	"chain": true, "quota": true,
+	"chain": true, "quota": true, "scrub": true,
 }
 
 // lookBack begins the cause of slots that are looked at again.
@@ -158,6 +160,7 @@ var causeForms = map[string]causeForm{
 	"download":         {CauseEffect, 2, causeAttempt},
 	"prove-initial":    {CauseEffect, 2, causeAttempt},
 	"extend":           {CauseEffect, 2, causeAttempt},
+	"repair-whole":     {CauseEffect, 2, causeAttempt},
 	"free":             {CauseEffect, 2, causeAttempt},
 	"delete-data":      {CauseEffect, 2, causeAttempt},
 	"settle":           {CauseEffect, 2, causeAttempt},
@@ -168,6 +171,12 @@ var causeForms = map[string]causeForm{
 	"mark": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
 		if c.Slot, err = ParseSlotID(p[0]); err == nil {
 			c.Period, err = causeNumber(p[1])
+		}
+		return err
+	}},
+	"repair": {CauseEffect, 3, func(c *Cause, p []string) (err error) {
+		if err = causeAttempt(c, p); err == nil {
+			c.Number, err = causeNumber(p[1])
 		}
 		return err
 	}},

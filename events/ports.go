@@ -111,6 +111,33 @@ type StoredSlot struct {
 	Data     Bytes
 	Overhead Bytes
 	Until    time.Time
+	// Damage is what was found when the repo was opened and was not repaired since;
+	// empty: nothing.
+	Damage string
+}
+
+// Scrubbed is a piece of the look at everything that is stored.
+type Scrubbed struct {
+	Slot SlotID
+	// Bytes were read and hashed in this piece.
+	Bytes Bytes
+	// Damage is what was found in it; nil: all is sound.
+	Damage *DamageError
+	// Ended says that this was the end of a pass over all that is stored.
+	Ended    bool
+	Progress ScrubProgress
+}
+
+// ScrubProgress is how far the look at everything that is stored has come. Points in
+// time are of the machine.
+type ScrubProgress struct {
+	// Began is when the pass that runs began; zero: none runs. It is at Block of Slot;
+	// slots are passed in order of their ids.
+	Began time.Time
+	Slot  SlotID
+	Block uint64
+	// LastBegan and LastEnded are of the last whole pass; zero: there was none.
+	LastBegan, LastEnded time.Time
 }
 
 // DownloadJob says what to fetch and for whom.

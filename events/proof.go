@@ -51,6 +51,22 @@ var (
 	ErrProofDoesNotVerify = errors.New("proof does not verify")
 )
 
+// DamageError says what of a stored slot is damaged or gone. It is an ErrBitRot.
+type DamageError struct {
+	// Blocks are damaged, ascending.
+	Blocks []uint64
+	// Whole says that which blocks are is not known, or that more is: the files around
+	// them, or the slot itself.
+	Whole  bool
+	Reason string
+}
+
+// Error says what was seen.
+func (e *DamageError) Error() string { return e.Reason }
+
+// Unwrap makes errors.Is find ErrBitRot.
+func (e *DamageError) Unwrap() error { return ErrBitRot }
+
 // What storage and retrieval may answer.
 var (
 	// ErrQuotaExceeded: a write would exceed what the ledger granted the sale.
@@ -64,6 +80,9 @@ var (
 	// ErrNoSource: none of the sources could be reached, or none is configured. It
 	// comes with ErrContentUnavailable and says that the content is not to blame.
 	ErrNoSource = errors.New("no source of content can be reached")
+	// ErrDiskFull: the file system of this machine has no room, or takes no writes. The
+	// content and its client are not to blame.
+	ErrDiskFull = errors.New("the disk is full")
 	// ErrNoSuchSlot: the repo holds no such slot.
 	ErrNoSuchSlot = errors.New("slot is not stored here")
 )

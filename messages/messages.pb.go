@@ -1267,6 +1267,136 @@ func (x *ProofExcused) GetReason() string {
 	return ""
 }
 
+// SlotDamaged: blocks of the slot on disk are damaged or gone. They are fetched again.
+type SlotDamaged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Blocks        []uint64               `protobuf:"varint,2,rep,packed,name=blocks,proto3" json:"blocks,omitempty"`          // that were not known to be damaged; ascending
+	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`                   // which blocks is not known, or too many: all are looked at
+	FoundBy       string                 `protobuf:"bytes,4,opt,name=found_by,json=foundBy,proto3" json:"found_by,omitempty"` // what found it, and what it saw
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlotDamaged) Reset() {
+	*x = SlotDamaged{}
+	mi := &file_hostnode_messages_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlotDamaged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlotDamaged) ProtoMessage() {}
+
+func (x *SlotDamaged) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlotDamaged.ProtoReflect.Descriptor instead.
+func (*SlotDamaged) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SlotDamaged) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SlotDamaged) GetBlocks() []uint64 {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
+func (x *SlotDamaged) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+func (x *SlotDamaged) GetFoundBy() string {
+	if x != nil {
+		return x.FoundBy
+	}
+	return ""
+}
+
+// SlotRepaired: blocks that were damaged are sound again.
+type SlotRepaired struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Blocks        []uint64               `protobuf:"varint,2,rep,packed,name=blocks,proto3" json:"blocks,omitempty"` // ascending
+	Whole         bool                   `protobuf:"varint,3,opt,name=whole,proto3" json:"whole,omitempty"`          // all blocks were looked at
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlotRepaired) Reset() {
+	*x = SlotRepaired{}
+	mi := &file_hostnode_messages_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlotRepaired) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlotRepaired) ProtoMessage() {}
+
+func (x *SlotRepaired) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlotRepaired.ProtoReflect.Descriptor instead.
+func (*SlotRepaired) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SlotRepaired) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SlotRepaired) GetBlocks() []uint64 {
+	if x != nil {
+		return x.Blocks
+	}
+	return nil
+}
+
+func (x *SlotRepaired) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
 // CollateralChecked: what the contract holds after the marking window of a missed
 // proof, of which it took nothing. Records of before CollateralSlashed have this one also
 // when something was taken; then slashed says how much.
@@ -1282,7 +1412,7 @@ type CollateralChecked struct {
 
 func (x *CollateralChecked) Reset() {
 	*x = CollateralChecked{}
-	mi := &file_hostnode_messages_proto_msgTypes[16]
+	mi := &file_hostnode_messages_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1424,7 @@ func (x *CollateralChecked) String() string {
 func (*CollateralChecked) ProtoMessage() {}
 
 func (x *CollateralChecked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[16]
+	mi := &file_hostnode_messages_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1437,7 @@ func (x *CollateralChecked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollateralChecked.ProtoReflect.Descriptor instead.
 func (*CollateralChecked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{16}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CollateralChecked) GetAt() *timestamppb.Timestamp {
@@ -1352,7 +1482,7 @@ type CollateralSlashed struct {
 
 func (x *CollateralSlashed) Reset() {
 	*x = CollateralSlashed{}
-	mi := &file_hostnode_messages_proto_msgTypes[17]
+	mi := &file_hostnode_messages_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1494,7 @@ func (x *CollateralSlashed) String() string {
 func (*CollateralSlashed) ProtoMessage() {}
 
 func (x *CollateralSlashed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[17]
+	mi := &file_hostnode_messages_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1507,7 @@ func (x *CollateralSlashed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollateralSlashed.ProtoReflect.Descriptor instead.
 func (*CollateralSlashed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{17}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CollateralSlashed) GetAt() *timestamppb.Timestamp {
@@ -1421,7 +1551,7 @@ type RequestEnded struct {
 
 func (x *RequestEnded) Reset() {
 	*x = RequestEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[18]
+	mi := &file_hostnode_messages_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1433,7 +1563,7 @@ func (x *RequestEnded) String() string {
 func (*RequestEnded) ProtoMessage() {}
 
 func (x *RequestEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[18]
+	mi := &file_hostnode_messages_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1446,7 +1576,7 @@ func (x *RequestEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestEnded.ProtoReflect.Descriptor instead.
 func (*RequestEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{18}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RequestEnded) GetAt() *timestamppb.Timestamp {
@@ -1479,7 +1609,7 @@ type PayoutReceived struct {
 
 func (x *PayoutReceived) Reset() {
 	*x = PayoutReceived{}
-	mi := &file_hostnode_messages_proto_msgTypes[19]
+	mi := &file_hostnode_messages_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1621,7 @@ func (x *PayoutReceived) String() string {
 func (*PayoutReceived) ProtoMessage() {}
 
 func (x *PayoutReceived) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[19]
+	mi := &file_hostnode_messages_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1634,7 @@ func (x *PayoutReceived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PayoutReceived.ProtoReflect.Descriptor instead.
 func (*PayoutReceived) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{19}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PayoutReceived) GetAt() *timestamppb.Timestamp {
@@ -1555,7 +1685,7 @@ type SaleIgnored struct {
 
 func (x *SaleIgnored) Reset() {
 	*x = SaleIgnored{}
-	mi := &file_hostnode_messages_proto_msgTypes[20]
+	mi := &file_hostnode_messages_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1697,7 @@ func (x *SaleIgnored) String() string {
 func (*SaleIgnored) ProtoMessage() {}
 
 func (x *SaleIgnored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[20]
+	mi := &file_hostnode_messages_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1710,7 @@ func (x *SaleIgnored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleIgnored.ProtoReflect.Descriptor instead.
 func (*SaleIgnored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{20}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SaleIgnored) GetAt() *timestamppb.Timestamp {
@@ -1625,7 +1755,7 @@ type SaleCancelled struct {
 
 func (x *SaleCancelled) Reset() {
 	*x = SaleCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[21]
+	mi := &file_hostnode_messages_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1767,7 @@ func (x *SaleCancelled) String() string {
 func (*SaleCancelled) ProtoMessage() {}
 
 func (x *SaleCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[21]
+	mi := &file_hostnode_messages_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1780,7 @@ func (x *SaleCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleCancelled.ProtoReflect.Descriptor instead.
 func (*SaleCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{21}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SaleCancelled) GetAt() *timestamppb.Timestamp {
@@ -1688,7 +1818,7 @@ type SaleFailed struct {
 
 func (x *SaleFailed) Reset() {
 	*x = SaleFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[22]
+	mi := &file_hostnode_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +1830,7 @@ func (x *SaleFailed) String() string {
 func (*SaleFailed) ProtoMessage() {}
 
 func (x *SaleFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[22]
+	mi := &file_hostnode_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +1843,7 @@ func (x *SaleFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleFailed.ProtoReflect.Descriptor instead.
 func (*SaleFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{22}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SaleFailed) GetAt() *timestamppb.Timestamp {
@@ -1748,7 +1878,7 @@ type SlotDropped struct {
 
 func (x *SlotDropped) Reset() {
 	*x = SlotDropped{}
-	mi := &file_hostnode_messages_proto_msgTypes[23]
+	mi := &file_hostnode_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +1890,7 @@ func (x *SlotDropped) String() string {
 func (*SlotDropped) ProtoMessage() {}
 
 func (x *SlotDropped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[23]
+	mi := &file_hostnode_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +1903,7 @@ func (x *SlotDropped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotDropped.ProtoReflect.Descriptor instead.
 func (*SlotDropped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{23}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SlotDropped) GetAt() *timestamppb.Timestamp {
@@ -1805,7 +1935,7 @@ type SlotForfeited struct {
 
 func (x *SlotForfeited) Reset() {
 	*x = SlotForfeited{}
-	mi := &file_hostnode_messages_proto_msgTypes[24]
+	mi := &file_hostnode_messages_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1947,7 @@ func (x *SlotForfeited) String() string {
 func (*SlotForfeited) ProtoMessage() {}
 
 func (x *SlotForfeited) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[24]
+	mi := &file_hostnode_messages_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1960,7 @@ func (x *SlotForfeited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotForfeited.ProtoReflect.Descriptor instead.
 func (*SlotForfeited) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{24}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SlotForfeited) GetAt() *timestamppb.Timestamp {
@@ -1867,7 +1997,7 @@ type SaleErrored struct {
 
 func (x *SaleErrored) Reset() {
 	*x = SaleErrored{}
-	mi := &file_hostnode_messages_proto_msgTypes[25]
+	mi := &file_hostnode_messages_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2009,7 @@ func (x *SaleErrored) String() string {
 func (*SaleErrored) ProtoMessage() {}
 
 func (x *SaleErrored) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[25]
+	mi := &file_hostnode_messages_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2022,7 @@ func (x *SaleErrored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleErrored.ProtoReflect.Descriptor instead.
 func (*SaleErrored) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{25}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SaleErrored) GetAt() *timestamppb.Timestamp {
@@ -1933,7 +2063,7 @@ type DataDeleted struct {
 
 func (x *DataDeleted) Reset() {
 	*x = DataDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[26]
+	mi := &file_hostnode_messages_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2075,7 @@ func (x *DataDeleted) String() string {
 func (*DataDeleted) ProtoMessage() {}
 
 func (x *DataDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[26]
+	mi := &file_hostnode_messages_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2088,7 @@ func (x *DataDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataDeleted.ProtoReflect.Descriptor instead.
 func (*DataDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{26}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DataDeleted) GetAt() *timestamppb.Timestamp {
@@ -1980,7 +2110,7 @@ type SaleSettled struct {
 
 func (x *SaleSettled) Reset() {
 	*x = SaleSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[27]
+	mi := &file_hostnode_messages_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2122,7 @@ func (x *SaleSettled) String() string {
 func (*SaleSettled) ProtoMessage() {}
 
 func (x *SaleSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[27]
+	mi := &file_hostnode_messages_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2135,7 @@ func (x *SaleSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaleSettled.ProtoReflect.Descriptor instead.
 func (*SaleSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{27}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SaleSettled) GetAt() *timestamppb.Timestamp {
@@ -2040,7 +2170,7 @@ type QuotaSet struct {
 
 func (x *QuotaSet) Reset() {
 	*x = QuotaSet{}
-	mi := &file_hostnode_messages_proto_msgTypes[28]
+	mi := &file_hostnode_messages_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2052,7 +2182,7 @@ func (x *QuotaSet) String() string {
 func (*QuotaSet) ProtoMessage() {}
 
 func (x *QuotaSet) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[28]
+	mi := &file_hostnode_messages_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2065,7 +2195,7 @@ func (x *QuotaSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaSet.ProtoReflect.Descriptor instead.
 func (*QuotaSet) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{28}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *QuotaSet) GetAt() *timestamppb.Timestamp {
@@ -2099,7 +2229,7 @@ type AvailabilityCreated struct {
 
 func (x *AvailabilityCreated) Reset() {
 	*x = AvailabilityCreated{}
-	mi := &file_hostnode_messages_proto_msgTypes[29]
+	mi := &file_hostnode_messages_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2241,7 @@ func (x *AvailabilityCreated) String() string {
 func (*AvailabilityCreated) ProtoMessage() {}
 
 func (x *AvailabilityCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[29]
+	mi := &file_hostnode_messages_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2254,7 @@ func (x *AvailabilityCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityCreated.ProtoReflect.Descriptor instead.
 func (*AvailabilityCreated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{29}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AvailabilityCreated) GetAt() *timestamppb.Timestamp {
@@ -2201,7 +2331,7 @@ type AvailabilityUpdated struct {
 
 func (x *AvailabilityUpdated) Reset() {
 	*x = AvailabilityUpdated{}
-	mi := &file_hostnode_messages_proto_msgTypes[30]
+	mi := &file_hostnode_messages_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2213,7 +2343,7 @@ func (x *AvailabilityUpdated) String() string {
 func (*AvailabilityUpdated) ProtoMessage() {}
 
 func (x *AvailabilityUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[30]
+	mi := &file_hostnode_messages_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2226,7 +2356,7 @@ func (x *AvailabilityUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityUpdated.ProtoReflect.Descriptor instead.
 func (*AvailabilityUpdated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{30}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AvailabilityUpdated) GetAt() *timestamppb.Timestamp {
@@ -2303,7 +2433,7 @@ type AvailabilityDeleted struct {
 
 func (x *AvailabilityDeleted) Reset() {
 	*x = AvailabilityDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[31]
+	mi := &file_hostnode_messages_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2445,7 @@ func (x *AvailabilityDeleted) String() string {
 func (*AvailabilityDeleted) ProtoMessage() {}
 
 func (x *AvailabilityDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[31]
+	mi := &file_hostnode_messages_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2458,7 @@ func (x *AvailabilityDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AvailabilityDeleted.ProtoReflect.Descriptor instead.
 func (*AvailabilityDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{31}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AvailabilityDeleted) GetAt() *timestamppb.Timestamp {
@@ -2365,7 +2495,7 @@ type ReservationCreated struct {
 
 func (x *ReservationCreated) Reset() {
 	*x = ReservationCreated{}
-	mi := &file_hostnode_messages_proto_msgTypes[32]
+	mi := &file_hostnode_messages_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2377,7 +2507,7 @@ func (x *ReservationCreated) String() string {
 func (*ReservationCreated) ProtoMessage() {}
 
 func (x *ReservationCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[32]
+	mi := &file_hostnode_messages_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2520,7 @@ func (x *ReservationCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationCreated.ProtoReflect.Descriptor instead.
 func (*ReservationCreated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{32}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ReservationCreated) GetAt() *timestamppb.Timestamp {
@@ -2482,7 +2612,7 @@ type BytesReleased struct {
 
 func (x *BytesReleased) Reset() {
 	*x = BytesReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[33]
+	mi := &file_hostnode_messages_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2494,7 +2624,7 @@ func (x *BytesReleased) String() string {
 func (*BytesReleased) ProtoMessage() {}
 
 func (x *BytesReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[33]
+	mi := &file_hostnode_messages_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2507,7 +2637,7 @@ func (x *BytesReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BytesReleased.ProtoReflect.Descriptor instead.
 func (*BytesReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{33}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *BytesReleased) GetAt() *timestamppb.Timestamp {
@@ -2544,7 +2674,7 @@ type ReservationDeleted struct {
 
 func (x *ReservationDeleted) Reset() {
 	*x = ReservationDeleted{}
-	mi := &file_hostnode_messages_proto_msgTypes[34]
+	mi := &file_hostnode_messages_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2556,7 +2686,7 @@ func (x *ReservationDeleted) String() string {
 func (*ReservationDeleted) ProtoMessage() {}
 
 func (x *ReservationDeleted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[34]
+	mi := &file_hostnode_messages_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2569,7 +2699,7 @@ func (x *ReservationDeleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationDeleted.ProtoReflect.Descriptor instead.
 func (*ReservationDeleted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{34}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ReservationDeleted) GetAt() *timestamppb.Timestamp {
@@ -2619,7 +2749,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[35]
+	mi := &file_hostnode_messages_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2631,7 +2761,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[35]
+	mi := &file_hostnode_messages_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2644,7 +2774,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{35}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -2729,7 +2859,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[36]
+	mi := &file_hostnode_messages_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +2871,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[36]
+	mi := &file_hostnode_messages_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +2884,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{36}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -2794,7 +2924,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2806,7 +2936,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2819,7 +2949,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -2886,7 +3016,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2898,7 +3028,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2911,7 +3041,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -2971,7 +3101,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2983,7 +3113,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2996,7 +3126,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -3055,7 +3185,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3197,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3210,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -3123,7 +3253,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3265,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3278,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -3186,7 +3316,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3198,7 +3328,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3211,7 +3341,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -3256,7 +3386,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3268,7 +3398,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3281,7 +3411,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -3326,7 +3456,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3338,7 +3468,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3351,7 +3481,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -3400,7 +3530,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +3542,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +3555,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -3453,7 +3583,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3465,7 +3595,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3478,7 +3608,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -3506,7 +3636,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3648,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3661,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -3560,7 +3690,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3702,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3715,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -3621,7 +3751,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3633,7 +3763,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3646,7 +3776,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -3682,7 +3812,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3694,7 +3824,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3707,7 +3837,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -3743,7 +3873,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3755,7 +3885,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3768,7 +3898,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -3797,7 +3927,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3939,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3952,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -3858,7 +3988,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3870,7 +4000,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3883,7 +4013,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -3923,7 +4053,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3935,7 +4065,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3948,7 +4078,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -4011,7 +4141,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4023,7 +4153,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4036,7 +4166,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -4065,7 +4195,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4207,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4220,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -4120,7 +4250,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4132,7 +4262,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4145,7 +4275,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -4192,7 +4322,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4204,7 +4334,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4217,7 +4347,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -4284,7 +4414,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4296,7 +4426,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4309,7 +4439,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -4368,7 +4498,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4380,7 +4510,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4393,7 +4523,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -4447,7 +4577,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4459,7 +4589,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4472,7 +4602,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -4538,7 +4668,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4550,7 +4680,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4563,7 +4693,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -4613,7 +4743,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4625,7 +4755,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4638,7 +4768,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -4675,7 +4805,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4687,7 +4817,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4700,7 +4830,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -4746,7 +4876,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4758,7 +4888,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4771,7 +4901,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -4859,7 +4989,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4871,7 +5001,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4884,7 +5014,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -4939,7 +5069,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4951,7 +5081,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4964,7 +5094,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -5041,7 +5171,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5053,7 +5183,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5066,7 +5196,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -5153,7 +5283,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5165,7 +5295,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5178,7 +5308,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -5278,7 +5408,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5290,7 +5420,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5303,7 +5433,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -5348,7 +5478,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5360,7 +5490,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5373,7 +5503,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -5424,7 +5554,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5436,7 +5566,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5449,7 +5579,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -5497,7 +5627,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5509,7 +5639,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5522,7 +5652,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -5601,7 +5731,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5613,7 +5743,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5626,7 +5756,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -5726,7 +5856,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +5868,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +5881,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -5842,7 +5972,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5854,7 +5984,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5867,7 +5997,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -5894,7 +6024,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5906,7 +6036,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5919,7 +6049,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -5941,7 +6071,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5953,7 +6083,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5966,7 +6096,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -6113,7 +6243,16 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\fProofExcused\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\x04R\x06period\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x9d\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x82\x01\n" +
+	"\vSlotDamaged\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06blocks\x18\x02 \x03(\x04R\x06blocks\x12\x14\n" +
+	"\x05whole\x18\x03 \x01(\bR\x05whole\x12\x19\n" +
+	"\bfound_by\x18\x04 \x01(\tR\afoundBy\"h\n" +
+	"\fSlotRepaired\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06blocks\x18\x02 \x03(\x04R\x06blocks\x12\x14\n" +
+	"\x05whole\x18\x03 \x01(\bR\x05whole\"\x9d\x01\n" +
 	"\x11CollateralChecked\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\x04R\x06period\x12$\n" +
@@ -6568,7 +6707,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 79)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 81)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -6587,185 +6726,189 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*ProofSubmitted)(nil),            // 14: hostnode.v1.ProofSubmitted
 	(*ProofMissed)(nil),               // 15: hostnode.v1.ProofMissed
 	(*ProofExcused)(nil),              // 16: hostnode.v1.ProofExcused
-	(*CollateralChecked)(nil),         // 17: hostnode.v1.CollateralChecked
-	(*CollateralSlashed)(nil),         // 18: hostnode.v1.CollateralSlashed
-	(*RequestEnded)(nil),              // 19: hostnode.v1.RequestEnded
-	(*PayoutReceived)(nil),            // 20: hostnode.v1.PayoutReceived
-	(*SaleIgnored)(nil),               // 21: hostnode.v1.SaleIgnored
-	(*SaleCancelled)(nil),             // 22: hostnode.v1.SaleCancelled
-	(*SaleFailed)(nil),                // 23: hostnode.v1.SaleFailed
-	(*SlotDropped)(nil),               // 24: hostnode.v1.SlotDropped
-	(*SlotForfeited)(nil),             // 25: hostnode.v1.SlotForfeited
-	(*SaleErrored)(nil),               // 26: hostnode.v1.SaleErrored
-	(*DataDeleted)(nil),               // 27: hostnode.v1.DataDeleted
-	(*SaleSettled)(nil),               // 28: hostnode.v1.SaleSettled
-	(*QuotaSet)(nil),                  // 29: hostnode.v1.QuotaSet
-	(*AvailabilityCreated)(nil),       // 30: hostnode.v1.AvailabilityCreated
-	(*AvailabilityUpdated)(nil),       // 31: hostnode.v1.AvailabilityUpdated
-	(*AvailabilityDeleted)(nil),       // 32: hostnode.v1.AvailabilityDeleted
-	(*ReservationCreated)(nil),        // 33: hostnode.v1.ReservationCreated
-	(*BytesReleased)(nil),             // 34: hostnode.v1.BytesReleased
-	(*ReservationDeleted)(nil),        // 35: hostnode.v1.ReservationDeleted
-	(*SlotsQueued)(nil),               // 36: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                 // 37: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),              // 38: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),               // 39: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),              // 40: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),             // 41: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),               // 42: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),              // 43: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),     // 44: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                  // 45: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),     // 46: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),        // 47: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),     // 48: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),           // 49: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),            // 50: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil), // 51: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),       // 52: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),             // 53: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),          // 54: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),               // 55: hostnode.v1.HostStarted
-	(*HostStopped)(nil),               // 56: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),             // 57: hostnode.v1.HostHeartbeat
-	(*ValidationStarted)(nil),         // 58: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),               // 59: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),             // 60: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                // 61: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 62: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 63: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 64: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),           // 65: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),              // 66: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                // 67: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                // 68: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                // 69: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                 // 70: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),               // 71: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),              // 72: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),               // 73: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                // 74: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),        // 75: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),         // 76: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),             // 77: hostnode.v1.LedgerSettled
-	(*HostState)(nil),                 // 78: hostnode.v1.HostState
-	(*LivingSale)(nil),                // 79: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),     // 80: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 81: google.protobuf.FieldOptions
+	(*SlotDamaged)(nil),               // 17: hostnode.v1.SlotDamaged
+	(*SlotRepaired)(nil),              // 18: hostnode.v1.SlotRepaired
+	(*CollateralChecked)(nil),         // 19: hostnode.v1.CollateralChecked
+	(*CollateralSlashed)(nil),         // 20: hostnode.v1.CollateralSlashed
+	(*RequestEnded)(nil),              // 21: hostnode.v1.RequestEnded
+	(*PayoutReceived)(nil),            // 22: hostnode.v1.PayoutReceived
+	(*SaleIgnored)(nil),               // 23: hostnode.v1.SaleIgnored
+	(*SaleCancelled)(nil),             // 24: hostnode.v1.SaleCancelled
+	(*SaleFailed)(nil),                // 25: hostnode.v1.SaleFailed
+	(*SlotDropped)(nil),               // 26: hostnode.v1.SlotDropped
+	(*SlotForfeited)(nil),             // 27: hostnode.v1.SlotForfeited
+	(*SaleErrored)(nil),               // 28: hostnode.v1.SaleErrored
+	(*DataDeleted)(nil),               // 29: hostnode.v1.DataDeleted
+	(*SaleSettled)(nil),               // 30: hostnode.v1.SaleSettled
+	(*QuotaSet)(nil),                  // 31: hostnode.v1.QuotaSet
+	(*AvailabilityCreated)(nil),       // 32: hostnode.v1.AvailabilityCreated
+	(*AvailabilityUpdated)(nil),       // 33: hostnode.v1.AvailabilityUpdated
+	(*AvailabilityDeleted)(nil),       // 34: hostnode.v1.AvailabilityDeleted
+	(*ReservationCreated)(nil),        // 35: hostnode.v1.ReservationCreated
+	(*BytesReleased)(nil),             // 36: hostnode.v1.BytesReleased
+	(*ReservationDeleted)(nil),        // 37: hostnode.v1.ReservationDeleted
+	(*SlotsQueued)(nil),               // 38: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                 // 39: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),              // 40: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),               // 41: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),              // 42: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),             // 43: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),               // 44: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),              // 45: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),     // 46: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                  // 47: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),     // 48: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),        // 49: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),     // 50: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),           // 51: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),            // 52: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil), // 53: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),       // 54: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),             // 55: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),          // 56: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),               // 57: hostnode.v1.HostStarted
+	(*HostStopped)(nil),               // 58: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),             // 59: hostnode.v1.HostHeartbeat
+	(*ValidationStarted)(nil),         // 60: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),               // 61: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),             // 62: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                // 63: hostnode.v1.TxIntended
+	(*TxSent)(nil),                    // 64: hostnode.v1.TxSent
+	(*TxMined)(nil),                   // 65: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),               // 66: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),           // 67: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),              // 68: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                // 69: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                // 70: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                // 71: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                 // 72: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),               // 73: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),              // 74: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),               // 75: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                // 76: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),        // 77: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),         // 78: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),             // 79: hostnode.v1.LedgerSettled
+	(*HostState)(nil),                 // 80: hostnode.v1.HostState
+	(*LivingSale)(nil),                // 81: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),     // 82: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 83: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	80,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	80,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	82,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	82,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	80,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	80,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	80,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	80,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	82,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	82,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	82,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	82,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	80,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	80,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	80,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	80,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	82,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	82,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	82,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	82,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	82,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	80,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	80,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	80,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	80,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	80,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	80,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	82,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	82,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	82,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	82,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	82,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	82,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	82,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	80,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	80,  // 24: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	80,  // 25: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	80,  // 26: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	80,  // 27: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
-	2,   // 28: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 29: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	80,  // 30: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	80,  // 31: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	80,  // 32: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
-	2,   // 33: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 34: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	80,  // 35: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	80,  // 36: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	80,  // 37: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	80,  // 38: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	80,  // 39: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	80,  // 40: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	80,  // 41: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	80,  // 42: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	80,  // 43: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	80,  // 44: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	80,  // 45: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	80,  // 46: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	80,  // 47: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	80,  // 48: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	80,  // 49: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	80,  // 50: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	80,  // 51: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	80,  // 52: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	80,  // 53: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	80,  // 54: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	80,  // 55: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	80,  // 56: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	80,  // 57: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	80,  // 58: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 59: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	80,  // 60: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	45,  // 61: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	80,  // 62: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	45,  // 63: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	45,  // 64: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	45,  // 65: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	45,  // 66: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	45,  // 67: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	45,  // 68: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	45,  // 69: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	80,  // 70: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	80,  // 71: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	80,  // 72: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	80,  // 73: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	80,  // 74: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	80,  // 75: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 76: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 77: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	80,  // 78: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	80,  // 79: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	80,  // 80: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	80,  // 81: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 82: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	80,  // 83: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	80,  // 84: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	80,  // 85: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	68,  // 86: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	69,  // 87: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	69,  // 88: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	72,  // 89: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	71,  // 90: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	80,  // 91: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	80,  // 92: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	70,  // 93: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	80,  // 94: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	80,  // 95: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	80,  // 96: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	80,  // 97: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	74,  // 98: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	75,  // 99: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	76,  // 100: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	77,  // 101: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	80,  // 102: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	80,  // 103: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	79,  // 104: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	81,  // 105: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 106: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	107, // [107:107] is the sub-list for method output_type
-	107, // [107:107] is the sub-list for method input_type
-	106, // [106:107] is the sub-list for extension type_name
-	105, // [105:106] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	82,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	82,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	82,  // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	82,  // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	82,  // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	82,  // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	82,  // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	82,  // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
+	82,  // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	82,  // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	82,  // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	82,  // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
+	82,  // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	82,  // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	82,  // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	82,  // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	82,  // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	82,  // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	82,  // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	82,  // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	82,  // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	82,  // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	82,  // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	82,  // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	82,  // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	82,  // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	82,  // 50: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	82,  // 51: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	82,  // 52: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	82,  // 53: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	82,  // 54: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	82,  // 55: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	82,  // 56: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	82,  // 57: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	82,  // 58: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	82,  // 59: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	82,  // 60: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 61: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	82,  // 62: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	47,  // 63: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	82,  // 64: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	47,  // 65: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	47,  // 66: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	47,  // 67: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	47,  // 68: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	47,  // 69: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	47,  // 70: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	47,  // 71: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	82,  // 72: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	82,  // 73: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	82,  // 74: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	82,  // 75: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	82,  // 76: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	82,  // 77: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 78: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	82,  // 79: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	82,  // 80: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	82,  // 81: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	82,  // 82: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	82,  // 83: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 84: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	82,  // 85: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	82,  // 86: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	82,  // 87: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	70,  // 88: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	71,  // 89: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	71,  // 90: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	74,  // 91: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	73,  // 92: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	82,  // 93: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	82,  // 94: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	72,  // 95: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	82,  // 96: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	82,  // 97: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	82,  // 98: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	82,  // 99: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	76,  // 100: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	77,  // 101: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	78,  // 102: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	79,  // 103: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	82,  // 104: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	82,  // 105: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	81,  // 106: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	83,  // 107: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 108: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	109, // [109:109] is the sub-list for method output_type
+	109, // [109:109] is the sub-list for method input_type
+	108, // [108:109] is the sub-list for extension type_name
+	107, // [107:108] is the sub-list for extension extendee
+	0,   // [0:107] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -6774,14 +6917,14 @@ func file_hostnode_messages_proto_init() {
 		return
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[19].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   79,
+			NumMessages:   81,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

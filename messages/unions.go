@@ -27,6 +27,8 @@ func (*ProofDue) saleEvent()             {}
 func (*ProofSubmitted) saleEvent()       {}
 func (*ProofMissed) saleEvent()          {}
 func (*ProofExcused) saleEvent()         {}
+func (*SlotDamaged) saleEvent()          {}
+func (*SlotRepaired) saleEvent()         {}
 func (*CollateralChecked) saleEvent()    {}
 func (*CollateralSlashed) saleEvent()    {}
 func (*RequestEnded) saleEvent()         {}

@@ -44,7 +44,9 @@ type Sale struct {
 	SlotSize     events.Bytes `json:"slotSize"`
 	Stored       events.Bytes `json:"storedBytes"`
 
-	Proofs     Proofs     `json:"proofs"`
+	Proofs Proofs `json:"proofs"`
+	// Damaged is what of its data is damaged on disk and fetched again; nil: nothing.
+	Damaged    *Damaged   `json:"damaged,omitempty"`
 	Collateral Collateral `json:"collateral"`
 	Reward     string     `json:"reward"`
 	// RewardRecipient is who got the reward; empty: the host's account.
@@ -62,6 +64,12 @@ type Sale struct {
 	Transactions int    `json:"transactions"`
 
 	LastEvent Place `json:"lastEvent"`
+}
+
+// Damaged are blocks of a slot that are damaged on disk.
+type Damaged struct {
+	Blocks []uint64 `json:"blocks"`
+	Whole  bool     `json:"whole"` // it is not known which: all are looked at
 }
 
 // Proofs counts the periods in which a proof was owed. Due is the sum of the others.
@@ -259,6 +267,9 @@ func (s *openSale) row(address string) Sale {
 		row.RepairReward = s.RepairReward.String()
 	}
 	row.NetEarning = netOf(amount(row.Collateral.Lost), st.Reward, s.RepairReward)
+	if d := st.Damage; d.Any() {
+		row.Damaged = &Damaged{append([]uint64{}, d.Blocks...), d.Whole}
+	}
 	if !st.Reservation.Zero() {
 		row.Availability, row.Reservation = st.Availability.String(), st.Reservation.String()
 	}

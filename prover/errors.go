@@ -49,8 +49,14 @@ func (e *DamagedBlockError) Error() string {
 		e.Block, e.Computed.String(), e.Stored.String())
 }
 
-// Unwrap makes errors.Is find events.ErrBitRot.
-func (e *DamagedBlockError) Unwrap() error { return events.ErrBitRot }
+// Unwrap is the damage as a host knows it, an events.ErrBitRot.
+func (e *DamagedBlockError) Unwrap() error {
+	damage := &events.DamageError{Whole: e.Tree, Reason: e.Error()}
+	if !e.Tree {
+		damage.Blocks = []uint64{e.Block}
+	}
+	return damage
+}
 
 // silence stops the proof library from writing its own log lines to standard output.
 var silence = sync.OnceFunc(logger.Disable)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -139,6 +141,23 @@ func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
 	}
 }
 
+// scrubbed runs one pass over all that is stored, in small pieces, and answers what it found.
+func scrubbed(t *testing.T, r *Repo) (damaged []uint64) {
+	t.Helper()
+	for {
+		piece, err := r.Scrub(t.Context(), time.Unix(1_700_000_000, 0), 3*events.BlockSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if piece.Ended {
+			return damaged
+		}
+		if piece.Damage != nil {
+			damaged = append(damaged, piece.Damage.Blocks...)
+		}
+	}
+}
+
 func TestScrubFindsDamagedBlocksAndRepairReplacesThem(t *testing.T) {
 	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
 	r := openRepo(t, t.TempDir(), Config{})
@@ -149,30 +168,171 @@ func TestScrubFindsDamagedBlocksAndRepairReplacesThem(t *testing.T) {
 	damage(t, filepath.Join(slot, blocksFile), flipAt(3<<16))
 	damage(t, filepath.Join(slot, blocksFile), flipAt(16<<16))
 	damage(t, filepath.Join(slot, rootsFile), flipAt(36*7))
-	report, err := r.Scrub(t.Context(), job.Slot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fmt.Sprint(report) != "{17 [3 7 16]}" {
-		t.Fatalf("report %v, want blocks 3, 7 and 16 of 17", report)
+	found := scrubbed(t, r)
+	if fmt.Sprint(found) != "[3 7 16]" {
+		t.Fatalf("found %v, want blocks 3, 7 and 16", found)
 	}
 	r.Limit(1) // What is replaced needs no more room than it has.
-	if err := f.Repair(t.Context(), job.Slot, report.Damaged); err != nil {
-		t.Fatal(err)
+	mended, err := f.Repair(t.Context(), job, found)
+	if err != nil || !slices.Equal(mended, found) {
+		t.Fatalf("mended %v of %v: %v", mended, found, err)
 	}
-	report, err = r.Scrub(t.Context(), job.Slot)
-	if err != nil || len(report.Damaged) != 0 {
-		t.Fatalf("after the repair: %v (%v)", report, err)
+	if found := scrubbed(t, r); len(found) != 0 {
+		t.Fatalf("after the repair: %v", found)
 	}
 	if err := checkSlot(r, d, job); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{
-		f.Repair(t.Context(), events.SlotID{1}, nil),
-		func() error { _, err := r.Scrub(t.Context(), events.SlotID{1}); return err }(),
+}
+
+// Whatever is lost of a slot, a look at all of it fetches that again and nothing else.
+func TestRepairOfTheWholeFetchesWhatIsLost(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		lose     func(t *testing.T, slot string)
+		reopen   bool
+		requests int // at most
+	}{
+		{"a block", func(t *testing.T, slot string) { damage(t, filepath.Join(slot, blocksFile), flipAt(3<<16)) }, false, 2},
+		{"the last blocks", func(t *testing.T, slot string) { damage(t, filepath.Join(slot, blocksFile), cutTo(15<<16)) }, true, 3},
+		{"all blocks", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, blocksFile)) }, true, 18},
+		{"the manifest", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, manifestName)) }, true, 1},
+		{"the manifest, while it runs", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, manifestName)) }, false, 1},
+		{"the tree", func(t *testing.T, slot string) { damage(t, filepath.Join(slot, treeFile), flipAt(3)) }, false, 0},
+		{"the record", func(t *testing.T, slot string) { remove(t, filepath.Join(slot, recordName)) }, true, 1},
+		{"all of it", func(t *testing.T, slot string) { remove(t, slot) }, true, 20},
 	} {
-		if !errors.Is(err, events.ErrNoSuchSlot) {
-			t.Fatalf("error %v, want ErrNoSuchSlot", err)
+		t.Run(test.name, func(t *testing.T) {
+			d := prepared(t, 34, dataset.Params{K: 2, M: 1})
+			o := serveObjects(t, d)
+			dir, job := t.TempDir(), jobFor(d, 1)
+			r := openRepo(t, dir, Config{})
+			mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), job)
+			test.lose(t, r.entry(job.Slot).dir)
+			if test.reopen {
+				if err := r.Close(); err != nil {
+					t.Fatal(err)
+				}
+				r = openRepo(t, dir, Config{})
+				if stored, err := r.Stored(t.Context()); err != nil ||
+					len(stored) == 1 && stored[0].Complete && stored[0].Damage == "" {
+					t.Fatalf("the repo says that all is here: %v (%v)", stored, err)
+				}
+			}
+			before := o.requests()
+			if _, err := fetcherFor(t, r, FetcherConfig{}, o).Repair(t.Context(), job, nil); err != nil {
+				t.Fatal(err)
+			}
+			if n := o.requests() - before; n > test.requests {
+				t.Errorf("%d requests, at most %d were needed", n, test.requests)
+			}
+			if err := checkSlot(r, d, job); err != nil {
+				t.Fatal(err)
+			}
+			if stored, err := r.Stored(t.Context()); err != nil || len(stored) != 1 || stored[0].Damage != "" {
+				t.Fatalf("stored %v (%v)", stored, err)
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestABlockThatNoSourceHasIsRepairedFromOtherSlotsAndWhatCannotBeHadHoldsUpNoOther(t *testing.T) {
+	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
+	o := serveObjects(t, d)
+	r := openRepo(t, t.TempDir(), Config{})
+	f, job := fetcherFor(t, r, FetcherConfig{}, o), jobFor(d, 1)
+	mustDownload(t, f, job)
+	blocks := filepath.Join(r.entry(job.Slot).dir, blocksFile)
+	damage(t, blocks, flipAt(3<<16))
+	damage(t, blocks, flipAt(5<<16))
+	lost := map[dataset.CID]bool{
+		d.BlockCID(d.Layout().Block(1, 3)): true, d.BlockCID(d.Layout().Block(0, 3)): true,
+		d.BlockCID(d.Layout().Block(1, 5)): true,
+	}
+	o.spoilWith(func(w http.ResponseWriter, _ *http.Request, c dataset.CID) bool {
+		if lost[c] {
+			w.WriteHeader(http.StatusNotFound)
 		}
+		return lost[c]
+	})
+	mended, err := f.Repair(t.Context(), job, []uint64{3, 5})
+	if !errors.Is(err, events.ErrContentUnavailable) || !slices.Equal(mended, []uint64{5}) {
+		t.Fatalf("mended %v (%v), want block 5, and that nobody has block 3", mended, err)
+	}
+	if found := scrubbed(t, r); !slices.Equal(found, []uint64{3}) {
+		t.Fatalf("damaged are %v, want block 3", found)
+	}
+}
+
+func TestAProofThatReadsWhatIsGoneIsToldWhich(t *testing.T) {
+	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	job := jobFor(d, 1)
+	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d)), job)
+	reader, err := r.Reader(job.Slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove(t, filepath.Join(r.entry(job.Slot).dir, blocksFile))
+	err = reader.ReadBlock(t.Context(), 4, make([]byte, events.BlockSize))
+	found, ok := errors.AsType[*events.DamageError](err)
+	if !ok || !found.Whole || !slices.Equal(found.Blocks, []uint64{4}) {
+		t.Fatalf("error %v, want that all is damaged, and block 4 is wanted first", err)
+	}
+	remove(t, filepath.Join(r.entry(job.Slot).dir, manifestName))
+	_, err = r.Reader(job.Slot)
+	if found, ok := errors.AsType[*events.DamageError](err); !ok || !found.Whole {
+		t.Fatalf("error %v, want damage", err)
+	}
+}
+
+func TestAScrubGoesOnWhereItWasAfterARestart(t *testing.T) {
+	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
+	dir := t.TempDir()
+	r := openRepo(t, dir, Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
+	for index := range uint64(2) {
+		mustDownload(t, f, jobFor(d, index))
+	}
+	begin := time.Unix(1_700_000_000, 0).UTC()
+	seen := map[events.SlotID]events.Bytes{}
+	for n := 0; ; n++ {
+		now := begin.Add(time.Duration(n) * time.Second)
+		piece, err := r.Scrub(t.Context(), now, 17*events.BlockSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if piece.Ended {
+			want := events.ScrubProgress{LastBegan: begin, LastEnded: now}
+			if piece.Progress != want || r.ScrubProgress() != want {
+				t.Fatalf("progress %+v, want %+v", piece.Progress, want)
+			}
+			break
+		}
+		seen[piece.Slot] += piece.Bytes
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r = openRepo(t, dir, Config{})
+	}
+	for index := range uint64(2) {
+		if got := seen[jobFor(d, index).Slot]; got != 17*events.BlockSize {
+			t.Errorf("%d bytes of slot %d were looked at, want each once", got, index)
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, filepath.Join(dir, scrubName), cutTo(20))
+	r = openRepo(t, dir, Config{})
+	if len(r.Findings()) != 1 || r.ScrubProgress() != (events.ScrubProgress{}) {
+		t.Fatalf("findings %v, progress %v: want to be told, and a new beginning", r.Findings(), r.ScrubProgress())
 	}
 }

@@ -114,6 +114,14 @@ func writeWhole(d disk, path string, data []byte) error {
 	return d.SyncDir(filepath.Dir(path))
 }
 
+// fullDisk makes an events.ErrDiskFull of an error that says that the disk takes nothing.
+func fullDisk(err error) error {
+	if err != nil && takesNothing(err) && !errors.Is(err, events.ErrDiskFull) {
+		return fmt.Errorf("%w: %w", events.ErrDiskFull, err)
+	}
+	return err
+}
+
 // diskPage is the unit in which small files and directories occupy a disk.
 const diskPage = 4096
 

@@ -11,6 +11,8 @@ import (
 
 func occupiedBytes(info fs.FileInfo) int64 { return info.Size() }
 
+func takesNothing(error) bool { return false }
+
 // lockFile is not available here, and a repo is not opened without a lock.
 func lockFile(path string) (io.Closer, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, errors.ErrUnsupported)

@@ -21,6 +21,12 @@ func occupiedBytes(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
+// takesNothing says that a write failed because the file system has no room, this user's
+// part of it is used up, or it is read-only, as many become that have failed.
+func takesNothing(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
+}
+
 // lockFile takes a lock that the kernel releases when the process ends, however it
 // ends. It answers ErrInUse when another process has it.
 func lockFile(path string) (io.Closer, error) {

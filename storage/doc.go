@@ -10,6 +10,7 @@
 // # On disk
 //
 //	FORMAT            the version of this layout; a newer one is refused
+//	SCRUB             how far the look at all blocks has come
 //	LOCK              held by the one process that has the repo open
 //	slots/<id>/       one directory per slot:
 //	    slot.json     request, index, roots, lifetime, whether it is complete

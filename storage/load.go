@@ -117,6 +117,9 @@ func (r *Repo) checkComplete(e *entry) error {
 		rootsFile: int64(e.record.Blocks * markSize),
 		treeFile:  treeSize(paddedBlocks(e.record.Blocks)),
 	}
+	if err := r.checkBlocks(e); err != nil {
+		return err
+	}
 	damaged := false
 	for name, size := range want {
 		length, _, err := r.disk.Sizes(filepath.Join(e.dir, name))
@@ -128,7 +131,7 @@ func (r *Repo) checkComplete(e *entry) error {
 	if !damaged {
 		return nil
 	}
-	err := r.rebuild(e)
+	_, err := r.rebuild(e)
 	if errors.Is(err, events.ErrBitRot) {
 		r.find(e.id, "trees are damaged and cannot be made again: %v; "+
 			"download the slot again", err)
@@ -143,6 +146,35 @@ func (r *Repo) checkComplete(e *entry) error {
 		return err
 	}
 	r.find(e.id, "trees were damaged and were made again from the blocks")
+	return nil
+}
+
+// checkBlocks looks whether manifest and blocks of a complete slot are there at all. What
+// is missing is fetched again; what is there is proven meanwhile.
+func (r *Repo) checkBlocks(e *entry) error {
+	var gone string
+	if length, _, err := r.disk.Sizes(filepath.Join(e.dir, manifestName)); err != nil || length == 0 {
+		gone = "the manifest is missing"
+	}
+	length, _, err := r.disk.Sizes(filepath.Join(e.dir, blocksFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		gone = "the file " + blocksFile + " is missing"
+	case err != nil:
+		return err
+	case length < int64(blockOffset(e.record.Blocks)):
+		_, cut, err := r.findTorn(e) // The last ones may be holes.
+		if err != nil {
+			return err
+		}
+		if cut > 0 {
+			gone = fmt.Sprintf("%d blocks lie behind the end of the file %s", cut, blocksFile)
+		}
+	}
+	if gone != "" {
+		e.damage = gone
+		r.find(e.id, "%s; it is fetched again", gone)
+	}
 	return nil
 }
 

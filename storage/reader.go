@@ -27,7 +27,7 @@ type SlotReader struct {
 }
 
 // Reader returns the reader of a slot. It answers events.ErrNoSuchSlot,
-// ErrIncomplete, and events.ErrBitRot when the manifest is damaged.
+// ErrIncomplete, and an events.DamageError when the manifest is damaged or gone.
 func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
 	e := r.entry(slot)
 	if e == nil {
@@ -62,10 +62,10 @@ func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
 func (r *Repo) readManifest(e *entry, name dataset.CID) (dataset.Manifest, []byte, error) {
 	b, err := readWhole(r.disk, filepath.Join(e.dir, manifestName), dataset.MaxManifestSize)
 	if err != nil {
-		return dataset.Manifest{}, nil, fmt.Errorf("read manifest: %w", err)
+		return dataset.Manifest{}, nil, lost(fmt.Errorf("read manifest: %w", err))
 	}
 	if !name.Verify(b) {
-		return dataset.Manifest{}, nil, fmt.Errorf("manifest is not %s: %w", name, events.ErrBitRot)
+		return dataset.Manifest{}, nil, &events.DamageError{Whole: true, Reason: fmt.Sprintf("manifest is not %s", name)}
 	}
 	m, err := dataset.DecodeManifest(b)
 	return m, b, err
@@ -117,8 +117,8 @@ func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) er
 
 // BlockPath returns the stored root of a block and its path in the slot tree, for
 // padding blocks too. When the stored tree is damaged it is made again from the
-// block roots, and those from the blocks; it answers events.ErrBitRot when that
-// does not help.
+// block roots, and those from the blocks; it answers an events.DamageError when that
+// does not help. That the disk has no room for it is no hindrance.
 func (s *SlotReader) BlockPath(
 	_ context.Context, index uint64,
 ) (root fr.Element, path []fr.Element, err error) {
@@ -138,10 +138,15 @@ func (s *SlotReader) BlockPath(
 	if err := s.alive(); err != nil {
 		return root, nil, err
 	}
-	if err := s.repo.rebuild(s.entry); err != nil {
+	tree, err := s.repo.rebuild(s.entry)
+	if tree == nil {
 		return root, nil, fmt.Errorf("path of block %d: %w", index, err)
 	}
-	return s.storedPath(index, padded)
+	if root, err = tree.Leaf(int(index)); err != nil {
+		return root, nil, fmt.Errorf("path of block %d: %w", index, err)
+	}
+	path, err = tree.Path(int(index))
+	return root, path, err
 }
 
 func (s *SlotReader) alive() error {

@@ -41,8 +41,9 @@ var (
 	ErrInUse = errors.New("in use by another process")
 	// ErrNewerFormat: the directory was written by a newer version.
 	ErrNewerFormat = errors.New("written by a newer version, upgrade to read it")
-	// ErrIncomplete: the slot is here, but not all of it yet.
-	ErrIncomplete = errors.New("slot is not complete")
+	// ErrIncomplete: the slot is here, but not all of it yet. It is an
+	// events.ErrNoSuchSlot.
+	ErrIncomplete = fmt.Errorf("slot is not complete: %w", events.ErrNoSuchSlot)
 )
 
 // Config are the limits of a repo.
@@ -67,6 +68,7 @@ type Repo struct {
 	dir      string
 	lock     io.Closer
 	findings []Finding
+	scrubs   scrubs
 
 	mu    sync.Mutex
 	slots map[events.SlotID]*entry
@@ -91,6 +93,8 @@ type entry struct {
 	known          bool // whether record was readable
 	gone           bool
 	data, overhead events.Bytes // as measured
+	// damage is what was found at the start and was not repaired since.
+	damage string
 }
 
 // Open opens the repo in dir, which it makes if needed, and repairs what a crash
@@ -132,7 +136,7 @@ func openOn(d disk, dir string, cfg Config) (*Repo, error) {
 	if err := d.SyncDir(dir); err != nil {
 		return nil, fmt.Errorf("open repo: %w", err)
 	}
-	for _, step := range []func() error{r.checkFormat, r.sweep, r.load} {
+	for _, step := range []func() error{r.checkFormat, r.sweep, r.load, r.loadScrub} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("open repo %s: %w", dir, err)
 		}
@@ -206,7 +210,7 @@ func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
 	for _, e := range r.slots {
 		list = append(list, events.StoredSlot{
 			Slot: e.id, Complete: e.known && e.record.Complete, Until: e.record.Until,
-			Data: e.data, Overhead: e.overhead,
+			Data: e.data, Overhead: e.overhead, Damage: e.damage,
 		})
 	}
 	slices.SortFunc(list, func(a, b events.StoredSlot) int {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
 
@@ -99,22 +101,28 @@ func (r *Repo) readRoots(e *entry, blocks uint64) (roots []fr.Element, missing u
 	return roots, missing, nil
 }
 
-// rebuild makes the files roots and tree of a complete slot again. It answers
-// events.ErrBitRot when what is left does not lead to the slot root. e.files is
-// held, or nobody else has the repo yet.
-func (r *Repo) rebuild(e *entry) error {
+// rebuild makes the files roots and tree of a complete slot again. It answers an
+// events.DamageError when what is left does not lead to the slot root. The tree is
+// there also when it could not be written. e.files is held, or nobody else has the
+// repo yet.
+func (r *Repo) rebuild(e *entry) (*merkle.FieldTree, error) {
 	roots, _, err := r.readRoots(e, e.record.Blocks)
 	if err != nil {
-		return fmt.Errorf("%w: %w", events.ErrBitRot, err)
+		return nil, lost(err)
 	}
 	tree, err := merkle.NewSlotTree(roots)
 	if err != nil {
-		return fmt.Errorf("build slot tree: %w", err)
+		return nil, fmt.Errorf("build slot tree: %w", err)
 	}
 	if got := events.Root(poseidon2.Encode(tree.Root())); got != e.record.SlotRoot {
-		return fmt.Errorf("blocks lead to root %s, want %s: %w",
-			got, e.record.SlotRoot, events.ErrBitRot)
+		return nil, &events.DamageError{
+			Whole: true, Reason: fmt.Sprintf("blocks lead to root %s, want %s", got, e.record.SlotRoot),
+		}
 	}
+	return tree, r.writeRebuilt(e, roots, tree)
+}
+
+func (r *Repo) writeRebuilt(e *entry, roots []fr.Element, tree *merkle.FieldTree) error {
 	marks := make([]byte, 0, len(roots)*markSize)
 	for i, root := range roots {
 		m := encodeMark(uint64(i), root)
@@ -134,13 +142,29 @@ func (r *Repo) rebuild(e *entry) error {
 func (r *Repo) readBlock(e *entry, index uint64, block []byte) error {
 	f, err := r.disk.Open(filepath.Join(e.dir, blocksFile))
 	if err != nil {
-		return fmt.Errorf("read block %d: %w", index, err)
+		err = lost(fmt.Errorf("read block %d: %w", index, err))
+		if found, ok := errors.AsType[*events.DamageError](err); ok { // This one is wanted first.
+			found.Blocks = []uint64{index}
+		}
+		return err
 	}
 	return errors.Join(readBlockAt(f, index, block), f.Close())
 }
 
+// lost makes damage of an error that says that a file is gone or cannot be read. Others,
+// as of too many open files, may pass.
+func lost(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO) {
+		return &events.DamageError{Whole: true, Reason: err.Error()}
+	}
+	return err
+}
+
 func readBlockAt(f io.ReaderAt, index uint64, block []byte) error {
 	n, err := f.ReadAt(block, int64(blockOffset(index)))
+	if errors.Is(err, syscall.EIO) {
+		return &events.DamageError{Blocks: []uint64{index}, Reason: fmt.Sprintf("read block %d: %v", index, err)}
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read block %d: %w", index, err)
 	}

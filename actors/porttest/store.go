@@ -27,6 +27,7 @@ func Repo(t *testing.T, newWorld func(t *testing.T) RepoWorld) {
 		"a lifetime is only ever raised":        lifetimes,
 		"a lifetime deletes nothing":            lifetimeIsALowerBound,
 		"a limit is for what is not there yet":  limits,
+		"a scrub passes over each slot once":    scrubs,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
 	}
@@ -97,6 +98,41 @@ func lifetimeIsALowerBound(t *testing.T, w RepoWorld) {
 	id := w.Put(events.Unix(1))
 	if s, ok := stored(t, w, id); !ok || !s.Complete {
 		t.Fatalf("a slot past its lifetime is %+v, there: %t", s, ok)
+	}
+}
+
+func scrubs(t *testing.T, w RepoWorld) {
+	w.Put(now)
+	w.Put(now)
+	if p := w.Repo.ScrubProgress(); p != (events.ScrubProgress{}) {
+		t.Fatalf("before the first pass it has come to %+v", p)
+	}
+	for pass := range 2 {
+		seen := map[events.SlotID]events.Bytes{}
+		began := now.Add(time.Duration(pass) * time.Hour)
+		for {
+			piece, err := w.Repo.Scrub(t.Context(), began, 1)
+			if err != nil || piece.Damage != nil {
+				t.Fatalf("a sound slot: %+v, %v", piece, err)
+			}
+			if p := w.Repo.ScrubProgress(); p != piece.Progress {
+				t.Fatalf("the progress is %+v, the piece says %+v", p, piece.Progress)
+			}
+			if piece.Ended {
+				break
+			}
+			if !piece.Progress.Began.Equal(began) {
+				t.Fatalf("the pass began at %s", piece.Progress.Began)
+			}
+			seen[piece.Slot] += piece.Bytes
+		}
+		if len(seen) != 2 {
+			t.Fatalf("slots of the pass: %v", seen)
+		}
+		want := events.ScrubProgress{LastBegan: began, LastEnded: began}
+		if p := w.Repo.ScrubProgress(); p != want {
+			t.Fatalf("after the pass it is %+v, want %+v", p, want)
+		}
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -25,22 +25,69 @@ func (f fakeProver) KeyHash() string { return "simulated" }
 
 func (f fakeProver) Prove(ctx context.Context, job events.ProofJob) (events.ProofResult, error) {
 	return do(ctx, f.bus, "prover.prove "+job.Slot.Short(), locked(f.world, func() (events.ProofResult, error) {
-		if f.repo[job.Slot] == nil {
+		s := f.repo[job.Slot]
+		if s == nil {
 			return events.ProofResult{}, events.ErrNoSuchSlot
+		}
+		if err := s.damage(uint64(job.Challenge[31]) % max(1, uint64(s.size/events.BlockSize))); err != nil {
+			return events.ProofResult{}, err
 		}
 		return events.ProofResult{Proof: proofFor(job.Slot, job.Challenge), Challenge: job.Challenge, Took: time.Second}, nil
 	}))
 }
 
-func (f fakeRepo) Stored(ctx context.Context) ([]events.StoredSlot, error) {
-	return do(ctx, f.bus, "repo.stored", locked(f.world, func() ([]events.StoredSlot, error) {
-		var out []events.StoredSlot
-		for id, s := range f.repo {
-			out = append(out, events.StoredSlot{Slot: id, Complete: true, Data: s.bytes, Until: s.until})
+// Stored does not wait for the simulator, as the repo keeps that in memory.
+func (f fakeRepo) Stored(context.Context) ([]events.StoredSlot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := []events.StoredSlot{}
+	for id, s := range f.repo {
+		slot := events.StoredSlot{Slot: id, Complete: s.bytes >= s.size, Data: s.bytes, Until: s.until}
+		if s.lost {
+			slot.Damage = s.damage(0).Error()
 		}
-		slices.SortFunc(out, func(a, b events.StoredSlot) int { return strings.Compare(a.Slot.String(), b.Slot.String()) })
-		return out, nil
+		out = append(out, slot)
+	}
+	slices.SortFunc(out, func(a, b events.StoredSlot) int { return compareSlots(a.Slot, b.Slot) })
+	return out, nil
+}
+
+// Scrub looks at one slot at a time.
+func (f fakeRepo) Scrub(ctx context.Context, now time.Time, _ events.Bytes) (events.Scrubbed, error) {
+	return do(ctx, f.bus, "repo.scrub", locked(f.world, func() (events.Scrubbed, error) {
+		p := &f.scrubbing
+		if p.Began.IsZero() {
+			*p = events.ScrubProgress{Began: now, LastBegan: p.LastBegan, LastEnded: p.LastEnded}
+		}
+		for _, id := range sortedSlots(f.repo) {
+			if s := f.repo[id]; compareSlots(id, p.Slot) > 0 && s.bytes >= s.size {
+				p.Slot = id
+				piece := events.Scrubbed{Slot: id, Bytes: s.size, Progress: *p}
+				piece.Damage, _ = errors.AsType[*events.DamageError](s.damage(blocksOf(s.size)...))
+				return piece, nil
+			}
+		}
+		*p = events.ScrubProgress{LastBegan: p.Began, LastEnded: now}
+		return events.Scrubbed{Ended: true, Progress: *p}, nil
 	}))
+}
+
+func (f fakeRepo) ScrubProgress() events.ScrubProgress {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.scrubbing
+}
+
+// blocksOf are the blocks of a slot.
+func blocksOf(size events.Bytes) (blocks []uint64) {
+	for b := range uint64(size / events.BlockSize) {
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+func sortedSlots(repo map[events.SlotID]*stored) []events.SlotID {
+	return slices.SortedFunc(maps.Keys(repo), compareSlots)
 }
 
 func (f fakeRepo) Delete(ctx context.Context, id events.SlotID) error {
@@ -123,7 +170,7 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 					return struct{}{}, events.ErrQuotaExceeded
 				}
 				f.did(deed{kind: "piece", slot: job.Slot})
-				f.repo[job.Slot] = &stored{bytes: total, until: job.Until}
+				f.repo[job.Slot] = &stored{bytes: total, size: job.Request.Ask.SlotSize, until: job.Until}
 				return struct{}{}, nil
 			}))
 		if err != nil {
@@ -131,6 +178,37 @@ func (f fakeContent) Download(ctx context.Context, job events.DownloadJob) (even
 		}
 	}
 	return events.SlotContent{Root: events.Root{1}, Bytes: job.Request.Ask.SlotSize}, nil
+}
+
+// Repair takes the whole slot from its client, or the blocks named.
+func (f fakeContent) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) ([]uint64, error) {
+	return do(ctx, f.bus, "content.repair "+job.Slot.Short(), locked(f.world, func() ([]uint64, error) {
+		f.did(deed{kind: "repair", slot: job.Slot})
+		size := job.Request.Ask.SlotSize
+		s := f.repo[job.Slot]
+		switch {
+		case f.lying:
+			return blocks, nil
+		case (s == nil || s.bytes < size) && !f.fits(job.Slot, size):
+			return nil, events.ErrQuotaExceeded
+		case s == nil || s.bytes < size, len(blocks) == 0:
+			f.repo[job.Slot] = &stored{bytes: size, size: size, until: job.Until}
+			if s != nil && s.until.After(job.Until) {
+				f.repo[job.Slot].until = s.until
+			}
+			return blocks, nil
+		}
+		if s.lost { // Each block has to be fetched again from now on.
+			s.lost, s.rotten = false, map[uint64]bool{}
+			for _, b := range blocksOf(size) {
+				s.rotten[b] = true
+			}
+		}
+		for _, b := range blocks {
+			delete(s.rotten, b)
+		}
+		return blocks, nil
+	}))
 }
 
 // busStore parks appends on the bus; reads go through.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
 
@@ -33,6 +34,8 @@ const (
 	slowProofs = "slow proofs"
 	storeDown  = "store fails"
 	storeAway  = "store away"
+	bitRot     = "bit rot"
+	dataLost   = "data lost"
 )
 
 // maxDelay is for how many blocks a call is delayed at most, about: half a
@@ -43,7 +46,7 @@ const maxDelay = 10
 func isChain(port string) bool { return strings.HasPrefix(port, "market.") || port == "feed" }
 
 func isWrite(port string) bool {
-	return slices.Contains([]string{"store.append", "content.piece", "repo.extend"}, port)
+	return slices.Contains([]string{"store.append", "content.piece", "content.repair", "repo.extend"}, port)
 }
 
 func isStore(port string) bool { return strings.HasPrefix(port, "store.") }
@@ -302,6 +305,35 @@ func (s *simulator) jump() {
 	defer s.world.mu.Unlock()
 	s.world.skew = time.Duration(s.rng.IntN(48*3600)-24*3600) * time.Second
 	s.trouble("clock jumps", "world", "the clock is off by %s", s.world.skew)
+}
+
+// rot lets stored data go bad: the bytes of a block change, or the file of all blocks, or
+// the whole slot, is gone.
+func (s *simulator) rot() {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	slots := slices.DeleteFunc(sortedSlots(s.world.repo), func(id events.SlotID) bool {
+		return s.world.repo[id].bytes < s.world.repo[id].size
+	})
+	if len(slots) == 0 {
+		return
+	}
+	id := slots[s.decay.IntN(len(slots))]
+	switch slot := s.world.repo[id]; s.decay.IntN(6) {
+	case 0:
+		s.trouble(dataLost, "world", "slot %s is gone", id.Short())
+		delete(s.world.repo, id)
+	case 1:
+		s.trouble(dataLost, "world", "the blocks of slot %s are gone", id.Short())
+		slot.lost = true
+	default:
+		block := uint64(s.decay.IntN(int(slot.size / events.BlockSize)))
+		s.trouble(bitRot, "world", "block %d of slot %s rots", block, id.Short())
+		if slot.rotten == nil {
+			slot.rotten = map[uint64]bool{}
+		}
+		slot.rotten[block] = true
+	}
 }
 
 // withdraw lets the client of some request collect what is left of it; the

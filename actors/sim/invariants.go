@@ -34,7 +34,7 @@ type deed struct {
 // nothing is sent before its event is stored. What is owed is an exception as
 // long as the store gives no answer.
 func (d deed) permitted(st sale.State) bool {
-	if d.untold && (d.kind == "extend" || d.kind == "proof") {
+	if d.untold && (d.kind == "extend" || d.kind == "proof" || d.kind == "repair") {
 		return true
 	}
 	switch d.kind {
@@ -44,6 +44,8 @@ func (d deed) permitted(st sale.State) bool {
 		return st.Phase == sale.Downloading
 	case "fill":
 		return st.Phase == sale.Filling && st.Proof == d.proof
+	case "repair":
+		return st.Damaged()
 	case "extend": // Where the fill was reorganised away and back, twice.
 		return st.Hosting()
 	case "proof":
@@ -152,7 +154,7 @@ func (s *simulator) checkSurvey(ctx context.Context) error {
 func (s *simulator) checkDisk() error {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	for _, slot := range slices.SortedFunc(maps.Keys(s.world.repo), compareSlots) {
+	for _, slot := range sortedSlots(s.world.repo) {
 		st, known := s.audit.sales[slot]
 		r, open := s.audit.ledger.Reservation(capacity.ReservationIDOf(slot, st.Attempt))
 		if !open { // The slot was lost and is to be filled again, with the data that is here.

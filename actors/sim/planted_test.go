@@ -65,6 +65,13 @@ func plants() map[string]planted {
 			breaks: NothingMissed, sc: Scenario{StoreAway: 6, Block: 30, Punctual: true},
 			cores: actors.Cores{IsDuty: func(sale.Effect) bool { return false }},
 		},
+		"damaged data is never repaired": {
+			breaks: NothingMissed, sc: Scenario{BitRot: 8, Block: 30, Punctual: true},
+			cores: actors.Cores{NextSale: neverRepairs},
+		},
+		"a repair mends nothing": {
+			breaks: NothingMissed, sc: Scenario{BitRot: 8, Block: 30, Punctual: true, Plant: Plant{Lying: true}},
+		},
 		"proofs are left out between crashes": {
 			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops},
 			cores: actors.Cores{NextSale: neverProves},
@@ -300,6 +307,13 @@ func forgetsTheQuota(s capacity.State, c capacity.Command) ([]capacity.Event, er
 		}
 	}
 	return capacity.Decide(s, c)
+}
+
+func neverRepairs(s sale.State) []sale.Effect {
+	return slices.DeleteFunc(sale.Next(s), func(e sale.Effect) bool {
+		_, repairs := e.(sale.Repair)
+		return repairs
+	})
 }
 
 func forgetsOverhead(s capacity.State, c capacity.Command) ([]capacity.Event, error) {

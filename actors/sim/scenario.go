@@ -32,6 +32,7 @@ type Scenario struct {
 	Repeat      int // the feed delivers an update twice
 	ChainDown   int // neither market nor feed answer for a while
 	Lag         int // the node that answers is some blocks behind for a while
+	BitRot      int // stored data goes bad, or is lost; of a chance of its own
 	DiskFull    int // nothing can be written, neither record nor slots, for a while
 	SlowProofs  int // proofs take many blocks for a while
 	Clock       int // the machine's clock jumps, by up to a day either way
@@ -110,6 +111,8 @@ type Plant struct {
 	Forgetful bool
 	// Leaky is a token that burns what is paid out.
 	Leaky bool
+	// Lying is a repair that says that blocks are sound, and mends nothing.
+	Lying bool
 }
 
 // View is a fold of the record that people look at.

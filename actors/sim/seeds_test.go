@@ -120,13 +120,14 @@ func (c *campaign) tell(last bool) {
 var portMethods = []string{
 	"market.config", "market.head", "market.headAt", "market.request", "market.slot", "market.mySlots",
 	"market.balance", "market.holds", "market.reserve", "market.fill", "market.proof", "market.takenProofs", "market.free",
-	"feed", "prover.prove", "repo.delete", "repo.extend", "content.piece",
+	"feed", "prover.prove", "repo.delete", "repo.extend", "repo.scrub", "content.piece", "content.repair",
 	"store.append", "store.readStream", "store.readAll", "store.subscribe", "store.head",
 }
 
 // worldTroubles are the faults of the world as a whole.
 var worldTroubles = []string{
 	"crash", "stop", "reorganisation", "clock jumps", chainDown, nodeLags, diskFull, slowProofs, storeDown, storeAway,
+	bitRot, dataLost,
 }
 
 // What a simulation survives says little about a fault that it never had.
@@ -139,10 +140,10 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		Fail: 20, Lose: 20, Delay: 15, Twice: 30, Die: 8, Crash: 1, Stop: 1, Requests: 3, Slots: 3, MaxSteps: 4_000,
 		Competitor: 20,
 	}
-	often.Reads = true
+	often.Reads, often.BitRot = true, 8
 	troubled := Scenario{
 		Reorganize: 2, ChainDown: 2, Lag: 2, DiskFull: 2, SlowProofs: 2, Clock: 4, StoreDown: 2, StoreAway: 2, Crash: 2,
-		Stop: 2, MaxSteps: 4_000,
+		Stop: 2, BitRot: 2, MaxSteps: 4_000,
 	}
 	kinds := []string{
 		faultError, faultLost, faultDelay, faultDuplicate, faultReorder, faultCrashBefore, faultCrashAfter,

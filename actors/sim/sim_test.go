@@ -44,6 +44,8 @@ func scenarios() map[string]Scenario {
 		"crashLoops":    {CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops, Requests: 3},
 		"stops":         {Stop: 3, Fail: 10},
 		"rotten":        {Crash: 6, Stop: 2, Lose: 20, Rot: true, SnapshotEvery: 5, Requests: 4},
+		"bitRot":        {BitRot: 8, Block: 30, Punctual: true, Requests: 3},
+		"rotAndFaults":  {BitRot: 8, Fail: 30, Lose: 30, Crash: 4, Stop: 1, StoreAway: 2, Reorganize: 2, Rival: 2, Requests: 3, Slots: 3},
 		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
 		"reorgs":        {Reorganize: 4, Fail: 10},
 		"liars":         {BadContent: true, Requests: 4, Fail: 20},

@@ -26,6 +26,7 @@ const hostMargin = 4
 type simulator struct {
 	Scenario
 	rng   *rand.Rand
+	decay *rand.Rand // of stored data, so that it moves nothing else
 	bus   *bus
 	world *world
 	store *events.Memory
@@ -88,14 +89,14 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		sum := fnv.New64a()
 		b := &bus{}
 		s := &simulator{
-			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{},
 		}
 		s.world.rot, s.world.confirmations = sc.Rot, sc.finality()
 		s.world.faithless, s.world.reckless = sc.Plant.Faithless, sc.Plant.Reckless
 		s.world.tip().state.leaky, s.world.altering = sc.Plant.Leaky, sc.Plant.Altering
-		s.world.unwatched = sc.Validator
+		s.world.unwatched, s.world.lying = sc.Validator, sc.Plant.Lying
 		if sc.Chance > 0 {
 			s.chances = newChances(s.world.blockchain)
 		}
@@ -156,6 +157,9 @@ func (s *simulator) config() actors.Config {
 		MinFill: minFill, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
 		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
 		Cores: s.rules.cores(), Turn: s.bus.turn,
+	}
+	if s.BitRot > 0 {
+		cfg.ScrubEvery, cfg.ScrubBytesPerSecond = time.Minute, 16*events.BlockSize
 	}
 	if s.Validator {
 		cfg.Validator = validation.Settings{MaxSlots: 1000}

@@ -17,6 +17,9 @@ const crowd = 6
 
 // step lets one thing happen.
 func (s *simulator) step(ctx context.Context) {
+	if s.BitRot > 0 && !s.calm() && s.decay.IntN(1000) < s.BitRot {
+		s.rot()
+	}
 	if !s.calm() && s.disturb(ctx) {
 		return
 	} else if s.calm() && s.paused {

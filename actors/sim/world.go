@@ -40,6 +40,7 @@ type world struct {
 	again   bool            // the feed delivers its next update twice
 	// storeAway: the event store answers nothing.
 	storeAway bool
+	scrubbing events.ScrubProgress
 	// limit is how much may be on disk; 0: no limit.
 	limit events.Bytes
 	// behind is how many blocks the node lags that answers the host's reads.
@@ -53,6 +54,8 @@ type world struct {
 	faithless, reckless bool
 	// altering is one planted in the store: it keeps something else than it is given.
 	altering bool
+	// lying is one planted in the repair: it says that blocks are sound, and does nothing.
+	lying bool
 	// wrong is the first thing that the host did and never may, whatever its
 	// record says.
 	wrong error
@@ -63,9 +66,26 @@ type fillKey struct {
 	attempt uint32
 }
 
+// stored is what is on disk of a slot, of size when it is complete.
 type stored struct {
-	bytes events.Bytes
-	until time.Time
+	bytes, size events.Bytes
+	until       time.Time
+	// rotten are blocks whose bytes have changed; lost says that the file of the blocks
+	// is gone.
+	rotten map[uint64]bool
+	lost   bool
+}
+
+// damage is what somebody meets who reads these blocks; nil: they are sound.
+func (s *stored) damage(blocks ...uint64) error {
+	if s.lost {
+		return &events.DamageError{Blocks: blocks[:1], Whole: true, Reason: "the file blocks is missing"}
+	}
+	blocks = slices.DeleteFunc(blocks, func(b uint64) bool { return !s.rotten[b] })
+	if len(blocks) == 0 {
+		return nil
+	}
+	return &events.DamageError{Blocks: blocks, Reason: fmt.Sprintf("block %d has other bytes", blocks[0])}
 }
 
 // newWorld is a host's world, on a chain of its own.

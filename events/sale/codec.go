@@ -50,6 +50,10 @@ func Table() []events.Entry {
 		}),
 		entry("ProofMissed", &messages.ProofMissed{At: at, Period: 85_000_000, Reason: "the host was down"}),
 		entry("ProofExcused", &messages.ProofExcused{At: at, Period: 85_000_000, Reason: "the pointer wrapped"}),
+		entry("SlotDamaged", &messages.SlotDamaged{
+			At: at, Blocks: []uint64{3, 7}, FoundBy: "the proof of period 85000000: block 3: bytes have another root",
+		}),
+		entry("SlotRepaired", &messages.SlotRepaired{At: at, Blocks: []uint64{3, 7}}),
 		entry("CollateralChecked", &messages.CollateralChecked{
 			At: at, Period: 85_000_000, Collateral: one, Slashed: "0",
 		}),

@@ -131,6 +131,20 @@ type (
 		Period     uint64
 		Collateral events.Amount
 	}
+	// ReportDamaged says that blocks of the stored slot are damaged or gone. Whole: which
+	// is not known.
+	ReportDamaged struct {
+		At      time.Time
+		Blocks  []uint64
+		Whole   bool
+		FoundBy string // and what it saw
+	}
+	// ReportRepaired says that blocks are sound. Whole: all of them were looked at.
+	ReportRepaired struct {
+		At     time.Time
+		Blocks []uint64
+		Whole  bool
+	}
 	// ReportFreed says that the contract let go of our slot.
 	ReportFreed struct {
 		At     time.Time
@@ -180,6 +194,8 @@ func (ReportProofExcused) command()   {}
 func (ReportPeriodClosed) command()   {}
 func (ReportSilentPeriod) command()   {}
 func (ReportCollateral) command()     {}
+func (ReportDamaged) command()        {}
+func (ReportRepaired) command()       {}
 func (ReportFreed) command()          {}
 func (ReportDeleted) command()        {}
 func (ReportSettled) command()        {}

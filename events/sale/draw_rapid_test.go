@@ -101,6 +101,11 @@ func drawAny(t *rapid.T, s State) Command {
 		},
 		func() Command { return ReportProofExcused{At: t0, Period: period, Reason: why} },
 		func() Command { return silent(period, drawChallenge(t)) },
+		func() Command { return drawDamaged(t, why) },
+		func() Command { return drawDamaged(t, why) },
+		func() Command {
+			return ReportRepaired{At: t0, Blocks: drawBlocks(t), Whole: rapid.Bool().Draw(t, "whole")}
+		},
 		func() Command { return checked(period, rapid.Uint64Range(0, 140_000).Draw(t, "holds")) },
 		func() Command { return drawFreed(t) },
 		func() Command { return deleted() },
@@ -123,6 +128,15 @@ func drawCapacity(t *rapid.T) Command {
 	c := capacity()
 	c.Collateral = events.NewAmount(rapid.SampledFrom([]uint64{131072, 117964, 1, 0}).Draw(t, "committed"))
 	return c
+}
+
+func drawDamaged(t *rapid.T, why string) Command {
+	return ReportDamaged{At: t0, Blocks: drawBlocks(t), Whole: rapid.IntRange(0, 3).Draw(t, "whole") == 0, FoundBy: why}
+}
+
+// drawBlocks draws from a slot of one block, now and then what is not in it.
+func drawBlocks(t *rapid.T) []uint64 {
+	return rapid.SliceOfN(rapid.Uint64Range(0, 1), 0, 3).Draw(t, "blocks")
 }
 
 func drawFreed(t *rapid.T) Command {

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -42,6 +43,15 @@ type (
 	}
 	// SubmitProof proves a duty and hands the proof in.
 	SubmitProof struct{ Duty Duty }
+	// Repair fetches damaged blocks again, those named or, with Whole, whichever are
+	// found when all are looked at.
+	Repair struct {
+		Attempt uint32
+		Blocks  []uint64
+		Whole   bool
+		// Found counts what was found before: more damage is new work.
+		Found uint64
+	}
 	// ReadCollateral reads what the contract holds once a missed period can no
 	// longer be marked.
 	ReadCollateral struct{ Period uint64 }
@@ -83,6 +93,15 @@ func (e SubmitProof) Key() string {
 	return fmt.Sprintf("submit-proof:%d:%s", e.Duty.Period, e.Duty.Challenge)
 }
 
+// Key names the work; see Effect. The look at all blocks takes long, and goes on when
+// more damage is found meanwhile.
+func (e Repair) Key() string {
+	if e.Whole {
+		return fmt.Sprintf("repair-whole:%d", e.Attempt)
+	}
+	return fmt.Sprintf("repair:%d:%d", e.Attempt, e.Found)
+}
+
 // Key names the work; see Effect.
 func (e ReadCollateral) Key() string { return fmt.Sprintf("read-collateral:%d", e.Period) }
 
@@ -102,19 +121,20 @@ func (ProveInitial) effect()    {}
 func (Fill) effect()            {}
 func (Extend) effect()          {}
 func (SubmitProof) effect()     {}
+func (Repair) effect()          {}
 func (ReadCollateral) effect()  {}
 func (Free) effect()            {}
 func (DeleteData) effect()      {}
 func (Settle) effect()          {}
 
 // IsDuty names the effects that are due whether or not the record can take what
-// led to them: the proofs of a slot that is ours, and keeping its data, without
-// which a sale does not come to prove. Missing them costs collateral, and doing
+// led to them: the proofs of a slot that is ours, and keeping its data and keeping it
+// sound, without which a sale does not come to prove. Missing them costs collateral, and doing
 // them twice does no harm. Everything else commits the host to something, and
 // waits until it is in the record.
 func IsDuty(e Effect) bool {
 	switch e.(type) {
-	case Extend, SubmitProof:
+	case Extend, SubmitProof, Repair:
 		return true
 	case ReserveCapacity, ReserveSlot, Download, ProveInitial, Fill, ReadCollateral, Free, DeleteData, Settle:
 		return false
@@ -123,10 +143,11 @@ func IsDuty(e Effect) bool {
 }
 
 // TellsOfDuty names the commands by which a sale learns what became of its
-// duties. They stay true whatever else is recorded meanwhile.
+// duties and of its data. They stay true whatever else is recorded meanwhile.
 func TellsOfDuty(c Command) bool {
 	switch c.(type) {
-	case ReportProofDue, ReportProofSubmitted, ReportProofExcused, ReportPeriodClosed, ReportSilentPeriod:
+	case ReportProofDue, ReportProofSubmitted, ReportProofExcused, ReportPeriodClosed, ReportSilentPeriod,
+		ReportDamaged, ReportRepaired:
 		return true
 	case Start, ReportCapacity, ReportNoCapacity, ReportSlotReserved, ReportNotReservable, ReportStored,
 		ReportInitialProof, ReportProofOutdated, ReportFilled, ReportNotFree, GiveUp, ReportExtended,
@@ -152,11 +173,14 @@ func Next(s State) []Effect {
 	case Downloading:
 		return append([]Effect{Download{s.Attempt, s.keepUntil()}}, s.readings()...)
 	case InitialProving:
-		return append([]Effect{ProveInitial{s.Attempt}}, s.readings()...)
+		if s.Damage.Any() && !s.Adopted { // Nothing is owed: the proof waits until all is sound.
+			return append(s.repairs(), s.readings()...)
+		}
+		return slices.Concat([]Effect{ProveInitial{s.Attempt}}, s.repairs(), s.readings())
 	case Filling:
-		return append([]Effect{Fill{s.Attempt, s.Challenge, s.Proof}}, s.readings()...)
+		return slices.Concat([]Effect{Fill{s.Attempt, s.Challenge, s.Proof}}, s.repairs(), s.readings())
 	case Filled:
-		return []Effect{Extend{s.Attempt, s.EndsAt}}
+		return append([]Effect{Extend{s.Attempt, s.EndsAt}}, s.repairs()...)
 	case Proving, ProvingSimulated:
 		return nextHosting(s)
 	case Payout:
@@ -180,7 +204,20 @@ func nextHosting(s State) []Effect {
 	for _, d := range s.Duties {
 		effects = append(effects, SubmitProof{d})
 	}
-	return append(effects, s.readings()...)
+	return slices.Concat(effects, s.repairs(), s.readings())
+}
+
+// repairs mend what is damaged: the blocks that are known, and, which takes longer,
+// those that are not.
+func (s State) repairs() []Effect {
+	var effects []Effect
+	if len(s.Damage.Blocks) > 0 {
+		effects = append(effects, Repair{Attempt: s.Attempt, Blocks: s.Damage.Blocks, Found: s.Damage.Found})
+	}
+	if s.Damage.Whole {
+		effects = append(effects, Repair{Attempt: s.Attempt, Whole: true})
+	}
+	return effects
 }
 
 // readings are of what misses cost; before the fill, those of an adopted slot.

@@ -29,7 +29,7 @@ func Evolve(s State, e Event) State {
 	case *messages.SlotStored:
 		s.Stored = events.Bytes(e.GetBytes())
 		s.SlotRoot = events.Must(events.ParseRoot(e.GetSlotRoot()))
-		s.Phase = InitialProving
+		s.Phase, s.Damage = InitialProving, Damage{}
 	case *messages.InitialProofMade:
 		s.Challenge = events.Must(events.ParseChallenge(e.GetChallenge()))
 		s.Proof = events.Must(events.ParseProof(e.GetProof()))
@@ -41,6 +41,10 @@ func Evolve(s State, e Event) State {
 		return slotFilled(s, e)
 	case *messages.FillReverted:
 		return fillReverted(s)
+	case *messages.SlotDamaged:
+		s.Damage = s.Damage.found(e)
+	case *messages.SlotRepaired:
+		s.Damage = s.Damage.repaired(e)
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
 		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
 		*messages.CollateralChecked, *messages.CollateralSlashed:
@@ -222,7 +226,7 @@ func evolveEnd(s State, e Event) State {
 		s.Phase, s.Reason, s.Reprocess = Errored, e.GetError(), e.GetReprocess()
 		s.Criterion = e.GetCriterion()
 	case *messages.DataDeleted:
-		s.Deleted = true
+		s.Deleted, s.Damage = true, Damage{}
 	case *messages.SaleSettled:
 		s.Settled = true
 	default:

@@ -122,6 +122,10 @@ func closed(period uint64) ReportPeriodClosed {
 	}
 }
 
+func damagedBlocks(blocks ...uint64) ReportDamaged {
+	return ReportDamaged{At: t0, Blocks: blocks, FoundBy: "the scrub"}
+}
+
 func excused(period uint64) ReportProofExcused {
 	return ReportProofExcused{At: deadline(period), Period: period, Reason: "the pointer wrapped"}
 }

@@ -54,12 +54,13 @@ func decideRefill(s State, c Refill) ([]Event, error) {
 	}, nil
 }
 
-// carry counts the attempts that went on with the data of the one before. An attempt
+// carry counts the attempts that went on with the data of the one before, damaged as
+// it may be. An attempt
 // that was settled with its data still here was followed by Refill, and by nothing
 // else.
 func carry(before, next State) State {
 	if before.Settled && !before.Deleted {
-		next.Refills = before.Refills + 1
+		next.Refills, next.Damage = before.Refills+1, before.Damage
 	}
 	return next
 }

@@ -37,6 +37,9 @@
 //     still make the slot ours, the data stays.
 //  9. A slot that the contract took from us is filled again when that is final
 //     and the data is here: the next attempt begins with the data of the last.
+//  10. Data that is damaged is fetched again, from the moment it is stored until the
+//     hosting ends. What is owed meanwhile is tried as before: a proof needs some
+//     blocks only. No damage ends a sale.
 //
 // Commands are what we learn or want, events what is so, effects what must be
 // done next. A command that comes twice, or too late, changes nothing.
@@ -90,6 +93,10 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideHosting(s, c)
 	case ReportFreed, ReportDeleted, ReportSettled:
 		return decideEnd(s, c)
+	case ReportDamaged:
+		return decideDamaged(s, c), nil
+	case ReportRepaired:
+		return decideRepaired(s, c), nil
 	case ReportChain:
 		return decideChain(s, c)
 	case Refill:

@@ -215,6 +215,9 @@ func (w *witness) checkState(t *rapid.T) {
 	if s.Settled && (s.OnChain || !s.Deleted) {
 		t.Fatalf("settled with the slot on chain %t, data deleted %t", s.OnChain, s.Deleted)
 	}
+	if s.Damaged() && !slices.ContainsFunc(open, func(e Effect) bool { _, ok := e.(Repair); return ok }) {
+		t.Fatalf("the data is damaged in %s, and nobody repairs it", s.Phase)
+	}
 	keys := map[string]bool{}
 	for _, e := range open {
 		if keys[e.Key()] {
@@ -271,6 +274,7 @@ func differ(want, got State) string {
 
 func copyOf(s State) State {
 	s.Duties, s.Unchecked = slices.Clone(s.Duties), slices.Clone(s.Unchecked)
+	s.Damage.Blocks = slices.Clone(s.Damage.Blocks)
 	return s
 }
 

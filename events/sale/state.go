@@ -99,6 +99,8 @@ type State struct {
 	Deleted   bool
 	Settled   bool
 
+	Damage Damage // of the data; none once it is deleted
+
 	Refills uint32 // how many attempts in a row went on with the data of the one before
 
 	Reprocess bool   // the slot may be queued again
@@ -114,6 +116,18 @@ type Duty struct {
 	Spoil     bool      // hand in an invalid proof; simulation of failures only
 }
 
+// Damage is what is known to be damaged of the stored slot.
+type Damage struct {
+	Blocks  []uint64  // ascending, at most MaxDamagedBlocks
+	Whole   bool      // it is not known which: all are looked at
+	Since   time.Time // chain time; zero: nothing is damaged
+	FoundBy string    // what found the last of it, and what it saw
+	Found   uint64    // how often damage was found in this attempt
+}
+
+// Any reports whether something is damaged.
+func (d Damage) Any() bool { return d.Whole || len(d.Blocks) > 0 }
+
 // Over reports whether nothing is left to do.
 func (s State) Over() bool { return s.Settled }
 
@@ -125,6 +139,12 @@ func (s State) BeforeFill() bool { return s.Phase >= Preparing && s.Phase <= Fil
 
 // Hosting reports whether the slot is ours and runs.
 func (s State) Hosting() bool { return s.Phase >= Filled && s.Phase <= ProvingSimulated }
+
+// KeepsData reports whether the data is here and needed: it must be sound.
+func (s State) KeepsData() bool { return s.Phase >= InitialProving && s.Phase <= ProvingSimulated }
+
+// Damaged reports whether data that is needed is damaged.
+func (s State) Damaged() bool { return s.KeepsData() && s.Damage.Any() }
 
 // Owes reports whether the contract demands proofs of us: the slot is ours by the record,
 // or it was when the attempt began and the data is not here yet.

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -35,6 +36,10 @@ func Sentence(e Event) string {
 			e.GetCollateral(), rewarded(e), paid(e.GetReceipt()))
 	case *messages.FillReverted:
 		return "The chain took the fill back: " + e.GetReason() + "."
+	case *messages.SlotDamaged:
+		return "DAMAGED on disk: " + damaged(e) + ", found by " + e.GetFoundBy() + "; it is fetched again."
+	case *messages.SlotRepaired:
+		return "Repaired: " + damaged(e) + "."
 	case *messages.DataLifetimeExtended, *messages.RequestStarted, *messages.ProofDue,
 		*messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
 		*messages.CollateralChecked, *messages.CollateralSlashed:
@@ -168,6 +173,31 @@ func madeIn(ms uint64) string {
 	return ", made in " + millis(ms)
 }
 
+// maxNamedBlocks is how many blocks a sentence names.
+const maxNamedBlocks = 8
+
+// damaged names what was damaged, or is sound again.
+func damaged(e interface {
+	GetBlocks() []uint64
+	GetWhole() bool
+},
+) string {
+	blocks := e.GetBlocks()
+	switch n := len(blocks); {
+	case e.GetWhole() && n == 0:
+		return "the slot as a whole"
+	case n == 1:
+		return fmt.Sprintf("block %d", blocks[0])
+	case n > maxNamedBlocks:
+		return fmt.Sprintf("%d blocks, the first is %d", n, blocks[0])
+	}
+	names := strings.Trim(strings.ReplaceAll(fmt.Sprint(blocks), " ", ", "), "[]")
+	if e.GetWhole() {
+		return "the slot as a whole, with blocks " + names
+	}
+	return "blocks " + names
+}
+
 func millis(ms uint64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -184,6 +214,9 @@ func Waiting(s State) string {
 	case Downloading:
 		return "the data of the slot"
 	case InitialProving:
+		if s.Damage.Any() {
+			return "damaged data to be fetched again"
+		}
 		return "a challenge that stays put, and its proof"
 	case Filling:
 		return "the fill to be mined"
@@ -201,6 +234,11 @@ func Waiting(s State) string {
 
 func waitingHosting(s State) string {
 	switch {
+	case len(s.Duties) > 0 && s.Damage.Any():
+		return fmt.Sprintf("damaged data to be fetched again, and the proof of period %d, due until %s",
+			s.Duties[0].Period, clock(s.Duties[0].Deadline))
+	case s.Damage.Any():
+		return "damaged data to be fetched again"
 	case len(s.Duties) > 0:
 		return fmt.Sprintf("the proof of period %d, due until %s", s.Duties[0].Period, clock(s.Duties[0].Deadline))
 	case !s.Started && !s.Repair:

@@ -140,6 +140,10 @@ func (n *narrator) command(t *testing.T, d *datadriven.TestData) Command {
 		return ReportCollateral{
 			At: n.now, Period: n.period() - back, Collateral: events.NewAmount(n.number(t, d, "holds", 0)),
 		}
+	case "damaged":
+		return ReportDamaged{At: n.now, Blocks: n.blocks(t, d), Whole: d.HasArg("whole"), FoundBy: reason(d)}
+	case "repaired":
+		return ReportRepaired{At: n.now, Blocks: n.blocks(t, d), Whole: d.HasArg("whole")}
 	case "freed":
 		return ReportFreed{At: n.now, Payout: events.PayoutReceipt{
 			Receipt:    receipt(n.block, n.now),
@@ -237,6 +241,13 @@ func (n *narrator) period() uint64 { return uint64(n.now.Unix()) / uint64(period
 func (n *narrator) number(t *testing.T, d *datadriven.TestData, key string, otherwise uint64) uint64 {
 	d.MaybeScanArgs(t, key, &otherwise)
 	return otherwise
+}
+
+func (n *narrator) blocks(t *testing.T, d *datadriven.TestData) []uint64 {
+	if !d.HasArg("block") {
+		return nil
+	}
+	return []uint64{n.number(t, d, "block", 0)}
 }
 
 func (n *narrator) challenge(t *testing.T, d *datadriven.TestData) events.Challenge {

@@ -203,6 +203,9 @@ func (a *auditor) causeOfMarketNews(h *host, c events.Cause, m proto.Message) st
 func causeOfSale(l *life, c events.Cause, m proto.Message) string {
 	switch c.Kind {
 	case events.CauseCommand:
+		if _, damaged := m.(*messages.SlotDamaged); damaged { // Nobody asked for it: it was found.
+			return unless(c.What == "scrub" || c.What == "start", causeOfOthers)
+		}
 		return unless(c.What == "begin" || c.What == "worker" || c.What == "look", causeOfOthers)
 	case events.CauseBlock:
 		return ""

@@ -150,6 +150,8 @@ func TestKeysOfEffectsAreCauses(t *testing.T) {
 		sale.Fill{Attempt: 1},
 		sale.Extend{Attempt: 1},
 		sale.SubmitProof{Duty: sale.Duty{Period: 3}},
+		sale.Repair{Attempt: 1, Blocks: []uint64{3}, Found: 2},
+		sale.Repair{Attempt: 1, Whole: true},
 		sale.ReadCollateral{Period: 3},
 		sale.Free{Attempt: 1},
 		sale.DeleteData{Attempt: 1},

@@ -45,6 +45,7 @@ type account struct {
 	paid        bool
 	lost        events.Amount
 	deleted     bool
+	damaged     bool // its data was, once
 	forfeited   bool // the contract took the slot
 	pledge      pledge
 
@@ -133,6 +134,8 @@ func (l *life) forbids(e sale.Event) string {
 		// ended runs again when its end is.
 		gone := l.paid || !l.onChain && !l.forfeited && (l.filled || !l.lost.IsZero())
 		return unless(!late || !gone, "the slot was filled and is over")
+	case *messages.SlotRepaired:
+		return unless(l.damaged, "nothing was damaged")
 	case *messages.DataLifetimeExtended:
 		return unless(l.stored && !l.deleted, "the data is not here")
 	case *messages.PayoutReceived, *messages.SlotDropped:
@@ -216,6 +219,9 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 		l.deleted = true
 	case *messages.SaleSettled:
 		a.followSettled(h, l, p, e)
+	case *messages.SlotDamaged:
+		l.damaged = true
+	case *messages.SlotRepaired:
 	case *messages.SlotReserved, *messages.RequestStarted, *messages.SaleErrored:
 	case *messages.SaleIgnored:
 		l.lapse() // An adopted slot may owe something.

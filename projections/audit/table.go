@@ -40,8 +40,8 @@ var table = map[phase]steps{
 	preparing:      beforeFill(steps{"CapacityReserved": slotReserving}),
 	slotReserving:  beforeFill(steps{"SlotReserved": downloading}),
 	downloading:    beforeFill(steps{"SlotStored": initialProving}),
-	initialProving: beforeFill(steps{"InitialProofMade": filling}),
-	filling:        beforeFill(steps{"InitialProofOutdated": initialProving}),
+	initialProving: beforeFill(with(keeping(), steps{"InitialProofMade": filling})),
+	filling:        beforeFill(with(keeping(), steps{"InitialProofOutdated": initialProving})),
 
 	// From the fill on only the chain ends a sale.
 	filled:           hosting(with(duties(), steps{"DataLifetimeExtended": proving})),
@@ -72,7 +72,7 @@ func beforeFill(more steps) steps {
 }
 
 func hosting(more steps) steps {
-	return with(more, steps{
+	return with(with(more, keeping()), steps{
 		"RequestStarted": stays, "RequestEnded": payout, "SaleCancelled": cancelled,
 		"SaleFailed": failed, "SlotForfeited": errored, "FillReverted": filling,
 		"SlotFilled": stays, // In another block.
@@ -85,6 +85,9 @@ func duties() steps {
 		"CollateralChecked": stays, "CollateralSlashed": stays,
 	}
 }
+
+// keeping are what becomes of data that is here and needed.
+func keeping() steps { return steps{"SlotDamaged": stays, "SlotRepaired": stays} }
 
 func over(more steps) steps {
 	return with(more, steps{"DataDeleted": stays, "SaleSettled": stays, "SaleStarted": preparing})

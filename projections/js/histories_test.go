@@ -39,6 +39,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		"a_day":     aDay,
 		"ends":      ends,
 		"again":     owedAgain,
+		"damaged":   damaged,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
 		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
 		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
@@ -213,6 +214,23 @@ func owedAgain(t *testing.T) []events.Recorded {
 	w.MustSale(slot, sale.ReportProofExcused{At: w.Now, Period: period, Reason: "the challenge moved"})
 	w.Due(slot, 1)
 	w.Miss(slot, 2, 100_000)
+	return readAll(t, store)
+}
+
+// damaged is a slot whose data goes bad twice, and is deleted while some of it still is.
+func damaged(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(1)
+	slot := w.Begin(w.Request(1))
+	w.Fill(slot)
+	w.MustSale(slot,
+		sale.ReportDamaged{At: w.Now, Blocks: []uint64{0}, FoundBy: "the scrub"},
+		sale.ReportRepaired{At: w.Now, Blocks: []uint64{0}},
+		sale.ReportDamaged{At: w.Now, Blocks: []uint64{0}, FoundBy: "the proof of period 1"},
+		sale.ReportDamaged{At: w.Now, Whole: true, FoundBy: "the start"},
+		sale.ReportRepaired{At: w.Now, Blocks: []uint64{0}})
+	w.Finish(slot, 131072)
 	return readAll(t, store)
 }
 

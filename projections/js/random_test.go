@@ -129,6 +129,8 @@ func anyStepOfHosting(t *rapid.T, w *history.Writer, slot events.SlotID, s sale.
 		sale.ReportProofDue{At: w.Now, Period: period, Challenge: events.Challenge{byte(n)}, Deadline: after.Add(-time.Second)},
 		sale.ReportProofSubmitted{At: w.Now, Period: period, Receipt: w.Receipt("proof"), Took: time.Second},
 		sale.ReportProofExcused{At: w.Now, Period: period, Reason: "moved"},
+		sale.ReportDamaged{At: w.Now, Blocks: []uint64{n % 2}, Whole: n == 6, FoundBy: "the scrub"},
+		sale.ReportRepaired{At: w.Now, Blocks: []uint64{n % 2}, Whole: n > 3},
 		sale.ReportPeriodClosed{At: after, Period: period, Reason: "the host was down"},
 		sale.ReportCollateral{At: after, Period: period, Collateral: events.NewAmount(20_000 * n)},
 	}).Draw(t, "hosting"))

@@ -11,6 +11,7 @@
 //              collateral: { committed, onChain, slashed, returned, lost },
 //              reward, rewardRecipient (when another address got it), repairReward (when there is one),
 //              netEarning, feesWei, gasUsed, transactions,
+//              damaged:    { blocks, whole } (while data on disk is damaged and fetched again),
 //              lastEvent:  { type, at, revision },
 //              inner, passedOver }
 //
@@ -185,6 +186,7 @@ fromAll()
         }),
 
         SlotStored: understood(function (s, said) {
+            delete s.damaged;
             s.storedBytes = said.bytes || "0";
             s.phase = "InitialProving";
         }),
@@ -257,6 +259,25 @@ fromAll()
             s.proofs.missed++;
         }),
 
+        SlotDamaged: understood(function (s, said) {
+            var was = s.damaged || { blocks: [], whole: false };
+            s.damaged = {
+                blocks: was.blocks.concat(said.blocks || []).sort(function (a, b) { return Number(a) - Number(b); }),
+                whole: was.whole || said.whole === true,
+            };
+        }),
+
+        SlotRepaired: understood(function (s, said) {
+            var was = s.damaged || { blocks: [], whole: false }, mended = said.blocks || [];
+            s.damaged = {
+                blocks: was.blocks.filter(function (b) { return mended.indexOf(b) < 0; }),
+                whole: was.whole && said.whole !== true,
+            };
+            if (!s.damaged.whole && s.damaged.blocks.length === 0) {
+                delete s.damaged;
+            }
+        }),
+
         ProofExcused: understood(function (s, said) {
             s.inner.excused = said.period || "0";
             s.proofs.excused += closeDuty(s, s.inner.excused);
@@ -322,7 +343,9 @@ fromAll()
             s.phase = "Errored";
         }),
 
-        DataDeleted: understood(function () {}),
+        DataDeleted: understood(function (s) {
+            delete s.damaged;
+        }),
 
         SaleSettled: understood(function (s, said) {
             s.collateral.returned = said.collateralReturned;

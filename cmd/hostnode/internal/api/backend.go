@@ -97,9 +97,11 @@ type Status struct {
 	// Phases counts the open sales by phase.
 	Phases map[string]int `json:"phases"`
 	// Trouble lists the sales that cannot go on as they should.
-	Trouble []Trouble          `json:"trouble,omitempty"`
-	Pools   []Pool             `json:"pools,omitempty"`
-	Views   projections.Status `json:"views"`
+	Trouble []Trouble `json:"trouble,omitempty"`
+	Pools   []Pool    `json:"pools,omitempty"`
+	// Scrub is the look through the stored data; nil: the host does not run.
+	Scrub *Scrub             `json:"scrub,omitempty"`
+	Views projections.Status `json:"views"`
 }
 
 // Obstacle is something that is in the way of selling or proving.
@@ -187,6 +189,21 @@ type Trouble struct {
 	Since       time.Time `json:"since,omitzero"`
 	Tries       int       `json:"tries,omitempty"`
 	Quarantined string    `json:"quarantined,omitempty"`
+	// Damaged says what of the slot's data is damaged on disk, DamagedSince since when, by
+	// the chain's time; empty: nothing is.
+	Damaged      string    `json:"damaged,omitempty"`
+	DamagedSince time.Time `json:"damagedSince,omitzero"`
+}
+
+// Scrub is how far the look through all that is stored has come, by the machine's clock.
+type Scrub struct {
+	// Began is when the pass that runs began; it is at Block of Slot. Zero: none runs.
+	Began time.Time `json:"began,omitzero"`
+	Slot  string    `json:"slotId,omitempty"`
+	Block uint64    `json:"block,omitempty"`
+	// LastBegan and LastEnded are of the last whole pass; zero: there was none.
+	LastBegan time.Time `json:"lastBegan,omitzero"`
+	LastEnded time.Time `json:"lastEnded,omitzero"`
 }
 
 // Pool is how busy a kind of call is.

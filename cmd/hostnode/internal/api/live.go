@@ -9,7 +9,9 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -81,6 +83,7 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	for _, p := range now.Pools {
 		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
 	}
+	s.Scrub = scrubOf(now.Scrub)
 	if now.Quota != 0 && now.Quota < s.Ledger.Quota-s.Ledger.Unallocated {
 		s.Quota = now.Quota
 	}
@@ -144,13 +147,26 @@ func (l *Live) reach(s *Status) {
 }
 
 func troubleOf(s actors.SaleStatus) *Trouble {
-	if s.Trouble.Error == "" && s.Quarantined == "" {
+	if s.Trouble.Error == "" && s.Quarantined == "" && !s.State.Damaged() {
 		return nil
 	}
-	return &Trouble{
+	t := &Trouble{
 		Slot: s.State.Slot.String(), Waiting: s.Waiting, Effect: s.Trouble.Effect, Error: s.Trouble.Error,
 		Since: s.Trouble.Since, Tries: s.Trouble.Tries, Quarantined: s.Quarantined,
 	}
+	if d := s.State.Damage; s.State.Damaged() {
+		t.DamagedSince = d.Since
+		t.Damaged = sale.Sentence(&messages.SlotDamaged{Blocks: d.Blocks, Whole: d.Whole, FoundBy: d.FoundBy})
+	}
+	return t
+}
+
+func scrubOf(p events.ScrubProgress) *Scrub {
+	s := &Scrub{Began: p.Began, Block: p.Block, LastBegan: p.LastBegan, LastEnded: p.LastEnded}
+	if p.Slot != (events.SlotID{}) {
+		s.Slot = p.Slot.String()
+	}
+	return s
 }
 
 // Sale implements Backend, with the trouble that a sale has now.

@@ -90,8 +90,12 @@ func (idle) KeyHash() string                                        { return "k"
 func (idle) Stored(context.Context) ([]events.StoredSlot, error)    { return nil, nil }
 func (idle) Delete(context.Context, events.SlotID) error            { return nil }
 func (idle) Extend(context.Context, events.SlotID, time.Time) error { return nil }
-func (idle) Limit(events.Bytes)                                     {}
-func (idle) Now() time.Time                                         { return time.Now() }
+func (idle) ScrubProgress() events.ScrubProgress                    { return events.ScrubProgress{} }
+func (idle) Scrub(context.Context, time.Time, events.Bytes) (events.Scrubbed, error) {
+	return events.Scrubbed{Ended: true}, nil
+}
+func (idle) Limit(events.Bytes) {}
+func (idle) Now() time.Time     { return time.Now() }
 func (idle) After(d time.Duration, f func()) func() {
 	t := time.AfterFunc(d, f)
 	return func() { t.Stop() }
@@ -312,7 +316,7 @@ func TestTheStatusOfARunningHostSaysAllThatIsKnown(t *testing.T) {
 		if diff := cmp.Diff(&api.Balance{Tokens: "5", Wei: "7"}, s.Balance); diff != "" {
 			t.Fatal(diff)
 		}
-		if s.Ledger.Quota != 10<<20 || len(s.Pools) != 6 {
+		if s.Ledger.Quota != 10<<20 || len(s.Pools) != 7 {
 			t.Fatalf("quota %d, pools %v", s.Ledger.Quota, s.Pools)
 		}
 	})

@@ -46,7 +46,7 @@ type Config struct {
 	// ServeEvents lets tools of EventStoreDB look into the record while the host
 	// runs.
 	ServeEvents ServeEvents `key:"serveEvents"`
-	// Storage is how slots are fetched.
+	// Storage is how slots are fetched and kept.
 	Storage Storage `key:"storage"`
 	// Alerts reach a person when something needs one.
 	Alerts Alerts `key:"alerts"`
@@ -278,7 +278,7 @@ type ServeEvents struct {
 	MemoryBytes Bytes `key:"memoryBytes" def:"1GiB" min:"64MiB" max:"1TiB"`
 }
 
-// Storage is how slots are fetched.
+// Storage is how slots are fetched and kept.
 type Storage struct {
 	// FetchTimeout limits one request to a content source.
 	FetchTimeout time.Duration `key:"fetchTimeout" def:"30s" min:"100ms" max:"1h"`
@@ -286,6 +286,12 @@ type Storage struct {
 	FetchRetries int `key:"fetchRetries" def:"5" min:"1" max:"100"`
 	// BlocksInFlight is how many blocks of 64 KiB one download has on the way at once.
 	BlocksInFlight int `key:"blocksInFlight" def:"16" min:"1" max:"1024"`
+	// ScrubEvery is how often all stored data is looked through for damage, which is
+	// repaired then. A proof finds damage as well, but only in what it reads. 0: never.
+	ScrubEvery time.Duration `key:"scrubEvery" def:"168h" max:"8760h"`
+	// ScrubBytesPerSecond bounds how much of it is read and hashed in a second. A
+	// processor hashes some 9 MiB.
+	ScrubBytesPerSecond Bytes `key:"scrubBytesPerSecond" def:"1MiB" min:"64KiB" max:"1GiB"`
 }
 
 // Finalized is the choice of chain.finality that asks for the chain's own tag.

@@ -140,9 +140,10 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			WalletDays: c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
 			GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace, AvoidClient: c.Sales.AvoidClient,
 			QuarantineRetry: c.Sales.QuarantineRetry,
-			MayReserve:      dispersalPolicy(c.Sales.Dispersal),
-			Margin:          duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
-			Downloads:       c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
+			ScrubEvery:      c.Storage.ScrubEvery, ScrubBytesPerSecond: events.Bytes(c.Storage.ScrubBytesPerSecond),
+			MayReserve: dispersalPolicy(c.Sales.Dispersal),
+			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
+			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
 		},
 	}, nil
 }

@@ -1,0 +1,210 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
+)
+
+// Repair mends damaged blocks of a slot: those named, or, when none are, whatever is
+// damaged of all of it, its files besides the blocks as well. A block that is sound is
+// left alone, one that no source has is computed from K blocks of other slots. Of a slot
+// that is not here any more everything is fetched. Mended are the blocks of those
+// named that are sound now, also when others could not be had: then the error answers
+// what Download does.
+func (f *Fetcher) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
+	mended, err = f.repair(ctx, job, blocks)
+	if err != nil {
+		err = fmt.Errorf("repair slot %s: %w", job.Slot, fullDisk(err))
+	}
+	return mended, err
+}
+
+func (f *Fetcher) repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
+	e, rec := f.repo.complete(job.Slot)
+	if e == nil { // What is left of it is taken over, unseen.
+		if _, err := f.Download(ctx, job); err != nil {
+			return nil, err
+		}
+		if e, rec = f.repo.complete(job.Slot); e == nil {
+			return nil, events.ErrNoSuchSlot
+		}
+	}
+	if len(blocks) == 0 {
+		return nil, f.repairWhole(ctx, e, rec)
+	}
+	return f.newRepair(e, rec).blocks(ctx, blocks)
+}
+
+// complete is a slot of which all was here; nil when there is none.
+func (r *Repo) complete(slot events.SlotID) (*entry, record) {
+	e := r.entry(slot)
+	if e == nil {
+		return nil, record{}
+	}
+	rec, err := r.recordOf(e)
+	if err != nil || !rec.Complete {
+		return nil, record{}
+	}
+	return e, rec
+}
+
+// repairWhole looks at everything of a complete slot and mends what is damaged.
+func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
+	if err := f.repairManifest(ctx, e, rec); err != nil {
+		return err
+	}
+	r := f.newRepair(e, rec)
+	var failed error
+	for first := uint64(0); first < rec.Blocks; first += scrubBatch {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(failed, context.Cause(ctx))
+		}
+		found, err := f.repo.scrubSlot(ctx, e, first, min(first+scrubBatch, rec.Blocks))
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		if found == nil {
+			continue
+		}
+		bad := found.Blocks
+		if found.Whole { // A file is gone: each of its blocks is looked at by itself.
+			for index := first; index < min(first+scrubBatch, rec.Blocks); index++ {
+				bad = append(bad, index)
+			}
+		}
+		if _, err := r.blocks(ctx, bad); err != nil {
+			if failed == nil {
+				failed = err
+			}
+			if errors.Is(err, events.ErrNoSource) || errors.Is(fullDisk(err), events.ErrDiskFull) {
+				return failed
+			}
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	return f.repo.finishRepair(e)
+}
+
+// repairManifest fetches the manifest again when it is damaged.
+func (f *Fetcher) repairManifest(ctx context.Context, e *entry, rec record) error {
+	if _, _, err := f.repo.readManifest(e, rec.Manifest); !errors.Is(err, events.ErrBitRot) {
+		return err
+	}
+	block, err := f.sources.fetch(ctx, rec.Manifest)
+	if err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	e.files.Lock()
+	defer e.files.Unlock()
+	if _, err := f.repo.recordOf(e); err != nil {
+		return err
+	}
+	if err := writeWhole(f.repo.disk, filepath.Join(e.dir, manifestName), block); err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return nil
+}
+
+// finishRepair makes the trees of a slot again whose blocks are sound, and measures it.
+func (r *Repo) finishRepair(e *entry) error {
+	e.files.Lock()
+	defer e.files.Unlock()
+	if _, err := r.recordOf(e); err != nil {
+		return err
+	}
+	if _, err := r.rebuild(e); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	e.damage = ""
+	r.mu.Unlock()
+	return r.measure(e)
+}
+
+// repair mends blocks of one slot.
+type repair struct {
+	fetcher *Fetcher
+	entry   *entry
+	record  record
+	source  *filling // nil: the list of blocks was not needed yet
+}
+
+func (f *Fetcher) newRepair(e *entry, rec record) *repair {
+	return &repair{fetcher: f, entry: e, record: rec}
+}
+
+// blocks mends what is damaged of these, and answers which are sound now.
+func (r *repair) blocks(ctx context.Context, blocks []uint64) (mended []uint64, failed error) {
+	for _, index := range blocks {
+		err := r.block(ctx, index)
+		switch {
+		case err == nil:
+			mended = append(mended, index)
+		case failed == nil:
+			failed = err
+		}
+		if ctx.Err() != nil || errors.Is(err, events.ErrNoSource) {
+			break
+		}
+	}
+	return mended, failed
+}
+
+func (r *repair) block(ctx context.Context, index uint64) error {
+	if index >= r.record.Blocks {
+		if index < paddedBlocks(r.record.Blocks) {
+			return nil // It is not stored.
+		}
+		return fmt.Errorf("block %d of %d: %w", index, r.record.Blocks, merkle.ErrIndex)
+	}
+	if found, err := r.fetcher.repo.scrubSlot(ctx, r.entry, index, index+1); err != nil || found == nil {
+		return err
+	}
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	got := r.source.fetch(ctx, index)
+	if got.err != nil {
+		return got.err
+	}
+	if got.data == nil {
+		got.data = make([]byte, events.BlockSize)
+	}
+	return r.fetcher.repo.replace(r.entry, index, got.data)
+}
+
+// open fetches the list of the slot's blocks, when it is needed first.
+func (r *repair) open(ctx context.Context) error {
+	if r.source != nil {
+		return nil
+	}
+	if err := r.fetcher.repairManifest(ctx, r.entry, r.record); err != nil {
+		return err
+	}
+	m, _, err := r.fetcher.repo.readManifest(r.entry, r.record.Manifest)
+	if err != nil {
+		return err
+	}
+	layout, err := m.Layout()
+	if err != nil {
+		return err
+	}
+	sources, first := r.fetcher.sources, r.record.Blocks*r.record.Index
+	digests, err := sources.digests(ctx, m.Tree, r.record.Blocks*r.record.Slots, first, first+r.record.Blocks)
+	if err != nil {
+		return fmt.Errorf("list of blocks: %w", err)
+	}
+	r.source = &filling{
+		fetcher: r.fetcher, digests: digests,
+		others: &codewords{sources: sources, tree: m.Tree, layout: layout, slot: r.record.Index},
+	}
+	return nil
+}
+
