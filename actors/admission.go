@@ -99,6 +99,10 @@ func (s *supervisor) admit(m saleReady) *saleRefused {
 			n.InWork++
 		}
 	}
+	size := r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
+	if why := s.room.fits(size, s.promised()); why != "" {
+		return &saleRefused{criterion: slotqueue.CriterionDisk, reason: why, requeue: true}
+	}
 	n.Unpaid = s.unpaid()
 	n.ProofLoad, n.ProofDetail = s.proofLoad(r)
 	_, expected := s.load.total()

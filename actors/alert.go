@@ -36,6 +36,8 @@ const (
 	AlertQuota AlertKind = "quota-too-small"
 	// AlertViews: what people look at follows the record no more.
 	AlertViews AlertKind = "views-stopped"
+	// AlertDisk: the file system has no room, or takes nothing.
+	AlertDisk AlertKind = "disk-full"
 	// AlertChain: the chain has not moved for long.
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.

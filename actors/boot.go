@@ -94,6 +94,7 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.booted = true
 	s.survey(a, m.survey)
 	s.startValidator(a)
+	a.rt.do(s.watchRoom(func(m wakeQueue) { s.queue.tell(m) }))
 	if s.ScrubEvery > 0 {
 		a.rt.do(s.scrub(a.self))
 	}

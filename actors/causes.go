@@ -30,6 +30,7 @@ var causes = []cause{
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, quarantined},
 	{"proofs-fail", Yes, No, "", proofsFail},
+	{"disk-full", No, Yes, AlertDisk, diskFull},
 	{"chain-behind", No, Yes, "", chainBehind},
 	{"views-stopped", NotKnown, Yes, AlertViews, viewsStopped},
 	{"paused", No, Yes, "", paused},
@@ -116,6 +117,15 @@ func recordAway(f Facts) (reason, hint string) {
 		hint += ". Let the host run: proofs go out as long as its process lives"
 	}
 	return reason, hint
+}
+
+func diskFull(f Facts) (reason, hint string) {
+	if !f.Disk.Full {
+		return "", ""
+	}
+	return fmt.Sprintf("the disk is full%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
+		"make room on the file system of the data directory " + f.DataDir +
+			"; selling goes on by itself, and proofs go out meanwhile"
 }
 
 func feeLimit(f Facts) (reason, hint string) {

@@ -91,6 +91,8 @@ type Config struct {
 	// that there is at most. One that at this pace is not done when the fill must begin is
 	// given up. 0: its pace does not matter.
 	JudgePace time.Duration
+	// KeepFree is how much of the file system stays free: with less nothing is taken.
+	KeepFree events.Bytes
 	// ScrubEvery is how often all that is stored is looked through for damage, by the
 	// machine's clock; 0: never. ScrubBytesPerSecond bounds its pace; default 1 MiB.
 	ScrubEvery          time.Duration
@@ -235,6 +237,8 @@ type env struct {
 	provers  *provers
 	// load is what proofs cost and how many are to be expected.
 	load *provingLoad
+	// room is what the disk has left.
+	room *diskRoom
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[ValidatorStatus]
 }
@@ -253,6 +257,7 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		disk:         newPool("disk", cfg.Disk),
 		repairs:      newPool("repairs", maxRepairs),
 		load:         load,
+		room:         &diskRoom{DiskStatus: DiskStatus{Keep: cfg.KeepFree}},
 		provers:      newProvers(cfg.Proofs, cfg.Margin.BlockTime, load),
 	}
 }

@@ -118,6 +118,9 @@ type Repo interface {
 	// as there is room for. What is there stays, also beyond it; what would be beyond it
 	// and is not there yet is ErrQuotaExceeded. It does not wait.
 	Limit(total events.Bytes)
+	// Room is how many bytes the disk has left. ErrDiskFull when it takes nothing, whatever
+	// it has left.
+	Room() (events.Bytes, error)
 	// Scrub goes on looking through the blocks of all complete slots, where the last call
 	// stopped, also one of before a restart: at most so many bytes. Now is the
 	// machine's time. It changes nothing.
@@ -135,7 +138,7 @@ type Content interface {
 	// returns when the slot is complete and has the root that its manifest
 	// names. Before each batch is written, grant is asked; it debits the sale's
 	// reservation. A restart continues with what is missing.
-	// ErrContentMismatch, ErrQuotaExceeded; ErrContentUnavailable is temporary, and
+	// ErrContentMismatch, ErrQuotaExceeded, ErrDiskFull; ErrContentUnavailable is temporary, and
 	// ErrNoSource comes with it when nobody could be asked.
 	Download(ctx context.Context, job events.DownloadJob) (events.SlotContent, error)
 	// Repair mends damaged blocks of a slot that was complete: those named, or, when

@@ -164,7 +164,7 @@ func (q *slotQueue) employ(a *turn) {
 		}
 	}
 	_, _, paused := q.journal.durable.Paused()
-	if q.taking || paused || q.journal.durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
+	if q.taking || paused || q.room.now().Full || q.journal.durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
 		return
 	}
 	q.taking = true

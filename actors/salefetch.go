@@ -117,6 +117,9 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *pool, deadline
 	}
 	give := sale.GiveUp{At: s.chainTime(), Reason: err.Error()}
 	switch {
+	case errors.Is(err, events.ErrDiskFull): // Ours, whatever else went wrong.
+		s.room.set(s.Clock.Now(), 0, err)
+		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionDisk
 	case errors.Is(err, events.ErrContentMismatch):
 		give.Criterion = slotqueue.CriterionWrong
 	case errors.Is(err, events.ErrQuotaExceeded):

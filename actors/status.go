@@ -27,6 +27,8 @@ type Status struct {
 	// Record says whether the event store answers.
 	Record RecordStatus
 	Sales  []SaleStatus
+	// Disk is how much room the file system has.
+	Disk DiskStatus
 	// Scrub is how far the look at all that is stored has come.
 	Scrub events.ScrubProgress
 	Pools []PoolStatus
@@ -73,7 +75,7 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
-		Scrub: s.Repo.ScrubProgress(),
+		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why

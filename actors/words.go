@@ -41,6 +41,7 @@ type Facts struct {
 
 	Chain  ChainFacts
 	Record RecordStatus
+	Disk   DiskStatus
 	Supply Supply
 	Funds  Funds
 	Prover ProverFacts

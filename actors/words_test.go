@@ -97,6 +97,10 @@ var cells = []cell{
 		actors.Yes, actors.No, "", "does not get through: refused, slot 0x0500", "hostnode sale 0x0500",
 	},
 	{
+		"disk-full", func(f *actors.Facts) { f.Disk = actors.DiskStatus{Full: true, Since: then, Reason: "no space left"} },
+		actors.No, actors.Yes, actors.AlertDisk, "full since 2025-06-15 15:06:40Z, and no new slot is taken: no space left", "/data",
+	},
+	{
 		"chain-behind", func(f *actors.Facts) { f.Chain.Behind = true },
 		actors.No, actors.Yes, "", "reading what the chain said", "wait",
 	},

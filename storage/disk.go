@@ -26,6 +26,8 @@ type disk interface {
 	SyncDir(path string) error
 	// Sizes are the length of a file and the bytes it occupies; holes do not.
 	Sizes(path string) (length, occupied int64, err error)
+	// Free is how many bytes the file system has left for this user.
+	Free(path string) (uint64, error)
 }
 
 // file is an open file.
@@ -72,6 +74,8 @@ func (osDisk) Sizes(path string) (length, occupied int64, err error) {
 	}
 	return info.Size(), occupiedBytes(info), nil
 }
+
+func (osDisk) Free(path string) (uint64, error) { return freeBytes(path) }
 
 // readWhole reads a file that has at most limit bytes.
 func readWhole(d disk, path string, limit int64) ([]byte, error) {

@@ -21,6 +21,15 @@ func occupiedBytes(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
+// freeBytes is what the file system of a path has left for users like this one.
+func freeBytes(path string) (uint64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return 0, fmt.Errorf("ask the file system of %s for its room: %w", path, err)
+	}
+	return uint64(s.Bavail) * uint64(s.Bsize), nil
+}
+
 // takesNothing says that a write failed because the file system has no room, this user's
 // part of it is used up, or it is read-only, as many become that have failed.
 func takesNothing(err error) bool {

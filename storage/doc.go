@@ -11,6 +11,7 @@
 //
 //	FORMAT            the version of this layout; a newer one is refused
 //	SCRUB             how far the look at all blocks has come
+//	PROBE             written now and then, to see whether the disk takes anything
 //	LOCK              held by the one process that has the repo open
 //	slots/<id>/       one directory per slot:
 //	    slot.json     request, index, roots, lifetime, whether it is complete

@@ -84,12 +84,13 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 // each batch is written job.Grant is asked. Two downloads of one slot follow each
 // other. It answers events.ErrContentMismatch (a *MismatchError says what),
 // events.ErrQuotaExceeded, events.ErrNoSuchSlot when the slot is deleted
-// meanwhile, events.ErrContentUnavailable (temporary), what Grant answers, and the
+// meanwhile, events.ErrDiskFull (of this machine), events.ErrContentUnavailable (temporary), what Grant answers, and the
 // cause of ctx; events.ErrNoSource besides when no source could be reached. Whatever
 // was stored stays and is not fetched again.
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
+	defer func() { err = fullDisk(err) }()
 	rec, block, manifest, err := f.agree(ctx, job)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)

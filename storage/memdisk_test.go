@@ -17,6 +17,8 @@ type memDisk struct {
 	fs   *vfs.MemFS
 	mu   sync.Mutex
 	left int // changes until the power is cut; negative: never
+	// refuses is what every change is answered; nil: nothing is wrong.
+	refuses error
 }
 
 func newMemDisk() *memDisk { return &memDisk{fs: vfs.NewCrashableMem(), left: -1} }
@@ -25,6 +27,9 @@ func newMemDisk() *memDisk { return &memDisk{fs: vfs.NewCrashableMem(), left: -1
 func (d *memDisk) change() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.refuses != nil {
+		return d.refuses
+	}
 	if d.left == 0 {
 		return errPowerCut
 	}
@@ -32,6 +37,12 @@ func (d *memDisk) change() error {
 		d.left--
 	}
 	return nil
+}
+
+func (d *memDisk) refuse(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refuses = err
 }
 
 func (d *memDisk) cutAfter(changes int) {
@@ -104,6 +115,8 @@ func (d *memDisk) Sizes(path string) (length, occupied int64, err error) {
 	}
 	return info.Size(), info.Size(), nil
 }
+
+func (d *memDisk) Free(string) (uint64, error) { return 1 << 40, d.change() }
 
 type memFile struct {
 	vfs.File

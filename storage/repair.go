@@ -207,4 +207,3 @@ func (r *repair) open(ctx context.Context) error {
 	}
 	return nil
 }
-

@@ -18,7 +18,7 @@ import (
 var errWorld = errors.New("the world did not answer")
 
 // errNoSpace is a disk that is full, for a while.
-var errNoSpace = errors.New("no space left on device")
+var errNoSpace = fmt.Errorf("no space left on device: %w", events.ErrDiskFull)
 
 // verdict is what becomes of a parked call.
 type verdict int

@@ -52,6 +52,16 @@ func (f fakeRepo) Stored(context.Context) ([]events.StoredSlot, error) {
 	return out, nil
 }
 
+// Room does not wait for the simulator: it is asked all the time, and costs nothing.
+func (f fakeRepo) Room() (events.Bytes, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.noRoom {
+		return 0, errNoSpace
+	}
+	return 1 << 40, nil
+}
+
 // Scrub looks at one slot at a time.
 func (f fakeRepo) Scrub(ctx context.Context, now time.Time, _ events.Bytes) (events.Scrubbed, error) {
 	return do(ctx, f.bus, "repo.scrub", locked(f.world, func() (events.Scrubbed, error) {

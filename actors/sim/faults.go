@@ -158,6 +158,7 @@ func (s *simulator) follow() {
 	if s.calm() {
 		s.until = map[string]int{}
 	}
+	s.world.noRoom = s.in(diskFull)
 	if !s.in(nodeLags) && s.world.behind > 0 {
 		s.note("the node has caught up")
 		s.world.behind = 0

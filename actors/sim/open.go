@@ -121,6 +121,13 @@ func (w *World) Put(slot events.SlotID, bytes events.Bytes, until time.Time) {
 	w.w.repo[slot] = &stored{bytes: bytes, until: until}
 }
 
+// Fill lets the disk take nothing, or take what it is given again.
+func (w *World) Fill(full bool) {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	w.w.noRoom = full
+}
+
 // Taken are the periods for which the contract took a proof of the host, the
 // oldest first.
 func (w *World) Taken(slot events.SlotID) (periods []uint64) {

@@ -41,6 +41,8 @@ type world struct {
 	// storeAway: the event store answers nothing.
 	storeAway bool
 	scrubbing events.ScrubProgress
+	// noRoom says that the disk takes nothing.
+	noRoom bool
 	// limit is how much may be on disk; 0: no limit.
 	limit events.Bytes
 	// behind is how many blocks the node lags that answers the host's reads.

@@ -20,6 +20,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/storage"
 )
 
 // Exit codes.
@@ -180,7 +181,8 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
 		Store: stores.FromConfig(c.Config), Changes: want == change || want == create, Create: want == create, Node: node, Now: a.now,
 		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), Endpoint: c.Chain.Endpoint,
-		Fallbacks: c.Chain.Fallbacks,
+		Fallbacks: c.Chain.Fallbacks, Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
+		KeepFree: events.Bytes(c.Storage.KeepFree),
 	})
 	if running && errors.Is(err, datadir.ErrInUse) {
 		return nil, nil, fmt.Errorf("%w: %w", errAskTheHost, err)

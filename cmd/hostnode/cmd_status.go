@@ -79,6 +79,7 @@ func printStatus(p *paper, s api.Status) error {
 	}
 	rows = append(rows, chainRows(s, p.now)...)
 	rows = append(rows, ledgerRows(p, s)...)
+	rows = append(rows, diskRows(s.Disk)...)
 	rows = append(rows, scrubRows(s.Scrub)...)
 	rows = append(rows, workRows(s)...)
 	rows = append(rows, validatorRows(s.Validator)...)
@@ -187,6 +188,14 @@ func ledgerRows(p *paper, s api.Status) [][]string {
 		rows = append(rows, []string{"  " + part.name, amount})
 	}
 	return append(rows, []string{"availabilities", fmt.Sprint(len(l.Availabilities))})
+}
+
+// diskRows say how much room there really is.
+func diskRows(d *api.Disk) [][]string {
+	if d == nil {
+		return nil
+	}
+	return [][]string{{"disk", fmt.Sprintf("%s left, of which %s stay free", size(d.Free), size(d.Keep))}}
 }
 
 // scrubRows say when the stored data was looked through last, and where that is now.

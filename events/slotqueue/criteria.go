@@ -36,6 +36,8 @@ const (
 	CriterionWrong = "data-wrong"
 	// CriterionSources: no source of content could be reached for too long.
 	CriterionSources = "sources"
+	// CriterionDisk: the disk of this machine has no room for the data.
+	CriterionDisk = "disk-full"
 	// CriterionNoProgress: the sale made no progress, and its worker is needed.
 	CriterionNoProgress = "no-progress"
 	// CriterionQuarantined: the sale of the slot cannot be run.
@@ -48,6 +50,6 @@ func Criteria() []string {
 		QueueFull, CriterionUnsound, CriterionUnknown, CriterionClient, CriterionState, CriterionTime,
 		CriterionDispersal, CriterionRequestCap, CriterionProofs, CriterionTokens, CriterionGas,
 		CriterionReservation, CriterionWithheld, CriterionSlow, CriterionWrong, CriterionSources,
-		CriterionNoProgress, CriterionQuarantined,
+		CriterionDisk, CriterionNoProgress, CriterionQuarantined,
 	}
 }

@@ -99,6 +99,8 @@ type Status struct {
 	// Trouble lists the sales that cannot go on as they should.
 	Trouble []Trouble `json:"trouble,omitempty"`
 	Pools   []Pool    `json:"pools,omitempty"`
+	// Disk is the room of the file system; nil: the host does not run.
+	Disk *Disk `json:"disk,omitempty"`
 	// Scrub is the look through the stored data; nil: the host does not run.
 	Scrub *Scrub             `json:"scrub,omitempty"`
 	Views projections.Status `json:"views"`
@@ -193,6 +195,17 @@ type Trouble struct {
 	// the chain's time; empty: nothing is.
 	Damaged      string    `json:"damaged,omitempty"`
 	DamagedSince time.Time `json:"damagedSince,omitzero"`
+}
+
+// Disk is how much room the file system has, by the machine's clock.
+type Disk struct {
+	// Full says that nothing is taken for want of room, since when, and why.
+	Full   bool      `json:"full"`
+	Since  time.Time `json:"since,omitzero"`
+	Reason string    `json:"reason,omitempty"`
+	// Free is what is left, Keep what of it stays free (storage.keepFree).
+	Free events.Bytes `json:"free"`
+	Keep events.Bytes `json:"keep"`
 }
 
 // Scrub is how far the look through all that is stored has come, by the machine's clock.

@@ -84,6 +84,12 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
 	}
 	s.Scrub = scrubOf(now.Scrub)
+	if d := now.Disk; d.Known || d.Full {
+		s.Disk = &Disk{Full: d.Full, Reason: d.Reason, Free: d.Free, Keep: d.Keep}
+		if d.Full {
+			s.Disk.Since = d.Since.UTC()
+		}
+	}
 	if now.Quota != 0 && now.Quota < s.Ledger.Quota-s.Ledger.Unallocated {
 		s.Quota = now.Quota
 	}
@@ -193,6 +199,9 @@ func (l *Live) AddAvailability(ctx context.Context, offer Offer) (projections.Av
 	if err := errors.Join(err, l.toCome(ctx, offer.Until)); err != nil {
 		return projections.Availability{}, err
 	}
+	if err := l.fits(cmd.ID, cmd.Now.Size); err != nil {
+		return projections.Availability{}, err
+	}
 	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
 		return projections.Availability{}, err
 	}
@@ -208,6 +217,11 @@ func (l *Live) SetAvailability(ctx context.Context, id string, c Changes) (proje
 	cmd, err := c.command(l.now(), whole)
 	if err := errors.Join(err, l.toCome(ctx, c.end())); err != nil {
 		return projections.Availability{}, err
+	}
+	if cmd.Size != nil {
+		if err := l.fits(whole, *cmd.Size); err != nil {
+			return projections.Availability{}, err
+		}
 	}
 	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
 		return projections.Availability{}, err

@@ -26,6 +26,10 @@ type OfflineConfig struct {
 	Account events.Address
 	// Quota is what the ledger is told before space is put on offer, as the host would.
 	Quota events.Bytes
+	// Free is what the file system has left, of which KeepFree stays free; nil: it is not
+	// known.
+	Free     func() (events.Bytes, error)
+	KeepFree events.Bytes
 	// Store is where the record is. One that is no EventStoreDB is in DataDir. With
 	// an EventStoreDB a data directory is used if there is one, for the views.
 	Store stores.Spec
@@ -182,6 +186,9 @@ func (o *Offline) AddAvailability(ctx context.Context, offer Offer) (projections
 	if err := errors.Join(err, toCome(offer.Until, o.now())); err != nil {
 		return projections.Availability{}, err
 	}
+	if err := o.fits(cmd.ID, cmd.Now.Size); err != nil {
+		return projections.Availability{}, err
+	}
 	if err := o.ledgerCommand(ctx, capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}); err != nil {
 		return projections.Availability{}, err
 	}
@@ -200,6 +207,11 @@ func (o *Offline) SetAvailability(ctx context.Context, id string, c Changes) (pr
 	cmd, err := c.command(o.now(), whole)
 	if err := errors.Join(err, toCome(c.end(), o.now())); err != nil {
 		return projections.Availability{}, err
+	}
+	if cmd.Size != nil {
+		if err := o.fits(whole, *cmd.Size); err != nil {
+			return projections.Availability{}, err
+		}
 	}
 	if err := o.ledgerCommand(ctx, cmd); err != nil {
 		return projections.Availability{}, err

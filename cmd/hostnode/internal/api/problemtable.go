@@ -71,6 +71,10 @@ var hostKinds = []kind{
 			"remove another availability; `hostnode status` shows where every byte is.",
 	},
 	{
+		"disk-too-small", http.StatusConflict, errDiskSmall, "The file system has no room for what would be on offer.",
+		"Offer less, or make room on the file system of the data directory; `storage.keepFree` is what stays free of it.",
+	},
+	{
 		"availability-exists", http.StatusConflict, capacity.ErrExists, "Another availability has this id.",
 		"Leave the id out; one is drawn.",
 	},

@@ -71,7 +71,7 @@ func saturating(a, b events.Amount) events.Amount {
 // facts are what is known of a running host; held is what its account holds, nil: unknown.
 func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.Facts {
 	f := l.known(s)
-	f.Stage, f.Endpoint, f.Record = actors.Running, s.Chain.Endpoint, now.Record
+	f.Stage, f.Endpoint, f.Record, f.Disk = actors.Running, s.Chain.Endpoint, now.Record, now.Disk
 	if !now.Booted {
 		f.Stage, f.StageSince, f.WaitsFor = actors.Starting, s.Since, now.WaitsFor
 	}

@@ -286,6 +286,9 @@ type Storage struct {
 	FetchRetries int `key:"fetchRetries" def:"5" min:"1" max:"100"`
 	// BlocksInFlight is how many blocks of 64 KiB one download has on the way at once.
 	BlocksInFlight int `key:"blocksInFlight" def:"16" min:"1" max:"1024"`
+	// KeepFree is how much of the file system stays free. With less no slot is taken, and
+	// proofs go on; the record needs room as well.
+	KeepFree Bytes `key:"keepFree" def:"512MiB" max:"1EiB"`
 	// ScrubEvery is how often all stored data is looked through for damage, which is
 	// repaired then. A proof finds damage as well, but only in what it reads. 0: never.
 	ScrubEvery time.Duration `key:"scrubEvery" def:"168h" max:"8760h"`

@@ -140,6 +140,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			WalletDays: c.Fees.WalletDays, MaxCollateralAtRisk: atRisk, ProofLoad: c.Sales.ProofLoad,
 			GiveUpDownload: c.Sales.GiveUpDownload, JudgePace: c.Sales.JudgePace, AvoidClient: c.Sales.AvoidClient,
 			QuarantineRetry: c.Sales.QuarantineRetry,
+			KeepFree:        events.Bytes(c.Storage.KeepFree),
 			ScrubEvery:      c.Storage.ScrubEvery, ScrubBytesPerSecond: events.Bytes(c.Storage.ScrubBytesPerSecond),
 			MayReserve: dispersalPolicy(c.Sales.Dispersal),
 			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},

@@ -81,10 +81,27 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	for _, f := range n.Repo.Findings() {
 		o.Log.WithField("slot", f.Slot.String()).Warnf("found on disk: %s", f.What)
 	}
+	n.tellRoom(o)
 	if err := n.start(ctx, o); err != nil {
 		return nil, errors.Join(err, n.close())
 	}
 	return n, nil
+}
+
+// tellRoom warns of a quota that the disk does not have. It is no reason to stop: what is
+// hosted must be proven, and the host takes nothing that does not fit.
+func (n *Node) tellRoom(o Options) {
+	free, err := n.Repo.Room()
+	if err == nil {
+		var used events.Bytes
+		if used, err = n.Repo.Usage(); err == nil && used+free < o.Quota {
+			o.Log.Warnf("the quota is %d bytes, and the disk has room for %d: %d are used and %d are left; "+
+				"lower `quota`, or make room", o.Quota, used+free, used, free)
+		}
+	}
+	if err != nil {
+		o.Log.Warnf("whether the disk has room for the quota is not known: %v", err)
+	}
 }
 
 func (n *Node) start(ctx context.Context, o Options) error {

@@ -1,0 +1,140 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file is about the room that the file system really has, which is another thing than
+// the quota. Without it nothing is taken, and nobody else is blamed for that; proofs, which
+// need none, go on. It resumes by itself.
+
+const (
+	// roomEvery is how often it is looked how much room there is, by the machine's clock.
+	roomEvery = 15 * time.Second
+	// roomStep is how much more room there must be before slots that did not fit are looked
+	// at again, so that what comes and goes on every disk does not wake them.
+	roomStep = 64 << 20
+)
+
+// diskRoom is what is known of the disk. Safe for concurrent use.
+type diskRoom struct {
+	mu sync.Mutex
+	DiskStatus
+	wokenAt events.Bytes // the room at which slots that did not fit were looked at last
+}
+
+// DiskStatus is how much room the host's disk has.
+type DiskStatus struct {
+	// Full says that nothing is taken for want of room, since when by the machine's
+	// clock, and why.
+	Full   bool
+	Since  time.Time
+	Reason string
+	// Free is what the file system has left, Keep how much of it stays free. Known: it
+	// was looked at.
+	Known      bool
+	Free, Keep events.Bytes
+}
+
+func (d *diskRoom) now() DiskStatus {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.DiskStatus
+}
+
+// set notes whether the disk is full; wakes: there is more room for what did not fit.
+func (d *diskRoom) set(now time.Time, free events.Bytes, err error) (wakes bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.Full
+	switch {
+	case errors.Is(err, events.ErrDiskFull):
+		d.Full, d.Reason = true, err.Error()
+	case err != nil:
+		return false // It is not known.
+	default:
+		d.Known, d.Free, d.Full, d.Reason = true, free, free < d.Keep, ""
+		if d.Full {
+			d.Reason = fmt.Sprintf("the file system has %d bytes left, and %d stay free (storage.keepFree)", free, d.Keep)
+		}
+	}
+	if d.Full && !was {
+		d.Since = now
+	}
+	d.wokenAt = min(d.wokenAt, d.Free)
+	if d.Full || !was && d.Free < d.wokenAt+roomStep {
+		return false
+	}
+	d.wokenAt = d.Free
+	return true
+}
+
+// fits says whether so many bytes fit besides what others were promised; the reason is empty
+// when they do, or when it is not known.
+func (d *diskRoom) fits(bytes, promised events.Bytes) (reason string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.Full:
+		return d.Reason
+	case d.Known && d.Free-min(d.Free, d.Keep) < promised+bytes:
+		return fmt.Sprintf("the slot needs %d bytes and downloads that run %d more; the file system has %d left, and %d stay free",
+			bytes, promised, d.Free, d.Keep)
+	}
+	return ""
+}
+
+// watchRoom looks for room again and again, and tells when there is none.
+func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
+	var full incident
+	look := func() {
+		free, err := e.Repo.Room()
+		if err != nil && !errors.Is(err, events.ErrDiskFull) {
+			e.log.Warnf("how much room the disk has is not known: %v", err)
+		}
+		if e.room.set(e.Clock.Now(), free, err) {
+			wake(wakeQueue{"the disk has room", []string{slotqueue.CriterionDisk}})
+		}
+		d, was := e.room.now(), full.told
+		full.is(d.Full, func() {
+			e.alertCause("disk-full", events.SlotID{}, Facts{Disk: d})
+		})
+		if was && !full.told {
+			e.log.Infof("the disk has room again: %d bytes", d.Free)
+		}
+	}
+	return func(ctx context.Context) {
+		for {
+			e.Turn(ctx, "room")
+			look()
+			if sleep(ctx, e.Clock, roomEvery) != nil {
+				return
+			}
+		}
+	}
+}
+
+// promised is what sales that still fetch their data may write.
+func (s *supervisor) promised() (sum events.Bytes) {
+	for _, ag := range s.agents {
+		r := ag.state.Request
+		switch {
+		case ag.starting:
+			r = ag.start.Request
+		case ag.state.Stored > 0 || ag.state.Ended():
+			continue
+		}
+		sum += r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
+	}
+	return sum
+}
+
+// Room is how much room the disk has, as it was looked at last.
+func (h *Host) Room() DiskStatus { return h.env.room.now() }

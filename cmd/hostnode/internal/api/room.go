@@ -1,0 +1,58 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// errDiskSmall: the file system has no room for what would be on offer.
+var errDiskSmall = errors.New("the disk has no room for it")
+
+// fitsDisk says whether the file system has room for what is on offer or reserved and not
+// written yet, when an availability has that size. Room is what is left without what
+// stays free. One that does not grow is not refused.
+func fitsDisk(l projections.Ledger, id string, size, room events.Bytes) error {
+	for _, a := range l.Availabilities {
+		if a.ID == id {
+			size -= min(size, a.TotalSize)
+		}
+	}
+	promised := plus(l.Free, l.Reserved)
+	if size == 0 || plus(promised, size) <= room {
+		return nil
+	}
+	return fmt.Errorf("%w: the file system has room for %s, %s of that are on offer or reserved already, and %s more would be",
+		errDiskSmall, room.Human(), promised.Human(), size.Human())
+}
+
+// plus saturates.
+func plus(a, b events.Bytes) events.Bytes {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return ^events.Bytes(0)
+}
+
+// fits is fitsDisk by what the running host saw last, if it looked.
+func (l *Live) fits(id events.AvailabilityID, size events.Bytes) error {
+	d := l.cfg.Host.Room()
+	if !d.Known {
+		return nil
+	}
+	return fitsDisk(l.ledger(), id.String(), size, d.Free-min(d.Free, d.Keep))
+}
+
+// fits is fitsDisk by what the file system says now, if it does.
+func (o *Offline) fits(id events.AvailabilityID, size events.Bytes) error {
+	if o.cfg.Free == nil {
+		return nil
+	}
+	free, err := o.cfg.Free()
+	if err != nil {
+		return fmt.Errorf("look for room on the disk: %w", err)
+	}
+	return fitsDisk(o.ledger(), id.String(), size, free-min(free, o.cfg.KeepFree))
+}

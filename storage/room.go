@@ -1,0 +1,31 @@
+package storage
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// probeName is a file that is written to see whether the disk takes anything.
+const probeName = "PROBE"
+
+// Room is how many bytes the file system has left. It writes a page to find out whether
+// the disk takes anything at all, and answers events.ErrDiskFull when it does not: a
+// used-up share of this user, or a file system that became read-only, is not in the number.
+func (r *Repo) Room() (events.Bytes, error) {
+	free, err := r.disk.Free(r.dir)
+	if err == nil {
+		err = writeWhole(r.disk, filepath.Join(r.dir, probeName), make([]byte, diskPage))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for room on the disk: %w", fullDisk(err))
+	}
+	return events.Bytes(free), nil
+}
+
+// Free is how many bytes the file system of a directory has left.
+func Free(dir string) (events.Bytes, error) {
+	free, err := freeBytes(dir)
+	return events.Bytes(free), err
+}
