@@ -164,14 +164,23 @@ func TestRepoOfANewerVersionOrInUseIsRefused(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for content, want := range map[string]error{
-		"2\n": ErrNewerFormat, "": events.ErrMalformed, "one": events.ErrMalformed,
-	} {
+	if err := os.WriteFile(filepath.Join(dir, formatName), []byte("2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Config{}); !errors.Is(err, ErrNewerFormat) {
+		t.Fatalf("a newer format: %v", err)
+	}
+}
+
+func TestAFormatThatIsDamagedIsWrittenAgain(t *testing.T) {
+	for _, content := range []string{"", "one"} {
+		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, formatName), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir, Config{}); !errors.Is(err, want) {
-			t.Fatalf("format %q: error %v, want %v", content, err, want)
+		openRepo(t, dir, Config{})
+		if got, err := os.ReadFile(filepath.Join(dir, formatName)); err != nil || string(got) != "1\n" {
+			t.Fatalf("format %q: %q, %v", content, got, err)
 		}
 	}
 }
