@@ -112,8 +112,14 @@ func recordAway(f Facts) (reason, hint string) {
 	}
 	reason = fmt.Sprintf("the event store does not answer%s: %s", since(f.Record.Since), f.Record.Reason)
 	hint = "check the event store's server and network, or the disk; work goes on by itself when the store is back"
+	if f.Record.Damaged {
+		hint = "check the disk; the event store does not mend itself: stop the host, then restore a backup, or see with " +
+			"`hostnode repair` what would be lost without one. Until then proofs go out as long as its process lives"
+	}
 	if f.Stage == Running {
 		reason += "; proofs that are due are still sent"
+	}
+	if f.Stage == Running && !f.Record.Damaged {
 		hint += ". Let the host run: proofs go out as long as its process lives"
 	}
 	return reason, hint

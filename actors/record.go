@@ -73,10 +73,17 @@ type RecordStatus struct {
 	// clock, and Reason why the last one did.
 	Since  time.Time
 	Reason string
+	// Damaged: what is stored is not what was written, so it does not come back by
+	// itself.
+	Damaged bool
 }
 
-// neverPasses reports whether asking the store again cannot help.
+// neverPasses reports whether asking the store again cannot help. A store that has
+// stopped is away, also when damage was the reason: what is owed is done without it.
 func neverPasses(err error) bool {
+	if errors.Is(err, events.ErrStoreFailed) {
+		return false
+	}
 	for _, final := range []error{
 		events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
 		events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent, errUnreadable,
@@ -240,7 +247,7 @@ func (c *recordCall) failed(err error) {
 	r := c.record
 	r.mu.Lock()
 	r.failing[c] = true
-	r.status.Reason = err.Error()
+	r.status.Reason, r.status.Damaged = err.Error(), errors.Is(err, events.ErrDamaged)
 	went := !r.status.Away
 	if went {
 		r.status.Away, r.status.Since, r.back = true, r.clock.Now(), make(chan struct{})
