@@ -21,6 +21,8 @@ type cause struct {
 // a person is called.
 var causes = []cause{
 	{"not-running", No, No, "", notRunning},
+	{"never-run", No, Yes, "", neverRun},
+	{"not-answering", NotKnown, NotKnown, "", notAnswering},
 	{"stopping", No, No, "", stopping},
 	{"chain-away", No, No, AlertChain, chainAway},
 	{"chain-silent", No, No, AlertChain, chainSilent},
@@ -61,6 +63,27 @@ func notRunning(f Facts) (reason, hint string) {
 		return "", ""
 	}
 	return "no host is running in " + f.DataDir, "start it: hostnode run --data-dir " + f.DataDir
+}
+
+func neverRun(f Facts) (reason, hint string) {
+	if f.Stage != NeverRun {
+		return "", ""
+	}
+	return "no host has ever run in " + f.DataDir, "start one: hostnode run --data-dir " + f.DataDir
+}
+
+func notAnswering(f Facts) (reason, hint string) {
+	if f.Stage != Silent {
+		return "", ""
+	}
+	who, id := "a process", "PID"
+	if f.Process != 0 {
+		id = fmt.Sprint(f.Process)
+		who = "process " + id
+	}
+	return fmt.Sprintf("%s has %s%s and does not answer", who, f.DataDir, since(f.StageSince)),
+		"it may be starting or stopping: try again in a moment. When it stays so, it may be stopped (SIGSTOP, a debugger), or " +
+			"the machine overloaded: look at the host's log; kill -CONT " + id + " lets a stopped process go on"
 }
 
 func startingUp(f Facts) (reason, hint string) {

@@ -19,6 +19,10 @@ const (
 	Starting
 	Running
 	Stopping
+	// NeverRun is that no host has run there, Silent that there is a process and nobody
+	// hears from it.
+	NeverRun
+	Silent
 )
 
 // Facts are what is known of a host, as far as it decides what the host is called. What
@@ -29,6 +33,8 @@ type Facts struct {
 	Stage      Stage
 	StageSince time.Time
 	WaitsFor   string
+	// Process is the one that is silent; 0: unknown.
+	Process int
 	// Account, DataDir and Endpoint are for the hints.
 	Account, DataDir, Endpoint string
 	// Hosting is how many slots are hosted: each of them may owe a proof.

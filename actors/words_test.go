@@ -47,6 +47,14 @@ var cells = []cell{
 		actors.No, actors.No, "", "no host is running in /data", "hostnode run --data-dir /data",
 	},
 	{
+		"never-run", func(f *actors.Facts) { f.Stage = actors.NeverRun },
+		actors.No, actors.Yes, "", "no host has ever run in /data", "hostnode run --data-dir /data",
+	},
+	{
+		"not-answering", func(f *actors.Facts) { f.Stage, f.Process = actors.Silent, 77 },
+		actors.NotKnown, actors.NotKnown, "", "process 77 has /data since 2025-06-15 15:06:40Z and does not answer", "kill -CONT 77",
+	},
+	{
 		"starting", func(f *actors.Facts) { f.Stage, f.WaitsFor = actors.Starting, "keys are made" },
 		actors.No, actors.No, "", "starting since 2025-06-15 15:06:40Z: keys are made", "log",
 	},

@@ -91,7 +91,37 @@ func ParseRoot(s string) (Root, error) { return parse32[Root]("root", s) }
 // ParseAddress reads 40 hex digits, with or without 0x, in any case.
 func ParseAddress(s string) (Address, error) {
 	var a Address
-	return a, parseHex("address", s, a[:])
+	if err := parseHex("address", s, a[:]); err != nil {
+		return a, err
+	}
+	return a, checkSum(s[len(s)-2*len(a):], a)
+}
+
+// ErrChecksum: an address in mixed case is not the one that somebody wrote down.
+var ErrChecksum = errors.New("the address has a wrong checksum")
+
+// checkSum compares the case of an address's letters with what it should be (EIP-55): in
+// mixed case it says whether a digit was mistyped. Without, nothing is known.
+func checkSum(digits string, a Address) error {
+	lower := hex.EncodeToString(a[:])
+	if digits == lower || digits == strings.ToUpper(lower) {
+		return nil
+	}
+	h := sha3.NewLegacyKeccak256()
+	h.Write([]byte(lower))
+	sum := h.Sum(nil)
+	want := []byte(lower)
+	for i, c := range want {
+		const half = 8
+		if nibble := sum[i/2] >> (4 * (1 - i%2)) & 0xf; c >= 'a' && nibble >= half {
+			want[i] = c - 'a' + 'A'
+		}
+	}
+	if digits != string(want) {
+		return fmt.Errorf("%w: %w: 0x%s; a digit may be mistyped. If you are sure, write it in small letters",
+			ErrMalformed, ErrChecksum, digits)
+	}
+	return nil
 }
 
 func parse32[T ~[32]byte](what, s string) (T, error) {

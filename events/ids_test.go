@@ -38,7 +38,7 @@ func TestIdentifiersPrintAndParseAsLowerCaseHex(t *testing.T) {
 			}
 		}
 	}
-	address, err := ParseAddress("0xABcdef0123456789abcdef0123456789ABCDEF01")
+	address, err := ParseAddress("0XABCDEF0123456789ABCDEF0123456789ABCDEF01")
 	if err != nil || address.String() != "0xabcdef0123456789abcdef0123456789abcdef01" {
 		t.Errorf("address: %v, %v", address, err)
 	}
@@ -187,5 +187,19 @@ func TestOnlyTheQueueMayLoseItsPast(t *testing.T) {
 	}
 	if !MayTruncate(SlotQueueStream(host)) {
 		t.Error("the queue may not be truncated")
+	}
+}
+
+func TestAnAddressInMixedCaseMustHaveItsChecksum(t *testing.T) {
+	const right = "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" // An example of EIP-55.
+	for text, ok := range map[string]bool{
+		"0x" + right: true, "0x" + strings.ToLower(right): true, "0x" + strings.ToUpper(right): true,
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD": false, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAee": false,
+		right: true,
+	} {
+		_, err := ParseAddress(text)
+		if ok != (err == nil) || !ok && !(errors.Is(err, ErrChecksum) && errors.Is(err, ErrMalformed)) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -162,7 +162,11 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	}
 	client := api.NewClient(datadir.At(c.DataDir).Socket())
 	// Who names a store on the command line wants that one, whatever runs here.
-	running, named := client.Running(cmd.Context()), cmd.Flags().Changed("store")
+	err = client.Ping(cmd.Context())
+	running, named := err == nil, cmd.Flags().Changed("store")
+	if errors.Is(err, api.ErrSilent) && !named {
+		return nil, nil, err
+	}
 	if running && !named {
 		return client, client.Close, nil
 	}

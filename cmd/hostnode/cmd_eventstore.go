@@ -156,11 +156,11 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 			"standard input; the file keeps a hash of it. Roles: auditor reads everything and writes nothing,\n" +
 			"host is a hostnode run --store: it appends to the streams of its --account, sees no other host's\n" +
 			"and deletes nothing; operator also appends and deletes, admin also changes streams of the system.",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if users == "" {
 				return fmt.Errorf("%w: name the file with --users", errUsage)
 			}
-			password, err := a.readPassword()
+			password, err := a.readPassword(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -183,17 +183,11 @@ func (a *app) eventstoreUserCommand() *cobra.Command {
 const maxPasswordBytes = 72
 
 // readPassword reads a line from standard input, unseen when it is a terminal.
-func (a *app) readPassword() (string, error) {
+func (a *app) readPassword(ctx context.Context) (string, error) {
 	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(a.stderr, "password: ")
-		text, err := term.ReadPassword(int(f.Fd()))
-		fmt.Fprintln(a.stderr)
-		if err != nil {
-			return "", fmt.Errorf("read the password: %w", err)
-		}
-		return string(text), nil
+		return a.askPassword(ctx, int(f.Fd()))
 	}
-	line, err := bufio.NewReader(io.LimitReader(a.stdin, maxPasswordBytes+3)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(a.input(ctx), maxPasswordBytes+3)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
@@ -230,4 +224,20 @@ func (a *app) eventstoreCertificateCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&hosts, "host", []string{"localhost", "127.0.0.1", "::1"},
 		"`names` and addresses of the server")
 	return cmd
+}
+
+// askPassword reads from a terminal without an echo, which is there again afterwards also
+// when a signal ended it.
+func (a *app) askPassword(ctx context.Context, terminal int) (string, error) {
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	fmt.Fprint(a.stderr, "password: ")
+	text, err := untilDone(ctx, func() ([]byte, error) { return term.ReadPassword(terminal) })
+	fmt.Fprintln(a.stderr)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", errors.Join(err, term.Restore(terminal, before)))
+	}
+	return string(text), nil
 }

@@ -48,7 +48,11 @@ func (a *app) exportCommand() *cobra.Command {
 				return err
 			}
 			client := api.NewClient(datadir.At(c.DataDir).Socket())
-			if c.EventStore.URL == "" && client.Running(cmd.Context()) {
+			err = client.Ping(cmd.Context())
+			if c.EventStore.URL == "" && errors.Is(err, api.ErrSilent) {
+				return err
+			}
+			if c.EventStore.URL == "" && err == nil {
 				return errors.Join(a.exportRunning(cmd, c.Config, f, client, file), client.Close())
 			}
 			return a.withEnd(cmd, c.Config, "", "", false, func(ctx context.Context, from end) error {

@@ -49,7 +49,7 @@ func (a *app) importInto(cmd *cobra.Command, f transferFlags, file string) error
 			return into(func(ctx context.Context, to end) error { return a.copyStore(ctx, f, from, to) })
 		})
 	}
-	in, name := a.stdin, "standard input"
+	in, name := a.input(cmd.Context()), "standard input"
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ func (a *app) keyCommand() *cobra.Command {
 	cmd.AddCommand(
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; one that is there is never overwritten", Args: cobra.NoArgs,
-		}, func(c config.Config, _ []string) (events.Address, string, error) {
+		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
 			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that is there is refused by its own error.
 				if err := belongs(c, events.Address{}); err != nil {
 					return events.Address{}, "", err
@@ -45,7 +46,7 @@ func (a *app) keyCommand() *cobra.Command {
 		}, a.importKey),
 		a.withKeyFile(&cobra.Command{
 			Use: "show", Short: "Show the address of the key, never the key", Args: cobra.NoArgs,
-		}, func(c config.Config, _ []string) (events.Address, string, error) {
+		}, func(_ context.Context, c config.Config, _ []string) (events.Address, string, error) {
 			key, err := keys.Load(c.Account.KeyFile)
 			if err != nil {
 				return events.Address{}, "", err
@@ -56,8 +57,8 @@ func (a *app) keyCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) importKey(c config.Config, args []string) (events.Address, string, error) {
-	from := a.stdin
+func (a *app) importKey(ctx context.Context, c config.Config, args []string) (events.Address, string, error) {
+	from := a.input(ctx)
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
@@ -96,7 +97,7 @@ func cause(err error) error {
 
 // withKeyFile gives a command the key file of the configuration.
 func (a *app) withKeyFile(
-	cmd *cobra.Command, do func(c config.Config, args []string) (events.Address, string, error),
+	cmd *cobra.Command, do func(ctx context.Context, c config.Config, args []string) (events.Address, string, error),
 ) *cobra.Command {
 	config.AddFlags(cmd.Flags(), "account.keyFile")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -104,7 +105,7 @@ func (a *app) withKeyFile(
 		if err != nil {
 			return err
 		}
-		address, done, err := do(c.Config, args)
+		address, done, err := do(cmd.Context(), c.Config, args)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -27,10 +28,9 @@ func (a *app) statusCommand() *cobra.Command {
 			case errors.Is(err, errAskTheHost):
 				return err
 			case errors.Is(err, datadir.ErrEmpty):
-				return a.statusWithout(cmd, "no host has ever run in ", "start one: hostnode run")
-			case errors.Is(err, datadir.ErrInUse): // By a process that does not answer.
-				return a.statusWithout(cmd, "a host is starting or stopping in ",
-					"try again in a moment; when it stays so, look at the host's log")
+				return a.statusWithout(cmd, actors.NeverRun)
+			case errors.Is(err, datadir.ErrInUse), errors.Is(err, api.ErrSilent): // A process that does not answer.
+				return a.statusWithout(cmd, actors.Silent)
 			}
 			return err
 		},
@@ -38,15 +38,17 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 // statusWithout answers where there is no host to ask: that is a status too.
-func (a *app) statusWithout(cmd *cobra.Command, reason, hint string) error {
+func (a *app) statusWithout(cmd *cobra.Command, stage actors.Stage) error {
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err
 	}
-	s := api.Status{
-		AsOf: api.AsOf{Time: a.now().UTC()}, DataDir: c.DataDir, Phases: map[string]int{}, Readiness: []api.Obstacle{},
-		Reason: reason + c.DataDir, Hint: hint,
+	f := actors.Facts{Stage: stage, DataDir: c.DataDir}
+	if holder := datadir.At(c.DataDir).Holder(); stage == actors.Silent {
+		f.Process, f.StageSince = holder.PID, holder.Since
 	}
+	s := api.StatusWithout(f)
+	s.AsOf = api.AsOf{Time: a.now().UTC()}
 	return show(a, s, printStatus)
 }
 

@@ -22,19 +22,22 @@ const (
 	maxAnswer = 256 << 20
 	// dialTime is how long a host may take to accept; it is on the same machine.
 	dialTime = 5 * time.Second
+	// pingTime is how long a host may take to answer at all. It reads nothing for that.
+	pingTime = 5 * time.Second
 )
 
 // Client is the Backend of a host in another process, over its socket.
 type Client struct {
-	http   *http.Client
-	socket string
+	http     *http.Client
+	socket   string
+	patience time.Duration // of Ping
 }
 
 // NewClient talks to the host behind a socket. It connects when something is asked;
 // when nobody answers, the error is ErrNotRunning.
 func NewClient(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTime}
-	return &Client{socket: socket, http: &http.Client{Transport: &http.Transport{
+	return &Client{socket: socket, patience: pingTime, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
@@ -47,15 +50,23 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Running reports whether somebody listens on the socket.
-func (c *Client) Running(ctx context.Context) bool {
-	dialer := net.Dialer{Timeout: dialTime}
-	conn, err := dialer.DialContext(ctx, "unix", c.socket)
+// Ping reports whether a host answers: ErrNotRunning when nobody listens, ErrSilent when
+// somebody does and has nothing to say, as a process that was stopped.
+func (c *Client) Ping(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(limited, http.MethodHead, "http://hostnode/v1/ping", nil)
 	if err != nil {
-		return false
+		return fmt.Errorf("ask the host: %w", err)
 	}
-	_ = conn.Close() // Nothing was sent.
-	return true
+	answer, err := c.http.Do(r) // That there is no such resource is an answer.
+	switch {
+	case err == nil:
+		return answer.Body.Close()
+	case limited.Err() != nil && ctx.Err() == nil:
+		return fmt.Errorf("%w at %s within %s", ErrSilent, c.socket, c.patience)
+	}
+	return c.unanswered(ctx, err)
 }
 
 func ask[A any](ctx context.Context, c *Client, method, path string, question any) (A, error) {

@@ -2,7 +2,9 @@ package api
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
+	"syscall"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events/embedded"
@@ -46,6 +48,11 @@ var fileKinds = []kind{
 	{
 		"demo-stopped", http.StatusConflict, ErrDemoStopped, "The demonstration was stopped.",
 		"`hostnode run --data-dir DIR` goes on with what is in its directory, or begin again with `hostnode demo`.",
+	},
+	{
+		"demo-host-ended", http.StatusConflict, ErrDemoHostEnded, "The host of the demonstration ended.",
+		"Somebody or the system killed it, or it could not go on: its last words and host.log in the data directory say " +
+			"which. `hostnode run --data-dir DIR` goes on with what is there.",
 	},
 	{
 		"demo-not-paid", http.StatusConflict, ErrDemoNotPaid, "The payout did not arrive for every slot.",
@@ -111,6 +118,18 @@ var fileKinds = []kind{
 	{
 		"too-large", http.StatusRequestEntityTooLarge, ErrTooLarge, "The request is too large.",
 		fmt.Sprintf("A request has at most %d bytes.", MaxBody),
+	},
+	{
+		"not-a-directory", http.StatusConflict, syscall.ENOTDIR, "A file is where a directory should be.",
+		"Name another directory, or move that file away.",
+	},
+	{
+		"too-many-files", http.StatusServiceUnavailable, syscall.EMFILE, "The process has too many files open.",
+		"Allow more: `ulimit -n`, or LimitNOFILE= in the unit of the service; a host needs some thousands.",
+	},
+	{
+		"permission-denied", http.StatusForbidden, fs.ErrPermission, "The system does not allow it.",
+		"Run the command as the user who owns the file or directory that the message names, or give that user the right.",
 	},
 	{
 		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",

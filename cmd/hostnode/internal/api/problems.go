@@ -24,6 +24,8 @@ var (
 	ErrUnknownSale = errors.New("no sale of this slot")
 	// ErrNotRunning: nobody answers on the socket.
 	ErrNotRunning = errors.New("no host answers")
+	// ErrSilent: somebody listens on the socket and does not answer.
+	ErrSilent = errors.New("the host does not answer")
 	// ErrStandby: the host is starting or stopping.
 	ErrStandby = errors.New("the host is starting or stopping")
 	// ErrNoRoute, ErrMethod, ErrTooLarge and ErrTimeout are about the HTTP request.
@@ -52,6 +54,8 @@ var (
 	ErrDemoStopped = errors.New("stopped before the payout")
 	// ErrNotAgreed: the operator did not want it.
 	ErrNotAgreed = errors.New("nothing was changed")
+	// ErrDemoHostEnded: its host ended, and the demonstration did not end it.
+	ErrDemoHostEnded = errors.New("the host of the demonstration ended")
 	// ErrUnclean: the audit found something.
 	ErrUnclean = errors.New("the audit is not clean")
 )

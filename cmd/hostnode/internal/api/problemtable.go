@@ -34,12 +34,21 @@ var hostKinds = []kind{
 		"Correct it where the message says; `hostnode config example` explains every setting.",
 	},
 	{
+		"config-missing", http.StatusBadRequest, config.ErrNoFile, "The configuration file does not exist.",
+		"Correct --config or HOSTNODE_CONFIG; `hostnode config example` prints a file to begin with.",
+	},
+	{
 		"size-invalid", http.StatusBadRequest, config.ErrBytes, "A size cannot be read.",
 		"Write a number of bytes, or a number with a unit: 500MB, 20GiB.",
 	},
 	{
 		"availability-invalid", http.StatusBadRequest, capacity.ErrInvalid, "An availability cannot be so.",
 		"Size, duration, minimum price and collateral must all be more than zero.",
+	},
+	{
+		"host-silent", http.StatusServiceUnavailable, ErrSilent, "The host's process is there and does not answer.",
+		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped process go on; " +
+			"the file hostnode.lock in the data directory has the PID.",
 	},
 	{
 		"host-standby", http.StatusServiceUnavailable, ErrStandby, "The host is starting or stopping.",

@@ -229,7 +229,7 @@ func TestADirectoryInUseIsNotOpenedTwice(t *testing.T) {
 
 func TestNobodyOnTheSocketIsAnErrorOfItsOwn(t *testing.T) {
 	c := api.NewClient(filepath.Join(shortDir(t), "none"))
-	if c.Running(t.Context()) {
+	if c.Ping(t.Context()) == nil {
 		t.Fatal("somebody is there")
 	}
 	if _, err := c.Status(t.Context()); !errors.Is(err, api.ErrNotRunning) {

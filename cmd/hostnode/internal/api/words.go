@@ -32,6 +32,14 @@ func (s *Status) judge(f actors.Facts) {
 	}
 }
 
+// StatusWithout is the status where there is no host to ask.
+func StatusWithout(f actors.Facts) Status {
+	s := Status{DataDir: f.DataDir, Phases: map[string]int{}}
+	f.Supply.Unknown = true
+	s.judge(f)
+	return s
+}
+
 // known are the facts that are in the record: what is on offer, and what is hosted.
 func (r *reader) known(s Status) actors.Facts {
 	f := actors.Facts{

@@ -206,6 +206,9 @@ func (l *Loaded) readFile(env map[string]string, flags *pflag.FlagSet) error {
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrNoFile, err)
+	}
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}

@@ -13,6 +13,9 @@ import (
 // ErrInvalid: a setting has a value that it cannot have, or is unknown.
 var ErrInvalid = errors.New("invalid setting")
 
+// ErrNoFile: the configuration file that was named does not exist.
+var ErrNoFile = errors.New("there is no such configuration file")
+
 // maxListItems bounds a list that has no limit of its own.
 const maxListItems = 1024
 

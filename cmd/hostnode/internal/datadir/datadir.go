@@ -172,6 +172,10 @@ func (d *Dir) settle(now time.Time, brief bool) error {
 	return nil
 }
 
+// CheckFormat refuses a directory of a newer version, or one that is something else, for
+// who does not take it: ErrNewerFormat, ErrFormat. A new one is none of these.
+func (l Layout) CheckFormat() error { return l.checkFormat(true) }
+
 // checkFormat refuses what this version cannot read. A missing file is a new
 // directory when create is set.
 func (l Layout) checkFormat(create bool) error {

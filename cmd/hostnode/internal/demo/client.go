@@ -62,16 +62,19 @@ type client struct {
 	account *chain.Requester
 }
 
+// codeOf is the code for a number of slots, with the most loss that leaves two data slots
+// for each parity slot.
+func codeOf(slots int) dataset.Params {
+	m := max(slots/3, 1)
+	return dataset.Params{K: slots - m, M: m}
+}
+
 // prepare makes the dataset of a file below dir, new for each demonstration.
 func prepare(ctx context.Context, file, dir string, slots int,
 	say func(done, total events.Bytes),
 ) (*dataset.Dataset, error) {
-	m := slots / 3 // The most loss that leaves two data slots for each parity slot.
-	if m == 0 {
-		m = 1
-	}
 	target := filepath.Join(dir, time.Now().UTC().Format("20060102T150405.000000000"))
-	return dataset.PrepareFile(ctx, file, target, dataset.Params{K: slots - m, M: m}, dataset.Options{
+	return dataset.PrepareFile(ctx, file, target, codeOf(slots), dataset.Options{
 		Filename: filepath.Base(file), Progress: say,
 	})
 }

@@ -2,11 +2,13 @@ package demo
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -19,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
+	"github.com/hostnode/hostnode/storage/dataset"
 )
 
 // Options say what to demonstrate.
@@ -113,6 +116,9 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err := o.check(); err != nil {
 		return Summary{}, err
 	}
+	if err := o.begin(); err != nil {
+		return Summary{}, err
+	}
 	s := &show{
 		Options: o, dir: datadir.At(o.Config.DataDir), began: time.Now(),
 		display: newDisplay(o.Out, o.Terminal),
@@ -143,8 +149,9 @@ func (s *show) close() {
 
 // prepare sets up everything but the host: data, keys, chain, accounts.
 func (s *show) prepare(ctx context.Context) error {
-	if err := os.MkdirAll(s.dir.Root, 0o700); err != nil {
-		return fmt.Errorf("make the data directory: %w", err)
+	key, err := s.accountKey()
+	if err != nil {
+		return err
 	}
 	file, err := s.data()
 	if err != nil {
@@ -175,7 +182,63 @@ func (s *show) prepare(ctx context.Context) error {
 	if err := s.client.enter(ctx, s.local, price(s.request)); err != nil {
 		return err
 	}
-	return s.openAccount(ctx)
+	return s.openAccount(ctx, key)
+}
+
+// begin refuses, before anything is written, a data directory that a host uses or that is
+// of a newer version, and a file that cannot be stored.
+func (o Options) begin() error {
+	if o.File != "" {
+		if err := o.fits(); err != nil {
+			return err
+		}
+	}
+	dir, err := datadir.OpenBriefly(o.Config.DataDir, time.Now(), true)
+	if err != nil {
+		return err
+	}
+	return dir.Close() // The host takes it.
+}
+
+// fits refuses by its size alone a file whose slots the quota cannot hold, or the disk,
+// which has to hold them twice: for the client, and for the host.
+func (o Options) fits() error {
+	if err := readable(o.File); err != nil {
+		return err
+	}
+	info, err := os.Stat(o.File)
+	if err != nil {
+		return fmt.Errorf("%w: %w", api.ErrFile, err)
+	}
+	layout, err := dataset.NewLayout(uint64(info.Size()), codeOf(o.Slots))
+	if err != nil {
+		return err
+	}
+	need := uint64(layout.SlotSize()) * uint64(layout.Slots())
+	size := config.Bytes(info.Size()).Human()
+	if quota := uint64(o.Config.Quota); need > quota {
+		return fmt.Errorf("%w: the slots of a file of %s take %s, and the quota is %s; raise --quota, or name a smaller file",
+			api.ErrDemoOptions, size, config.Bytes(need).Human(), config.Bytes(quota).Human())
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(existing(o.Config.DataDir), &disk); err != nil {
+		return fmt.Errorf("look for space on the disk: %w", err)
+	}
+	if free := disk.Bavail * uint64(disk.Bsize); free/2 < need {
+		return fmt.Errorf("%w: the slots of a file of %s take %s, twice, and the disk of %s has %s; name a smaller file",
+			api.ErrDemoOptions, size, config.Bytes(need).Human(), o.Config.DataDir, config.Bytes(free).Human())
+	}
+	return nil
+}
+
+// existing is a directory, or the nearest one above it that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // readable reports why a file cannot be stored: it is not there, not a plain one, or others'.
@@ -196,7 +259,7 @@ func readable(file string) error {
 
 func (s *show) data() (string, error) {
 	if s.File != "" {
-		return s.File, readable(s.File)
+		return s.File, nil
 	}
 	file := filepath.Join(s.dir.Root, "made.bin")
 	if err := makeData(file); err != nil {
@@ -220,16 +283,17 @@ func (s *show) provingKeys(ctx context.Context) (*prover.Keys, error) {
 	return k, nil
 }
 
-// openAccount gives the host its account and its money.
-func (s *show) openAccount(ctx context.Context) error {
+// accountKey is the key of the host's account.
+func (s *show) accountKey() (*ecdsa.PrivateKey, error) {
 	owner, err := s.dir.Owner()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key, err := node.AccountKey(s.Config, s.dir, owner, true, logrus.NewEntry(logrus.New()))
-	if err != nil {
-		return err
-	}
+	return node.AccountKey(s.Config, s.dir, owner, true, logrus.NewEntry(logrus.New()))
+}
+
+// openAccount gives the host its money.
+func (s *show) openAccount(ctx context.Context, key *ecdsa.PrivateKey) error {
 	s.account = keys.AddressOf(key)
 	if err := node.ProvideDevelopmentFunds(ctx, s.local, s.account); err != nil {
 		return err

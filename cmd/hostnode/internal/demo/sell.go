@@ -104,7 +104,7 @@ func (s *show) offer(ctx context.Context, operator HostAPI) error {
 			return nil
 		}
 		if alive, died := s.host.alive(); !alive {
-			return fmt.Errorf("the host ended: %w; its last words: %s", died, s.lastWords())
+			return fmt.Errorf("%w: %w; its last words: %s", api.ErrDemoHostEnded, died, s.lastWords())
 		}
 		if errors.Is(err, api.ErrDemoRefused) {
 			return err
@@ -181,7 +181,7 @@ func (s *show) timeToKill() bool {
 // over reports whether nothing is left to happen.
 func (s *show) over(ctx context.Context, operator HostAPI) (bool, error) {
 	if alive, died := s.host.alive(); !alive {
-		return false, fmt.Errorf("the host ended: %w; see %s", died, filepath.Join(s.dir.Root, "host.log"))
+		return false, fmt.Errorf("%w: %w; see %s", api.ErrDemoHostEnded, died, filepath.Join(s.dir.Root, "host.log"))
 	}
 	state, err := s.client.account.RequestState(ctx, s.request.ID)
 	if err != nil {

@@ -29,13 +29,29 @@ func ProverParams(c config.Prover) prover.Params {
 	return p
 }
 
-// DevelopmentKeys makes the proving keys on first use and loads them later.
+// DevelopmentKeys makes the proving keys on first use and loads them later. To make them
+// takes minutes and cannot be interrupted, so when ctx ends it is not waited for: the
+// program ends, and nothing of them is there, or all.
 func DevelopmentKeys(ctx context.Context, c config.Prover, say prover.Progress) (*prover.Keys, error) {
-	keys, err := prover.DevelopmentKeys(ctx, ProverParams(c), c.KeysDir, say)
-	if err != nil {
-		return nil, fmt.Errorf("proving keys in %s: %w", c.KeysDir, err)
+	type result struct {
+		keys *prover.Keys
+		err  error
 	}
-	return keys, nil
+	done := make(chan result, 1)
+	go func() {
+		keys, err := prover.DevelopmentKeys(ctx, ProverParams(c), c.KeysDir, say)
+		done <- result{keys, err}
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		r.err = ctx.Err()
+	}
+	if r.err != nil {
+		return nil, fmt.Errorf("proving keys in %s: %w", c.KeysDir, r.err)
+	}
+	return r.keys, nil
 }
 
 // LocalChain opens the development chain of a data directory.

@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+)
+
+// TestWhatTheSystemRefusesIsNoInternalError: a person has to know what to do.
+func TestWhatTheSystemRefusesIsNoInternalError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, isFile := datadir.Open(file, time.Now())
+	_, within := datadir.OpenExisting(file, time.Now())
+	_, missing := config.Load(config.Sources{Environ: []string{"HOME=/home/me", "HOSTNODE_CONFIG=/none/hostnode.yaml"}})
+	for code, errs := range map[string][]error{
+		"not-a-directory":   {isFile, within},
+		"config-missing":    {missing},
+		"permission-denied": {fmt.Errorf("open: %w", &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES})},
+		"too-many-files":    {fmt.Errorf("open: %w", &fs.PathError{Op: "open", Path: "/x", Err: syscall.EMFILE})},
+		"demo-host-ended":   {fmt.Errorf("%w: %w", api.ErrDemoHostEnded, errors.New("signal: killed"))},
+	} {
+		for _, err := range errs {
+			if p := api.Explain(err); p.Code != code || p.Hint == "" {
+				t.Errorf("%v is %s, want %s", err, p.Code, code)
+			}
+		}
+	}
+}
