@@ -82,7 +82,8 @@ func notAnswering(f Facts) (reason, hint string) {
 		who = "process " + id
 	}
 	return fmt.Sprintf("%s has %s%s and does not answer", who, f.DataDir, since(f.StageSince)),
-		"it may be starting or stopping: try again in a moment. When it stays so, it may be stopped (SIGSTOP, a debugger), or " +
+		"it may be starting or stopping: try again in a moment. When it stays so, it may be stopped (SIGSTOP, " +
+			"a debugger), or " +
 			"the machine overloaded: look at the host's log; kill -CONT " + id + " lets a stopped process go on"
 }
 
@@ -101,8 +102,9 @@ func stopping(f Facts) (reason, hint string) {
 	if f.Stage != Stopping {
 		return "", ""
 	}
-	return "the host is stopping" + since(f.StageSince), "start it again when it has stopped: hostnode run --data-dir " +
-		f.DataDir
+	return "the host is stopping" + since(f.StageSince),
+		"start it again when it has stopped: hostnode run --data-dir " +
+			f.DataDir
 }
 
 func chainAway(f Facts) (reason, hint string) {
@@ -126,7 +128,8 @@ func chainSilent(f Facts) (reason, hint string) {
 	if at == "" {
 		at = "its endpoint"
 	}
-	return reason, "no proof can be handed in: check the Ethereum node at " + at + " (chain.endpoint), or name others in chain.fallbacks"
+	return reason, "no proof can be handed in: check the Ethereum node at " + at +
+		" (chain.endpoint), or name others in chain.fallbacks"
 }
 
 func recordAway(f Facts) (reason, hint string) {
@@ -136,7 +139,8 @@ func recordAway(f Facts) (reason, hint string) {
 	reason = fmt.Sprintf("the event store does not answer%s: %s", since(f.Record.Since), f.Record.Reason)
 	hint = "check the event store's server and network, or the disk; work goes on by itself when the store is back"
 	if f.Record.Damaged {
-		hint = "check the disk; the event store does not mend itself: stop the host, then restore a backup, or see with " +
+		hint = "check the disk; the event store does not mend itself: stop the host, then restore a backup, " +
+			"or see with " +
 			"`hostnode repair` what would be lost without one. Until then proofs go out as long as its process lives"
 	}
 	if f.Stage == Running {
@@ -180,7 +184,8 @@ func quarantined(f Facts) (reason, hint string) {
 }
 
 func proofsFail(f Facts) (reason, hint string) {
-	return slotsIn(f.ProofTrouble, "a proof that is due does not get through", "it is tried again until its period is over")
+	return slotsIn(f.ProofTrouble, "a proof that is due does not get through",
+		"it is tried again until its period is over")
 }
 
 // slotsIn speaks of the first of some slots, and of how many more there are.
@@ -208,7 +213,8 @@ func viewsStopped(f Facts) (reason, hint string) {
 		return "", ""
 	}
 	return "what is on offer is not known: the views stopped following the record: " + f.Views,
-		"the host goes on, and what it shows stands still: stop it and start it again; hostnode audit looks at the record"
+		"the host goes on, and what it shows stands still: stop it and start it again; " +
+			"hostnode audit looks at the record"
 }
 
 func paused(f Facts) (reason, hint string) {

@@ -186,7 +186,8 @@ func (e *env) alertDamaged(told *incident, slot events.SlotID, st sale.State) {
 			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
 				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
 			})),
-			fmt.Sprintf("it is repaired by itself from content.sources; how that goes: `hostnode sale %s`; look at the disk", slot))
+			fmt.Sprintf("it is repaired by itself from content.sources; how that goes: `hostnode sale %s`; "+
+				"look at the disk", slot))
 	})
 	if was && !told.told && st.KeepsData() {
 		e.log.WithField("slot", slot.String()).Info("the data of the slot is sound again")

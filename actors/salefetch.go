@@ -124,7 +124,8 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *pool, deadline
 		give.Criterion = slotqueue.CriterionWrong
 	case errors.Is(err, events.ErrQuotaExceeded):
 	case errors.Is(err, capacity.ErrUnknownReservation):
-		give.Reason = "its reservation is not in the ledger any more, so nothing more may be stored for it: " + err.Error()
+		give.Reason = "its reservation is not in the ledger any more, so nothing more may be stored for it: " +
+			err.Error()
 	case errors.Is(err, errSlow):
 		give.Criterion = slotqueue.CriterionSlow
 		give.Reason = "the data comes too slowly: " + s.stall.tooSlow()

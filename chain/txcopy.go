@@ -19,8 +19,8 @@ import (
 const (
 	// maxUncopied is how far the stream may lag, in events; beyond, no new intent is
 	// taken. It is several days of a busy host.
-	maxUncopied     = 65_536
-	copyBatch = 256
+	maxUncopied = 65_536
+	copyBatch   = 256
 	// The pauses between two tries: nothing is sold before the stream is complete
 	// again, so a store that is back is found soon.
 	firstCopyWait   = time.Second

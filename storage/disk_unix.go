@@ -27,7 +27,7 @@ func freeBytes(path string) (uint64, error) {
 	if err := syscall.Statfs(path, &s); err != nil {
 		return 0, fmt.Errorf("ask the file system of %s for its room: %w", path, err)
 	}
-	return uint64(s.Bavail) * uint64(s.Bsize), nil
+	return s.Bavail * uint64(s.Bsize), nil //nolint:gosec // a size
 }
 
 // takesNothing says that a write failed because the file system has no room, this user's

@@ -63,7 +63,8 @@ func (r *Repo) loadScrub() error {
 		p.Slot, err = events.ParseSlotID(f.Slot)
 	}
 	if err != nil {
-		r.find(events.SlotID{}, "%s cannot be read: %v; what is stored is looked through from the beginning", scrubName, err)
+		r.find(events.SlotID{}, "%s cannot be read: %v; what is stored is looked through from the beginning",
+			scrubName, err)
 		return nil
 	}
 	r.scrubs.progress = p

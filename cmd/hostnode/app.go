@@ -183,7 +183,8 @@ func (a *app) backend(cmd *cobra.Command, want access) (api.Backend, func() erro
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
 		Log:     newLog(quiet, a.stderr),
 		DataDir: c.DataDir, Account: account, Quota: events.Bytes(c.Quota),
-		Store: stores.FromConfig(c.Config), Changes: want == change || want == create, Create: want == create, Node: node, Now: a.now,
+		Store: stores.FromConfig(c.Config), Changes: want == change || want == create,
+		Create: want == create, Node: node, Now: a.now,
 		NoViews: want == lookBack && stores.FromConfig(c.Config).Remote(), Endpoint: c.Chain.Endpoint,
 		Fallbacks: c.Chain.Fallbacks, Free: func() (events.Bytes, error) { return storage.Free(c.DataDir) },
 		KeepFree: events.Bytes(c.Storage.KeepFree),

@@ -264,7 +264,8 @@ func trouble(t api.Trouble) string {
 			short(t.Slot), t.Quarantined, t.Slot)
 	}
 	if t.Damaged != "" {
-		text := fmt.Sprintf("slot %s since %s, by the chain's time: %s", short(t.Slot), clock(t.DamagedSince), t.Damaged)
+		text := fmt.Sprintf("slot %s since %s, by the chain's time: %s",
+			short(t.Slot), clock(t.DamagedSince), t.Damaged)
 		if t.Error != "" {
 			text += fmt.Sprintf(" Tried %s: %s", count(t.Tries, "time"), t.Error)
 		}

@@ -92,6 +92,7 @@ func (idle) Delete(context.Context, events.SlotID) error            { return nil
 func (idle) Extend(context.Context, events.SlotID, time.Time) error { return nil }
 func (idle) Room() (events.Bytes, error)                            { return 1 << 40, nil }
 func (idle) ScrubProgress() events.ScrubProgress                    { return events.ScrubProgress{} }
+
 func (idle) Scrub(context.Context, time.Time, events.Bytes) (events.Scrubbed, error) {
 	return events.Scrubbed{Ended: true}, nil
 }

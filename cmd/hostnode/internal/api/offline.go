@@ -123,7 +123,8 @@ func (o *Offline) open(ctx context.Context) error {
 		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
 		fallbacks: o.cfg.Fallbacks,
 	}
-	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked { // Closed in order, the end of a log is no unfinished write.
+	// Closed in order, the end of a log is no unfinished write.
+	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked {
 		o.dropped = store.Report.Tail.Dropped
 	}
 	if o.cfg.NoViews {

@@ -51,7 +51,8 @@ var fileKinds = []kind{
 	},
 	{
 		"demo-host-ended", http.StatusConflict, ErrDemoHostEnded, "The host of the demonstration ended.",
-		"Somebody or the system killed it, or it could not go on: its last words and host.log in the data directory say " +
+		"Somebody or the system killed it, or it could not go on: its last words and host.log in the data " +
+			"directory say " +
 			"which. `hostnode run --data-dir DIR` goes on with what is there.",
 	},
 	{
@@ -129,7 +130,8 @@ var fileKinds = []kind{
 	},
 	{
 		"permission-denied", http.StatusForbidden, fs.ErrPermission, "The system does not allow it.",
-		"Run the command as the user who owns the file or directory that the message names, or give that user the right.",
+		"Run the command as the user who owns the file or directory that the message names, or give that user " +
+			"the right.",
 	},
 	{
 		"timeout", http.StatusGatewayTimeout, ErrTimeout, "The answer took too long.",

@@ -21,7 +21,8 @@ var recordKinds = []kind{
 	{
 		"slots-newer", http.StatusConflict, storage.ErrNewerFormat,
 		"A newer version of hostnode wrote the slots.",
-		"Use that version. If none was ever used here, the file `slots/FORMAT` is damaged: remove it, it is made again.",
+		"Use that version. If none was ever used here, the file `slots/FORMAT` is damaged: remove it, " +
+			"it is made again.",
 	},
 	{
 		"store-in-use", http.StatusConflict, embedded.ErrInUse, "Another process has the event store open.",
@@ -30,7 +31,8 @@ var recordKinds = []kind{
 	{
 		"store-damaged", http.StatusInternalServerError, events.ErrDamaged,
 		"Stored events are not what was written.",
-		"Check the disk. Restore the directory `events` from a backup, or, without one, accept the loss: stop the host and " +
+		"Check the disk. Restore the directory `events` from a backup, or, without one, accept the loss: " +
+			"stop the host and " +
 			"run `hostnode repair`, which shows what would be lost and asks. `hostnode audit` names every place.",
 	},
 	{
@@ -77,7 +79,8 @@ var recordKinds = []kind{
 	{
 		"record-elsewhere", http.StatusConflict, datadir.ErrNoRecord,
 		"The host of this data directory keeps its record in another event store, or has lost it.",
-		"Name the store with --store, or as `eventStore.url` in the configuration (hostnode.yaml in the data directory). " +
+		"Name the store with --store, or as `eventStore.url` in the configuration " +
+			"(hostnode.yaml in the data directory). " +
 			"If the record was in the directory `events`, restore that from a backup.",
 	},
 	{

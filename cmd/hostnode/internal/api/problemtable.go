@@ -47,7 +47,8 @@ var hostKinds = []kind{
 	},
 	{
 		"host-silent", http.StatusServiceUnavailable, ErrSilent, "The host's process is there and does not answer.",
-		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped process go on; " +
+		"Is it stopped (SIGSTOP, a debugger), or is the machine overloaded? `kill -CONT PID` lets a stopped " +
+			"process go on; " +
 			"the file hostnode.lock in the data directory has the PID.",
 	},
 	{

@@ -20,11 +20,15 @@ func fitsDisk(l projections.Ledger, id string, size, room events.Bytes) error {
 			size -= min(size, a.TotalSize)
 		}
 	}
+	if l.Quota > 0 && size > l.Unallocated {
+		return nil // The ledger refuses it, by a number that the operator chose.
+	}
 	promised := plus(l.Free, l.Reserved)
 	if size == 0 || plus(promised, size) <= room {
 		return nil
 	}
-	return fmt.Errorf("%w: the file system has room for %s, %s of that are on offer or reserved already, and %s more would be",
+	return fmt.Errorf("%w: the file system has room for %s, %s of that are on offer or reserved already, "+
+		"and %s more would be",
 		errDiskSmall, room.Human(), promised.Human(), size.Human())
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func TestWhatTheDiskHasNoRoomForIsNotOffered(t *testing.T) {
-	l := projections.Ledger{Free: 10, Reserved: 5, Stored: 100, Availabilities: []projections.Availability{{ID: "a", TotalSize: 40}}}
+	l := projections.Ledger{Quota: 1000, Unallocated: 900, Free: 10, Reserved: 5, Stored: 100, Availabilities: []projections.Availability{{ID: "a", TotalSize: 40}}}
 	for _, test := range []struct {
 		id         string
 		size, room events.Bytes
@@ -21,7 +21,7 @@ func TestWhatTheDiskHasNoRoomForIsNotOffered(t *testing.T) {
 		{"a", 30, 0, true}, // Less than before.
 		{"a", 60, 34, false},
 		{"a", 60, 35, true},
-		{"b", ^events.Bytes(0), 35, false},
+		{"b", 901, 35, true}, // The quota refuses it.
 	} {
 		err := fitsDisk(l, test.id, test.size, test.room)
 		if (err == nil) != test.fits || err != nil && !errors.Is(err, errDiskSmall) {

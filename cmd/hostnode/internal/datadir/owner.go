@@ -33,7 +33,8 @@ func (l Layout) Owner() (events.Address, error) {
 		owner, err := events.ParseAddress(strings.TrimSpace(string(text)))
 		if err != nil || owner.Zero() {
 			const most = 60
-			return owner, fmt.Errorf("%w: %s holds %q, want an address", ErrOwner, l.ownerFile(), text[:min(len(text), most)])
+			return owner, fmt.Errorf("%w: %s holds %q, want an address",
+				ErrOwner, l.ownerFile(), text[:min(len(text), most)])
 		}
 		return owner, nil
 	case !errors.Is(err, fs.ErrNotExist):

@@ -37,7 +37,8 @@ func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.E
 
 // tellFees tells an operator that the limit on fees holds up transactions.
 func (n *Node) tellFees(f chain.FeeLimit, account events.Address, log *logrus.Entry) {
-	tellCause(n.alerts, "fee-limit", actors.Facts{Account: account.String(), Chain: actors.ChainFacts{FeeLimit: f.String()}}, log)
+	facts := actors.Facts{Account: account.String(), Chain: actors.ChainFacts{FeeLimit: f.String()}}
+	tellCause(n.alerts, "fee-limit", facts, log)
 }
 
 // tellCause tells an operator of a cause that the actors do not see, in the words that

@@ -233,7 +233,8 @@ func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver
 	if p.Store.Embedded != nil {
 		return nil
 	}
-	if _, err := p.Store.Append(ctx, events.HostStream(account), events.NoStream(), nil); errors.Is(err, events.ErrDenied) {
+	_, err := p.Store.Append(ctx, events.HostStream(account), events.NoStream(), nil)
+	if errors.Is(err, events.ErrDenied) {
 		return fmt.Errorf("the host cannot write its record: %w", err)
 	}
 	if takeOver {
