@@ -36,7 +36,7 @@ func (s *supervisor) askOwned(a *turn, head events.Head) {
 	}
 	*o = ownedAgain{asking: true, asked: head.Number}
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		s.Turn(ctx, "our slots after a reorganisation")
 		slots, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {

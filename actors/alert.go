@@ -20,6 +20,10 @@ const (
 	AlertForfeited AlertKind = "slot-forfeited"
 	// AlertQuarantined: a sale cannot be run.
 	AlertQuarantined AlertKind = "sale-quarantined"
+	// AlertPartDown: the ledger, the queue or the proof scheduler does not run.
+	AlertPartDown AlertKind = "part-down"
+	// AlertWorkQuarantined: a piece of work made a part fail twice, and is left alone.
+	AlertWorkQuarantined AlertKind = "work-quarantined"
 	// AlertNotProving: a slot of ours owes a proof, and its sale is quarantined.
 	AlertNotProving AlertKind = "not-proving"
 	// AlertDamaged: stored data of a slot is damaged; it is being repaired.

@@ -17,7 +17,7 @@ import (
 // as long as it takes.
 func (s *supervisor) boot(a *turn) {
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		var report bootReport
 		err := s.retry(ctx, "boot",
 			func(err error) {
@@ -72,31 +72,25 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.view.keep(m.heads, s.view.rewound())
 	s.lastNews = s.Clock.Now()
 	s.shown, m.survey.heads = m.survey.heads, nil
-	self := a.self
-	s.ledger = a.spawn("Reservations", newReservations(s.env,
-		func(reason string, criteria []string) { s.queue.tell(wakeQueue{reason, criteria}) },
-		func(err error) { s.fatal(fmt.Errorf("the ledger's record: %w", err)) }))
-	s.queue = a.spawn("SlotQueue", newSlotQueue(s.env, s.ledger, self,
-		func(err error) { s.fatal(fmt.Errorf("the queue's record: %w", err)) }))
-	scheduler := &proofScheduler{
-		env: s.env, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
+	s.planParts(a, m.heads)
+	for _, p := range s.parts() {
+		s.startPart(a, p)
 	}
-	scheduler.pace.learn(m.heads)
-	s.scheduler = a.spawn("ProofScheduler", scheduler)
 	for _, l := range m.survey.living() {
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
+		s.stayQuarantined(l.slot)
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
 	}
 	s.tellDamaged(m.stored)
+	s.endOldQuarantines()
 	s.adopt(a, m.owned)
-	s.setQuota()
 	s.releaseOrphans(a, m)
 	s.booted = true
 	s.survey(a, m.survey)
 	s.startValidator(a)
-	a.rt.do(s.watchRoom(func(m wakeQueue) { s.queue.tell(m) }))
+	a.rt.do("room", s.watchRoom(func(m wakeQueue) { s.queue.tell(m) }))
 	if s.ScrubEvery > 0 {
-		a.rt.do(s.scrub(a.self))
+		a.rt.do("scrub", s.scrub(a.self))
 	}
 	s.follow(a)
 }
@@ -115,7 +109,8 @@ func (s *supervisor) setQuota() {
 			switch {
 			case errors.Is(r.err, errReloading):
 			case r.err != nil:
-				s.fatal(fmt.Errorf("the quota: %w", r.err))
+				s.alert(AlertQuota, events.SlotID{}, 0, fmt.Sprintf("the ledger did not take the quota of %d bytes: %v",
+					s.Quota, r.err), "the last one counts; find the cause in the log and start again")
 			default:
 				s.alertCause("quota-too-small", events.SlotID{},
 					Facts{Supply: Supply{Quota: s.Quota, Allocated: r.state.Book().Allocated()}})
@@ -128,5 +123,5 @@ func (s *supervisor) setQuota() {
 func (s *supervisor) follow(a *turn) {
 	self := a.self
 	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.tell(n) }}
-	a.rt.do(f.run)
+	a.rt.do("chain follower", f.run)
 }

@@ -30,7 +30,7 @@ var causes = []cause{
 	{"starting", No, No, "", startingUp}, // What it waits for comes first.
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", No, No, AlertFunds, noGas},
-	{"sale-quarantined", Yes, No, AlertQuarantined, quarantined},
+	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
 	{"proofs-fail", Yes, No, "", proofsFail},
 	{"disk-full", No, Yes, AlertDisk, diskFull},
 	{"chain-behind", No, Yes, "", chainBehind},
@@ -178,7 +178,7 @@ func noGas(f Facts) (reason, hint string) {
 	return reason, "send the chain's own coin to " + f.Account
 }
 
-func quarantined(f Facts) (reason, hint string) {
+func salesQuarantined(f Facts) (reason, hint string) {
 	return slotsIn(f.Quarantined, "a sale cannot be run and is left alone",
 		"what it owes is not proven until it can be run; a restart tries it at once")
 }

@@ -115,7 +115,10 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 	return func(ctx context.Context) {
 		for {
 			e.Turn(ctx, "room")
-			look()
+			_ = e.rt.guarded("room", func() error { // It looks again.
+				look()
+				return nil
+			})
 			if sleep(ctx, e.Clock, roomEvery) != nil {
 				return
 			}

@@ -125,6 +125,9 @@ type Config struct {
 	// pause or a new block. A simulation lets the tasks go on one after the
 	// other there, so that a seed repeats its run; nil otherwise.
 	Turn func(ctx context.Context, task string)
+	// Met is called by every actor before it handles a message, for tests that let one
+	// panic; nil otherwise.
+	Met func(actor string, msg any)
 	// Cores replaces rules, for tests that plant an error in one and want the
 	// simulation to find it. Nil fields are the real ones.
 	Cores Cores
@@ -228,7 +231,12 @@ type env struct {
 	record *record
 	// savers save what is not saved at a stop. They are added by the supervisor's
 	// actor, and read when it has stopped.
-	savers []saver
+	savers map[string]saver // by the name of whose state it is
+	// quarantined is what is left alone, and words are what is to be recorded of it.
+	quarantined quarantined
+	words       words
+	// ledger, queue and scheduler are started again when they fail; see part.go.
+	ledger, queue, scheduler *part
 
 	downloads, transactions, reads, disk, repairs *pool
 	// proofTxs are the proofs on their way: each waits for its confirmations, which may
@@ -245,9 +253,18 @@ type env struct {
 
 func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 	load := newProvingLoad()
+	if cfg.Met != nil {
+		rt.met = cfg.Met
+	}
+	ports.Clock = guardedClock{ports.Clock, rt}
 	return &env{
 		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
+		savers:       map[string]saver{},
+		quarantined:  quarantined{items: map[Subject]quarantinedItem{}},
+		ledger:       newPart(ledgerName),
+		queue:        newPart(queueName),
+		scheduler:    newPart(schedulerName),
 		view:         newChainView(ports.Market),
 		record:       newRecord(ports.Clock, rt.log, cfg.Turn),
 		downloads:    newPool("downloads", cfg.Downloads),

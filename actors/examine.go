@@ -66,7 +66,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	if refusal := s.judgeFacts(facts, ready.start); refusal != nil {
 		return refused(*refusal)
 	}
-	avoided, err := avoidedClient(ctx, s.queue, r.Client, facts.At.Time)
+	avoided, err := avoidedClient(s.queue, r.Client, facts.At.Time).wait(ctx)
 	if err != nil {
 		return saleReady{}, err
 	}
@@ -119,22 +119,16 @@ func (e *env) mayReserve(r events.Request, index uint64, repair bool, expires, e
 
 // avoidedClient asks the queue about a client; nil when it is not avoided at
 // that chain time.
-func avoidedClient(ctx context.Context, queue ref, client events.Address, at time.Time,
-) (*slotqueue.AvoidedClient, error) {
-	done := make(chan *slotqueue.AvoidedClient, 1)
-	queue.tell(queueQuery{func(q slotqueue.State) {
-		if a, avoided := q.Avoided(client, at); avoided {
-			done <- &a
-			return
-		}
-		done <- nil
-	}})
-	select {
-	case a := <-done:
-		return a, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+func avoidedClient(queue *part, client events.Address, at time.Time) question[*slotqueue.AvoidedClient] {
+	return askPart(queue, func(reply func(*slotqueue.AvoidedClient, error)) any {
+		return queueQuery{func(q slotqueue.State) {
+			if a, avoided := q.Avoided(client, at); avoided {
+				reply(&a, nil)
+				return
+			}
+			reply(nil, nil)
+		}}
+	})
 }
 
 func whyAvoided(a slotqueue.AvoidedClient) string {

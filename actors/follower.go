@@ -36,6 +36,8 @@ type chainFollower struct {
 	// late is the work on the store that has not ended; what comes meanwhile is
 	// for its block alone.
 	late *storeWork
+	// unreadable: a person was told that the stream cannot be read.
+	unreadable bool
 }
 
 // chainNews is either the newest block, or that blocks are gone, told at once,
@@ -59,8 +61,8 @@ type storeWork struct {
 func (f *chainFollower) work(ctx context.Context, task func(context.Context, *recordCall) error) *storeWork {
 	call := f.record.call(ctx, f.stream)
 	w := &storeWork{trouble: call.trouble, done: make(chan struct{})}
-	f.rt.do(func(context.Context) { // A task that never begins ends with ctx, too.
-		w.err = task(ctx, call)
+	f.rt.do("chain follower", func(context.Context) { // A task that never begins ends with ctx, too.
+		w.err = f.rt.guarded("chain follower", func() error { return task(ctx, call) })
 		close(w.done)
 		call.end()
 	})
@@ -87,7 +89,7 @@ func (w *storeWork) ended(ctx context.Context) bool {
 func (f *chainFollower) run(ctx context.Context) {
 	f.stream = events.MarketStream(f.ChainID, f.Contract)
 	for n := 0; ctx.Err() == nil; {
-		err := f.followOnce(ctx)
+		err := f.rt.guarded("chain follower", func() error { return f.followOnce(ctx) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -118,10 +120,29 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 	if !read.ended(ctx) {
 		return f.feed(ctx, f.view.cursor(), read)
 	}
+	if errors.Is(read.err, errUnreadable) {
+		return f.withoutRecord(ctx, read.err)
+	}
 	if read.err != nil {
 		return read.err
 	}
+	f.unreadable = false
 	return f.feed(ctx, cursor, nil)
+}
+
+// withoutRecord follows the chain for its blocks alone for a while, because the end of the
+// market's stream cannot be read: what is hosted is proven, and nothing is sold.
+func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
+	if !f.unreadable {
+		f.unreadable = true
+		f.alert(AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
+			"nothing is sold, and what is hosted is proven: look at the record with `hostnode audit`; "+
+				"it is tried again by itself")
+	}
+	pause := &storeWork{trouble: make(chan struct{}), done: make(chan struct{})}
+	stop := f.Clock.After(f.QuarantineRetry, func() { close(pause.done) })
+	defer stop()
+	return f.feed(ctx, f.view.cursor(), pause)
 }
 
 // feed follows from a cursor until the work on the store that it was late with
@@ -161,7 +182,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 // isLate ends the feed when the work has ended.
 func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 	f.late = w
-	f.rt.do(func(ctx context.Context) {
+	f.rt.do("chain follower", func(ctx context.Context) {
 		select {
 		case <-w.done:
 			stop(errCaughtUp)
@@ -185,11 +206,11 @@ func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 		if first {
 			f.revision, first = r.Revision+1, false
 		}
-		m, err := f.codec.Decode(r)
+		m, err := decodeAs[messages.MarketEvent](f.codec, r)
 		if err != nil {
-			return c, fmt.Errorf("read the cursor: %w", err)
+			return c, fmt.Errorf("read the cursor: %w: %w", errUnreadable, err)
 		}
-		if done := f.rewindCursor(&c, m.(messages.MarketEvent)); done {
+		if done := f.rewindCursor(&c, m); done {
 			break
 		}
 	}

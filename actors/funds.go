@@ -42,11 +42,14 @@ func (q *slotQueue) watchFunds(head events.Head) {
 		return
 	}
 	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)
-	q.rt.do(func(ctx context.Context) {
+	q.self.do(func(ctx context.Context) {
 		q.Turn(ctx, "funds")
 		var m fundsSeen
-		m.balance, m.err = in(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
-			return q.Market.Balance(ctx)
+		m.err = q.rt.guarded("funds", func() (err error) {
+			m.balance, err = in(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
+				return q.Market.Balance(ctx)
+			})
+			return err
 		})
 		unpaid := make(chan events.Amount, 1)
 		q.supervisor.tell(lookAround{func(s *supervisor) { unpaid <- s.unpaid() }})

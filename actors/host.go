@@ -22,6 +22,8 @@ var (
 	ErrOtherMarket = errors.New("the record belongs to another market")
 	// ErrWrongKeys: the contract takes proofs of another proving key.
 	ErrWrongKeys = errors.New("the proving keys are not the contract's")
+	// ErrBroken: a bug of ours ended the host. Starting it again goes on from the record.
+	ErrBroken = errors.New("a bug ended the host")
 	// ErrStopped: the host was stopped.
 	ErrStopped = errors.New("the host has stopped")
 )
@@ -51,16 +53,25 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		return nil, err
 	}
 	h := &Host{env: e, rt: rt, ended: make(chan struct{})}
+	rt.rootFailed = h.supervisorFailed
 	e.owner.lost, e.record.conflict = h.takenOver, e.suspect
 	h.supervisor = rt.root("Supervisor", &supervisor{
 		env: e, fatal: h.fail, agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
+		blamed: map[Subject]int{},
 	})
 	e.record.notify(func() { h.supervisor.tell(recordMoved{}) })
-	rt.do(e.beat)
 	if e.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
-		rt.do(e.watch)
+		rt.do("watch", e.keepWatch)
 	}
-	rt.do(func(ctx context.Context) { e.record.probe(ctx, e.Store) })
+	rt.do("heartbeat", e.beat)
+	rt.do("probe of the store", func(ctx context.Context) {
+		for ctx.Err() == nil { // It ends with ctx, or panics.
+			_ = rt.guarded("probe of the store", func() error {
+				e.record.probe(ctx, e.Store)
+				return nil
+			})
+		}
+	})
 	return h, nil
 }
 
@@ -74,6 +85,11 @@ func (h *Host) takenOver(err error) {
 	h.rt.dead.Store(true)
 	h.rt.cancel()
 }
+
+// supervisorFailed ends the host: nobody would start again what fails from now on, nor
+// hand on the news of the chain. What runs goes on until the process stops it, and
+// whoever runs the process starts it again.
+func (h *Host) supervisorFailed(err error) { h.fail(fmt.Errorf("%w: %w", ErrBroken, err)) }
 
 func (h *Host) fail(err error) {
 	h.mu.Lock()
@@ -155,48 +171,67 @@ func ask[T any](ctx context.Context, h *Host, send func(done chan<- T)) (T, erro
 	}
 }
 
-// outcome is an answer that may be an error.
-type outcome struct{ err error }
-
 // Ledger submits a command to the ledger and returns when what follows from
 // it is durable. While the record is away: ErrRecordAway, at once; or within
 // operatorPatience if it went away meanwhile, and then the command may still
 // take effect. Repeating it is harmless, as for every command.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	return h.command(ctx, func(ledger, _ ref, done chan<- outcome) {
-		ledger.tell(ledgerCommand{cmd, "operator", func(r result[capacity.State, capacity.Event]) {
-			done <- outcome{r.err}
-		}})
+	return h.command(ctx, h.env.ledger, func(reply replies) any {
+		return ledgerCommand{cmd, operatorCause, func(r result[capacity.State, capacity.Event]) { reply(struct{}{}, r.err) }}
 	})
 }
 
 // Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
-	return h.command(ctx, func(_, queue ref, done chan<- outcome) {
-		queue.tell(queueCommand{cmd, "operator", func(r result[slotqueue.State, slotqueue.Event]) {
-			done <- outcome{r.err}
-		}})
+	return h.command(ctx, h.env.queue, func(reply replies) any {
+		return queueCommand{cmd, operatorCause, func(r result[slotqueue.State, slotqueue.Event]) { reply(struct{}{}, r.err) }}
 	})
 }
 
-func (h *Host) command(ctx context.Context, send func(ledger, queue ref, done chan<- outcome)) error {
+// operatorCause is the cause of what operators command.
+const operatorCause = "operator"
+
+// replies takes the answer to a command.
+type replies = func(struct{}, error)
+
+func (h *Host) command(ctx context.Context, to *part, message func(reply replies) any) error {
 	if r := h.env.record.now(); r.Away {
 		return fmt.Errorf("%w since %s; nothing was changed: %s",
 			ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
-	ledger, queue, err := h.tree(ctx)
-	if err != nil {
+	if err := h.started(ctx); err != nil {
 		return err
 	}
-	done := make(chan outcome, 1)
-	send(ledger, queue, done)
+	return h.await(ctx, askPart(to, message))
+}
+
+// TryAgain ends the quarantine of a piece of work, so that it is tried again; the answer
+// comes when the record has it. ErrNotQuarantined.
+func (h *Host) TryAgain(ctx context.Context, what Subject) error {
+	if err := h.started(ctx); err != nil {
+		return err
+	}
+	done := make(chan answer[struct{}], 1)
+	h.supervisor.tell(tryAgain{what, func(err error) { done <- answer[struct{}]{err: err} }})
+	return h.await(ctx, question[struct{}]{done: done})
+}
+
+// await waits for the answer to a command while the record is there.
+func (h *Host) await(ctx context.Context, asked question[struct{}]) error {
+	if asked.err != nil {
+		return asked.err
+	}
 	for {
 		impatient := make(chan struct{})
 		stop := h.env.Clock.After(operatorPatience, func() { close(impatient) })
 		select {
-		case o := <-done:
+		case a := <-asked.done:
 			stop()
-			return o.err
+			return a.err
+		case <-asked.gone:
+			stop()
+			_, err := asked.wait(ctx) // It may have answered at the same moment.
+			return err
 		case <-h.ended:
 			stop()
 			return h.Err()
@@ -214,47 +249,38 @@ func (h *Host) command(ctx context.Context, send func(ledger, queue ref, done ch
 // ErrStarting: the host waits for the chain before it can do anything.
 var ErrStarting = errors.New("the host is starting; the chain has not answered yet")
 
-func (h *Host) tree(ctx context.Context) (ledger, queue ref, err error) {
-	type refs struct {
-		ledger, queue ref
-		booted        bool
-	}
-	r, err := ask(ctx, h, func(done chan<- refs) {
-		h.supervisor.tell(lookAround{func(s *supervisor) { done <- refs{s.ledger, s.queue, s.booted} }})
+// started is an error while the host has not begun.
+func (h *Host) started(ctx context.Context) error {
+	booted, err := ask(ctx, h, func(done chan<- bool) {
+		h.supervisor.tell(lookAround{func(s *supervisor) { done <- s.booted }})
 	})
-	if err == nil && !r.booted {
+	if err == nil && !booted {
 		err = ErrStarting
 	}
-	return r.ledger, r.queue, err
+	return err
 }
 
 // ViewLedger shows the durable ledger. The function runs in the ledger's turn:
 // it must be quick and keep nothing of the state.
 func (h *Host) ViewLedger(ctx context.Context, look func(capacity.State)) error {
-	ledger, _, err := h.tree(ctx)
-	if err != nil {
+	if err := h.started(ctx); err != nil {
 		return err
 	}
-	_, err = ask(ctx, h, func(done chan<- struct{}) {
-		ledger.tell(ledgerQuery{func(s capacity.State) {
-			look(s)
-			done <- struct{}{}
-		}})
-	})
-	return err
+	return h.await(ctx, askLedgerAbout(h.env.ledger, func(s capacity.State) struct{} {
+		look(s)
+		return struct{}{}
+	}))
 }
 
 // ViewQueue shows the durable queue; the same rules as for ViewLedger.
 func (h *Host) ViewQueue(ctx context.Context, look func(slotqueue.State)) error {
-	_, queue, err := h.tree(ctx)
-	if err != nil {
+	if err := h.started(ctx); err != nil {
 		return err
 	}
-	_, err = ask(ctx, h, func(done chan<- struct{}) {
-		queue.tell(queueQuery{func(s slotqueue.State) {
+	return h.await(ctx, askPart(h.env.queue, func(reply replies) any {
+		return queueQuery{func(s slotqueue.State) {
 			look(s)
-			done <- struct{}{}
-		}})
-	})
-	return err
+			reply(struct{}{}, nil)
+		}}
+	}))
 }

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // machine is a pure core as the journal needs it.
@@ -22,6 +21,9 @@ type machine[S, C any, E proto.Message] struct {
 	// keeps names the commands that must not be lost when somebody else wrote to
 	// the stream: they are decided again on what it holds then. Nil: none.
 	keeps func(C) bool
+	// about names what a command with a cause is part of, for the case that it makes the
+	// machine panic. Nil: nothing is quarantined for it.
+	about func(cause string) Subject
 	// restore gives the newest state that was saved, as one from which replaying
 	// goes on. Nil: replaying begins at the beginning.
 	restore func(context.Context) (saved[S], error)
@@ -137,71 +139,6 @@ type journalAppended struct {
 	err         error
 }
 
-// load reads the stream; commands that come meanwhile wait. A store that does
-// not answer is asked again.
-func (j *journal[S, C, E]) load(a *turn) {
-	j.incarnation++
-	j.self, j.loaded = a.self, false
-	incarnation, least := j.incarnation, max(j.shown, j.stored)
-	a.rt.do(func(ctx context.Context) {
-		call := j.record.call(ctx, j.stream)
-		defer call.end()
-		var m journalLoaded[S, E]
-		err := call.repeat(func() (err error) {
-			if m, err = j.read(ctx); err != nil {
-				return err
-			}
-			if n := m.from.events + uint64(len(m.events)); n < least {
-				return fmt.Errorf("%w: %d events of %s, there were %d", errBehind, n, j.stream, least)
-			}
-			return nil
-		})
-		m.incarnation = incarnation
-		if err != nil {
-			m.err = fmt.Errorf("read %s: %w", j.stream, err)
-		}
-		if ctx.Err() == nil { // Nobody is told of a record that could not be read because the host stops.
-			j.self.tell(m)
-		}
-	})
-}
-
-// read reads the stream, behind the newest saved state if there is one.
-func (j *journal[S, C, E]) read(ctx context.Context) (m journalLoaded[S, E], err error) {
-	m.from = saved[S]{durable: j.empty(), ahead: j.empty()}
-	if j.restore != nil {
-		if m.from, err = j.restore(ctx); err != nil {
-			return m, err
-		}
-	}
-	m.last = m.from.last
-	for r, err := range snapshot.Tail(ctx, j.store, j.stream, m.from.events) {
-		if err != nil {
-			return m, err
-		}
-		e, err := decodeAs[E](j.codec, r)
-		if err != nil {
-			return m, fmt.Errorf("%w: %w", errUnreadable, err)
-		}
-		m.events, m.last = append(m.events, e), r.ID
-	}
-	return m, nil
-}
-
-func decodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error) {
-	var none E
-	m, err := codec.Decode(r)
-	if err != nil {
-		return none, err
-	}
-	e, ok := m.(E)
-	if !ok {
-		return none, fmt.Errorf("%s revision %d: %s does not belong into this stream: %w",
-			r.Stream, r.Revision, r.Type, events.ErrUnknownEvent)
-	}
-	return e, nil
-}
-
 // handle takes the journal's own messages; false for all others.
 func (j *journal[S, C, E]) handle(a *turn, msg any) bool {
 	switch m := msg.(type) {
@@ -224,9 +161,9 @@ func (j *journal[S, C, E]) onLoaded(a *turn, m journalLoaded[S, E]) {
 		j.onBroken(a, m.err)
 		return
 	}
-	j.durable, j.ahead = m.from.durable, m.from.ahead
-	for _, e := range m.events {
-		j.durable, j.ahead = j.evolve(j.durable, e), j.evolve(j.ahead, e)
+	if err := j.fold(m); err != nil {
+		j.onBroken(a, err)
+		return
 	}
 	j.stored, j.last = m.from.events+uint64(len(m.events)), m.last
 	j.decided, j.loaded = j.stored, true
@@ -264,10 +201,26 @@ func (j *journal[S, C, E]) submit(a *turn, cmd C, cause string, reply func(resul
 		j.backlog = append(j.backlog, asked)
 		return
 	}
-	decided, err := j.decide(j.ahead, cmd)
+	var en entry[S, C, E]
+	about := Subject{}
+	if j.about != nil {
+		about = j.about(cause)
+	}
+	during(about, func() { en = j.decideOn(asked) })
+	if len(en.events) == 0 && j.inflight == nil { // Rests on nothing that is not durable.
+		reply(result[S, E]{state: j.durable, err: en.err})
+		return
+	}
+	j.waiting = append(j.waiting, en)
+	j.flush(a)
+}
+
+// decideOn decides a command on the state ahead.
+func (j *journal[S, C, E]) decideOn(asked command[S, C, E]) entry[S, C, E] {
+	decided, err := j.decide(j.ahead, asked.cmd)
 	en := entry[S, C, E]{command: asked, events: decided, err: err}
 	if err == nil {
-		en.stored, en.err = j.encode(decided, cause)
+		en.stored, en.err = j.encode(decided, asked.cause)
 	}
 	if en.err != nil {
 		en.events, en.stored = nil, nil
@@ -276,12 +229,7 @@ func (j *journal[S, C, E]) submit(a *turn, cmd C, cause string, reply func(resul
 		j.ahead = j.evolve(j.ahead, e)
 		j.decided++
 	}
-	if len(en.events) == 0 && j.inflight == nil { // Rests on nothing that is not durable.
-		reply(result[S, E]{state: j.durable, err: en.err})
-		return
-	}
-	j.waiting = append(j.waiting, en)
-	j.flush(a)
+	return en
 }
 
 // room is an error when too many commands wait for another one.
@@ -344,7 +292,7 @@ func (j *journal[S, C, E]) flush(a *turn) {
 		return
 	}
 	incarnation, expected := j.incarnation, events.ExpectNext(j.stored)
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		call := j.record.call(ctx, j.stream)
 		defer call.end()
 		j.self.tell(journalAppended{incarnation, call.append(j.store, expected, batch)})

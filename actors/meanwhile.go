@@ -26,7 +26,7 @@ func (s *salesAgent) judgeMeanwhile(a *turn, next uint64) {
 	}
 	s.meanwhile = true
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		m := judgedMeanwhile{next: next}
 		_, err := s.view.wait(ctx, func(h events.Head) bool { return s.closedPeriod(h) >= next })
 		if err == nil {

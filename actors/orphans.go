@@ -31,24 +31,23 @@ func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
 		living[o.Slot] = true
 	}
 	// Asked in this turn, before any new sale can ask for a reservation.
-	found := make(chan []capacity.Reservation, 1)
-	s.ledger.tell(ledgerQuery{func(l capacity.State) {
+	asked := askLedgerAbout(s.ledger, func(l capacity.State) []capacity.Reservation {
 		var orphans []capacity.Reservation
 		for r := range l.Reservations() {
 			if !living[r.Slot] {
 				orphans = append(orphans, r)
 			}
 		}
-		found <- orphans
-	}})
+		return orphans
+	})
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
-		select {
-		case orphans := <-found:
-			for _, r := range orphans {
-				s.releaseOrphan(ctx, r, func(l livingSale) { self.tell(overlookedSale{l}) })
-			}
-		case <-ctx.Done():
+	s.rt.do("orphans", func(ctx context.Context) {
+		orphans, err := asked.wait(ctx)
+		if err != nil && ctx.Err() == nil { // Asked later, new sales would count as orphans.
+			s.log.Warnf("what the ledger holds for no sale is given back at the next start: %v", err)
+		}
+		for _, r := range orphans {
+			s.releaseOrphan(ctx, r, func(l livingSale) { self.tell(overlookedSale{l}) })
 		}
 	})
 }
@@ -132,17 +131,9 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation, 
 			if err := s.Repo.Delete(ctx, r.Slot); err != nil {
 				return fmt.Errorf("delete the data: %w", err)
 			}
-			done := make(chan error, 1)
-			s.ledger.tell(ledgerCommand{
+			return commandLedger(ctx, s.ledger,
 				capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral},
-				"start", func(r result[capacity.State, capacity.Event]) { done <- r.err },
-			})
-			select {
-			case err := <-done:
-				return err
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+				"orphan:"+r.Slot.String(), nil)
 		})
 	if err != nil && ctx.Err() == nil {
 		entry.Errorf("giving it back failed: %v", err)

@@ -53,6 +53,7 @@ func (e *env) takeOver(ctx context.Context) error {
 	var last *messages.HostStarted
 	var count uint64
 	err := e.ask(ctx, func() (err error) {
+		clear(e.quarantined.items)
 		last, count, err = e.readHost(ctx)
 		return err
 	})
@@ -76,6 +77,7 @@ func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count u
 		if m, ok := m.(*messages.HostStarted); ok {
 			last = m
 		}
+		e.quarantined.fold(m)
 		count = revision + 1
 	})
 	return last, count, err
@@ -180,7 +182,9 @@ func (e *env) beat(ctx context.Context) {
 	for e.Heartbeat > 0 && sleep(ctx, e.Clock, e.Heartbeat) == nil {
 		e.Turn(ctx, "heartbeat")
 		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch}
-		err := e.ask(ctx, func() error { return e.appendHost(ctx, m) })
+		err := e.rt.guarded("heartbeat", func() error {
+			return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
+		})
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
@@ -204,12 +208,14 @@ func (e *env) suspect() {
 		return
 	}
 	o.looking = true
-	e.rt.do(func(ctx context.Context) {
+	e.rt.do("owner", func(ctx context.Context) {
 		e.Turn(ctx, "owner")
-		err := e.ask(ctx, func() error {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			return e.readOn(ctx)
+		err := e.rt.guarded("owner", func() error {
+			return e.ask(ctx, func() error {
+				o.mu.Lock()
+				defer o.mu.Unlock()
+				return e.readOn(ctx)
+			})
 		})
 		o.lookMu.Lock()
 		o.looking = false

@@ -97,7 +97,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 			s.env.terms.Proofs, s.env.Margin.BlockTime = s.cfg, usualPace
 			const period = 1000
 			block, at := s.slowly(period)
-			p := &proofScheduler{env: s.env, sales: map[events.SlotID]*scheduled{}}
+			p := newProofScheduler(s.env)
 			if known {
 				var heads []events.Head
 				for n := block - 256; n < block; n++ {

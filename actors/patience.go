@@ -35,7 +35,11 @@ func patiently[T any](
 	defer cancel(nil)
 	stop := e.Clock.After(most, func() { cancel(errImpatient) })
 	defer stop()
-	v, err := call(bounded)
+	var v T
+	err := e.rt.guarded("a call on the chain", func() (err error) {
+		v, err = call(bounded)
+		return err
+	})
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(bounded), errImpatient) {
 		err = fmt.Errorf("%w within %s", errImpatient, most)
 	}

@@ -65,6 +65,7 @@ func (s *supervisor) quarantine(a *turn, slot events.SlotID, err error) {
 		s.alertCause("sale-quarantined", slot, Facts{Quarantined: []SlotTrouble{{slot, err.Error()}}})
 	}
 	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
+	s.beginQuarantine(aboutSale(slot), err.Error())
 	ag.ref.stop()
 	for _, w := range ag.watchers {
 		w.tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
@@ -87,10 +88,7 @@ func (s *supervisor) retryQuarantined(a *turn, slot events.SlotID) {
 		return
 	}
 	ag.retrying, ag.failures = true, maxFailures
-	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
-	if ag.starting {
-		s.startSale(ag.ref, a.self, slot, ag.start)
-	}
+	s.runAgent(a, slot, ag)
 }
 
 // runsAgain reports whether what an agent tells counts: not what one told that was
@@ -104,7 +102,30 @@ func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
 	}
 	s.log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
 	ag.quarantined, ag.retrying = "", false
+	s.endQuarantine(aboutSale(m.slot), "it can be run again", func() {})
 	return true
+}
+
+func aboutSale(slot events.SlotID) Subject { return Subject{SubjectSale, slot.String()} }
+
+// stayQuarantined leaves a sale quarantined that was so when the process before ended,
+// until it runs. It is tried at once.
+func (s *supervisor) stayQuarantined(slot events.SlotID) {
+	ag := s.agents[slot]
+	if q, ok := s.quarantined.has(aboutSale(slot)); ok {
+		ag.quarantined, ag.retrying, ag.failures, ag.state.Slot = q.Reason, true, maxFailures, slot
+		s.scheduler.tell(saleQuarantined{slot, ag.request, ag.index, q.Reason})
+	}
+}
+
+// endOldQuarantines ends those of sales that are over.
+func (s *supervisor) endOldQuarantines() {
+	for _, q := range s.quarantined.all() {
+		slot, err := events.ParseSlotID(q.Subject.Key)
+		if (q.Subject.Kind == SubjectSale || q.Subject.Kind == SubjectDuties) && (err != nil || s.agents[slot] == nil) {
+			s.endQuarantine(q.Subject, "the sale is over", func() {})
+		}
+	}
 }
 
 // unproven is a slot whose sale is quarantined.
@@ -133,7 +154,7 @@ func (p *proofScheduler) onQuarantined(a *turn, m saleQuarantined) {
 
 func (p *proofScheduler) askTerms(a *turn, u *unproven) {
 	self, slot, request := a.self, u.slot, u.request
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
 		r, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.Request, error) {
 			return p.Market.Request(ctx, request)
@@ -166,20 +187,22 @@ func (p *proofScheduler) lookAtUnproven(a *turn, head events.Head) {
 		if !u.known {
 			continue
 		}
-		v := pass.Verdict(&u.Slot)
-		switch {
-		case !v.Known && !p.fetching:
-			p.fetch(a)
-		case v.Known && v.Owed && v.Period > u.told:
-			u.told = v.Period
-			p.askOurs(a, u, v.Period)
-		}
+		p.ofSlot(slot, func() {
+			v := pass.Verdict(&u.Slot)
+			switch {
+			case !v.Known && !p.fetching:
+				p.fetch(a)
+			case v.Known && v.Owed && v.Period > u.told:
+				u.told = v.Period
+				p.askOurs(a, u, v.Period)
+			}
+		})
 	}
 }
 
 func (p *proofScheduler) askOurs(a *turn, u *unproven, period uint64) {
 	self, slot, request, index := a.self, u.slot, u.request, u.index
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
 		facts, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return p.Market.Slot(ctx, request, index)

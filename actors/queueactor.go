@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -15,13 +17,15 @@ import (
 // the best slots to at most MaxWorkers children.
 type slotQueue struct {
 	*env
-	ledger     ref
 	supervisor ref
+	life       int // counts the starts of the queue in this process
 	self       ref
 	journal    *journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
 	keeper     *keeper[slotqueue.State]
 	workers    map[string]ref // by the key of their Work
+	stumbles   map[string]int // how often one failed, by the same key
 	taking     bool
+	woken      bool // what waits was looked at after a restart
 
 	news    newsList
 	judging bool // the first of news is with the ledger or the chain
@@ -56,6 +60,9 @@ type (
 		client events.Address
 		reason string
 	}
+	// tryMarket: an operator wants an event of the market judged that was quarantined.
+	tryMarket struct{ revision uint64 }
+	workerDue struct{ key string }
 	// judged is the verdict on the first of news: what to do with it.
 	judged struct {
 		revision uint64
@@ -63,19 +70,19 @@ type (
 	}
 )
 
-func newSlotQueue(e *env, ledger, supervisor ref, broken func(error)) *slotQueue {
+func newSlotQueue(e *env, supervisor ref, life int, broken func(error)) *slotQueue {
 	q := &slotQueue{
-		env: e, ledger: ledger, supervisor: supervisor, workers: map[string]ref{}, news: newNewsList(maxNews),
-		broken: broken,
+		env: e, supervisor: supervisor, life: life, workers: map[string]ref{}, stumbles: map[string]int{},
+		news: newNewsList(maxNews), broken: broken,
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
 	q.keeper = newSlotQueueKeeper(e, limits)
 	q.keeper.now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.standing() }
-	e.savers = append(e.savers, q.keeper)
+	e.savers[queueName] = q.keeper
 	q.journal = &journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		machine: machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-			empty: empty, decide: e.Cores.DecideQueue, evolve: slotqueue.Evolve,
+			empty: empty, decide: e.Cores.DecideQueue, evolve: slotqueue.Evolve, about: aboutCause,
 			restore: func(ctx context.Context) (saved[slotqueue.State], error) { return q.keeper.load(ctx, empty) },
 		},
 		stream: events.SlotQueueStream(e.me), store: e.Store, codec: e.codec, record: e.record,
@@ -134,19 +141,36 @@ func (q *slotQueue) receive(a *turn, msg any) {
 		q.onAvoid(a, m)
 	case workerDone:
 		q.onWorkerDone(a, m)
-	case childFailed:
-		q.log.WithField("actor", m.child.name).Errorf("a worker failed and is started again: %v", m.err)
-		for key, w := range q.workers {
-			if w.is(m.child) {
-				delete(q.workers, key)
-			}
-		}
+	case tryMarket:
+		q.judgeQuarantined(a, m.revision)
+	case workerDue:
+		delete(q.workers, m.key)
 		q.employ(a)
+	case childFailed:
+		q.onWorkerFailed(a, m)
 	}
 }
 
-func (q *slotQueue) onDurable(a *turn, _ []slotqueue.Event) {
+// onWorkerFailed starts another worker after a pause; until then its place is taken.
+func (q *slotQueue) onWorkerFailed(a *turn, m childFailed) {
+	for key, w := range q.workers {
+		if !w.is(m.child) {
+			continue
+		}
+		q.stumbles[key]++
+		pause := q.backoff(key, q.stumbles[key])
+		q.log.WithField("actor", m.child.name).Errorf("a worker failed and is started again in %s: %v", pause, m.err)
+		self := a.self
+		q.Clock.After(pause, func() { self.tell(workerDue{key}) })
+	}
+}
+
+func (q *slotQueue) onDurable(a *turn, fresh []slotqueue.Event) {
 	q.keeper.consider(a)
+	if len(fresh) == 0 && q.life > 1 && !q.woken { // What it was told meanwhile is lost.
+		q.woken = true
+		q.onWake(a, wakeQueue{"the queue was started again", slices.Sorted(maps.Keys(q.journal.durable.Waiting()))})
+	}
 	q.employ(a)
 	q.judgeNext(a)
 }
@@ -178,6 +202,7 @@ func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
 		At: q.chainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
 		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
 	}, key, func(result[slotqueue.State, slotqueue.Event]) {
+		delete(q.stumbles, key)
 		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
 	})

@@ -111,14 +111,9 @@ func (q *slotQueue) judgeFull(
 
 // holds asks the queue whether a slot is in it, or with a worker.
 func (q *slotQueue) holds(ctx context.Context, id events.RequestID, index uint64) (bool, error) {
-	done := make(chan bool, 1)
-	q.self.tell(queueQuery{func(s slotqueue.State) { done <- s.Holds(id, index) }})
-	select {
-	case holds := <-done:
-		return holds, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
+	return askPart(q.queue, func(reply func(bool, error)) any {
+		return queueQuery{func(s slotqueue.State) { reply(s.Holds(id, index), nil) }}
+	}).wait(ctx)
 }
 
 // judgeSlots filters by soundness and by what is on offer (seed 000: slots
@@ -136,7 +131,9 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionUnsound, Reason: err.Error()}
 		return []slotqueue.Command{cmd}, nil
 	}
-	avoided, err := avoidedClient(ctx, q.self, r.Client, cmd.At)
+	avoided, err := whenUp(ctx, q.env, "judge", func() question[*slotqueue.AvoidedClient] {
+		return avoidedClient(q.queue, r.Client, cmd.At)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -162,20 +159,14 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 }
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	done := make(chan *slotqueue.Refusal, 1)
-	q.ledger.tell(ledgerQuery{func(l capacity.State) {
-		if _, refusal := capacity.Match(l, ask); refusal != nil {
-			done <- &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}
-			return
-		}
-		done <- nil
-	}})
-	select {
-	case r := <-done:
-		return r, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return whenUp(ctx, q.env, "judge", func() question[*slotqueue.Refusal] {
+		return askLedgerAbout(q.ledger, func(l capacity.State) *slotqueue.Refusal {
+			if _, refusal := capacity.Match(l, ask); refusal != nil {
+				return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}
+			}
+			return nil
+		})
+	})
 }
 
 // shuffled draws the order of a request's slots for this host, so that hosts

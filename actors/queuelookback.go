@@ -124,7 +124,7 @@ func (l *lookBack) withOwed(s slotqueue.State, again []slotqueue.RefusedRequest)
 // judgeAll looks at refused requests, one after the other.
 func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 	tried := maps.Clone(q.lookBack.owed)
-	q.rt.do(func(ctx context.Context) {
+	q.self.do(func(ctx context.Context) {
 		m := lookedBack{reason: reason}
 		inARow := 0
 		for _, r := range again {
@@ -133,7 +133,11 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				m.left = append(m.left, id)
 				continue
 			}
-			decided, err := q.judgeAgain(ctx, r)
+			var decided slotqueue.Command
+			err := q.rt.guarded("look back", func() (err error) { // The others have their look.
+				decided, err = q.judgeAgain(ctx, r)
+				return err
+			})
 			unknown := errors.Is(err, events.ErrUnknownRequest)
 			switch {
 			case unknown && tried[id] >= maxUnknown, err == nil && decided == nil:
@@ -142,7 +146,7 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				q.log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
 				m.unanswered = append(m.unanswered, id)
 			default:
-				q.self.tell(queueCommand{decided, "look back: " + reason, q.onJudgedAgain(id)})
+				q.self.tell(queueCommand{decided, lookedAgain + reason, q.onJudgedAgain(id)})
 			}
 			if inARow++; err == nil || unknown {
 				inARow = 0

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -119,7 +121,7 @@ func (q *slotQueue) readOn(a *turn) {
 	q.news.reading = true
 	q.news.last = max(q.news.last, q.journal.durable.LastMarketRevision())
 	after, left, most := q.news.last, q.news.left, q.news.most
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		var m newsRead
 		m.err = q.retry(ctx, "news", func(err error) { q.log.Warnf("read the market stream: %v", err) },
 			func(err error) bool {
@@ -187,15 +189,89 @@ func (q *slotQueue) judgeNext(a *turn) {
 		return
 	}
 	q.judging = true
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		if q.record.wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
 			return
 		}
-		commands, err := q.judge(ctx, n)
+		commands, err := q.judgeUnlessQuarantined(ctx, n)
 		if err == nil {
 			q.self.tell(judged{n.revision, commands})
 		}
 	})
+}
+
+// judgeUnlessQuarantined passes over what made the queue fail twice, once that is in the
+// record: behind it nothing says that it was not judged.
+func (q *slotQueue) judgeUnlessQuarantined(ctx context.Context, n marketNews) (commands []slotqueue.Command, err error) {
+	about := aboutMarket(n.revision)
+	if skip, err := q.quarantined.recorded(ctx, about); skip || err != nil {
+		return nil, err
+	}
+	during(about, func() {
+		commands, err = q.judge(ctx, n)
+		if p, ok := errors.AsType[*panicked](err); ok {
+			panic(p) // A call panicked: nothing else would come of asking again.
+		}
+	})
+	return commands, err
+}
+
+// aboutMarket is an event of the market as something to quarantine.
+func aboutMarket(revision uint64) Subject {
+	return Subject{SubjectMarket, strconv.FormatUint(revision, 10)}
+}
+
+// marketCause is the cause of what the queue decides about an event of the market, and
+// aboutCause the way back.
+func marketCause(revision uint64) string { return fmt.Sprintf("market@%d", revision) }
+
+func aboutCause(cause string) Subject {
+	if key, ok := strings.CutPrefix(strings.TrimPrefix(cause, lookedAgain), "market@"); ok {
+		return Subject{SubjectMarket, key}
+	}
+	return Subject{}
+}
+
+// lookedAgain begins the cause of what is decided long after the market said it.
+const lookedAgain = "look back: "
+
+// judgeQuarantined judges an event of the market that an operator wants to be tried again.
+// The queue's record is behind it, so its commands do not name its revision.
+func (q *slotQueue) judgeQuarantined(a *turn, revision uint64) {
+	a.do(func(ctx context.Context) {
+		var news newsRead
+		err := q.retry(ctx, "quarantined", func(err error) { q.log.Warnf("read the market stream: %v", err) },
+			neverPasses,
+			func(ctx context.Context) (err error) {
+				news, err = q.readNews(ctx, revision-1, 1)
+				return err
+			})
+		if err != nil || len(news.news) == 0 || news.news[0].revision != revision {
+			q.log.WithField("market", revision).Warnf("the event of the market was not judged: it was not found (%v)", err)
+			return
+		}
+		commands, err := q.judgeUnlessQuarantined(ctx, news.news[0])
+		if err != nil {
+			return
+		}
+		for _, cmd := range commands {
+			q.self.tell(queueCommand{
+				unnumbered(cmd), lookedAgain + marketCause(revision), func(result[slotqueue.State, slotqueue.Event]) {},
+			})
+		}
+	})
+}
+
+func unnumbered(cmd slotqueue.Command) slotqueue.Command {
+	switch cmd := cmd.(type) { //nolint:gochecksumtype // Only these two name a revision.
+	case slotqueue.Queue:
+		cmd.MarketRevision = 0
+		return cmd
+	case slotqueue.Remove:
+		cmd.MarketRevision = 0
+		return cmd
+	}
+	return cmd
 }
 
 func (q *slotQueue) onJudged(a *turn, m judged) {
@@ -206,7 +282,7 @@ func (q *slotQueue) onJudged(a *turn, m judged) {
 	}
 	q.news.drop()
 	for _, cmd := range m.commands {
-		q.journal.submit(a, cmd, fmt.Sprintf("market@%d", m.revision),
+		q.journal.submit(a, cmd, marketCause(m.revision),
 			func(r result[slotqueue.State, slotqueue.Event]) { q.onVerdict(a, m.revision, r.err) })
 	}
 	q.judgeNext(a)

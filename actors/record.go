@@ -292,11 +292,15 @@ func (c *recordCall) end() {
 // probe asks the store for its head now and then, until ctx ends.
 func (r *record) probe(ctx context.Context, store events.Store) {
 	for sleep(ctx, r.clock, probeEvery) == nil {
-		c := r.call(ctx, "")
-		_ = c.repeat(func() error { // What never passes is met by whoever needs the store.
-			_, err := store.Head(ctx)
-			return err
-		})
-		c.end()
+		r.probeOnce(ctx, store)
 	}
+}
+
+func (r *record) probeOnce(ctx context.Context, store events.Store) {
+	c := r.call(ctx, "")
+	defer c.end()
+	_ = c.repeat(func() error { // What never passes is met by whoever needs the store.
+		_, err := store.Head(ctx)
+		return err
+	})
 }

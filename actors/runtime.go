@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -60,7 +59,11 @@ type started struct{}
 type childFailed struct {
 	child ref
 	err   error
+	about Subject // what it was working on, if that is known
 }
+
+// taskPanicked tells an actor that a task of its own panicked, which is its failure.
+type taskPanicked struct{ panic *panicked }
 
 // runtime is one actor system: one host in one process.
 type runtime struct {
@@ -74,6 +77,11 @@ type runtime struct {
 	// those that run is waiting for all.
 	mu     sync.Mutex
 	ending bool
+	stacks map[string]bool // panics that were logged
+	// rootFailed is told that the actor without a parent panicked: nobody starts it again.
+	rootFailed func(error)
+	// met is Config.Met.
+	met func(actor string, msg any)
 	// shutdown is called once; the library closes a channel in it.
 	shutdown func()
 }
@@ -85,6 +93,7 @@ func newRuntime(ctx context.Context, log *logrus.Entry) *runtime {
 	}))
 	return &runtime{
 		system: system, log: log, ctx: ctx, cancel: cancel, shutdown: sync.OnceFunc(system.Shutdown),
+		stacks: map[string]bool{}, rootFailed: func(error) {}, met: func(string, any) {},
 	}
 }
 
@@ -125,27 +134,65 @@ func (rt *runtime) props(name string, b behavior, parent ref) *actor.Props {
 			msg = m
 		}
 		defer func() {
-			if p := recover(); p != nil {
-				rt.log.WithField("actor", name).Errorf("panic: %v\n%s", p, debug.Stack())
-				if f, ok := b.(interface{ failed() }); ok {
-					f.failed()
-				}
-				parent.tell(childFailed{self, fmt.Errorf("actor %s panicked: %v", name, p)})
-				c.Stop(c.Self())
+			if v := recover(); v != nil {
+				rt.failed(c, b, self, parent, recovered(v))
 			}
 		}()
+		rt.met(name, msg)
+		if m, ok := msg.(taskPanicked); ok {
+			panic(m.panic)
+		}
 		b.receive(&turn{rt, c, self, parent}, msg)
 	})
 }
 
-// do runs a blocking task outside of every mailbox; its context ends with the
-// runtime. While the runtime ends nothing begins any more.
-func (rt *runtime) do(task func(ctx context.Context)) {
+// failed ends an actor that panicked and tells its parent.
+func (rt *runtime) failed(c actor.Context, b behavior, self, parent ref, p *panicked) {
+	rt.tellPanic(self.name, p)
+	if f, ok := b.(interface{ failed() }); ok {
+		f.failed()
+	}
+	err := fmt.Errorf("actor %s: %w", self.name, p)
+	if parent.pid == nil {
+		rt.rootFailed(err)
+	}
+	parent.tell(childFailed{self, err, p.about})
+	c.Stop(c.Self())
+}
+
+// do runs a blocking task of the actor whose turn it is; see ref.do.
+func (a *turn) do(task func(ctx context.Context)) { a.self.do(task) }
+
+// do runs a blocking task of an actor outside of its mailbox; its context ends with
+// the runtime. While the runtime ends nothing begins any more. A task that panics is
+// the failure of its actor.
+func (r ref) do(task func(ctx context.Context)) {
+	r.rt.begin(task, func(p *panicked) {
+		r.rt.tellPanic(r.name, p) // Also of an actor that is gone.
+		r.tell(taskPanicked{p})
+	})
+}
+
+// do runs a blocking task of no actor, as ref.do does. One that panics is over: what must
+// go on makes an error of it by itself (guarded).
+func (rt *runtime) do(who string, task func(ctx context.Context)) {
+	rt.begin(task, func(p *panicked) { rt.tellPanic(who, p) })
+}
+
+func (rt *runtime) begin(task func(ctx context.Context), failed func(*panicked)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if !rt.ending {
-		rt.tasks.Go(func() { task(rt.ctx) })
+	if rt.ending {
+		return
 	}
+	rt.tasks.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				failed(recovered(v))
+			}
+		}()
+		task(rt.ctx)
+	})
 }
 
 // endTasks ends the contexts of all tasks and returns when none runs.

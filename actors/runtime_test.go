@@ -54,7 +54,7 @@ func TestAfterAKillNothingIsDelivered(t *testing.T) {
 			}
 		}))
 		var ended error
-		rt.do(func(ctx context.Context) {
+		rt.do("task", func(ctx context.Context) {
 			<-ctx.Done()
 			ended = ctx.Err()
 			r.tell("hello") // The last word of a task.
@@ -67,7 +67,7 @@ func TestAfterAKillNothingIsDelivered(t *testing.T) {
 		}
 		r.tell("hello")
 		began := false
-		rt.do(func(context.Context) { began = true })
+		rt.do("task", func(context.Context) { began = true })
 		synctest.Wait()
 		if heard != 1 || began {
 			t.Fatalf("%d messages were delivered, a task began: %t", heard, began)
@@ -86,7 +86,7 @@ func TestStoppingBeginsNoNewTask(t *testing.T) {
 			}
 			tasks++
 			self := a.self
-			a.rt.do(func(ctx context.Context) {
+			a.do(func(ctx context.Context) {
 				<-ctx.Done()
 				self.tell("again")
 			})

@@ -138,7 +138,11 @@ func (s *supervisor) scrub(self ref) func(context.Context) {
 			if pause = s.untilScrub(); pause > 0 {
 				continue
 			}
-			piece, err := s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
+			var piece events.Scrubbed
+			err := s.rt.guarded("scrub", func() (err error) {
+				piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
+				return err
+			})
 			if err != nil {
 				s.log.Warnf("looking through the stored data is tried again: %v", err)
 				pause = s.RetryMost

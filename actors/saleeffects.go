@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // perform makes one call on the world for a sale and says what to report. An
@@ -56,19 +57,7 @@ func (s *salesAgent) call(st sale.State, deadline time.Time) events.SlotCall {
 func (s *salesAgent) askLedger(ctx context.Context, cmd capacity.Command, cause string,
 	take func(capacity.State),
 ) error {
-	done := make(chan error, 1)
-	s.ledger.tell(ledgerCommand{cmd, cause, func(r result[capacity.State, capacity.Event]) {
-		if r.err == nil && take != nil {
-			take(r.state)
-		}
-		done <- r.err
-	}})
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return commandLedger(ctx, s.ledger, cmd, cause, take)
 }
 
 func (s *salesAgent) cause(st sale.State, what string) string {
@@ -88,6 +77,10 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 		}, nil
 	case errors.Is(err, capacity.ErrSettled):
 		return sale.GiveUp{At: s.chainTime(), Reason: err.Error()}, nil
+	case errors.Is(err, ErrQuarantined) && !st.Adopted:
+		return sale.ReportNoCapacity{
+			At: s.chainTime(), Criterion: slotqueue.CriterionQuarantined, Reason: err.Error(),
+		}, nil
 	case err != nil:
 		return nil, err
 	}
@@ -273,18 +266,11 @@ func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (
 // toReturn is what goes back to the ledger. The sale may have ended before it
 // learned that its reservation was made: then all of that goes back.
 func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
-	done := make(chan events.Amount, 1)
-	s.ledger.tell(ledgerQuery{func(l capacity.State) {
+	return askLedgerAbout(s.ledger, func(l capacity.State) events.Amount {
 		r, ok := l.Reservation(capacity.ReservationIDOf(s.slot, e.Attempt))
 		if !ok {
 			r.Collateral = e.Returned.Add(e.Lost)
 		}
-		done <- r.Collateral.SubFloor(e.Lost)
-	}})
-	select {
-	case returned := <-done:
-		return returned, nil
-	case <-ctx.Done():
-		return events.Amount{}, ctx.Err()
-	}
+		return r.Collateral.SubFloor(e.Lost)
+	}).wait(ctx)
 }

@@ -36,7 +36,7 @@ func (s *salesAgent) look(a *turn) {
 	self, st, ahead := a.self, s.journal.durable, s.journal.ahead
 	loaded, tries := !s.looked, s.closingTries
 	hear := loaded && !s.heard && (proves(st) || st.Phase == sale.Filled)
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		s.Turn(ctx, s.slot.String()+"/look")
 		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)

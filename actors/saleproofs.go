@@ -123,7 +123,7 @@ func (s *salesAgent) hear(a *turn) {
 			misses = true
 		}
 	}
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		var m proofsHeard
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
 		m.taken, m.err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) ([]heardProof, error) {

@@ -19,7 +19,6 @@ type salesAgent struct {
 	slot    events.SlotID
 	request events.RequestID
 	index   uint64
-	ledger  ref
 	// observers are told each new durable state.
 	observers []ref
 
@@ -106,10 +105,10 @@ var (
 )
 
 func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index uint64,
-	ledger ref, broken func(error), observers ...ref,
+	broken func(error), observers ...ref,
 ) *salesAgent {
 	s := &salesAgent{
-		env: e, slot: slot, request: request, index: index, ledger: ledger, observers: observers,
+		env: e, slot: slot, request: request, index: index, observers: observers,
 		running: map[string]*work{},
 	}
 	s.journal = &journal[sale.State, sale.Command, sale.Event]{
@@ -305,7 +304,7 @@ func (s *salesAgent) begin(a *turn, st sale.State, e sale.Effect) {
 	}
 	ctx, cancel := context.WithCancel(a.rt.ctx)
 	s.running[key] = &work{cancel: cancel}
-	a.rt.do(func(context.Context) {
+	a.do(func(context.Context) {
 		defer cancel()
 		var cmd sale.Command
 		err := s.retry(ctx, s.slot.String()+"/"+key,
@@ -315,8 +314,10 @@ func (s *salesAgent) begin(a *turn, st sale.State, e sale.Effect) {
 				if s.record.away() && !s.Cores.IsDuty(e) {
 					return errHeld
 				}
-				cmd, err = s.perform(ctx, st, e)
-				return err
+				return s.rt.guarded("effect "+key, func() error { // The sale goes on with what else it owes.
+					cmd, err = s.perform(ctx, st, e)
+					return err
+				})
 			})
 		self.tell(effectEnded{key, cmd, err})
 	})

@@ -25,9 +25,11 @@ type proofScheduler struct {
 	sales map[events.SlotID]*scheduled
 	// unproven are slots whose sales are quarantined.
 	unproven map[events.SlotID]*unproven
-	order    []*scheduled // the same, by slot
-	pace     pacer
-	since    time.Time // chain time of the first block that was looked at
+	// failing are slots whose duties could not be computed lately.
+	failing map[events.SlotID]*failing
+	order   []*scheduled // those of sales, by slot
+	pace    pacer
+	since   time.Time // chain time of the first block that was looked at
 	// fetching: block hashes are being read; everything is looked at again then.
 	fetching bool
 	// judging: periods that are over are being judged.
@@ -36,6 +38,13 @@ type proofScheduler struct {
 	// cause names the block causedBy in what sales are told.
 	cause    string
 	causedBy uint64
+}
+
+func newProofScheduler(e *env) *proofScheduler {
+	return &proofScheduler{
+		env: e, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
+		failing: map[events.SlotID]*failing{},
+	}
 }
 
 // scheduled is a living sale as the scheduler knows it. What every block asks of
@@ -69,9 +78,13 @@ type hashesFetched struct{ more bool }
 
 func (p *proofScheduler) receive(a *turn, msg any) {
 	switch m := msg.(type) {
+	case started:
+		p.learnFailing()
 	case saleChanged:
-		p.alertSale(m.slot, m.fresh)
-		p.onSale(a, m)
+		p.ofSlot(m.slot, func() {
+			p.alertSale(m.slot, m.fresh)
+			p.onSale(a, m)
+		})
 	case headMoved:
 		p.onHead(a, m.head)
 	case hashesFetched:
@@ -142,6 +155,7 @@ func (p *proofScheduler) drop(slot events.SlotID) {
 		at := p.place(slot)
 		p.order = slices.Delete(p.order, at, at+1)
 		delete(p.sales, slot)
+		p.recovers(slot, "the sale is over")
 	}
 }
 
@@ -155,6 +169,7 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 		p.since = head.Time
 	}
 	p.forgetVerdicts()
+	p.lookAtFailing(head)
 	p.pace.see(head, p.view.at)
 	p.provers.tick(head.Time)
 	next := p.look(a, p.order, head)
@@ -175,21 +190,13 @@ func (p *proofScheduler) look(a *turn, slots []*scheduled, head events.Head) (ne
 	}, p.view.hash)
 	unknown := false
 	for _, s := range slots {
-		if !s.wake.IsZero() && !head.Time.Before(s.wake) {
-			s.agent.tell(lookAtChain{})
-		}
-		if !s.proves {
-			continue
-		}
-		if !head.Time.Before(s.look) {
-			s.look = head.Time.Add(lookEvery)
-			s.agent.tell(lookAtChain{})
-		}
-		due, known := p.duties(pass, s, head)
-		unknown = unknown || !known
-		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
-			next = due
-		}
+		p.ofSlot(s.ID, func() {
+			due, known := p.lookAt(pass, s, head)
+			unknown = unknown || !known
+			if !due.IsZero() && (next.IsZero() || due.Before(next)) {
+				next = due
+			}
+		})
 	}
 	if unknown && !p.fetching {
 		p.fetch(a)
@@ -197,10 +204,25 @@ func (p *proofScheduler) look(a *turn, slots []*scheduled, head events.Head) (ne
 	return next
 }
 
+// lookAt tells one sale what a block means for it; see duties.
+func (p *proofScheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
+	if !s.wake.IsZero() && !head.Time.Before(s.wake) {
+		s.agent.tell(lookAtChain{})
+	}
+	if !s.proves {
+		return due, true
+	}
+	if !head.Time.Before(s.look) {
+		s.look = head.Time.Add(lookEvery)
+		s.agent.tell(lookAtChain{})
+	}
+	return p.duties(pass, s, head)
+}
+
 func (p *proofScheduler) fetch(a *turn) {
 	p.fetching = true
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		p.Turn(ctx, "block hashes")
 		more, err := patiently(ctx, p.env, p.patience(), p.view.fetch)
 		if err != nil { // The next head asks again.

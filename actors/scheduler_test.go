@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -28,17 +29,19 @@ func newSchedule(t *testing.T, rt *runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: fakeTime{}}, rt: rt, log: quietLog(),
+		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: fakeTime{}, Store: events.NewMemory()}, rt: rt, log: quietLog(),
 		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
 		load: newProvingLoad(), provers: newProvers(1, time.Second, newProvingLoad()),
 	}
+	e.codec, e.record = catalog.Codec(), newRecord(fakeTime{}, quietLog(), noTurn)
+	e.quarantined.items = map[Subject]quarantinedItem{}
 	s.view, s.env = e.view, e
 	s.agent = rt.root("sale", behaviorFunc(func(_ *turn, msg any) {
 		if m, ok := msg.(saleCommand); ok {
 			s.told = append(s.told, m.cmd)
 		}
 	}))
-	s.scheduler = rt.root("scheduler", &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}})
+	s.scheduler = rt.root("scheduler", newProofScheduler(e))
 	s.state = sale.State{
 		Phase: sale.Proving, Slot: events.SlotID{31: 7}, Started: true,
 		FilledAt: events.Unix(998 * 20), EndsAt: events.Unix(1 << 30),

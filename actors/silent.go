@@ -42,7 +42,7 @@ func (p *proofScheduler) judge(a *turn, head events.Head) {
 	from := to + 1
 	for _, s := range p.order {
 		if s.proves {
-			from = min(from, p.unjudged(s, to))
+			p.ofSlot(s.ID, func() { from = min(from, p.unjudged(s, to)) })
 		}
 	}
 	if from > to || p.judging {
@@ -54,10 +54,13 @@ func (p *proofScheduler) judge(a *turn, head events.Head) {
 func (p *proofScheduler) readPast(a *turn, from, to uint64) {
 	p.judging = true
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		p.Turn(ctx, "periods that are over")
 		m := pastRead{}
-		m.past, m.err = p.env.readPast(ctx, from, to, p.view.now().Number)
+		m.err = p.rt.guarded("periods that are over", func() (err error) {
+			m.past, err = p.env.readPast(ctx, from, to, p.view.now().Number)
+			return err
+		})
 		if ctx.Err() == nil {
 			self.tell(m)
 		}
@@ -84,11 +87,13 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 		if !s.proves {
 			continue
 		}
-		upTo := min(m.past.to, p.certainUpTo(s))
-		p.judgeOpen(s, m.past, upTo, challenges, len(m.missing) > 0)
-		if s.judged < upTo {
-			verdicts = append(verdicts, verdict{s, upTo, p.silentPeriods(s, m.past, upTo, challenges, head)})
-		}
+		p.ofSlot(s.ID, func() {
+			upTo := min(m.past.to, p.certainUpTo(s))
+			p.judgeOpen(s, m.past, upTo, challenges, len(m.missing) > 0)
+			if s.judged < upTo {
+				verdicts = append(verdicts, verdict{s, upTo, p.silentPeriods(s, m.past, upTo, challenges, head)})
+			}
+		})
 	}
 	if len(missing) > 0 && len(m.missing) == 0 {
 		p.readMissing(a, m.past, missing)
@@ -104,7 +109,7 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 		p.tellSilent(v.sale, head)
 	}
 	for _, s := range p.order {
-		p.tellJudged(s, head)
+		p.ofSlot(s.ID, func() { p.tellJudged(s, head) })
 	}
 }
 
@@ -112,10 +117,10 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 func (p *proofScheduler) readMissing(a *turn, past *past, missing map[uint64]bool) {
 	p.judging = true
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		p.Turn(ctx, "challenges of periods that are over")
 		m := pastRead{past: past, missing: missing}
-		m.err = past.fill(ctx, p.view, missing)
+		m.err = p.rt.guarded("periods that are over", func() error { return past.fill(ctx, p.view, missing) })
 		if ctx.Err() == nil {
 			self.tell(m)
 		}

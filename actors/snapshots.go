@@ -2,6 +2,8 @@ package actors
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +33,9 @@ type saver interface {
 func (e *env) saveAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopSaving)
 	defer cancel()
-	for _, s := range e.savers {
-		if err := s.finish(ctx); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(e.savers)) {
+		err := e.rt.guarded("snapshot", func() error { return e.savers[name].finish(ctx) })
+		if err != nil {
 			e.log.Warnf("a state was not saved at the stop; the next start reads more of the record: %v", err)
 		}
 	}
@@ -122,9 +125,11 @@ func (k *keeper[S]) consider(a *turn) {
 	k.saving = true
 	k.begun.Store(stored) // Also when it fails: the next try is as far away.
 	pieces, self := k.pieces(state), a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		k.Turn(ctx, "snapshot "+k.stream)
-		self.tell(snapshotWritten{stored, k.save(ctx, stored, last, pieces)})
+		self.tell(snapshotWritten{stored, k.rt.guarded("snapshot", func() error {
+			return k.save(ctx, stored, last, pieces)
+		})})
 	})
 }
 

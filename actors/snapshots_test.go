@@ -331,7 +331,7 @@ func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	k.now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}
-	e.savers = append(e.savers, k, &surveyor{env: e, survey: newSurvey(e.me, e.codec)})
+	e.savers = map[string]saver{"ledger": k, "survey": &surveyor{env: e, survey: newSurvey(e.me, e.codec)}}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

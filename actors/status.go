@@ -31,7 +31,11 @@ type Status struct {
 	Disk DiskStatus
 	// Scrub is how far the look at all that is stored has come.
 	Scrub events.ScrubProgress
-	Pools []PoolStatus
+	// Down are the parts of the host that do not run, and Quarantined is the work that is
+	// left alone.
+	Down        []PartStatus
+	Quarantined []Quarantined
+	Pools       []PoolStatus
 	// Needs are what the account must hold, without what it holds.
 	Needs  Funds
 	Prover ProverFacts
@@ -75,7 +79,7 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
-		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(),
+		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why

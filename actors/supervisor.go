@@ -26,15 +26,17 @@ type supervisor struct {
 	*env
 	fatal func(error)
 
-	ledger, queue, scheduler ref
-	validator                validatorTree
-	booted                   bool
-	bootWaits                atomic.Pointer[string] // why the last look at the start failed
-	agents                   map[events.SlotID]*agent
-	beginning                map[events.SlotID]*candidate
-	live                     bool
-	owned                    ownedAgain
-	lastNews                 time.Time // by the machine's clock
+	validator validatorTree
+	booted    bool
+	bootWaits atomic.Pointer[string] // why the last look at the start failed
+	agents    map[events.SlotID]*agent
+	beginning map[events.SlotID]*candidate
+	// blamed is how often something failed on a piece of work.
+	blamed   map[Subject]int
+	since    time.Time // chain time at which the host began to look
+	live     bool
+	owned    ownedAgain
+	lastNews time.Time // by the machine's clock
 }
 
 // agent is a sale that is in work or hosted.
@@ -43,6 +45,7 @@ type agent struct {
 	request     events.RequestID
 	index       uint64
 	state       sale.State
+	ahead       sale.State // with what is decided and not in the record yet
 	trouble     Trouble
 	watchers    []ref // workers
 	failures    int
@@ -129,9 +132,19 @@ func (s *supervisor) receive(a *turn, msg any) {
 		s.startValidator(a)
 	case childFailed:
 		s.onFailed(a, m)
+	case partDue:
+		s.startPart(a, m.part)
+	case partBroken:
+		s.onPartBroken(a, m)
+	case examineFailed:
+		s.onExamineFailed(m)
+	case tryAgain:
+		s.onTryAgain(a, m)
+	case quarantineOver:
+		s.onQuarantineOver(m)
 	case restartAgent:
 		if ag := s.agents[m.slot]; ag != nil && ag.quarantined == "" {
-			ag.ref = s.spawnAgent(a, m.slot, ag.request, ag.index)
+			s.runAgent(a, m.slot, ag)
 		}
 	case scrubFound:
 		s.onScrubFound(m)
@@ -142,8 +155,17 @@ func (s *supervisor) receive(a *turn, msg any) {
 
 func (s *supervisor) spawnAgent(a *turn, slot events.SlotID, request events.RequestID, index uint64) ref {
 	self := a.self
-	return a.spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index, s.ledger,
+	return a.spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index,
 		func(err error) { self.tell(agentBroken{slot, err}) }, self))
+}
+
+// runAgent starts the agent of a sale again. A sale that is not in the record begins once
+// more.
+func (s *supervisor) runAgent(a *turn, slot events.SlotID, ag *agent) {
+	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
+	if ag.starting {
+		s.startSale(ag.ref, a.self, slot, ag.start)
+	}
 }
 
 func (s *supervisor) onBegin(a *turn, m beginSale) {
@@ -159,6 +181,12 @@ func (s *supervisor) onBegin(a *turn, m beginSale) {
 		m.worker.tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, trouble: ag.trouble})
 		return
 	}
+	if q, ok := s.quarantined.has(Subject{SubjectSlot, slot.String()}); ok {
+		m.worker.tell(saleRefused{
+			criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + q.Reason, requeue: true,
+		})
+		return
+	}
 	s.candidate(a, slot, m.work.RequestID, m.work.SlotIndex, m.worker)
 }
 
@@ -171,10 +199,17 @@ func (s *supervisor) candidate(a *turn, slot events.SlotID, request events.Reque
 	}
 	s.beginning[slot] = &candidate{request, []ref{worker}}
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
-		ready, err := s.examine(ctx, slot, request, index)
-		if err == nil {
+	a.do(func(ctx context.Context) {
+		var ready saleReady
+		err := s.rt.guarded("begin a sale", func() (err error) {
+			ready, err = s.examine(ctx, slot, request, index)
+			return err
+		})
+		switch {
+		case err == nil:
 			self.tell(ready)
+		case ctx.Err() == nil:
+			self.tell(examineFailed{slot, err})
 		}
 	})
 }
@@ -224,7 +259,7 @@ func (s *supervisor) onSale(_ *turn, m saleChanged) {
 	ag.starting = false
 	s.scheduler.tell(m)
 	s.validator.ref.tell(m)
-	ag.state, ag.trouble = m.state, m.trouble
+	ag.state, ag.ahead, ag.trouble = m.state, m.ahead, m.trouble
 	if len(m.fresh) > 0 {
 		ag.failures, ag.quarantines = 0, 0
 	}
@@ -273,6 +308,9 @@ func (s *supervisor) onNews(a *turn, m chainNews) {
 	}
 	s.lastNews, s.live = s.Clock.Now(), m.live
 	if s.view.advance(m.head) {
+		if s.since.IsZero() {
+			s.since = m.head.Time
+		}
 		s.askOwned(a, m.head)
 		s.scheduler.tell(headMoved{m.head})
 		s.queue.tell(headMoved{m.head})
@@ -322,8 +360,7 @@ func sortedSlots[V any](of map[events.SlotID]V) []events.SlotID {
 	return slices.SortedFunc(maps.Keys(of), compareSlots)
 }
 
-// onFailed starts again what panicked. Ledger, queue and scheduler have no
-// substitute: without them the host stops.
+// onFailed starts again what panicked.
 func (s *supervisor) onFailed(a *turn, m childFailed) {
 	for slot, ag := range s.agents {
 		if !ag.ref.is(m.child) {
@@ -342,7 +379,10 @@ func (s *supervisor) onFailed(a *turn, m childFailed) {
 		s.onValidatorFailed(a, m.err)
 		return
 	}
-	if m.child.is(s.ledger) || m.child.is(s.queue) || m.child.is(s.scheduler) {
-		s.fatal(fmt.Errorf("the host cannot go on: %w", m.err))
+	for _, p := range s.parts() {
+		if p.is(m.child) {
+			s.onPartFailed(a, p, m)
+			return
+		}
 	}
 }

@@ -220,13 +220,13 @@ func (s *supervisor) survey(a *turn, from *survey) {
 		return
 	}
 	w := &surveyor{env: s.env, survey: from}
-	s.savers = append(s.savers, w)
-	a.rt.do(w.run)
+	s.savers["survey"] = w
+	a.rt.do("survey", w.run)
 }
 
 func (w *surveyor) run(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
-		err := w.follow(ctx)
+		err := w.rt.guarded("survey", func() error { return w.follow(ctx) })
 		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
 			return
 		}

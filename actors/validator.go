@@ -161,7 +161,7 @@ func (v *validator) onDurable(a *turn, _ []validation.Event) {
 // recording.
 func (v *validator) resume(a *turn) {
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		var sent []events.MissingProof
 		err := v.retry(ctx, "validator resumes",
 			func(err error) { v.log.Warnf("look for markings of before: %v", err) },
@@ -274,7 +274,7 @@ func (v *validator) ask(a *turn, head events.Head, period uint64, watched []vali
 	}
 	v.asking[period] = true
 	self := a.self
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
 		missing, err := in(ctx, v.reads, duty.LastMarking(v.terms.Proofs, period),
 			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
@@ -315,7 +315,7 @@ func (v *validator) mark(a *turn, proof events.MissingProof) {
 	m.running = true
 	m.tries++
 	self, deadline := a.self, duty.LastMarking(v.terms.Proofs, proof.Period)
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		v.Turn(ctx, markingCause(proof))
 		marking, err := in(ctx, v.pool, deadline, func() (events.Marking, error) {
 			return v.Validation.MarkMissing(ctx, proof.SlotRef, proof.Period, deadline)

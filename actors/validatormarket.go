@@ -49,7 +49,7 @@ func (h *marketHistory) readOn(a *turn) {
 	}
 	h.reading, h.more = true, false
 	self, next, begun := a.self, h.next, h.begun
-	a.rt.do(func(ctx context.Context) {
+	a.do(func(ctx context.Context) {
 		h.Turn(ctx, "validator reads the market")
 		m := marketRead{next: next}
 		call := h.record.call(ctx, h.stream)

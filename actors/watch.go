@@ -58,6 +58,19 @@ func (i *incident) is(so bool, tell func()) {
 	i.told = so
 }
 
+// keepWatch watches until ctx ends.
+func (e *env) keepWatch(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := e.rt.guarded("watch", func() error {
+			e.watch(ctx)
+			return nil
+		})
+		if err != nil {
+			_ = sleep(ctx, e.Clock, watchEvery)
+		}
+	}
+}
+
 // watch tells when the event store or the chain has been away for long, from the moment on
 // in which the host begins to start.
 func (e *env) watch(ctx context.Context) {

@@ -55,6 +55,12 @@ func HostTable() []Entry {
 		}),
 		entryOf("HostStopped", &messages.HostStopped{At: at, Epoch: 1}),
 		entryOf("HostHeartbeat", &messages.HostHeartbeat{At: at, Epoch: 1}),
+		entryOf("WorkQuarantined", &messages.WorkQuarantined{
+			At: at, Epoch: 1, Kind: "market", Key: "17", Reason: "panic: index out of range",
+		}),
+		entryOf("QuarantineEnded", &messages.QuarantineEnded{
+			At: at, Epoch: 1, Kind: "market", Key: "17", Reason: "tried again by the operator",
+		}),
 	}
 }
 

@@ -102,9 +102,11 @@ type HostEvent interface {
 	hostEvent()
 }
 
-func (*HostStarted) hostEvent()   {}
-func (*HostStopped) hostEvent()   {}
-func (*HostHeartbeat) hostEvent() {}
+func (*HostStarted) hostEvent()     {}
+func (*HostStopped) hostEvent()     {}
+func (*HostHeartbeat) hostEvent()   {}
+func (*WorkQuarantined) hostEvent() {}
+func (*QuarantineEnded) hostEvent() {}
 
 // ValidatorEvent is an event of an account that marks missing proofs of others.
 //

@@ -46,6 +46,9 @@ type starts struct {
 	Runs          []Run
 }
 
+// hostWord is an event of the host's stream that a running process wrote.
+type hostWord interface{ GetEpoch() uint64 }
+
 func (s *starts) fold(e messages.HostEvent, l Limits) {
 	switch e := e.(type) {
 	case *messages.HostStarted:
@@ -59,8 +62,8 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
 			s.Runs[n-1].StoppedAt, s.Runs[n-1].HeardAt = at(e), at(e)
 		}
-	case *messages.HostHeartbeat:
-		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
+	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded:
+		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.(hostWord).GetEpoch() {
 			s.Runs[n-1].HeardAt = at(e)
 		}
 	}

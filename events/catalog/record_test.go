@@ -99,6 +99,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("filled_again")) {
 		keep(t, "filled_again", refilled(t))
 	}
+	if missing(t, historyFile("quarantined")) {
+		keep(t, "quarantined", quarantined(t))
+	}
 	if *from != "" && missing(t, historyFile(*as)) {
 		keep(t, *as, recordOf(t, *from))
 	}

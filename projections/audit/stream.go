@@ -260,6 +260,14 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 		if e.GetEpoch() != h.started {
 			a.find(HostEpoch, p, "a process of epoch %d lives in epoch %d", e.GetEpoch(), h.started)
 		}
+	case *messages.WorkQuarantined:
+		if e.GetEpoch() != h.started {
+			a.find(HostEpoch, p, "a process of epoch %d leaves %s alone in epoch %d", e.GetEpoch(), e.GetKind(), h.started)
+		}
+	case *messages.QuarantineEnded:
+		if e.GetEpoch() != h.started {
+			a.find(HostEpoch, p, "a process of epoch %d tries %s again in epoch %d", e.GetEpoch(), e.GetKind(), h.started)
+		}
 	default:
 		return false
 	}

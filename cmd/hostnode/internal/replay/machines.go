@@ -216,6 +216,14 @@ type hostMachine struct {
 	start   *messages.HostStarted
 	stopped *messages.HostStopped
 	heard   time.Time
+	// quarantined is what is left alone.
+	quarantined []*messages.WorkQuarantined
+}
+
+func (m *hostMachine) without(kind, key string) []*messages.WorkQuarantined {
+	return slices.DeleteFunc(m.quarantined, func(q *messages.WorkQuarantined) bool {
+		return q.GetKind() == kind && q.GetKey() == key
+	})
 }
 
 func (m *hostMachine) fold(e proto.Message) bool {
@@ -226,6 +234,12 @@ func (m *hostMachine) fold(e proto.Message) bool {
 		m.stopped, m.heard = e, events.TimeFromMessage(e.GetAt())
 	case *messages.HostHeartbeat:
 		m.heard = events.TimeFromMessage(e.GetAt())
+	case *messages.WorkQuarantined:
+		m.heard = events.TimeFromMessage(e.GetAt())
+		m.quarantined = append(m.without(e.GetKind(), e.GetKey()), e)
+	case *messages.QuarantineEnded:
+		m.heard = events.TimeFromMessage(e.GetAt())
+		m.quarantined = m.without(e.GetKind(), e.GetKey())
 	default:
 		return false
 	}
@@ -249,7 +263,14 @@ func (m *hostMachine) state() State {
 	out.Facts.add("contract", m.start.GetContract())
 	out.Facts.add("version", m.start.GetVersion())
 	out.Facts.add("node", m.start.GetNode())
-	return out
+	quarantined := List{Name: "quarantined"}
+	for _, q := range m.quarantined {
+		var row Facts
+		row.add("work", q.GetKind()+":"+q.GetKey())
+		row.add("reason", q.GetReason())
+		quarantined.add(row)
+	}
+	return out.with(quarantined)
 }
 
 // txMachine is an account's transactions.

@@ -1,0 +1,128 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file decides what is quarantined besides sales: a piece of work on which something
+// panicked twice. It is left alone, so that one bad offer costs no hosted slot; the record
+// says so, a person is told, and an operator may have it tried again.
+
+const (
+	// mostPanics is how often something may panic on a piece of work before that is left
+	// alone: the first time may be chance.
+	mostPanics = 2
+	// maxBlamed is of how many pieces of work it is known that something panicked once.
+	maxBlamed = 1_000
+)
+
+// Messages about what is quarantined.
+type (
+	// examineFailed: looking at a slot on offer panicked.
+	examineFailed struct {
+		slot events.SlotID
+		err  error
+	}
+	// tryAgain: an operator wants something tried again. The reply is called when that is
+	// in the record.
+	tryAgain struct {
+		subject Subject
+		reply   func(error)
+	}
+)
+
+// blame notes that something panicked on a piece of work, and leaves it alone when it is
+// not the first time.
+func (s *supervisor) blame(about Subject, err error) (leftAlone bool) {
+	if about == (Subject{}) {
+		return false
+	}
+	if s.blamed[about]++; s.blamed[about] < mostPanics {
+		if len(s.blamed) > maxBlamed {
+			clear(s.blamed)
+		}
+		return false
+	}
+	delete(s.blamed, about)
+	if s.beginQuarantine(about, err.Error()) {
+		s.alert(AlertWorkQuarantined, events.SlotID{}, 0, fmt.Sprintf("%s is left alone: %v", describe(about), err),
+			fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
+	}
+	return true
+}
+
+// describe says what a piece of work is.
+func describe(about Subject) string {
+	switch about.Kind {
+	case SubjectSale:
+		return "the sale of slot " + about.Key
+	case SubjectMarket:
+		return "event " + about.Key + " of the market"
+	case SubjectLedger:
+		return "the ledger's command " + about.Key
+	case SubjectDuties:
+		return "what slot " + about.Key + " owes"
+	case SubjectSlot:
+		return "slot " + about.Key + " on offer"
+	}
+	return about.String()
+}
+
+// onExamineFailed puts a slot back, or refuses it when it was not the first time.
+func (s *supervisor) onExamineFailed(m examineFailed) {
+	c := s.beginning[m.slot]
+	delete(s.beginning, m.slot)
+	if c == nil {
+		return
+	}
+	leftAlone := s.blame(Subject{SubjectSlot, m.slot.String()}, m.err)
+	refused := saleRefused{
+		criterion: slotqueue.CriterionQuarantined, reason: m.err.Error(), requeue: true,
+	}
+	if !leftAlone {
+		refused.retryAt = s.chainTime().Add(lookAgainAfter)
+	}
+	for _, w := range c.workers {
+		w.tell(refused)
+		s.owned.due = s.owned.due || w.pid == nil // One of ours is not given up: it must be proven.
+	}
+}
+
+// onTryAgain ends a quarantine because an operator wants it.
+func (s *supervisor) onTryAgain(a *turn, m tryAgain) {
+	if _, ok := s.quarantined.has(m.subject); !ok {
+		m.reply(fmt.Errorf("%w: %s", ErrNotQuarantined, m.subject))
+		return
+	}
+	if m.subject.Kind == SubjectSale { // It ends by itself when the sale runs.
+		slot, err := events.ParseSlotID(m.subject.Key)
+		if err == nil {
+			s.retryQuarantined(a, slot)
+		}
+		m.reply(err)
+		return
+	}
+	s.blamed[m.subject] = mostPanics - 1 // The next panic is not the first.
+	self, subject := a.self, m.subject
+	s.endQuarantine(subject, "tried again by the operator", func() {
+		self.tell(quarantineOver{subject})
+		m.reply(nil)
+	})
+}
+
+// quarantineOver: the record has it that something is to be tried again.
+type quarantineOver struct{ subject Subject }
+
+// onQuarantineOver begins again what nobody else begins.
+func (s *supervisor) onQuarantineOver(m quarantineOver) {
+	if m.subject.Kind == SubjectMarket {
+		var revision uint64
+		if _, err := fmt.Sscan(m.subject.Key, &revision); err == nil && revision > 0 {
+			s.queue.tell(tryMarket{revision})
+		}
+	}
+	s.queue.tell(wakeQueue{"an operator wants it tried again", []string{slotqueue.CriterionQuarantined}})
+}

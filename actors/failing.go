@@ -1,0 +1,76 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+)
+
+// This file keeps a slot on which the proof scheduler panics from the others: what is done
+// for one slot touches nothing of another, so the panic ends there. It is tried again with
+// every block, because another period may be computed; meanwhile what is open already is
+// proven, and a person is told.
+
+// failing is a slot whose duties could not be computed.
+type failing struct {
+	times  int
+	period uint64 // the last in which it failed
+}
+
+// ofSlot does what concerns one slot alone.
+func (p *proofScheduler) ofSlot(slot events.SlotID, work func()) {
+	err := p.rt.guarded(schedulerName, func() error {
+		work()
+		return nil
+	})
+	if err != nil {
+		p.failedOn(slot, err)
+	}
+}
+
+func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
+	f := p.failing[slot]
+	if f == nil {
+		f = &failing{}
+		p.failing[slot] = f
+	}
+	f.times++
+	f.period = duty.Period(p.terms.Proofs, p.view.now().Time)
+	about := aboutDuties(slot)
+	if f.times >= mostPanics && p.beginQuarantine(about, err.Error()) {
+		p.alert(AlertNotProving, slot, f.period,
+			"NOT PROVING: what the slot owes cannot be computed: "+err.Error(),
+			fmt.Sprintf("find the cause in the log; it is tried again with every block, and what was found before "+
+				"is proven; `hostnode quarantine` says whether it has passed (%s)", about))
+	}
+}
+
+func aboutDuties(slot events.SlotID) Subject { return Subject{SubjectDuties, slot.String()} }
+
+// lookAtFailing ends the quarantine of slots that did not fail for a whole period.
+func (p *proofScheduler) lookAtFailing(head events.Head) {
+	now := duty.Period(p.terms.Proofs, head.Time)
+	for _, slot := range sortedSlots(p.failing) {
+		if now > p.failing[slot].period+1 {
+			p.recovers(slot, "it is computed again")
+		}
+	}
+}
+
+// recovers forgets that a slot failed.
+func (p *proofScheduler) recovers(slot events.SlotID, why string) {
+	if p.failing[slot] != nil {
+		delete(p.failing, slot)
+		p.endQuarantine(aboutDuties(slot), why, func() {})
+	}
+}
+
+// learnFailing begins with what is quarantined by the record.
+func (p *proofScheduler) learnFailing() {
+	for _, q := range p.quarantined.all() {
+		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == SubjectDuties {
+			p.failing[slot] = &failing{mostPanics, duty.Period(p.terms.Proofs, p.view.now().Time)}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// This file makes failures of panics. A panic is a bug of ours, or of a library, that one
+// input met; it must cost what it met and nothing else. In a mailbox or in a task of an
+// actor it is the failure of that actor, which is started again from its record. A call
+// on the world, and work beside the actors that begins anew by itself, fails as it does
+// for any other reason.
+
+// maxStacks is how many different panics are logged with their stacks; what panics again
+// and again would fill the log.
+const maxStacks = 100
+
+// panicked is a panic that was recovered.
+type panicked struct {
+	value any
+	stack []byte
+	// about is what was being worked on; zero where that is not known.
+	about Subject
+	told  bool // it was logged
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// recovered makes a failure of what recover returned, which is not nil.
+func recovered(value any) *panicked {
+	if p, ok := value.(*panicked); ok { // It came through during.
+		return p
+	}
+	return &panicked{value: value, stack: debug.Stack()}
+}
+
+// during does a piece of work and names it in case that it panics.
+func during(about Subject, work func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := recovered(v)
+			if p.about == (Subject{}) {
+				p.about = about
+			}
+			panic(p)
+		}
+	}()
+	work()
+}
+
+// caught makes an error of a panic in a call.
+func caught(call func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered(v)
+		}
+	}()
+	return call()
+}
+
+// guarded makes an error of a panic in a call, and logs its stack. The name says in the
+// log who called.
+func (rt *runtime) guarded(who string, call func() error) error {
+	err := caught(call)
+	if p, ok := errors.AsType[*panicked](err); ok {
+		rt.tellPanic(who, p)
+	}
+	return err
+}
+
+// tellPanic logs a panic, the first time with its stack.
+func (rt *runtime) tellPanic(who string, p *panicked) {
+	if p.told {
+		return
+	}
+	p.told = true
+	key := who + ": " + p.Error()
+	rt.mu.Lock()
+	known := rt.stacks[key]
+	if !known && len(rt.stacks) < maxStacks {
+		rt.stacks[key] = true
+	}
+	rt.mu.Unlock()
+	entry := rt.log.WithField("in", who)
+	if p.about != (Subject{}) {
+		entry = entry.WithField("about", p.about.String())
+	}
+	if known {
+		entry.Errorf("%v, again", p)
+		return
+	}
+	entry.Errorf("%v\n%s", p, p.stack)
+}
+
+// guardedClock is a clock whose callbacks end no process.
+type guardedClock struct {
+	Clock
+	rt *runtime
+}
+
+func (c guardedClock) After(d time.Duration, f func()) func() {
+	return c.Clock.After(d, func() {
+		_ = c.rt.guarded("a timer", func() error {
+			f()
+			return nil
+		})
+	})
+}
