@@ -28,6 +28,8 @@ var causes = []cause{
 	{"chain-silent", No, No, AlertChain, chainSilent},
 	{"record-away", No, Yes, AlertRecord, recordAway},
 	{"starting", No, No, "", startingUp}, // What it waits for comes first.
+	{"scheduler-down", No, No, AlertPartDown, schedulerDown},
+	{"part-down", No, Yes, AlertPartDown, partDown},
 	{"fee-limit", No, No, AlertFeeLimit, feeLimit},
 	{"no-gas", No, No, AlertFunds, noGas},
 	{"sale-quarantined", Yes, No, AlertQuarantined, salesQuarantined},
@@ -150,6 +152,26 @@ func recordAway(f Facts) (reason, hint string) {
 		hint += ". Let the host run: proofs go out as long as its process lives"
 	}
 	return reason, hint
+}
+
+// schedulerDown: nobody says which proofs are due.
+func schedulerDown(f Facts) (reason, hint string) {
+	return down(f, func(part string) bool { return part == PartScheduler })
+}
+
+// partDown: nothing new is taken, and what is hosted is proven.
+func partDown(f Facts) (reason, hint string) {
+	return down(f, func(part string) bool { return part != PartScheduler })
+}
+
+func down(f Facts, which func(part string) bool) (reason, hint string) {
+	for _, d := range f.Down {
+		if which(d.Name) {
+			return fmt.Sprintf("%s is down%s: %s", d.Name, since(d.Since), d.Reason),
+				"it is tried again by itself; find the cause in the host's log, and look at the record: hostnode audit"
+		}
+	}
+	return "", ""
 }
 
 func diskFull(f Facts) (reason, hint string) {

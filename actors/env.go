@@ -247,6 +247,8 @@ type env struct {
 	load *provingLoad
 	// room is what the disk has left.
 	room *diskRoom
+	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
+	unreadMarket atomic.Pointer[PartStatus]
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[ValidatorStatus]
 }

@@ -36,8 +36,6 @@ type chainFollower struct {
 	// late is the work on the store that has not ended; what comes meanwhile is
 	// for its block alone.
 	late *storeWork
-	// unreadable: a person was told that the stream cannot be read.
-	unreadable bool
 }
 
 // chainNews is either the newest block, or that blocks are gone, told at once,
@@ -126,15 +124,15 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 	if read.err != nil {
 		return read.err
 	}
-	f.unreadable = false
+	f.unreadMarket.Store(nil)
 	return f.feed(ctx, cursor, nil)
 }
 
 // withoutRecord follows the chain for its blocks alone for a while, because the end of the
 // market's stream cannot be read: what is hosted is proven, and nothing is sold.
 func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
-	if !f.unreadable {
-		f.unreadable = true
+	if f.unreadMarket.Load() == nil {
+		f.unreadMarket.Store(&PartStatus{"the record of the market", f.Clock.Now(), why.Error()})
 		f.alert(AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
 			"nothing is sold, and what is hosted is proven: look at the record with `hostnode audit`; "+
 				"it is tried again by itself")

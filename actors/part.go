@@ -18,10 +18,13 @@ import (
 // pace: what is stored is never passed over. Meanwhile the others go on, and whoever asks
 // a part that is down is told so and asks again.
 
+// PartScheduler is the name of the part that says which proofs are due.
+const PartScheduler = "ProofScheduler"
+
 const (
 	ledgerName    = "Reservations"
 	queueName     = "SlotQueue"
-	schedulerName = "ProofScheduler"
+	schedulerName = PartScheduler
 	// partSteady is for how long a part must run, by the machine's clock, before what
 	// failed earlier does not count any more.
 	partSteady = 10 * time.Minute
@@ -301,6 +304,9 @@ func (s *supervisor) downParts() (down []PartStatus) {
 			down = append(down, PartStatus{p.name, p.from, p.why.Error()})
 		}
 		p.mu.Unlock()
+	}
+	if market := s.unreadMarket.Load(); market != nil {
+		down = append(down, *market)
 	}
 	return down
 }

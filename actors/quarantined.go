@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -139,6 +140,14 @@ func (q *quarantined) all() []Quarantined {
 		return strings.Compare(a.Subject.String(), b.Subject.String())
 	})
 	return out
+}
+
+// ReadQuarantined is what a host left alone by its record.
+func ReadQuarantined(ctx context.Context, store events.Store, host events.Address) ([]Quarantined, error) {
+	e := &env{Ports: Ports{Store: store}, codec: catalog.Codec(), me: host}
+	e.quarantined.items = map[Subject]quarantinedItem{}
+	_, _, err := e.readHost(ctx)
+	return e.quarantined.all(), err
 }
 
 // beginQuarantine leaves a piece of work alone from now on; false when it was so already.

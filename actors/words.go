@@ -48,6 +48,8 @@ type Facts struct {
 	Chain  ChainFacts
 	Record RecordStatus
 	Disk   DiskStatus
+	// Down are the parts of the host that do not run.
+	Down []PartStatus
 	Supply Supply
 	Funds  Funds
 	Prover ProverFacts

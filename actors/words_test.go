@@ -105,6 +105,18 @@ var cells = []cell{
 		actors.Yes, actors.No, "", "does not get through: refused, slot 0x0500", "hostnode sale 0x0500",
 	},
 	{
+		"scheduler-down", func(f *actors.Facts) {
+			f.Down = []actors.PartStatus{{Name: actors.PartScheduler, Since: then, Reason: "it panics"}}
+		},
+		actors.No, actors.No, actors.AlertPartDown, "is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
+	},
+	{
+		"part-down", func(f *actors.Facts) {
+			f.Down = []actors.PartStatus{{Name: "SlotQueue", Since: then, Reason: "it panics"}}
+		},
+		actors.No, actors.Yes, actors.AlertPartDown, "SlotQueue is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
+	},
+	{
 		"disk-full", func(f *actors.Facts) { f.Disk = actors.DiskStatus{Full: true, Since: then, Reason: "no space left"} },
 		actors.No, actors.Yes, actors.AlertDisk, "full since 2025-06-15 15:06:40Z, and no new slot is taken: no space left", "/data",
 	},

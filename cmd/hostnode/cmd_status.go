@@ -86,6 +86,13 @@ func printStatus(p *paper, s api.Status) error {
 	rows = append(rows, workRows(s)...)
 	rows = append(rows, validatorRows(s.Validator)...)
 	p.rows(rows)
+	for _, d := range s.Down {
+		p.line("%s %s is down since %s: %s", p.colour(red, "trouble"), d.Part, clock(d.Since), d.Reason)
+	}
+	if n := uint64(len(s.Quarantined)); n > 0 {
+		p.line("%s %s left alone because of a bug or of a record; see hostnode quarantine",
+			p.colour(red, "trouble"), are(n, "piece of work", "pieces of work"))
+	}
 	for _, t := range s.Trouble {
 		p.line("%s %s", p.colour(red, "trouble"), trouble(t))
 	}

@@ -35,6 +35,10 @@ type Backend interface {
 	PauseQueue(ctx context.Context, reason string) (Queue, error)
 	// ResumeQueue takes slots again.
 	ResumeQueue(ctx context.Context, reason string) (Queue, error)
+	// Quarantine lists the work that is left alone because of a bug or of its record.
+	Quarantine(ctx context.Context) (Quarantine, error)
+	// TryAgain has a piece of that work tried again, by its name in the list.
+	TryAgain(ctx context.Context, work string) (Quarantine, error)
 	Inspector
 	// Backup copies the embedded event store into a directory that is empty or
 	// missing, an absolute path, while the host goes on.
@@ -96,6 +100,11 @@ type Status struct {
 	Validator *Validator `json:"validator,omitempty"`
 	// Phases counts the open sales by phase.
 	Phases map[string]int `json:"phases"`
+	// Down are the parts of the host that do not run. While the ledger or the queue is
+	// among them nothing is sold; while the proof scheduler is, no new proof is begun.
+	Down []DownPart `json:"down,omitempty"`
+	// Quarantined is the work that is left alone.
+	Quarantined []QuarantinedWork `json:"quarantined,omitempty"`
 	// Trouble lists the sales that cannot go on as they should.
 	Trouble []Trouble `json:"trouble,omitempty"`
 	Pools   []Pool    `json:"pools,omitempty"`
@@ -115,6 +124,29 @@ type Obstacle struct {
 	Proving string `json:"proving"`
 	Reason  string `json:"reason"`
 	Hint    string `json:"hint"`
+}
+
+// DownPart is a part of a host that does not run.
+type DownPart struct {
+	Part string `json:"part"`
+	// Since is by the machine's clock.
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
+}
+
+// Quarantine is the work that a host leaves alone.
+type Quarantine struct {
+	AsOf AsOf              `json:"asOf"`
+	Work []QuarantinedWork `json:"work"`
+}
+
+// QuarantinedWork is a piece of work that a host leaves alone.
+type QuarantinedWork struct {
+	// Work names it: its kind and which one.
+	Work string `json:"work"`
+	// Since is by the machine's clock.
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
 }
 
 // Chain is what is known of the chain.

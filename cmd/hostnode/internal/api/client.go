@@ -171,6 +171,16 @@ func (c *Client) Queue(ctx context.Context) (Queue, error) {
 	return ask[Queue](ctx, c, http.MethodGet, "/v1/queue", nil)
 }
 
+// Quarantine implements Backend.
+func (c *Client) Quarantine(ctx context.Context) (Quarantine, error) {
+	return ask[Quarantine](ctx, c, http.MethodGet, "/v1/quarantine", nil)
+}
+
+// TryAgain implements Backend.
+func (c *Client) TryAgain(ctx context.Context, name string) (Quarantine, error) {
+	return ask[Quarantine](ctx, c, http.MethodPost, "/v1/quarantine/retry", work{name})
+}
+
 // PauseQueue implements Backend.
 func (c *Client) PauseQueue(ctx context.Context, why string) (Queue, error) {
 	return ask[Queue](ctx, c, http.MethodPost, "/v1/queue/pause", reason{why})

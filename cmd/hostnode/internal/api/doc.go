@@ -21,6 +21,8 @@
 //	GET    /v1/queue
 //	POST   /v1/queue/pause               {"reason": "..."}
 //	POST   /v1/queue/resume              {"reason": "..."}
+//	GET    /v1/quarantine
+//	POST   /v1/quarantine/retry          {"work": "market:17"}
 //	GET    /v1/audit?from=POSITION&checkpoint=FILE&chain=ENDPOINT
 //	GET    /v1/replay?stream=NAME&at=WHEN&events=true
 //	GET    /v1/past/status?at=WHEN       and so ledger, queue, sales, sales/{slot}

@@ -80,6 +80,10 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 			s.Trouble = append(s.Trouble, *t)
 		}
 	}
+	for _, d := range now.Down {
+		s.Down = append(s.Down, DownPart{d.Name, d.Since.UTC(), d.Reason})
+	}
+	s.Quarantined = quarantinedWork(now.Quarantined)
 	for _, p := range now.Pools {
 		s.Pools = append(s.Pools, Pool{p.Name, p.Running, p.Waiting, p.Size})
 	}
@@ -191,6 +195,35 @@ func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
 		}
 	}
 	return story, nil
+}
+
+// Quarantine implements Backend.
+func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
+	now, err := l.cfg.Host.Status(ctx)
+	if err != nil {
+		return Quarantine{}, err
+	}
+	return Quarantine{AsOf: l.asOf(), Work: quarantinedWork(now.Quarantined)}, nil
+}
+
+// TryAgain implements Backend.
+func (l *Live) TryAgain(ctx context.Context, work string) (Quarantine, error) {
+	subject, err := actors.ParseSubject(work)
+	if err == nil {
+		err = l.cfg.Host.TryAgain(ctx, subject)
+	}
+	if err != nil {
+		return Quarantine{}, err
+	}
+	return l.Quarantine(ctx)
+}
+
+func quarantinedWork(all []actors.Quarantined) []QuarantinedWork {
+	out := make([]QuarantinedWork, 0, len(all))
+	for _, q := range all {
+		out = append(out, QuarantinedWork{q.Subject.String(), q.Since.UTC(), q.Reason})
+	}
+	return out
 }
 
 // AddAvailability implements Backend.

@@ -240,6 +240,17 @@ func (o *Offline) ResumeQueue(ctx context.Context, reason string) (Queue, error)
 	return o.queueCommand(ctx, slotqueue.Resume{At: o.now(), Reason: reason})
 }
 
+// Quarantine implements Backend.
+func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
+	all, err := actors.ReadQuarantined(ctx, o.store.Store, o.host)
+	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err
+}
+
+// TryAgain implements Backend: only a host that runs can try anything.
+func (o *Offline) TryAgain(context.Context, string) (Quarantine, error) {
+	return Quarantine{}, fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir)
+}
+
 func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose availability?", keys.ErrMissing)

@@ -143,6 +143,26 @@ var hostKinds = []kind{
 			"but `availability add` adds another one, so look at `hostnode availability list` first.",
 	},
 	{
+		"part-down", http.StatusServiceUnavailable, actors.ErrPartDown,
+		"A part of the host failed and is not started again yet.",
+		"Try again in a moment; the message says which part and why, and the host's log has more. When its record " +
+			"cannot be read, look at it with `hostnode audit`. What is hosted is proven meanwhile.",
+	},
+	{
+		"quarantined", http.StatusConflict, actors.ErrQuarantined,
+		"What was asked made a part of the host fail before, and is refused.",
+		"Find the cause in the host's log; `hostnode quarantine retry WORK` tries it again.",
+	},
+	{
+		"not-quarantined", http.StatusNotFound, actors.ErrNotQuarantined, "Nothing of that name is quarantined.",
+		"`hostnode quarantine` lists what is.",
+	},
+	{
+		"host-broken", http.StatusInternalServerError, actors.ErrBroken, "A bug ended the host.",
+		"Start it again: it goes on from its record, and what is hosted is not proven until it does. Let a service " +
+			"manager do that. The host's log has the cause; report it.",
+	},
+	{
 		"other-market", http.StatusConflict, actors.ErrOtherMarket,
 		"The data directory belongs to another chain or contract.",
 		"Use the chain and contract that the message names, or another directory with --data-dir.",

@@ -134,6 +134,10 @@ func routes(b Backend) []route {
 		})}, auditTime},
 		{"/v1/queue/pause", map[string]answer{http.MethodPost: reasoned(b.PauseQueue)}, answerTime},
 		{"/v1/queue/resume", map[string]answer{http.MethodPost: reasoned(b.ResumeQueue)}, answerTime},
+		{"/v1/quarantine", get(func(ctx context.Context) (any, error) { return b.Quarantine(ctx) }), answerTime},
+		{"/v1/quarantine/retry", map[string]answer{
+			http.MethodPost: bodied(func(ctx context.Context, w work) (Quarantine, error) { return b.TryAgain(ctx, w.Work) }),
+		}, answerTime},
 		{"/v1/availabilities", map[string]answer{
 			http.MethodGet:  func(r *http.Request) (any, error) { return b.Ledger(r.Context()) },
 			http.MethodPost: bodied(b.AddAvailability),
@@ -165,6 +169,11 @@ func routes(b Backend) []route {
 // removed answers that an availability is gone.
 type removed struct {
 	ID string `json:"id"`
+}
+
+// work names something that is quarantined.
+type work struct {
+	Work string `json:"work"`
 }
 
 // reason is why an operator does something.

@@ -93,6 +93,14 @@ func (s *Standby) PauseQueue(context.Context, string) (Queue, error) { return Qu
 // ResumeQueue implements Backend.
 func (s *Standby) ResumeQueue(context.Context, string) (Queue, error) { return Queue{}, s.refuse() }
 
+// Quarantine implements Backend: what is left alone is known when the host runs.
+func (s *Standby) Quarantine(context.Context) (Quarantine, error) { return Quarantine{}, s.refuse() }
+
+// TryAgain implements Backend.
+func (s *Standby) TryAgain(context.Context, string) (Quarantine, error) {
+	return Quarantine{}, s.refuse()
+}
+
 // handler answers what can be answered.
 func (s *Standby) handler(log *logrus.Entry) http.Handler {
 	if s.store != nil {

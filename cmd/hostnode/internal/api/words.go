@@ -80,6 +80,7 @@ func saturating(a, b events.Amount) events.Amount {
 func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.Facts {
 	f := l.known(s)
 	f.Stage, f.Endpoint, f.Record, f.Disk = actors.Running, s.Chain.Endpoint, now.Record, now.Disk
+	f.Down = now.Down
 	if !now.Booted {
 		f.Stage, f.StageSince, f.WaitsFor = actors.Starting, s.Since, now.WaitsFor
 	}

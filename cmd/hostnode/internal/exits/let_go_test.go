@@ -241,23 +241,20 @@ func (w *world) liar() string {
 	return server.URL
 }
 
-func TestDataThatRotsBeforeTheFillIsLetGo(t *testing.T) {
+func TestDataThatRotsBeforeTheFillIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	h := w.newHost(options{})
 	h.prover.stop(errBusy)
-	before := w.count()
 	r := w.post(brief())
 	c := h.picks(r)
 	h.comesTo(c, sale.InitialProving)
 	h.closeOffer()
 	h.rot(c)
 	h.prover.stop(nil)
-	h.settles(c, outcome{
-		phase: sale.Errored, slot: events.SlotFree, reserved: true,
-		story: append([]string{"SlotStored", "SaleErrored"}, letGo...),
-	})
-	h.nothingLeft(0)
-	w.moved(before, map[string]int64{"client": -3 * seconds(400), "contract": 3 * seconds(400)})
+	h.comesTo(c, sale.Proving)
+	if names := strings.Join(h.names(c.Slot), " "); !strings.Contains(names, "SlotStored SlotDamaged SlotRepaired") {
+		t.Fatalf("the story: %s", names)
+	}
 }
 
 // rot changes a byte of a slot on the disk.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+)
+
+func (a *app) quarantineCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "quarantine", Short: "Show what is left alone because of a bug or of a record", Args: cobra.NoArgs,
+		Long: "Show the work that the host leaves alone: sales whose record cannot be read or whose rules fail,\n" +
+			"and offers, commands of the ledger and duties on which a part of the host failed twice.\n" +
+			"The host's log has the cause of each. Sales and duties are tried again by themselves.",
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, _ []string) (api.Quarantine, error) {
+			return b.Quarantine(ctx)
+		}, printQuarantine),
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "retry WORK", Short: "Try again what is left alone, by its name in the list", Args: cobra.ExactArgs(1),
+		RunE: asking(a, look, func(ctx context.Context, b api.Backend, args []string) (api.Quarantine, error) {
+			return b.TryAgain(ctx, args[0])
+		}, func(p *paper, q api.Quarantine) error {
+			p.line("it is tried again; when it fails again it is back in this list")
+			return printQuarantine(p, q)
+		}),
+	})
+	return cmd
+}
+
+func printQuarantine(p *paper, q api.Quarantine) error {
+	if len(q.Work) == 0 {
+		p.line("nothing is quarantined")
+	}
+	for _, w := range q.Work {
+		p.line("%s, since %s: %s", w.Work, clock(w.Since), w.Reason)
+		p.line("  try it again: hostnode quarantine retry %s", w.Work)
+	}
+	p.asOf(q.AsOf)
+	return nil
+}
+
+// are counts things that are something.
+func are(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one + " is"
+	}
+	return fmt.Sprintf("%d %s are", n, many)
+}
