@@ -39,7 +39,7 @@ func TestAPanicOfATaskIsTheFailureOfItsActor(t *testing.T) {
 }
 
 func TestAPanicOutsideOfActorsEndsNoProcess(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(_ *testing.T, rt *runtime) {
 		rt.do("task", func(context.Context) { panic("on purpose") })
 		guardedClock{fakeTime{}, rt}.After(time.Second, func() { panic("on purpose") })
 		time.Sleep(2 * time.Second)

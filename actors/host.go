@@ -177,14 +177,18 @@ func ask[T any](ctx context.Context, h *Host, send func(done chan<- T)) (T, erro
 // take effect. Repeating it is harmless, as for every command.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 	return h.command(ctx, h.env.ledger, func(reply replies) any {
-		return ledgerCommand{cmd, operatorCause, func(r result[capacity.State, capacity.Event]) { reply(struct{}{}, r.err) }}
+		return ledgerCommand{cmd, operatorCause, func(r result[capacity.State, capacity.Event]) {
+			reply(struct{}{}, r.err)
+		}}
 	})
 }
 
 // Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	return h.command(ctx, h.env.queue, func(reply replies) any {
-		return queueCommand{cmd, operatorCause, func(r result[slotqueue.State, slotqueue.Event]) { reply(struct{}{}, r.err) }}
+		return queueCommand{cmd, operatorCause, func(r result[slotqueue.State, slotqueue.Event]) {
+			reply(struct{}{}, r.err)
+		}}
 	})
 }
 

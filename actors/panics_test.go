@@ -300,7 +300,7 @@ func TestAnUnreadableRecordOfAPartSellsNothingAndProvesWhatIsHosted(t *testing.T
 	for name, stream := range map[string]func(*rig) string{
 		"Reservations": func(r *rig) string { return events.CapacityStream(r.ports.Market.Account()) },
 		"SlotQueue":    func(r *rig) string { return events.SlotQueueStream(r.ports.Market.Account()) },
-		"market":       func(r *rig) string { return events.MarketStream(1, events.Address{9}) },
+		"market":       func(*rig) string { return events.MarketStream(1, events.Address{9}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(r *rig) {
@@ -376,7 +376,7 @@ func (p *panickingProver) Prove(ctx context.Context, job events.ProofJob) (event
 func TestTheQuarantineOfASaleIsRecordedAndOutlivesARestart(t *testing.T) {
 	inWorld(t, func(r *rig) {
 		var broken atomic.Bool
-		r.cfg.Met = func(name string, msg any) {
+		r.cfg.Met = func(name string, _ any) {
 			if strings.HasPrefix(name, "SalesAgent") && broken.Load() {
 				panic("planted")
 			}

@@ -57,9 +57,6 @@ type part struct {
 
 func newPart(name string) *part { return &part{name: name} }
 
-// partOf is the part of a child that runs and is never started again, for tests.
-func partOf(r ref) *part { return &part{name: r.name, ref: r, gone: make(chan struct{})} }
-
 // at is the child that runs, and a channel that is closed when it fails.
 func (p *part) at() (r ref, gone <-chan struct{}, err error) {
 	p.mu.Lock()
@@ -217,7 +214,9 @@ func (s *supervisor) startPart(a *turn, p *part) {
 			case ag.quarantined != "":
 				child.tell(saleQuarantined{slot, ag.request, ag.index, ag.quarantined})
 			case ag.state.Phase != sale.Unknown:
-				child.tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, ahead: ag.ahead, trouble: ag.trouble})
+				child.tell(saleChanged{
+					agent: ag.ref, slot: slot, state: ag.state, ahead: ag.ahead, trouble: ag.trouble,
+				})
 			}
 		}
 	}

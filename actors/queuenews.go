@@ -202,7 +202,9 @@ func (q *slotQueue) judgeNext(a *turn) {
 
 // judgeUnlessQuarantined passes over what made the queue fail twice, once that is in the
 // record: behind it nothing says that it was not judged.
-func (q *slotQueue) judgeUnlessQuarantined(ctx context.Context, n marketNews) (commands []slotqueue.Command, err error) {
+func (q *slotQueue) judgeUnlessQuarantined(
+	ctx context.Context, n marketNews,
+) (commands []slotqueue.Command, err error) {
 	about := aboutMarket(n.revision)
 	if skip, err := q.quarantined.recorded(ctx, about); skip || err != nil {
 		return nil, err
@@ -247,7 +249,8 @@ func (q *slotQueue) judgeQuarantined(a *turn, revision uint64) {
 				return err
 			})
 		if err != nil || len(news.news) == 0 || news.news[0].revision != revision {
-			q.log.WithField("market", revision).Warnf("the event of the market was not judged: it was not found (%v)", err)
+			q.log.WithField("market", revision).Warnf(
+				"the event of the market was not judged: it was not found (%v)", err)
 			return
 		}
 		commands, err := q.judgeUnlessQuarantined(ctx, news.news[0])

@@ -159,7 +159,8 @@ func (r *reservations) followQuota(a *turn, changed bool) {
 	}
 	// It is asked again with the next event if this does not get through.
 	r.submit(a, ledgerCommand{
-		capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true}, "quota",
+		capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true},
+		"quota",
 		func(result[capacity.State, capacity.Event]) {},
 	})
 }

@@ -49,7 +49,7 @@ type Facts struct {
 	Record RecordStatus
 	Disk   DiskStatus
 	// Down are the parts of the host that do not run.
-	Down []PartStatus
+	Down   []PartStatus
 	Supply Supply
 	Funds  Funds
 	Prover ProverFacts

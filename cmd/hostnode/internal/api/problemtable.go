@@ -57,16 +57,19 @@ var hostKinds = []kind{
 	},
 	{
 		"account-key-lost", http.StatusConflict, node.ErrKeyLost, "The key of the directory's account is missing.",
-		"Bring that key back from its copy: `hostnode key import`. Without it nobody can prove or free what the account " +
+		"Bring that key back from its copy: `hostnode key import`. Without it nobody can prove or free " +
+			"what the account " +
 			"hosts; a host with a new account begins in another --data-dir.",
 	},
 	{
 		"account-other", http.StatusConflict, datadir.ErrOtherAccount, "The data directory belongs to another account.",
-		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), or another " +
+		"Use the key of the account that the message names (--account-key-file, or `hostnode key import`), " +
+			"or another " +
 			"--data-dir for this one. Nothing was changed.",
 	},
 	{
-		"account-illegible", http.StatusConflict, datadir.ErrOwner, "The data directory does not say legibly whose it is.",
+		"account-illegible", http.StatusConflict, datadir.ErrOwner,
+		"The data directory does not say legibly whose it is.",
 		"Write the account's address (`hostnode key show`) into the file that the message names, if you are sure that " +
 			"the directory is of this account.",
 	},
@@ -82,7 +85,8 @@ var hostKinds = []kind{
 	},
 	{
 		"disk-too-small", http.StatusConflict, errDiskSmall, "The file system has no room for what would be on offer.",
-		"Offer less, or make room on the file system of the data directory; `storage.keepFree` is what stays free of it.",
+		"Offer less, or make room on the file system of the data directory; `storage.keepFree` is what stays " +
+			"free of it.",
 	},
 	{
 		"availability-exists", http.StatusConflict, capacity.ErrExists, "Another availability has this id.",
@@ -239,7 +243,8 @@ var hostKinds = []kind{
 	},
 	{
 		"devchain-damaged", http.StatusConflict, devchain.ErrDamaged, "The embedded development chain is damaged.",
-		"Restore the directory `chain` of the data directory from a copy, or begin again with an empty data directory: " +
+		"Restore the directory `chain` of the data directory from a copy, or begin again with an empty " +
+			"data directory: " +
 			"the tokens of this chain are worth nothing.",
 	},
 	{
@@ -271,7 +276,8 @@ var hostKinds = []kind{
 		"outbox-damaged", http.StatusInternalServerError, chain.ErrOutboxDamaged,
 		"The outbox of transactions is damaged.",
 		"Check the disk, then run `hostnode repair`: it completes the outbox from the event store and from what is " +
-			"legible, shows what would be lost, asks, and keeps the damaged file beside. Do not remove it: it may hold " +
+			"legible, shows what would be lost, asks, and keeps the damaged file beside. Do not remove it: " +
+			"it may hold " +
 			"transactions that were sent.",
 	},
 	{

@@ -136,7 +136,9 @@ func routes(b Backend) []route {
 		{"/v1/queue/resume", map[string]answer{http.MethodPost: reasoned(b.ResumeQueue)}, answerTime},
 		{"/v1/quarantine", get(func(ctx context.Context) (any, error) { return b.Quarantine(ctx) }), answerTime},
 		{"/v1/quarantine/retry", map[string]answer{
-			http.MethodPost: bodied(func(ctx context.Context, w work) (Quarantine, error) { return b.TryAgain(ctx, w.Work) }),
+			http.MethodPost: bodied(func(ctx context.Context, w work) (Quarantine, error) {
+				return b.TryAgain(ctx, w.Work)
+			}),
 		}, answerTime},
 		{"/v1/availabilities", map[string]answer{
 			http.MethodGet:  func(r *http.Request) (any, error) { return b.Ledger(r.Context()) },

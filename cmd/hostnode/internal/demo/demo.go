@@ -217,7 +217,8 @@ func (o Options) fits() error {
 	need := uint64(layout.SlotSize()) * uint64(layout.Slots())
 	size := config.Bytes(info.Size()).Human()
 	if quota := uint64(o.Config.Quota); need > quota {
-		return fmt.Errorf("%w: the slots of a file of %s take %s, and the quota is %s; raise --quota, or name a smaller file",
+		return fmt.Errorf("%w: the slots of a file of %s take %s, and the quota is %s; raise --quota, "+
+			"or name a smaller file",
 			api.ErrDemoOptions, size, config.Bytes(need).Human(), config.Bytes(quota).Human())
 	}
 	var disk syscall.Statfs_t
