@@ -109,6 +109,30 @@ func TestProofsThatAreDueAreSentWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
+// Whoever sets the pace of a chain must know that the host waits for its store before the host
+// itself counts it as away.
+func TestAStatusCountsTheCallsThatTheStoreHasNotAnswered(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		s := r.moody()
+		r.hosting()
+		if n := r.status().Unanswered; n != 0 {
+			r.Fatalf("%d calls have no answer when all is well", n)
+		}
+		s.set(hangs)
+		r.world.Post(sim.Offer(9, 1))
+		r.world.Mine(1)
+		synctest.Wait()
+		if st := r.status(); st.Unanswered == 0 || st.Record.Away {
+			r.Fatalf("%d calls have no answer, the record is away: %t", st.Unanswered, st.Record.Away)
+		}
+		s.set(well)
+		synctest.Wait()
+		if n := r.status().Unanswered; n != 0 {
+			r.Fatalf("%d calls have no answer when all is well again", n)
+		}
+	})
+}
+
 // outage waits until the store has gone, and brings it back after some blocks.
 func (r *rig) outage(s *moodyStore, blocks int) {
 	r.Helper()

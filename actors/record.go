@@ -113,6 +113,8 @@ type record struct {
 	// conflict is told when somebody else wrote to a stream of this host. It is set
 	// before anybody writes, and must not block.
 	conflict func()
+	// asked is how many calls have no answer yet.
+	asked atomic.Int64
 	// stopping says that calls end because the host does, not because they are answered.
 	stopping atomic.Bool
 }
@@ -234,6 +236,8 @@ func (c *recordCall) try(ask func() error) error {
 		}
 	})
 	defer stop()
+	c.record.asked.Add(1)
+	defer c.record.asked.Add(-1)
 	err := ask()
 	mu.Lock()
 	defer mu.Unlock()

@@ -26,7 +26,9 @@ type Status struct {
 	Quota events.Bytes
 	// Record says whether the event store answers.
 	Record RecordStatus
-	Sales  []SaleStatus
+	// Unanswered is how many calls on the event store have no answer yet.
+	Unanswered int
+	Sales      []SaleStatus
 	// Disk is how much room the file system has.
 	Disk DiskStatus
 	// Scrub is how far the look at all that is stored has come.
@@ -80,6 +82,7 @@ func (s *supervisor) status() Status {
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
+		Unanswered: int(s.record.asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why

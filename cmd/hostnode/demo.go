@@ -117,7 +117,9 @@ func (h hostAPI) Progress(ctx context.Context) (demo.Progress, error) {
 	if !s.AsOf.Running { // Time stands still while it cannot prove.
 		return demo.Progress{}, errors.New(s.Reason)
 	}
-	p := demo.Progress{Head: s.Chain.Head, Working: s.Chain.Head == 0 || !s.Chain.Live}
+	p := demo.Progress{Head: s.Chain.Head, Away: s.Record.Away, Working: s.Chain.Head == 0 || !s.Chain.Live}
+	// Until it knows that its record is away, it waits for it before it proves.
+	p.Working = p.Working || s.Record.Unanswered > 0 && !s.Record.Away
 	for _, pool := range s.Pools {
 		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -84,10 +83,6 @@ func (s *eventstore) kill() error {
 	return nil
 }
 
-// reconnect is how long a host may take to find out that its store is back: the
-// longest pause of a connection, and of an append that is repeated.
-const reconnect = 11 * time.Second
-
 // sellOverTheWire runs the demonstration with its record in another process,
 // and kills host and store at the given lines of the host's log.
 func sellOverTheWire(t *testing.T, s *eventstore, dir string, away time.Duration, hostAt, storeAt map[int]bool) {
@@ -98,14 +93,11 @@ func sellOverTheWire(t *testing.T, s *eventstore, dir string, away time.Duration
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	storeKills := 0
-	var isAway atomic.Bool
 	sum, err := demo.Run(ctx, demo.Options{
 		Config: c, Slots: 3, Periods: 3, Binary: program(t), Out: out, Dial: dialHost,
-		Away: isAway.Load,
 		Kill: func(line int) bool {
 			if storeAt[line] {
 				storeKills++
-				isAway.Store(true)
 				if err := s.kill(); err != nil {
 					t.Errorf("kill the event store: %v", err)
 				}
@@ -115,8 +107,6 @@ func sellOverTheWire(t *testing.T, s *eventstore, dir string, away time.Duration
 				if err := s.start(); err != nil {
 					t.Errorf("start the event store again: %v", err)
 				}
-				// Until it has found its store again, it stands as before.
-				time.AfterFunc(reconnect, func() { isAway.Store(false) })
 			}
 			return hostAt[line]
 		},

@@ -205,6 +205,8 @@ type Record struct {
 	// it said last.
 	Since  time.Time `json:"since,omitzero"`
 	Reason string    `json:"reason,omitempty"`
+	// Unanswered is how many calls on it have no answer yet.
+	Unanswered int `json:"unanswered,omitempty"`
 }
 
 // Balance is what the account holds, or why that is not known.

@@ -64,7 +64,7 @@ func (s *Standby) Status(context.Context) (Status, error) {
 		f.Supply = actors.Supply{Unknown: true}
 	}
 	of.Chain.Away, of.Chain.AwaySince, of.Chain.AwayReason = f.Chain.Away, f.Chain.AwaySince.UTC(), f.Chain.AwayReason
-	of.Record = Record{f.Record.Away, f.Record.Since.UTC(), f.Record.Reason}
+	of.Record = Record{Away: f.Record.Away, Since: f.Record.Since.UTC(), Reason: f.Record.Reason}
 	of.judge(f)
 	return of, nil
 }

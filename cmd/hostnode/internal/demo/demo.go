@@ -37,9 +37,6 @@ type Options struct {
 	// Kill, for tests, is asked after each line of the host's log whether to kill
 	// it now; it replaces Crash.
 	Kill func(lines int) bool
-	// Away, for tests, says that the host's event store was taken away from it, so
-	// that chain time must run at a pace at which that can be noticed.
-	Away func() bool
 	// Binary is the program that the host is a second process of.
 	Binary string
 	// Out takes the story; Terminal says that it can be drawn on.
@@ -65,7 +62,8 @@ type HostAPI interface {
 // Progress is what the host does now.
 type Progress struct {
 	Head    uint64 // the newest block that it knows
-	Working bool   // it proves, downloads, or does not follow the chain yet
+	Working bool   // it proves, downloads, writes its record, or does not follow the chain yet
+	Away    bool   // its record is away
 }
 
 // Limits of a demonstration.

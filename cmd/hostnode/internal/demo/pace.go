@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/events"
 )
 
 // The pace of chain time, by the machine's clock.
@@ -15,8 +15,8 @@ const (
 	pollEvery = 15 * time.Millisecond
 	// idlePace is the time between two blocks when the host has nothing to do.
 	idlePace = 30 * time.Millisecond
-	// awayPace is the same while the host's record is away: slow enough for a host
-	// that must first find out about it, fast enough to bring periods with proofs.
+	// awayPace is the same while the host's record is away and it works from what it has in
+	// memory: a period must be long enough for that.
 	awayPace = 400 * time.Millisecond
 	// mostBehind is how many blocks the host may be behind while chain time goes on.
 	mostBehind = 3
@@ -25,25 +25,17 @@ const (
 	longestHold = 5 * time.Minute
 )
 
+// blocks is what the pacer looks at of the chain.
+type blocks interface {
+	Pending() int
+	Head() events.Head
+}
+
 // pacer lets chain time run only when nobody is kept from proving by it: a
 // block is sealed at once for transactions that wait; while the host is down,
-// behind, or works on a proof or a download, time stands still; otherwise blocks
-// come at the given pace.
-func pacer(
-	local *localchain.Chain, progress func(context.Context) (Progress, error), pace func() time.Duration,
-) func(context.Context) error {
-	ready := func(ctx context.Context) error { // nil, or why time stands still
-		p, err := progress(ctx)
-		switch head := local.Head().Number; {
-		case err != nil:
-			return fmt.Errorf("it does not answer: %w", err)
-		case p.Working:
-			return errors.New("it works, or does not follow the chain yet")
-		case p.Head+mostBehind < head:
-			return fmt.Errorf("it is at block %d of %d", p.Head, head)
-		}
-		return nil
-	}
+// behind, waits for its record, or works on a proof or a download, time stands still;
+// otherwise blocks come at the idle pace, or slower while the record is away.
+func pacer(local blocks, progress func(context.Context) (Progress, error)) func(context.Context) error {
 	last := time.Now()
 	return func(ctx context.Context) error {
 		for {
@@ -51,12 +43,12 @@ func pacer(
 			if local.Pending() > 0 && wait >= pollEvery {
 				break
 			}
-			if wait >= pace() {
-				why := ready(ctx)
-				if why == nil {
+			if wait >= idlePace {
+				pace, why := paceOf(ctx, local, progress)
+				if why == nil && wait >= pace {
 					break
 				}
-				if wait > longestHold {
+				if why != nil && wait > longestHold {
 					return fmt.Errorf("time stood still for the host for %s: %w", longestHold, why)
 				}
 			}
@@ -69,4 +61,22 @@ func pacer(
 		last = time.Now()
 		return nil
 	}
+}
+
+// paceOf is the time between two blocks for the host as it is, or why time stands still.
+func paceOf(
+	ctx context.Context, local blocks, progress func(context.Context) (Progress, error),
+) (time.Duration, error) {
+	p, err := progress(ctx)
+	switch head := local.Head().Number; {
+	case err != nil:
+		return 0, fmt.Errorf("it does not answer: %w", err)
+	case p.Working:
+		return 0, errors.New("it works, or does not follow the chain yet")
+	case p.Head+mostBehind < head:
+		return 0, fmt.Errorf("it is at block %d of %d", p.Head, head)
+	case p.Away:
+		return awayPace, nil
+	}
+	return idlePace, nil
 }

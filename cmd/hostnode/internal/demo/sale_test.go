@@ -100,12 +100,13 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 	t.Cleanup(func() { check(t, s.node.Stop(context.WithoutCancel(t.Context()))) })
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	go func() { _ = s.local.Run(ctx, pacer(s.local, s.progress, func() time.Duration { return idlePace })) }()
+	go func() { _ = s.local.Run(ctx, pacer(s.local, s.progress)) }()
 }
 
 func (s *stage) progress(ctx context.Context) (Progress, error) {
 	st, err := s.node.Host.Status(ctx)
-	p := Progress{Head: st.Head.Number, Working: !st.Booted || !st.Live}
+	p := Progress{Head: st.Head.Number, Away: st.Record.Away, Working: !st.Booted || !st.Live}
+	p.Working = p.Working || st.Unanswered > 0 && !st.Record.Away
 	for _, pool := range st.Pools {
 		p.Working = p.Working || (pool.Name == "proofs" || pool.Name == "downloads") && pool.Running+pool.Waiting > 0
 	}

@@ -34,7 +34,7 @@ func (s *show) sell(ctx context.Context) error {
 			p, err := operator.Progress(ctx)
 			p.Working = p.Working || time.Since(*s.started.Load()) < settleTime
 			return p, err
-		}, s.pace))
+		}))
 	}()
 	if err := s.offer(ctx, operator); err != nil {
 		return err
@@ -52,14 +52,6 @@ func (s *show) sell(ctx context.Context) error {
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer stop()
 	return s.host.stop(stopping)
-}
-
-// pace is how fast chain time runs when nobody is kept from proving by it.
-func (s *show) pace() time.Duration {
-	if s.Away != nil && s.Away() {
-		return awayPace
-	}
-	return idlePace
 }
 
 func (s *show) startHost() error {
