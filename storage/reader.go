@@ -65,7 +65,9 @@ func (r *Repo) readManifest(e *entry, name dataset.CID) (dataset.Manifest, []byt
 		return dataset.Manifest{}, nil, lost(fmt.Errorf("read manifest: %w", err))
 	}
 	if !name.Verify(b) {
-		return dataset.Manifest{}, nil, &events.DamageError{Whole: true, Reason: fmt.Sprintf("manifest is not %s", name)}
+		return dataset.Manifest{}, nil, &events.DamageError{
+			Whole: true, Reason: fmt.Sprintf("manifest is not %s", name),
+		}
 	}
 	m, err := dataset.DecodeManifest(b)
 	return m, b, err

@@ -165,7 +165,8 @@ func (r *Repo) checkFormat() error {
 		return err
 	}
 	if len(slots) > 0 || len(b) > 0 {
-		r.find(events.SlotID{}, "%s was missing or damaged beside %d slots and was written again", formatName, len(slots))
+		r.find(events.SlotID{}, "%s was missing or damaged beside %d slots and was written again",
+			formatName, len(slots))
 	}
 	return writeWhole(r.disk, path, fmt.Appendf(nil, "%d\n", formatVersion))
 }

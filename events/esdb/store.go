@@ -158,7 +158,8 @@ func (s *Store) renew() bool {
 		found, err = newFinder(conf, s.log.Debugf)
 	}
 	if err != nil {
-		s.log.WithError(err).Warn("the user of the event store is refused, and the new connection string cannot be used")
+		s.log.WithError(err).Warn(
+			"the user of the event store is refused, and the new connection string cannot be used")
 		return false
 	}
 	s.cfg.URL, s.finder, s.creds = url, found, newBasic(conf)

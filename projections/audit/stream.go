@@ -238,7 +238,8 @@ func (a *auditor) lost(r events.Recorded) {
 		a.find(EventMalformed, placeOf(r), "%v", err)
 		return
 	}
-	a.find(RecordLost, placeOf(r), "%d events, %d to %d of the store that was then, are lost, which was accepted at %s; "+
+	a.find(RecordLost, placeOf(r), "%d events, %d to %d of the store that was then, are lost, "+
+		"which was accepted at %s; "+
 		"it is kept in %s: %s", l.Lost(), l.Kept+1, l.Last, l.At.Format(time.RFC3339), clip(l.Aside), clip(l.Problem))
 }
 
@@ -262,11 +263,13 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 		}
 	case *messages.WorkQuarantined:
 		if e.GetEpoch() != h.started {
-			a.find(HostEpoch, p, "a process of epoch %d leaves %s alone in epoch %d", e.GetEpoch(), e.GetKind(), h.started)
+			a.find(HostEpoch, p, "a process of epoch %d leaves %s alone in epoch %d",
+				e.GetEpoch(), e.GetKind(), h.started)
 		}
 	case *messages.QuarantineEnded:
 		if e.GetEpoch() != h.started {
-			a.find(HostEpoch, p, "a process of epoch %d tries %s again in epoch %d", e.GetEpoch(), e.GetKind(), h.started)
+			a.find(HostEpoch, p, "a process of epoch %d tries %s again in epoch %d",
+				e.GetEpoch(), e.GetKind(), h.started)
 		}
 	default:
 		return false

@@ -70,7 +70,8 @@ var hostKinds = []kind{
 	{
 		"account-illegible", http.StatusConflict, datadir.ErrOwner,
 		"The data directory does not say legibly whose it is.",
-		"Write the account's address (`hostnode key show`) into the file that the message names, if you are sure that " +
+		"Write the account's address (`hostnode key show`) into the file that the message names, if you are sure " +
+			"that " +
 			"the directory is of this account.",
 	},
 	{

@@ -224,7 +224,8 @@ func (o Options) fits() error {
 		return fmt.Errorf("look for space on the disk: %w", err)
 	}
 	if free := disk.Bavail * uint64(disk.Bsize); free/2 < need {
-		return fmt.Errorf("%w: the slots of a file of %s take %s, twice, and the disk of %s has %s; name a smaller file",
+		return fmt.Errorf("%w: the slots of a file of %s take %s, twice, and the disk of %s has %s; "+
+			"name a smaller file",
 			api.ErrDemoOptions, size, config.Bytes(need).Human(), o.Config.DataDir, config.Bytes(free).Human())
 	}
 	return nil

@@ -150,7 +150,8 @@ func (s *show) tellProofs(rows []projections.Sale, sum Summary) {
 			fmt.Fprintf(s.Out, "slot %d: none\n", row.SlotIndex)
 			continue
 		}
-		fmt.Fprintf(s.Out, "slot %d: %d proofs taken, %d missed", row.SlotIndex, row.Proofs.Submitted, row.Proofs.Missed)
+		fmt.Fprintf(s.Out, "slot %d: %d proofs taken, %d missed",
+			row.SlotIndex, row.Proofs.Submitted, row.Proofs.Missed)
 		if len(times) == 0 { // All of them were found on chain.
 			fmt.Fprintln(s.Out)
 			continue

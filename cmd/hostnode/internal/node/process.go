@@ -263,7 +263,8 @@ func (p *Process) tellStore() {
 	case report.Clean:
 		entry.Info("opened the event store")
 	case report.Unmarked:
-		entry.Warnf("the file MARK of the event store was missing or damaged and was made again; it says which event was "+
+		entry.Warnf("the file MARK of the event store was missing or damaged and was made again; it says which "+
+			"event was "+
 			"acknowledged last, so nothing proves that none is missing behind event %d", report.Last)
 	case report.Tail.Dropped > 0:
 		entry.Warnf("the last run did not stop in good order; %d bytes of a write that was never "+
