@@ -1,0 +1,27 @@
+package dispersal
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAWindowOpensWhereItReaches has the cases that chance may not draw.
+func TestAWindowOpensWhereItReaches(t *testing.T) {
+	from := time.Unix(1_750_000_000, 0)
+	w := Window{from, from.Add(100 * time.Second)}
+	for _, d := range []Distance{0, firstReach, firstReach + 1, farthest / 2, farthest - 1, farthest} {
+		opens := w.Opens(d)
+		if opens.Before(w.From) || opens.After(w.Until) || w.Reach(opens) < d {
+			t.Errorf("distance %d: open from %s, when it reaches %d", d, opens, w.Reach(opens))
+		}
+		if opens.After(from) && w.Reach(opens.Add(-time.Second)) >= d {
+			t.Errorf("distance %d: it was open a second earlier", d)
+		}
+	}
+	if none := (Window{from, from}); none.Opens(farthest) != from || none.Reach(from) != farthest {
+		t.Error("a window without a length is not open")
+	}
+	if w.Reach(from.Add(-time.Hour)) != firstReach || w.Reach(w.Until) != farthest {
+		t.Error("it reaches less before it opens, or not everything at its end")
+	}
+}
