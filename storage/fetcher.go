@@ -85,8 +85,8 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 // other. It answers events.ErrContentMismatch (a *MismatchError says what),
 // events.ErrQuotaExceeded, events.ErrNoSuchSlot when the slot is deleted
 // meanwhile, events.ErrDiskFull (of this machine), events.ErrContentUnavailable
-// (temporary), what Grant answers, and the cause of ctx; events.ErrNoSource besides when no source could be reached. Whatever
-// was stored stays and is not fetched again.
+// (temporary), what Grant answers, and the cause of ctx; events.ErrNoSource besides
+// when no source could be reached. Whatever was stored stays and is not fetched again.
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
