@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -45,6 +46,7 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 				Config: c.Config, Slots: slots, Periods: periods, Crash: crash, Dial: dialHost,
 				Out: cmd.OutOrStdout(),
 			}
+			o.Given = slices.DeleteFunc(c.Settings(), func(s config.Setting) bool { return s.Source == "default" })
 			if len(args) == 1 {
 				o.File = args[0]
 				if o.File == "" {
@@ -54,10 +56,10 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 			return runDemo(cmd, o)
 		},
 	}
-	// Those that a demonstration heeds; its host gets the rest from the environment.
-	config.AddFlags(cmd.Flags(), "dataDir", "quota", "chain.endpoint", "devchain.period", "account.keyFile",
+	// The most used. All others can be set in the environment and in a file.
+	config.AddFlags(cmd.Flags(), "dataDir", "quota", "devchain.period", "account.keyFile",
 		"sales.maxWorkers", "prover.samples", "prover.maxDepth", "prover.maxLog2Slots", "prover.keysDir",
-		"eventStore.url", "eventStore.passwordFile", "log.level", "log.format")
+		"eventStore.url", "eventStore.passwordFile")
 	cmd.Flags().IntVar(&slots, "slots", 3, "slots of the dataset, a third of them parity")
 	cmd.Flags().IntVar(&periods, "periods", 3, "periods with proofs, at least")
 	cmd.Flags().BoolVar(&crash, "crash", true, "kill the host once in the middle")

@@ -158,7 +158,7 @@ func TestDemoCommandEndsWithOneJSONObject(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program(t), "demo", "--json", "--data-dir", t.TempDir(),
-		"--prover-samples", "1", "--prover-max-depth", "16")
+		"--prover-samples", "1", "--prover-max-depth", "16", "--account-key-file", filepath.Join(t.TempDir(), "of.key"))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

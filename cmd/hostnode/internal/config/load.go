@@ -82,6 +82,39 @@ func Default() Config {
 	return c
 }
 
+// Environ gives every setting as a variable, so that another process of this program
+// has the same configuration, whatever files it finds. A secret is in clear.
+func (c Config) Environ() []string {
+	var all []string
+	for _, s := range settings(&c) {
+		all = append(all, s.variable()+"="+s.text())
+	}
+	return all
+}
+
+// Changed lists the keys whose values are not the defaults.
+func (c Config) Changed() []string {
+	var keys []string
+	def := Default()
+	for i, s := range settings(&def) {
+		if now := settings(&c)[i]; now.text() != s.text() {
+			keys = append(keys, s.key)
+		}
+	}
+	return keys
+}
+
+// Foreign are the variables of an environment that are no settings of this program.
+func Foreign(environ []string) []string {
+	var rest []string
+	for _, pair := range environ {
+		if !strings.HasPrefix(pair, prefix) || strings.HasPrefix(pair, testPrefix) {
+			rest = append(rest, pair)
+		}
+	}
+	return rest
+}
+
 // AddFlags defines a flag for each of the keys, for all without any, and --config.
 func AddFlags(flags *pflag.FlagSet, keys ...string) {
 	if flags.Lookup(fileFlag) == nil {

@@ -27,6 +27,8 @@ import (
 // Options say what to demonstrate.
 type Options struct {
 	Config config.Config
+	// Given are the settings that were not left as they are.
+	Given []config.Setting
 	// File is what the client stores; empty: seeded data is made.
 	File string
 	// Slots is the number of slots, at least 3; Periods how many periods with
@@ -83,10 +85,8 @@ func (o Options) check() error {
 		return fmt.Errorf("%w: --slots %d, want %d to %d", api.ErrDemoOptions, o.Slots, minSlots, maxSlots)
 	case o.Periods < minPeriods || o.Periods > maxPeriods:
 		return fmt.Errorf("%w: --periods %d, want %d to %d", api.ErrDemoOptions, o.Periods, minPeriods, maxPeriods)
-	case !o.Config.Embedded():
-		return fmt.Errorf("%w: the demonstration brings its own chain; leave chain.endpoint empty", api.ErrDemoOptions)
 	}
-	return nil
+	return o.refuseSettings()
 }
 
 // show is a demonstration in progress.

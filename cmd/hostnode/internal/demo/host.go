@@ -29,7 +29,7 @@ type line struct {
 type host struct {
 	binary string
 	args   []string
-	env    []string // besides this process's
+	env    []string
 	logTo  io.Writer
 	lines  chan line
 
@@ -42,7 +42,7 @@ type host struct {
 // start starts the process. Its log goes to the file and, parsed, to lines.
 func (h *host) start() error {
 	cmd := exec.Command(h.binary, h.args...)
-	cmd.Env = append(os.Environ(), h.env...)
+	cmd.Env = h.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // No orphan hosts.
 	out, err := cmd.StderrPipe()
 	if err != nil {

@@ -20,7 +20,7 @@ func (s *show) sell(ctx context.Context) error {
 		return fmt.Errorf("open the host's log: %w", err)
 	}
 	defer logFile.Close()
-	s.host = &host{binary: s.Binary, args: s.hostArgs(), env: s.hostEnv(), logTo: logFile, lines: make(chan line, 256)}
+	s.host = &host{binary: s.Binary, args: []string{"run"}, env: s.hostEnv(), logTo: logFile, lines: make(chan line, 256)}
 	if err := s.startHost(); err != nil {
 		return err
 	}
@@ -58,30 +58,6 @@ func (s *show) startHost() error {
 	now := time.Now()
 	s.started.Store(&now)
 	return s.host.start()
-}
-
-func (s *show) hostArgs() []string {
-	return []string{
-		"run", "--data-dir", s.dir.Root, "--log-format", "json", "--log-level", "info",
-		"--chain-endpoint", s.local.IPCPath(), "--chain-contract", s.local.Marketplace.String(),
-		"--content-sources", s.client.url, "--quota", s.Config.Quota.String(),
-		"--sales-max-slots-per-request", fmt.Sprint(s.Slots),
-		"--sales-max-workers", fmt.Sprint(max(s.Config.Sales.MaxWorkers, 1)),
-		"--devchain-block-interval", idlePace.String(),
-		"--prover-samples", fmt.Sprint(s.Config.Prover.Samples),
-		"--prover-max-depth", fmt.Sprint(s.Config.Prover.MaxDepth),
-		"--prover-max-log2-slots", fmt.Sprint(s.Config.Prover.MaxLog2Slots),
-		"--prover-keys-dir", s.Config.Prover.KeysDir,
-	}
-}
-
-// hostEnv tells the host where its record is; not as an argument, which every
-// user of the machine can see.
-func (s *show) hostEnv() []string {
-	store := s.Config.EventStore
-	return []string{
-		"HOSTNODE_EVENT_STORE_URL=" + store.URL, "HOSTNODE_EVENT_STORE_PASSWORD_FILE=" + store.PasswordFile,
-	}
 }
 
 // offer waits until the host answers, and puts capacity up for sale.

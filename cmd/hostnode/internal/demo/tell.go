@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/esdb"
@@ -84,23 +83,15 @@ func (s *show) commands(slot string) []string {
 			at += " --event-store-password-file " + quoted(store.PasswordFile)
 		}
 	}
-	sizes := "" // The contract takes only proofs of these.
-	p, usual := s.Config.Prover, config.Default().Prover
-	for _, size := range []struct {
-		flag         string
-		value, usual any
-	}{
-		{"--prover-samples", p.Samples, usual.Samples},
-		{"--prover-max-depth", p.MaxDepth, usual.MaxDepth},
-		{"--prover-max-log2-slots", p.MaxLog2Slots, usual.MaxLog2Slots},
-	} {
-		if size.value != size.usual {
-			sizes += fmt.Sprintf(" %s %v", size.flag, size.value)
+	given := "" // Whatever was set for this host, it needs again.
+	for _, setting := range s.Given {
+		if setting.Key != "dataDir" && !strings.HasPrefix(setting.Key, "eventStore.") {
+			given += " " + setting.Flag + "=" + quoted(setting.Value)
 		}
 	}
 	return []string{
 		"hostnode sales" + at, "hostnode sale " + slot + at, "hostnode availability list" + at,
-		"hostnode audit" + at, "hostnode run" + at + sizes + "   # the host goes on from here",
+		"hostnode audit" + at, "hostnode run" + at + given + "   # the host goes on from here",
 	}
 }
 

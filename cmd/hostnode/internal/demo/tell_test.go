@@ -17,16 +17,20 @@ func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 		}
 	}
 	c.EventStore.URL, c.EventStore.PasswordFile = "esdb://ann@host:2113?tlsCaFile=/my ca", "/it's"
-	c.Prover.Samples = 1
 	s.Config = c
+	s.Given = []config.Setting{
+		{Key: "dataDir", Flag: "--data-dir", Value: "/other"}, {Key: "prover.samples", Flag: "--prover-samples", Value: "1"},
+		{Key: "account.keyFile", Flag: "--account-key-file", Value: "/my key"},
+	}
 	lines := s.commands("0x5107")
 	for _, line := range lines {
 		if !strings.Contains(line, ` --store 'esdb://ann@host:2113?tlsCaFile=/my ca' --event-store-password-file '/it'\''s'`) {
 			t.Errorf("with a store: %s", line)
 		}
 	}
-	if run := lines[len(lines)-1]; !strings.Contains(run, " --prover-samples 1 ") || strings.Contains(run, "depth") {
-		t.Errorf("with other proofs: %s", run)
+	if run := lines[len(lines)-1]; !strings.Contains(run, " --prover-samples=1 --account-key-file='/my key' ") ||
+		strings.Contains(run, "other") {
+		t.Errorf("with other settings: %s", run)
 	}
 }
 

@@ -1,0 +1,53 @@
+package demo
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+)
+
+// fixed are the settings that the demonstration chooses itself, and why. Every other one
+// is the host's as well.
+var fixed = map[string]string{
+	"chain.endpoint":           "it brings its own chain",
+	"chain.fallbacks":          "it brings its own chain",
+	"chain.contract":           "it brings its own chain",
+	"chain.deployedAt":         "it brings its own chain",
+	"devchain.blockInterval":   "its chain waits for the host, and is fast otherwise",
+	"account.rewardRecipient":  "it looks for the payout on the host's own account",
+	"sales.maxSlotsPerRequest": "its host takes all slots of the request",
+	"log.level":                "it reads the host's log",
+	"log.format":               "it reads the host's log",
+}
+
+// refuseSettings names the first setting that was given a value and cannot have it.
+func (o Options) refuseSettings() error {
+	for _, key := range o.Config.Changed() {
+		if why, is := fixed[key]; is {
+			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out", api.ErrDemoOptions, key, why)
+		}
+	}
+	return nil
+}
+
+// hostConfig is what the host is to be run with: what was given, and what the
+// demonstration chooses.
+func (o Options) hostConfig(endpoint, contract, source string) config.Config {
+	c := o.Config
+	c.Chain.Endpoint, c.Chain.Contract = endpoint, contract
+	c.Devchain.BlockInterval = idlePace
+	c.Content.Sources = slices.Concat([]string{source}, c.Content.Sources)
+	c.Sales.MaxSlotsPerRequest = o.Slots
+	c.Log.Format = "json"
+	return c
+}
+
+// hostEnv is the environment of the host. Settings are no arguments, which every user of
+// the machine can see.
+func (s *show) hostEnv() []string {
+	c := s.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
+	return append(config.Foreign(os.Environ()), c.Environ()...)
+}

@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+)
+
+// Every setting either reaches the host or is refused.
+func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
+	home := "HOME=" + t.TempDir()
+	usual, err := config.Load(config.Sources{Environ: []string{home}})
+	check(t, err)
+	values := []string{
+		"true", "2", "3", "7", "200", "200MiB", "90m", "3s", "1500ms", "window", "finalized", "debug", "json", "https://there.example/",
+		"127.0.0.1:2113", "0x00000000000000000000000000000000000000aa", "esdb://127.0.0.1:2113?tls=false", "/some/file",
+	}
+	// Some can be set only beside others.
+	chain := []string{
+		"HOSTNODE_CHAIN_ENDPOINT=https://here.example/",
+		"HOSTNODE_CHAIN_CONTRACT=0x00000000000000000000000000000000000000cc",
+	}
+	beside := map[string][]string{
+		"chain.endpoint": chain, "chain.fallbacks": chain, "chain.contract": chain,
+		"eventStore.passwordFile": {"HOSTNODE_EVENT_STORE_URL=esdb://me@127.0.0.1:2113?tls=true"},
+		"validator.groupIndex":    {"HOSTNODE_VALIDATOR_GROUPS=9"},
+	}
+	for _, setting := range usual.Settings() {
+		given, found := config.Loaded{}, false
+		for _, value := range values {
+			with := append([]string{home}, beside[setting.Key]...)
+			given, err = config.Load(config.Sources{Environ: append(with, setting.Variable+"="+value)})
+			if found = err == nil && value != setting.Value; found {
+				break
+			}
+		}
+		if !found {
+			t.Errorf("%s: none of the values is another one that it can have: %v", setting.Key, err)
+			continue
+		}
+		section, _, _ := strings.Cut(setting.Key, ".")
+		o := Options{Config: given.Config, Slots: 3, Periods: 3}
+		if err := o.check(); fixed[setting.Key] != "" {
+			if !errors.Is(err, api.ErrDemoOptions) || !strings.Contains(err.Error(), section) {
+				t.Errorf("%s is taken, and then ignored: %v", setting.Key, err)
+			}
+			continue
+		} else if err != nil {
+			t.Errorf("%s is refused: %v", setting.Key, err)
+		}
+		host, err := config.Load(config.Sources{
+			Environ: o.hostConfig("/chain.ipc", "0x00000000000000000000000000000000000000bb", "http://client").Environ(),
+		})
+		check(t, err)
+		for i, s := range host.Settings() {
+			if s.Key == setting.Key && !strings.Contains(s.Value, given.Settings()[i].Value) {
+				t.Errorf("%s: the host has %q, given was %q", s.Key, s.Value, given.Settings()[i].Value)
+			}
+		}
+	}
+}
