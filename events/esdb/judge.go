@@ -102,6 +102,8 @@ func (s *Store) compare(ctx context.Context, w write, from uint64) (same int, ot
 			return same, false, nil
 		case err != nil:
 			return 0, false, err
+		case r.Revision != from+uint64(same): // Those before it are hidden.
+			return same, true, nil
 		case r.ID != events.EventID(w.events[same].EventID):
 			return same, true, nil
 		}

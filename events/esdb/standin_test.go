@@ -184,6 +184,14 @@ func TestWhatAStreamHidesIsNoUncommittedEvent(t *testing.T) {
 	if !errors.Is(err, events.ErrWrongRevision) {
 		t.Fatalf("append to a deleted stream: %v", err)
 	}
+	// The first that can be read is the event that is wanted, and stands elsewhere.
+	if _, err := s.Append(t.Context(), "a-1", events.Exact(2), numberedEvent("a-1", 9)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Append(t.Context(), "a-1", events.Exact(0), numberedEvent("a-1", 9))
+	if !errors.Is(err, events.ErrWrongRevision) {
+		t.Fatalf("append of what stands behind hidden events: %v", err)
+	}
 }
 
 // TestOnlyTheLeaderIsRead is a follower that stands still, and is asked first.
