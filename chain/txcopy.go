@@ -25,8 +25,10 @@ const (
 	// again, so a store that is back is found soon.
 	firstCopyWait   = time.Second
 	longestCopyWait = 3 * time.Second
-	// copyAtEnd is how long an end waits for what is not in the stream yet.
-	copyAtEnd = 2 * time.Second
+	// copyAtEnd is how long an end waits for what is not in the stream yet: longer than
+	// an election of the store takes, and less than what kills a process that was asked
+	// to end (10 s with containers).
+	copyAtEnd = 8 * time.Second
 )
 
 // Errors of copying. Both end the sending of transactions.

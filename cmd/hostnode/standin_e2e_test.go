@@ -45,17 +45,21 @@ func TestCISaleOverAStoreThatIsOftenNotReadyIsPaid(t *testing.T) {
 }
 
 // A leader that is cut off again and again: it keeps what it is sent, acknowledges
-// nothing, and truncates or commits it when some more has come.
+// nothing, and truncates or commits it when some more has come, or the others have
+// chosen a leader.
 func TestSaleOverALeaderThatIsCutOffIsPaid(t *testing.T) {
 	c := standin.New(t, events.NewMemory(), 3)
-	const every = 15
+	const every, election = 15, 3 * time.Second
 	var mu sync.Mutex
 	appends := 0
 	c.Decide(func(string) standin.Fate {
 		mu.Lock()
 		defer mu.Unlock()
 		if appends++; appends%every == 0 {
-			c.CutOffFor(4, appends%(2*every) == 0)
+			commit := appends%(2*every) == 0
+			c.CutOffFor(4, commit)
+			timer := time.AfterFunc(election, func() { c.Heal(commit) })
+			t.Cleanup(func() { timer.Stop() })
 		}
 		return standin.Done
 	})
