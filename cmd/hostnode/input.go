@@ -7,19 +7,17 @@ import (
 
 // input is standard input for a command that a signal ends: a read that waits for a person
 // or a pipe does not keep the program.
-func (a *app) input(ctx context.Context) io.Reader { return interruptible{ctx, a.stdin} }
-
-type interruptible struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-// Read reads, until the context ends; what is read then is lost.
-func (r interruptible) Read(into []byte) (int, error) {
-	return untilDone(r.ctx, func() (int, error) {
-		return r.from.Read(into)
+func (a *app) input(ctx context.Context) io.Reader {
+	return readFunc(func(into []byte) (int, error) {
+		return untilDone(ctx, func() (int, error) { return a.stdin.Read(into) })
 	})
 }
+
+// readFunc is a reader that is a function.
+type readFunc func([]byte) (int, error)
+
+// Read implements io.Reader. What is read after the context has ended is lost.
+func (f readFunc) Read(into []byte) (int, error) { return f(into) }
 
 // untilDone calls what cannot be interrupted, and does not wait for it any longer when the
 // context ends. The program ends then.

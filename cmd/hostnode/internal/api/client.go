@@ -63,14 +63,39 @@ func (c *Client) Ping(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return answer.Body.Close()
-	case limited.Err() != nil && ctx.Err() == nil:
+	case ctx.Err() != nil:
+		return c.unanswered(ctx, err)
+	case limited.Err() != nil:
 		return fmt.Errorf("%w at %s within %s", ErrSilent, c.socket, c.patience)
 	}
 	return c.unanswered(ctx, err)
 }
 
+// watch ends a question, with ErrSilent, when the host does not answer anything any more.
+// How long an answer may take is not limited: an audit of a large record takes minutes.
+func (c *Client) watch(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(c.patience)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := c.Ping(ctx); errors.Is(err, ErrSilent) {
+				cancel(err)
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
 func ask[A any](ctx context.Context, c *Client, method, path string, question any) (A, error) {
 	var answer A
+	ctx, done := c.watch(ctx)
+	defer done()
 	var body io.Reader
 	if question != nil {
 		text, err := json.Marshal(question)
@@ -94,7 +119,7 @@ func ask[A any](ctx context.Context, c *Client, method, path string, question an
 		err = fmt.Errorf("%w: the answer has more than %d bytes", ErrTooLarge, maxAnswer)
 	}
 	if err != nil {
-		return answer, fmt.Errorf("read the host's answer: %w", err)
+		return answer, c.unanswered(ctx, err)
 	}
 	if w.StatusCode != http.StatusOK {
 		return answer, refusal(w, text)
@@ -110,7 +135,7 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	var dial *net.OpError
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("ask the host: %w", ctx.Err())
+		return fmt.Errorf("ask the host: %w", context.Cause(ctx))
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Errorf("%w at %s: %w", ErrNotRunning, c.socket, dial.Err)
 	}

@@ -30,6 +30,9 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	if err := c.Ping(t.Context()); !errors.Is(err, ErrSilent) {
 		t.Errorf("one that is stopped: %v", err)
 	}
+	if _, err := c.Status(t.Context()); !errors.Is(err, ErrSilent) {
+		t.Errorf("one that is stopped after it was asked: %v", err)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Ping(ended); !errors.Is(err, context.Canceled) {

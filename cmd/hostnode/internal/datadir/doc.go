@@ -5,6 +5,7 @@
 //	hostnode.sock     where commands talk to a running host
 //	socket.path       where that is instead, when the directory's own path is too long
 //	hostnode.yaml     settings, if the operator wants a file
+//	account           the address of the account that the directory belongs to
 //	account.key       the account's private key
 //	events/           the event store
 //	slots/            slots of others, with their trees
