@@ -153,6 +153,7 @@ type script struct {
 	mu       sync.Mutex
 	calls    []string
 	download func(ctx context.Context, job events.DownloadJob) error // before the real one
+	deletes  func()                                                  // before the real one
 	deaf     atomic.Bool                                             // answers to fills are lost
 	forgets  atomic.Bool                                             // nobody knows of a fill that was sent
 }
@@ -198,6 +199,9 @@ func (s *script) FillSlot(ctx context.Context, c events.SlotCall, p events.Proof
 
 func (s *script) Delete(ctx context.Context, slot events.SlotID) error {
 	s.note("delete")
+	if s.deletes != nil {
+		s.deletes()
+	}
 	return s.Repo.Delete(ctx, slot)
 }
 

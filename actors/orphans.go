@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -32,23 +36,25 @@ func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
 	}
 	// Asked in this turn, before any new sale can ask for a reservation.
 	asked := askLedgerAbout(s.ledger, func(l capacity.State) []capacity.Reservation {
-		var orphans []capacity.Reservation
-		for r := range l.Reservations() {
-			if !living[r.Slot] {
-				orphans = append(orphans, r)
-			}
-		}
-		return orphans
+		return slices.Collect(l.Reservations())
 	})
 	self := a.self
 	s.rt.do("orphans", func(ctx context.Context) {
-		orphans, err := asked.wait(ctx)
-		if err != nil && ctx.Err() == nil { // Asked later, new sales would count as orphans.
-			s.log.Warnf("what the ledger holds for no sale is given back at the next start: %v", err)
+		reserved, err := asked.wait(ctx)
+		if err != nil { // Asked later, new sales would count as orphans.
+			if ctx.Err() == nil {
+				s.log.Warnf("what the ledger or the disk holds for no sale is given back at the next start: %v", err)
+			}
+			return
 		}
-		for _, r := range orphans {
-			s.releaseOrphan(ctx, r, func(l livingSale) { self.tell(overlookedSale{l}) })
+		known := maps.Clone(living)
+		for _, r := range reserved {
+			known[r.Slot] = true
+			if !living[r.Slot] {
+				s.releaseOrphan(ctx, self, r)
+			}
 		}
+		s.clearStrays(ctx, self, strays(m.stored, known))
 	})
 }
 
@@ -71,20 +77,8 @@ var errLives = errors.New("it is no orphan")
 // orphaned asks those who know whether nobody needs a reservation any more: the
 // sale's own stream, and the contract. errLives says that somebody does.
 func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error {
-	var st sale.State
-	stream := events.SaleStream(s.me, r.Slot)
-	for e, err := range snapshot.Tail(ctx, s.Store, stream, 0) {
-		if err != nil {
-			return fmt.Errorf("read %s: %w", stream, err)
-		}
-		m, err := decodeAs[sale.Event](s.codec, e)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errUnreadable, err)
-		}
-		st = sale.Evolve(st, m)
-	}
-	if st.Phase != sale.Unknown && !st.Over() {
-		return fmt.Errorf("%w: %s says that its sale is %s", errLives, stream, st.Phase)
+	if err := s.noSale(ctx, r.Slot); err != nil {
+		return err
 	}
 	facts, err := s.Market.Slot(ctx, r.RequestID, r.SlotIndex)
 	if err != nil {
@@ -96,11 +90,30 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 	return nil
 }
 
-func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation, overlooked func(livingSale)) {
+// readSale folds a sale's own stream.
+func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.State, err error) {
+	stream := events.SaleStream(s.me, slot)
+	for e, err := range snapshot.Tail(ctx, s.Store, stream, 0) {
+		if err != nil {
+			return st, fmt.Errorf("read %s: %w", stream, err)
+		}
+		m, err := decodeAs[sale.Event](s.codec, e)
+		if err != nil {
+			return st, fmt.Errorf("%w: %w", errUnreadable, err)
+		}
+		st = sale.Evolve(st, m)
+	}
+	return st, nil
+}
+
+// isTaken says that asking again would not change the answer.
+func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, errUnreadable) }
+
+func (s *supervisor) releaseOrphan(ctx context.Context, self ref, r capacity.Reservation) {
 	entry := s.log.WithField("slot", r.Slot.String())
 	err := s.retry(ctx, "orphan/"+r.Slot.String()+"/look",
 		func(err error) { entry.Warnf("whether a sale lives is asked again: %v", err) },
-		func(err error) bool { return errors.Is(err, errLives) || errors.Is(err, errUnreadable) },
+		isTaken,
 		func(ctx context.Context) error {
 			if err := s.record.wait(ctx, "orphan/"+r.Slot.String()); err != nil {
 				return err
@@ -112,7 +125,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation, 
 		return
 	case errors.Is(err, errLives):
 		entry.Errorf("the list of living sales did not show this one, it goes on: %v", err)
-		overlooked(livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex})
+		self.tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
 		return
 	case err != nil:
 		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+
@@ -121,21 +134,34 @@ func (s *supervisor) releaseOrphan(ctx context.Context, r capacity.Reservation, 
 	}
 	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, and no sale lives: they are given back",
 		r.Bytes, r.Collateral, r.Attempt)
-	err = s.retry(ctx, "orphan/"+r.Slot.String(),
-		func(err error) { entry.Warnf("giving it back is tried again: %v", err) },
-		func(error) bool { return false },
-		func(ctx context.Context) error {
-			if err := s.record.wait(ctx, "orphan/"+r.Slot.String()); err != nil {
-				return err
-			}
-			if err := s.Repo.Delete(ctx, r.Slot); err != nil {
-				return fmt.Errorf("delete the data: %w", err)
-			}
+	err = s.held(ctx, self, r.Slot, func() error {
+		return s.untilDone(ctx, "orphan/"+r.Slot.String()+"/data", entry, func(ctx context.Context) error {
+			return s.Repo.Delete(ctx, r.Slot)
+		})
+	})
+	if err == nil || errors.Is(err, errLives) { // Of a new sale, whose data it is now.
+		err = s.untilDone(ctx, "orphan/"+r.Slot.String(), entry, func(ctx context.Context) error {
 			return commandLedger(ctx, s.ledger,
 				capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral},
 				"orphan:"+r.Slot.String(), nil)
 		})
+	}
 	if err != nil && ctx.Err() == nil {
 		entry.Errorf("giving it back failed: %v", err)
 	}
+}
+
+// untilDone tries until it works, while the record is there.
+func (s *supervisor) untilDone(
+	ctx context.Context, key string, entry *logrus.Entry, do func(context.Context) error,
+) error {
+	return s.retry(ctx, key,
+		func(err error) { entry.Warnf("giving it back is tried again: %v", err) },
+		func(error) bool { return false },
+		func(ctx context.Context) error {
+			if err := s.record.wait(ctx, key); err != nil {
+				return err
+			}
+			return do(ctx)
+		})
 }

@@ -60,16 +60,16 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 
 // waitFinal waits until the chain itself calls a block permanent, if the market asks it
 // (chain.finality); otherwise FinalBlocks decides.
-func (s *salesAgent) waitFinal(ctx context.Context, number uint64) error {
-	m, ok := s.Market.(interface {
+func (e *env) waitFinal(ctx context.Context, number uint64) error {
+	m, ok := e.Market.(interface {
 		Final(ctx context.Context, number uint64) (bool, error)
 	})
 	if !ok {
 		return nil
 	}
 	for {
-		head := s.view.now()
-		final, err := patiently(ctx, s.env, s.patience(), func(ctx context.Context) (bool, error) {
+		head := e.view.now()
+		final, err := patiently(ctx, e, e.patience(), func(ctx context.Context) (bool, error) {
 			return m.Final(ctx, number)
 		})
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *salesAgent) waitFinal(ctx context.Context, number uint64) error {
 		if final {
 			return nil
 		}
-		if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
+		if _, err := e.view.wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,9 @@ type agent struct {
 // candidate is a slot whose sale is about to begin.
 type candidate struct {
 	request events.RequestID
+	index   uint64
 	workers []ref
+	held    bool // it begins when what an earlier sale left is cleared away
 }
 
 // Messages to the supervisor.
@@ -107,6 +109,10 @@ func (s *supervisor) receive(a *turn, msg any) {
 		s.onOwned(a, m)
 	case overlookedSale:
 		s.onOverlooked(a, m)
+	case holdSlot:
+		s.onHold(m)
+	case releaseSlot:
+		s.onRelease(a, m)
 	case beginSale:
 		s.onBegin(a, m)
 	case saleReady:
@@ -194,10 +200,11 @@ func (s *supervisor) onBegin(a *turn, m beginSale) {
 // worker stands for a slot that is to be adopted.
 func (s *supervisor) candidate(a *turn, slot events.SlotID, request events.RequestID, index uint64, worker ref) {
 	if c := s.beginning[slot]; c != nil {
+		c.request, c.index = request, index
 		c.workers = append(c.workers, worker)
 		return
 	}
-	s.beginning[slot] = &candidate{request, []ref{worker}}
+	s.beginning[slot] = &candidate{request: request, index: index, workers: []ref{worker}}
 	self := a.self
 	a.do(func(ctx context.Context) {
 		var ready saleReady

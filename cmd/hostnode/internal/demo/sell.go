@@ -20,7 +20,9 @@ func (s *show) sell(ctx context.Context) error {
 		return fmt.Errorf("open the host's log: %w", err)
 	}
 	defer logFile.Close()
-	s.host = &host{binary: s.Binary, args: []string{"run"}, env: s.hostEnv(), logTo: logFile, lines: make(chan line, 256)}
+	s.host = &host{
+		binary: s.Binary, args: []string{"run"}, env: s.hostEnv(), logTo: logFile, lines: make(chan line, 256),
+	}
 	if err := s.startHost(); err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ var fixed = map[string]string{
 func (o Options) refuseSettings() error {
 	for _, key := range o.Config.Changed() {
 		if why, is := fixed[key]; is {
-			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out", api.ErrDemoOptions, key, why)
+			return fmt.Errorf("%w: %s cannot be set for a demonstration: %s; leave it out",
+				api.ErrDemoOptions, key, why)
 		}
 	}
 	return nil

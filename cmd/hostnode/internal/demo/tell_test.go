@@ -19,7 +19,8 @@ func TestCommandsAtTheEndCanBePasted(t *testing.T) {
 	c.EventStore.URL, c.EventStore.PasswordFile = "esdb://ann@host:2113?tlsCaFile=/my ca", "/it's"
 	s.Config = c
 	s.Given = []config.Setting{
-		{Key: "dataDir", Flag: "--data-dir", Value: "/other"}, {Key: "prover.samples", Flag: "--prover-samples", Value: "1"},
+		{Key: "dataDir", Flag: "--data-dir", Value: "/other"},
+		{Key: "prover.samples", Flag: "--prover-samples", Value: "1"},
 		{Key: "account.keyFile", Flag: "--account-key-file", Value: "/my key"},
 	}
 	lines := s.commands("0x5107")

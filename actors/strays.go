@@ -1,0 +1,136 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file gives back the space of data without a sale: its stream was lost, or an
+// older program left it behind. Nobody else would ever, and it counts against the limit.
+
+// strays are stored slots that no sale, no reservation and no slot on chain is known for.
+func strays(stored []events.StoredSlot, known map[events.SlotID]bool) []events.StoredSlot {
+	return slices.DeleteFunc(slices.Clone(stored), func(st events.StoredSlot) bool { return known[st.Slot] })
+}
+
+// clearStrays deletes data without a sale, when what the chain says now is final: a
+// reorganisation may give a slot back until then. That nothing showed a sale is only the
+// reason to look.
+func (s *supervisor) clearStrays(ctx context.Context, self ref, all []events.StoredSlot) {
+	if len(all) == 0 {
+		return
+	}
+	from := s.view.now().Number
+	if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
+		return
+	}
+	s.Turn(ctx, "data without a sale")
+	if err := s.waitFinal(ctx, from); err != nil {
+		return // It is only not known yet: the next start looks again.
+	}
+	for _, st := range all {
+		s.clearStray(ctx, self, st)
+	}
+}
+
+func (s *supervisor) clearStray(ctx context.Context, self ref, st events.StoredSlot) {
+	entry := s.log.WithField("slot", st.Slot.String())
+	err := s.held(ctx, self, st.Slot, func() error {
+		key := "stray/" + st.Slot.String()
+		return s.retry(ctx, key,
+			func(err error) { entry.Warnf("data without a sale: it is looked at again: %v", err) }, isTaken,
+			func(ctx context.Context) error {
+				if err := s.record.wait(ctx, key); err != nil {
+					return err
+				}
+				if err := s.stray(ctx, st.Slot); err != nil {
+					return err
+				}
+				return s.Repo.Delete(ctx, st.Slot)
+			})
+	})
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		entry.Infof("the data of the slot stays: %v", err)
+	default:
+		entry.Warnf("%d bytes were stored for a slot that no sale, reservation or chain knows of: they are deleted",
+			st.Data+st.Overhead)
+	}
+}
+
+// stray asks those who know whether nobody needs the data of a slot: the sale's own
+// stream, and the contract. errLives says that somebody does.
+func (s *supervisor) stray(ctx context.Context, slot events.SlotID) error {
+	if err := s.noSale(ctx, slot); err != nil {
+		return err
+	}
+	owned, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
+	if err != nil {
+		return fmt.Errorf("read our slots on chain: %w", err)
+	}
+	if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
+		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
+	}
+	return nil
+}
+
+// Messages about a slot that is being cleared.
+type (
+	// holdSlot asks that no sale of a slot begins until releaseSlot. The answer is false
+	// when one lives or begins already.
+	holdSlot struct {
+		slot events.SlotID
+		held chan<- bool // room for one
+	}
+	releaseSlot struct{ slot events.SlotID }
+)
+
+// held does something while no sale of a slot can begin. errLives when one has begun.
+func (s *supervisor) held(ctx context.Context, self ref, slot events.SlotID, do func() error) error {
+	held := make(chan bool, 1)
+	self.tell(holdSlot{slot, held})
+	select {
+	case ok := <-held:
+		if !ok {
+			return fmt.Errorf("%w: a sale of the slot has begun", errLives)
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer self.tell(releaseSlot{slot})
+	return do()
+}
+
+func (s *supervisor) onHold(m holdSlot) {
+	free := s.agents[m.slot] == nil && s.beginning[m.slot] == nil
+	if free {
+		s.beginning[m.slot] = &candidate{held: true}
+	}
+	m.held <- free
+}
+
+// onRelease lets the sale begin that was asked for meanwhile.
+func (s *supervisor) onRelease(a *turn, m releaseSlot) {
+	c := s.beginning[m.slot]
+	if c == nil || !c.held {
+		return
+	}
+	delete(s.beginning, m.slot)
+	for _, w := range c.workers {
+		s.candidate(a, m.slot, c.request, c.index, w)
+	}
+}
+
+// noSale reads a sale's own stream. errLives when the sale is not over.
+func (s *supervisor) noSale(ctx context.Context, slot events.SlotID) error {
+	st, err := s.readSale(ctx, slot)
+	if err == nil && st.Phase != sale.Unknown && !st.Over() {
+		err = fmt.Errorf("%w: %s says that its sale is %s", errLives, events.SaleStream(s.me, slot), st.Phase)
+	}
+	return err
+}
