@@ -29,7 +29,11 @@ func furtherHosts() chainFault {
 			r.must(err)
 			r.must(os.WriteFile(filepath.Join(dir, "account.key"), key, 0o600))
 		}
-		elsewhere := r.t.TempDir() // The locks of this machine are in its directory for temporary files.
+		// The locks of this machine are in its directory for temporary files; a socket as well,
+		// so its path is a short one, whatever the test is called.
+		elsewhere, err := os.MkdirTemp("", "hn")
+		r.must(err)
+		defer func() { r.must(os.RemoveAll(elsewhere)) }()
 		r.refused(bare, os.TempDir(), "[account-in-use]", r.box.dir.Root)
 		r.refused(bare, elsewhere, "[host-elsewhere]", "hosts 3 slots", "--take-over")
 		r.refused(backup, elsewhere, "[host-elsewhere]", "the record of this data directory knows of", "--take-over")
