@@ -65,7 +65,7 @@ func (v *chainView) advance(head events.Head) bool {
 func (v *chainView) cursor() events.Cursor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Recent: maps.Clone(v.hashes)}
+	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Time: v.head.Time, Recent: maps.Clone(v.hashes)}
 }
 
 // rewind forgets what is above the ancestor.

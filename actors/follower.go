@@ -222,7 +222,7 @@ func (f *chainFollower) rewindCursor(c *events.Cursor, e messages.MarketEvent) b
 	case *messages.BlocksScanned:
 		hash := events.Must(events.ParseHash(e.GetHash()))
 		if c.Hash.Zero() {
-			c.Number, c.Hash = e.GetNumber(), hash
+			c.Number, c.Hash, c.Time = e.GetNumber(), hash, events.TimeFromMessage(e.GetTime())
 		}
 		if _, known := c.Recent[e.GetNumber()]; !known {
 			c.Recent[e.GetNumber()] = hash

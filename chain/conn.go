@@ -34,8 +34,11 @@ type conn struct {
 	want        Identity // what is demanded; zero parts are not
 	log         logrus.FieldLogger
 	count       *requestCount
-	// top is the highest block that any endpoint has named.
-	top      atomic.Uint64
+	// notBelieved, if it is set, is told of answers that cannot be true.
+	notBelieved func(AnswerError)
+	// top is the newest block that any endpoint has named; nil before the first.
+	top      atomic.Pointer[header]
+	hollow   atomic.Int64 // newest blocks in a row that were named and are not there
 	span     span
 	standing *standing
 
@@ -58,7 +61,7 @@ func newConn(cfg Config, contract common.Address) *conn {
 	c := &conn{
 		contract: contract, timeout: cfg.CallTimeout, maxWait: cfg.LongestRedialWait,
 		returnAfter: cfg.ReturnAfter, want: Identity{cfg.ChainID, cfg.Genesis},
-		log: cfg.Log, count: &requestCount{}, lock: make(chan struct{}, 1),
+		log: cfg.Log, count: &requestCount{}, lock: make(chan struct{}, 1), notBelieved: cfg.NotBelieved,
 	}
 	for _, at := range append([]string{cfg.Endpoint}, cfg.Fallbacks...) {
 		c.endpoints = append(c.endpoints, newEndpoint(at))
@@ -167,16 +170,24 @@ func (c *conn) known(ctx context.Context) (Identity, error) {
 }
 
 // call is one request. What the node answers, also its errors, comes back as it is; a
-// failed connection is ErrUnavailable.
+// failed connection is ErrUnavailable, and what cannot be true an *AnswerError.
 func (c *conn) call(ctx context.Context, result any, method string, args ...any) error {
 	l, err := c.get(ctx)
 	if err != nil {
 		return err
 	}
-	return c.judge(ctx, l, method, l.call(ctx, result, method, args...))
+	err = l.call(ctx, result, method, args...)
+	switch {
+	case err == nil:
+		return c.believe(l, result, method, args)
+	case undecodable(err):
+		return c.disbelieve(l, question(method, args), err)
+	}
+	return c.judge(ctx, l, method, err)
 }
 
-// batch sends many requests; the error of each stands in its element.
+// batch sends many requests; the error of each stands in its element. An answer that
+// cannot be true makes all of it an *AnswerError.
 func (c *conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	l, err := c.get(ctx)
 	if err != nil {
@@ -186,7 +197,17 @@ func (c *conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 		return err
 	}
 	for i := range elements {
-		elements[i].Error = l.at.hide(elements[i].Error)
+		e := &elements[i]
+		switch {
+		case e.Error == nil:
+			err = c.believe(l, e.Result, e.Method, e.Args)
+		case undecodable(e.Error):
+			err = c.disbelieve(l, question(e.Method, e.Args), e.Error)
+		}
+		if err != nil {
+			return err
+		}
+		e.Error = l.at.hide(e.Error)
 	}
 	return nil
 }

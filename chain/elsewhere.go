@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -75,11 +74,11 @@ func (m *Market) notElsewhere(
 	for _, r := range records {
 		known = max(known, knownBy(r.Event))
 	}
-	var answer hexutil.Uint64
+	var answer countAnswer
 	if err := m.conn.call(ctx, &answer, "eth_getTransactionCount", m.account, "latest"); err != nil {
 		return 0, nil, fmt.Errorf("count the account's transactions: %w", err)
 	}
-	mined = uint64(answer)
+	mined = uint64(answer.Uint64)
 	why := ""
 	switch {
 	case known > 0 && mined > known:

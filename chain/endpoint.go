@@ -16,8 +16,10 @@ type endpoint struct {
 
 	notBefore time.Time     // the next attempt to connect
 	wait      time.Duration // before the attempt after that
-	// silentUntil: it answered and knew no new block, so others come first until then.
-	silentUntil time.Time
+	// lastUntil: it answered and knew no new block, or said what cannot be, so others come
+	// first until then; doubt is for how long it was the last time for what it said.
+	lastUntil time.Time
+	doubt     time.Duration
 	// refused is why it was found to be the wrong one when it was asked last.
 	refused *IdentityError
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -48,21 +49,21 @@ func (e *endpoint) later(wait time.Duration) error {
 }
 
 // order is in which order endpoints are tried: as configured, those last that knew no
-// new block a moment ago, the latest of them at the end.
+// new block a moment ago or were not believed, the latest of them at the end.
 func (c *conn) order() []int {
 	now := time.Now()
-	var order, silent []int
+	var order, last []int
 	for i, e := range c.endpoints {
-		if now.Before(e.silentUntil) {
-			silent = append(silent, i)
+		if now.Before(e.lastUntil) {
+			last = append(last, i)
 		} else {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(silent, func(i, j int) int {
-		return c.endpoints[i].silentUntil.Compare(c.endpoints[j].silentUntil)
+	slices.SortStableFunc(last, func(i, j int) int {
+		return c.endpoints[i].lastUntil.Compare(c.endpoints[j].lastUntil)
 	})
-	return append(order, silent...)
+	return append(order, last...)
 }
 
 // open connects to an endpoint and checks who is there. It needs the lock.
@@ -82,7 +83,8 @@ func (c *conn) dial(ctx context.Context, index int) (*link, error) {
 	e := c.endpoints[index]
 	timed, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	client, err := rpc.DialContext(timed, e.url)
+	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
+		rpc.WithHTTPClient(&http.Client{Transport: bounded{http.DefaultTransport}}))
 	if err != nil {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
@@ -144,9 +146,19 @@ func (c *conn) tryEarlier(from *link) {
 	}
 }
 
+// inDoubt says that an endpoint is asked last now. It takes the lock.
+func (c *conn) inDoubt(index int) bool {
+	c.lock <- struct{}{}
+	defer c.release()
+	return time.Now().Before(c.endpoints[index].lastUntil)
+}
+
 // tryOne changes to an endpoint if it works and has got as far as the others. The calls
 // on the old connection may end in peace.
 func (c *conn) tryOne(from *link, index int) bool {
+	if c.inDoubt(index) {
+		return false
+	}
 	l, err := c.dial(c.background, index)
 	if err != nil {
 		c.standing.fails(c.endpoints[index], err)
@@ -182,15 +194,19 @@ func (c *conn) tryOne(from *link, index int) bool {
 
 // keepsUp says what is wrong with a node that has not got as far as the others.
 func (c *conn) keepsUp(l *link) error {
-	var head *header
-	err := l.call(c.background, &head, "eth_getBlockByNumber", "latest", false)
-	switch top := c.top.Load(); {
+	var newest blockAnswer
+	err := l.call(c.background, &newest, "eth_getBlockByNumber", "latest", false)
+	if err == nil {
+		err = newest.impossible()
+	}
+	top, head := c.top.Load(), newest.header
+	switch {
 	case err != nil:
 		return err
 	case head == nil:
 		return errors.New("it knows no block")
-	case uint64(head.Number)+1 < top:
-		return fmt.Errorf("it has got to block %d, and block %d is known", uint64(head.Number), top)
+	case top != nil && head.Number+1 < top.Number && !head.head().Displaces(top.head()):
+		return fmt.Errorf("it has got to block %d, and block %d is known", uint64(head.Number), uint64(top.Number))
 	}
 	return nil
 }
@@ -205,7 +221,7 @@ func (c *conn) silent(l *link) {
 	}
 	l.client.Close()
 	c.link = nil
-	l.at.silentUntil = time.Now().Add(c.returnAfter)
+	l.at.lastUntil = time.Now().Add(c.returnAfter)
 	c.standing.fails(l.at, errors.New("it answers and knows no new block"))
 }
 

@@ -101,10 +101,10 @@ func (g *gate) knows(w *world, behind uint64) {
 		if r.Method == "eth_getBlockByNumber" {
 			var number hexutil.Uint64
 			switch {
-			case r.param(0) == `"latest"`:
+			case r.Param(0) == `"latest"`:
 				r.Params[0], _ = json.Marshal(hexutil.Uint64(last))
 			case json.Unmarshal(r.Params[0], &number) == nil && uint64(number) > last:
-				return r.returns("null")
+				return r.Returns("null")
 			}
 		}
 		return node(r)
@@ -178,7 +178,7 @@ func TestHostWithoutAnyRightEndpointSaysSo(t *testing.T) {
 	w, _, m, _ := twoGates(t, nil)
 	genesis := func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		if r.Method == "eth_chainId" {
-			return r.returns(`"0x4d"`)
+			return r.Returns(`"0x4d"`)
 		}
 		return node(r)
 	}
@@ -216,7 +216,7 @@ func TestNodeThatIsBehindAfterAFailoverIsNoReorganisation(t *testing.T) {
 			second.knows(w, 4)
 			behind := second.fault
 			second.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-				if r.param(0) == `"latest"` {
+				if r.Param(0) == `"latest"` {
 					select {
 					case asked <- struct{}{}:
 					default:
@@ -246,7 +246,7 @@ func TestNodeThatKnowsNoNewBlockIsLeft(t *testing.T) {
 	w.caughtUp(d)
 	frozen := w.chain.Head().Number
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-		if r.param(0) == `"latest"` && r.Method == "eth_getBlockByNumber" {
+		if r.Param(0) == `"latest"` && r.Method == "eth_getBlockByNumber" {
 			r.Params[0], _ = json.Marshal(hexutil.Uint64(frozen))
 		}
 		return node(r)
@@ -262,7 +262,7 @@ func TestRateLimitedHostAsksTheNextEndpoint(t *testing.T) {
 	limits := map[string]func(*gate){
 		"as an answer": func(g *gate) {
 			g.has(func(r rpcRequest, _ func(rpcRequest) rpcAnswer) rpcAnswer {
-				return r.fails(-32005, "daily request count exceeded, request rate limited")
+				return r.Fails(-32005, "daily request count exceeded, request rate limited")
 			})
 		},
 		"as a status": func(g *gate) { g.refuses(http.StatusTooManyRequests) },

@@ -28,10 +28,14 @@ func (m *Market) Final(ctx context.Context, number uint64) (bool, error) {
 	if uint64(head.Number)+1 < number+m.cfg.Confirmations {
 		return false, nil
 	}
+	// What is done next cannot be taken back, so the depth is not taken from one number.
+	if _, err := m.conn.byNumber(ctx, number+m.cfg.Confirmations-1); err != nil {
+		return false, fmt.Errorf("is block %d final: %w", number, err)
+	}
 	if !m.cfg.Finalized {
 		return true, nil
 	}
-	tagged, err := m.conn.header(ctx, "eth_getBlockByNumber", "finalized")
+	tagged, err := m.conn.tagged(ctx, "finalized")
 	switch {
 	case err == nil:
 		m.finality.found()

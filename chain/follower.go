@@ -33,6 +33,9 @@ const (
 	staleRounds = 20
 )
 
+// errGap: the block after the one that was told last does not follow on it, by this node.
+var errGap = fmt.Errorf("%w: its blocks do not follow on each other", errNotYet)
+
 // errNotYet: what the node says does not fit together now, or ends before the cursor. It
 // is behind, or a reorganisation goes on; both pass.
 var errNotYet = errors.New("the node is not there yet")
@@ -52,14 +55,6 @@ func (m *Market) Feed() *Follower {
 	f := &Follower{conn: m.conn, abis: m.abis, contract: m.contract, cfg: m.cfg, log: m.cfg.Log}
 	f.topics = [][]common.Hash{f.readers().topics()}
 	return f
-}
-
-// cursor is where Follow stands.
-type cursor struct {
-	number uint64
-	hash   common.Hash // zero before the first block
-	recent map[uint64]common.Hash
-	told   bool // the consumer was told of a block
 }
 
 // Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
@@ -100,6 +95,9 @@ func (f *Follower) Follow(
 			if stale++; stale == staleRounds {
 				f.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
 			}
+			if stale%staleRounds == 0 && errors.Is(err, errGap) { // No reorganisation lasts that long.
+				_ = f.conn.disbelieveNow(ctx, "for the newest blocks", err)
+			}
 			f.silence(ctx, watch)
 			sleep(ctx, min(firstFollowWait, f.cfg.PollInterval))
 		default:
@@ -134,26 +132,6 @@ func (f *Follower) silence(ctx context.Context, w *watch) {
 type deliverError struct{ err error }
 
 func (e *deliverError) Error() string { return e.err.Error() }
-
-func cursorFrom(c events.Cursor) *cursor {
-	at := &cursor{number: c.Number, hash: common.Hash(c.Hash), recent: map[uint64]common.Hash{}}
-	for number, hash := range c.Recent {
-		at.recent[number] = common.Hash(hash)
-	}
-	if at.hash != (common.Hash{}) {
-		at.recent[at.number] = at.hash
-	}
-	return at
-}
-
-// move sets the cursor after a delivery.
-func (c *cursor) move(number uint64, hash common.Hash) {
-	c.number, c.hash = number, hash
-	c.recent[number] = hash
-	if len(c.recent) > 2*recentBlocks {
-		maps.DeleteFunc(c.recent, func(n uint64, _ common.Hash) bool { return n+recentBlocks < number })
-	}
-}
 
 // advance delivers everything up to the newest block.
 func (f *Follower) advance(
@@ -213,7 +191,7 @@ func (f *Follower) begin(ctx context.Context, at *cursor, head *header) error {
 	if err != nil {
 		return err
 	}
-	at.move(uint64(before.Number), before.Hash)
+	at.move(before)
 	return nil
 }
 
@@ -243,9 +221,10 @@ func (f *Follower) deployment(ctx context.Context, head uint64) (uint64, error) 
 	return low, nil
 }
 
-// rewind compares the cursor with the chain. When its block is gone it announces that
-// and moves back to the last block that is still there. A node that has not yet got as
-// far as the cursor is errNotYet: that another one was ahead is no reorganisation.
+// rewind compares the cursor with the chain. When its block is gone, or never was there, it
+// announces that and moves back to the last block that is still there. A node that has not
+// yet got as far as the cursor is errNotYet: that another one was ahead is no
+// reorganisation.
 func (f *Follower) rewind(
 	ctx context.Context, at *cursor, head *header, hand func(events.ChainUpdate) error,
 ) error {
@@ -254,10 +233,12 @@ func (f *Follower) rewind(
 		if same || err != nil {
 			return err
 		}
-	} else if behind, err := f.behind(ctx, at, uint64(head.Number)); behind || err != nil {
-		return errors.Join(err, notAt(head, at))
+	} else if !at.impossibleBeside(head) {
+		if behind, err := f.behind(ctx, at, uint64(head.Number)); behind || err != nil {
+			return errors.Join(err, notAt(head, at))
+		}
 	}
-	ancestor, err := f.ancestor(ctx, at)
+	ancestor, err := f.ancestor(ctx, at, uint64(head.Number))
 	if err != nil {
 		return err
 	}
@@ -273,12 +254,8 @@ func (f *Follower) rewind(
 		return err
 	}
 	maps.DeleteFunc(at.recent, func(n uint64, _ common.Hash) bool { return n > uint64(ancestor.Number) })
-	at.move(uint64(ancestor.Number), ancestor.Hash)
+	at.move(ancestor)
 	return nil
-}
-
-func notAt(head *header, at *cursor) error {
-	return fmt.Errorf("%w: it is at block %d, and block %d was seen before", errNotYet, uint64(head.Number), at.number)
 }
 
 // behind says whether a shorter chain may be the same one: the newest block that is
@@ -309,9 +286,12 @@ func (f *Follower) holds(ctx context.Context, number uint64, hash common.Hash) (
 
 // ancestor is the newest remembered block that is still on the chain. When there is
 // none, everything is read again from before the oldest one.
-func (f *Follower) ancestor(ctx context.Context, at *cursor) (*header, error) {
+func (f *Follower) ancestor(ctx context.Context, at *cursor, newest uint64) (*header, error) {
 	numbers := slices.Sorted(maps.Keys(at.recent))
 	for _, number := range slices.Backward(numbers) {
+		if number > newest {
+			continue
+		}
 		block, err := f.conn.byNumber(ctx, number)
 		if errors.Is(err, ethereum.NotFound) {
 			continue
@@ -323,7 +303,7 @@ func (f *Follower) ancestor(ctx context.Context, at *cursor) (*header, error) {
 			return block, nil
 		}
 	}
-	oldest := numbers[0]
+	oldest := min(numbers[0], newest)
 	return f.conn.byNumber(ctx, oldest-min(oldest, reorgDepth))
 }
 
@@ -337,11 +317,14 @@ func (f *Follower) walk(
 		return err
 	}
 	for i, block := range blocks {
+		if why := unfitBeside(block, blocks[:i], head); why != nil {
+			return f.conn.disbelieveNow(ctx, fmt.Sprintf("for block %d", uint64(block.Number)), why)
+		}
 		if block.Parent != at.hash {
 			if i > 0 {
 				return nil // A reorganisation in between: the next round sees it.
 			}
-			return fmt.Errorf("%w: block %d does not follow on block %d", errNotYet, uint64(block.Number), at.number)
+			return fmt.Errorf("%w: block %d on block %d", errGap, uint64(block.Number), at.number)
 		}
 		found, err := f.logsOf(ctx, block)
 		if err != nil {
@@ -356,7 +339,7 @@ func (f *Follower) walk(
 			return err
 		}
 		at.told = true
-		at.move(uint64(block.Number), block.Hash)
+		at.move(block)
 	}
 	if len(blocks) == 0 {
 		return notAt(head, at)
@@ -364,26 +347,31 @@ func (f *Follower) walk(
 	return nil
 }
 
+// unfitBeside is why a block cannot stand beside those before it, or the newest one.
+func unfitBeside(block *header, before []*header, newest *header) error {
+	if block.Hash == newest.Hash {
+		if why := block.unfit(newest); why != nil {
+			return why
+		}
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	return block.unfit(before[len(before)-1])
+}
+
 // headers reads blocks first to last, all or an error.
 func (f *Follower) headers(ctx context.Context, first, last uint64) ([]*header, error) {
-	blocks := make([]*header, last-first+1)
-	batch := make([]rpc.BatchElem, len(blocks))
-	for i := range blocks {
-		batch[i] = rpc.BatchElem{
-			Method: "eth_getBlockByNumber",
-			Args:   []any{hexutil.Uint64(first + uint64(i)), false}, Result: &blocks[i],
-		}
+	numbers := make([]uint64, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		numbers = append(numbers, n)
 	}
-	if err := f.conn.batch(ctx, batch); err != nil {
+	blocks, err := f.conn.blocks(ctx, numbers)
+	if err != nil {
 		return nil, err
 	}
-	for i, e := range batch {
-		if e.Error != nil {
-			return nil, fmt.Errorf("block %d: %w", first+uint64(i), e.Error)
-		}
-		if blocks[i] == nil {
-			return blocks[:i], nil // The chain got shorter meanwhile.
-		}
+	if i := slices.Index(blocks, nil); i >= 0 {
+		return blocks[:i], nil // The chain got shorter meanwhile.
 	}
 	return blocks, nil
 }

@@ -121,7 +121,7 @@ func (m *Market) newestFinal(ctx context.Context, head *header) (*header, error)
 	if !m.cfg.Finalized {
 		return deep, nil
 	}
-	tagged, err := m.conn.header(ctx, "eth_getBlockByNumber", "finalized")
+	tagged, err := m.conn.tagged(ctx, "finalized")
 	if err == nil && tagged.Number < deep.Number {
 		return tagged, nil
 	}

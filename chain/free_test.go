@@ -281,7 +281,7 @@ func TestNothingIsFreedBeforeTheChainCallsTheEndFinal(t *testing.T) {
 	first := w.chain.Head().Number
 	const lag = 7
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-		if r.param(0) == `"finalized"` {
+		if r.Param(0) == `"finalized"` {
 			r.Params[0] = json.RawMessage(fmt.Sprintf(`"0x%x"`, w.chain.Head().Number-lag))
 		}
 		return node(r)

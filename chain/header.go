@@ -2,8 +2,8 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/big"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -34,66 +34,134 @@ func (h *header) head() events.Head {
 	}
 }
 
+// farAhead is how far beyond the newest block that is known one may be named before the
+// node is asked for it once more, by its number.
+const farAhead = 16
+
+// hollowHeads is how many newest blocks in a row a node may not know when it is asked for
+// them: behind one address may be several that are not equally far.
+const hollowHeads = 5
+
 // latest is the newest block.
 func (c *conn) latest(ctx context.Context) (*header, error) {
-	h, err := c.header(ctx, "eth_getBlockByNumber", "latest")
+	h, err := c.tagged(ctx, "latest")
 	if err != nil {
 		return nil, err
 	}
-	for {
-		top := c.top.Load()
-		if uint64(h.Number) <= top || c.top.CompareAndSwap(top, uint64(h.Number)) {
-			return h, nil
+	return h, c.noteNewest(ctx, h)
+}
+
+// noteNewest remembers the newest block that was named. One far beyond those that are known
+// must be there when it is asked for by its number.
+func (c *conn) noteNewest(ctx context.Context, h *header) error {
+	top := c.top.Load()
+	if top == nil || h.Number > top.Number+farAhead {
+		_, err := c.byNumber(ctx, uint64(h.Number))
+		if errors.Is(err, ethereum.NotFound) && c.hollow.Add(1) >= hollowHeads {
+			c.hollow.Store(0)
+			return c.disbelieveNow(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it",
+				uint64(h.Number)))
 		}
+		if err != nil {
+			return fmt.Errorf("%w: it names block %d as its newest, and asked for it: %w", ErrUnavailable,
+				uint64(h.Number), err)
+		}
+		c.hollow.Store(0)
 	}
+	for {
+		if top != nil && !h.head().Displaces(top.head()) || c.top.CompareAndSwap(top, h) {
+			return nil
+		}
+		top = c.top.Load()
+	}
+}
+
+// tagged is the block that a node gives a name, like latest or finalized, or
+// ethereum.NotFound.
+func (c *conn) tagged(ctx context.Context, tag string) (*header, error) {
+	return c.header(ctx, &blockAnswer{}, "eth_getBlockByNumber", tag)
 }
 
 // byNumber is the block of that number now, or ethereum.NotFound.
 func (c *conn) byNumber(ctx context.Context, number uint64) (*header, error) {
-	return c.header(ctx, "eth_getBlockByNumber", hexutil.Uint64(number))
+	return c.header(ctx, &blockAnswer{number: &number}, "eth_getBlockByNumber", hexutil.Uint64(number))
 }
 
 // byHash is the block with that hash, also on a branch that lost, or ethereum.NotFound.
 func (c *conn) byHash(ctx context.Context, hash common.Hash) (*header, error) {
-	return c.header(ctx, "eth_getBlockByHash", hash)
+	return c.header(ctx, &blockAnswer{hash: &hash}, "eth_getBlockByHash", hash)
 }
 
-func (c *conn) header(ctx context.Context, method string, which any) (*header, error) {
-	var h *header
-	if err := c.call(ctx, &h, method, which, false); err != nil {
+func (c *conn) header(ctx context.Context, answer *blockAnswer, method string, which any) (*header, error) {
+	if err := c.call(ctx, answer, method, which, false); err != nil {
 		return nil, err
 	}
-	if h == nil {
+	if answer.header == nil {
 		return nil, fmt.Errorf("block %v: %w", which, ethereum.NotFound)
 	}
-	return h, nil
+	return answer.header, nil
+}
+
+// blocks are those with these numbers on the current chain, in their order; unknown ones
+// are nil.
+func (c *conn) blocks(ctx context.Context, numbers []uint64) ([]*header, error) {
+	answers := make([]blockAnswer, len(numbers))
+	batch := make([]rpc.BatchElem, len(numbers))
+	for i := range numbers {
+		answers[i].number = &numbers[i]
+		batch[i] = rpc.BatchElem{
+			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(numbers[i]), false}, Result: &answers[i],
+		}
+	}
+	return c.blocksIn(ctx, batch, answers)
+}
+
+// blocksIn sends questions for blocks, if there are any.
+func (c *conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []blockAnswer) ([]*header, error) {
+	if len(batch) == 0 {
+		return nil, nil
+	}
+	if err := c.batch(ctx, batch); err != nil {
+		return nil, err
+	}
+	found := make([]*header, len(answers))
+	for i, e := range batch {
+		if e.Error != nil {
+			return nil, fmt.Errorf("block %v: %w", e.Args[0], e.Error)
+		}
+		found[i] = answers[i].header
+	}
+	return found, nil
 }
 
 // receipt returns nil when the node knows no receipt on its current chain.
 func (c *conn) receipt(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
-	var r *types.Receipt
+	r := receiptAnswer{tx: tx}
 	if err := c.call(ctx, &r, "eth_getTransactionReceipt", tx); err != nil {
 		return nil, err
 	}
-	return r, nil
+	return r.Receipt, nil
 }
 
 // receipts looks for several transactions at once; missing ones are nil.
 func (c *conn) receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
-	found := make([]*types.Receipt, len(txs))
+	answers := make([]receiptAnswer, len(txs))
 	batch := make([]rpc.BatchElem, len(txs))
 	for i, tx := range txs {
+		answers[i].tx = tx
 		batch[i] = rpc.BatchElem{
-			Method: "eth_getTransactionReceipt", Args: []any{tx}, Result: &found[i],
+			Method: "eth_getTransactionReceipt", Args: []any{tx}, Result: &answers[i],
 		}
 	}
 	if err := c.batch(ctx, batch); err != nil {
 		return nil, err
 	}
-	for _, e := range batch {
+	found := make([]*types.Receipt, len(txs))
+	for i, e := range batch {
 		if e.Error != nil {
 			return nil, fmt.Errorf("receipt: %w", e.Error)
 		}
+		found[i] = answers[i].Receipt
 	}
 	return found, nil
 }
@@ -104,18 +172,9 @@ func (c *conn) ourReceipt(ctx context.Context, r *types.Receipt) (events.Receipt
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("block of transaction %s: %w", r.TxHash, err)
 	}
-	price := r.EffectiveGasPrice
-	if price == nil {
-		price = new(big.Int)
+	if uint64(block.Number) != r.BlockNumber.Uint64() {
+		return events.Receipt{}, c.disbelieveNow(ctx, "for the receipt of "+r.TxHash.Hex(),
+			fmt.Errorf("it names block %s as number %d, which is %d", r.BlockHash, r.BlockNumber, uint64(block.Number)))
 	}
-	fee, err := events.AmountFromBig(new(big.Int).Mul(price, new(big.Int).SetUint64(r.GasUsed)))
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("fee of transaction %s: %w", r.TxHash, err)
-	}
-	return events.Receipt{
-		TxHash:  events.Hash(r.TxHash),
-		Block:   block.head(),
-		Fee:     fee,
-		GasUsed: r.GasUsed,
-	}, nil
+	return receiptIn(r, block)
 }

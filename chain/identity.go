@@ -56,7 +56,7 @@ func (i Identity) String() string {
 // readIdentity asks a node which chain it follows, and whether the contract is there.
 func readIdentity(ctx context.Context, l *link, contract common.Address) (id Identity, deployed bool, err error) {
 	var number hexutil.Uint64
-	var genesis *header
+	genesis := blockAnswer{number: new(uint64)}
 	var code hexutil.Bytes
 	batch := []rpc.BatchElem{
 		{Method: "eth_chainId", Result: &number},
@@ -71,7 +71,10 @@ func readIdentity(ctx context.Context, l *link, contract common.Address) (id Ide
 			return Identity{}, false, fmt.Errorf("%w: %s: %w", ErrUnavailable, e.Method, e.Error)
 		}
 	}
-	if genesis == nil {
+	if err := genesis.impossible(); err != nil {
+		return Identity{}, false, fmt.Errorf("%w: asked for its genesis block, %w", ErrUnavailable, err)
+	}
+	if genesis.header == nil {
 		return Identity{}, false, fmt.Errorf("%w: it does not know its genesis block", ErrUnavailable)
 	}
 	return Identity{ChainID: uint64(number), Genesis: events.Hash(genesis.Hash)}, len(code) > 0, nil

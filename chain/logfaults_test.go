@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -27,7 +28,7 @@ func rangeOf(r rpcRequest) (from, to uint64, ok bool) {
 
 // toldWith is what a feed from the deployment tells of two requests with many blocks in
 // between, from a node with a fault.
-func toldWith(t *testing.T, f fault) []string {
+func toldWith(t *testing.T, f nodetest.Fault) []string {
 	t.Helper()
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -57,7 +58,7 @@ func TestRangeThatIsTooMuchIsReadInPieces(t *testing.T) {
 				from, to, ok := rangeOf(r)
 				if ok && to-from >= 7 {
 					refused.Add(1)
-					return r.fails(-32005, words)
+					return r.Fails(-32005, words)
 				}
 				if ok && to-from+1 > most.Load() {
 					most.Store(to - from + 1)
@@ -85,7 +86,7 @@ func TestRangeIsNotSplitBecauseOfARateLimit(t *testing.T) {
 			smallest.Store(to - from + 1)
 		}
 		if ok && left.Add(-1) >= 0 {
-			return r.fails(-32005, "rate limit exceeded: too many requests, limit is 5 per second")
+			return r.Fails(-32005, "rate limit exceeded: too many requests, limit is 5 per second")
 		}
 		return node(r)
 	})
@@ -104,9 +105,9 @@ func TestPiecesCountOnlyWhenAllAreThere(t *testing.T) {
 		from, to, ok := rangeOf(r)
 		switch {
 		case ok && to-from >= 64:
-			return r.fails(-32000, "block range too large")
+			return r.Fails(-32000, "block range too large")
 		case ok && failures.Add(1)%2 == 0 && failures.Load() < 7:
-			return r.fails(-32000, "internal error")
+			return r.Fails(-32000, "internal error")
 		}
 		return node(r)
 	})
@@ -175,8 +176,8 @@ func TestDeploymentIsSearchedWhenItIsNotKnown(t *testing.T) {
 			var first atomic.Uint64
 			first.Store(1 << 40)
 			w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-				if forgets && r.Method == "eth_getCode" && r.param(1) != `"latest"` {
-					return r.fails(-32000, "historical state is not available")
+				if forgets && r.Method == "eth_getCode" && r.Param(1) != `"latest"` {
+					return r.Fails(-32000, "historical state is not available")
 				}
 				if from, _, ok := rangeOf(r); ok && from < first.Load() {
 					first.Store(from)
@@ -227,8 +228,8 @@ func TestLogsOfABlockThatIsGoneAreNotTold(t *testing.T) {
 	}
 	w.seal(3)
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-		if r.Method == "eth_getLogs" && strings.Contains(r.param(0), "blockHash") {
-			r.Params[0] = json.RawMessage(strings.Replace(r.param(0), w.hashAt(gone.Number), gone.Hash.String(), 1))
+		if r.Method == "eth_getLogs" && strings.Contains(r.Param(0), "blockHash") {
+			r.Params[0] = json.RawMessage(strings.Replace(r.Param(0), w.hashAt(gone.Number), gone.Hash.String(), 1))
 		}
 		return node(r)
 	})
@@ -256,8 +257,8 @@ func TestLogsThatANodeKnowsOnlyLaterAreAskedForAgain(t *testing.T) {
 	d := w.follow(m.Feed(), events.Cursor{})
 	w.caughtUp(d)
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-		if r.Method == "eth_getLogs" && strings.Contains(r.param(0), "blockHash") {
-			return r.returns("[]") // The block is known, its logs are not.
+		if r.Method == "eth_getLogs" && strings.Contains(r.Param(0), "blockHash") {
+			return r.Returns("[]") // The block is known, its logs are not.
 		}
 		return node(r)
 	})

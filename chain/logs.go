@@ -57,18 +57,16 @@ func (c *conn) logsOnce(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
 	first, last := hexutil.Uint64(from), hexutil.Uint64(to)
-	var logs []types.Log
-	err := c.call(ctx, &logs, "eth_getLogs",
-		logFilter{Address: contract, Topics: topics, FromBlock: &first, ToBlock: &last})
-	if err != nil {
+	return c.logsFor(ctx, logsAnswer{
+		filter: logFilter{Address: contract, Topics: topics, FromBlock: &first, ToBlock: &last},
+	})
+}
+
+func (c *conn) logsFor(ctx context.Context, answer logsAnswer) ([]types.Log, error) {
+	if err := c.call(ctx, &answer, "eth_getLogs", answer.filter); err != nil {
 		return nil, err
 	}
-	for _, l := range logs {
-		if l.BlockNumber < from || l.BlockNumber > to {
-			return nil, fmt.Errorf("%w: it gave a log of block %d", ErrUnavailable, l.BlockNumber)
-		}
-	}
-	return logs, nil
+	return answer.logs, nil
 }
 
 // Some nodes cut long results without a word, always at a round number.

@@ -112,6 +112,9 @@ type Config struct {
 	// UsedElsewhere, if it is set, is told when somebody else used the account, at most
 	// once an hour. It must not block.
 	UsedElsewhere func(ForeignUse)
+	// NotBelieved, if it is set, is told when a node said what cannot be true: when that
+	// begins, and then at most once in the time for which it is asked last. It must not block.
+	NotBelieved func(AnswerError)
 	// FeeLimited, if it is set, is told when MaxFeeCapWei begins to hold up what must be
 	// sent. It must not block.
 	FeeLimited func(FeeLimit)

@@ -34,7 +34,7 @@ func TestNodeWithLittleOrNoSupportForBatchesIsUsedAsItIs(t *testing.T) {
 			if len(calls) <= 4 {
 				return false
 			}
-			_ = json.NewEncoder(out).Encode([]rpcAnswer{calls[0].fails(-32600, "batch too large")})
+			_ = json.NewEncoder(out).Encode([]rpcAnswer{calls[0].Fails(-32600, "batch too large")})
 			return true
 		},
 		"four, as a status": func(out http.ResponseWriter, calls []rpcRequest) bool {
@@ -76,7 +76,7 @@ func TestNodeWhosePendingBlockIsTheNewestServesAWholeSale(t *testing.T) {
 					}
 				}
 				if r.Method == "eth_call" && len(r.Params) > 2 && !overrides {
-					return r.fails(-32602, "too many arguments, want at most 2")
+					return r.Fails(-32602, "too many arguments, want at most 2")
 				}
 				return node(r)
 			})
@@ -109,12 +109,12 @@ func TestBlockThatIsAnnouncedAndNotYetKnownIsWaitedFor(t *testing.T) {
 			w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 				mu.Lock()
 				defer mu.Unlock()
-				if what := r.param(0); r.Method == method && what != `"latest"` && misses[what] < 2 && total < most {
+				if what := r.Param(0); r.Method == method && what != `"latest"` && misses[what] < 2 && total < most {
 					total++
 					if misses[what]++; method == "eth_getLogs" {
-						return r.fails(-32000, "unknown block")
+						return r.Fails(-32000, "unknown block")
 					}
-					return r.returns("null")
+					return r.Returns("null")
 				}
 				return node(r)
 			})
@@ -184,7 +184,7 @@ func TestReorganisationDeeperThanWhatIsRememberedIsReadAgainFromBeforeIt(t *test
 
 func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 	byHash := func(r rpcRequest) bool {
-		return (r.Method == "eth_call" || r.Method == "eth_getBalance") && strings.Contains(r.param(1), "blockHash")
+		return (r.Method == "eth_call" || r.Method == "eth_getBalance") && strings.Contains(r.Param(1), "blockHash")
 	}
 	for _, words := range []string{
 		"invalid argument 1: json: cannot unmarshal object into Go value of type string",
@@ -200,7 +200,7 @@ func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 			}
 			w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 				if byHash(r) {
-					return r.fails(-32602, words)
+					return r.Fails(-32602, words)
 				}
 				return node(r)
 			})
@@ -214,7 +214,7 @@ func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 			moving := true // Each look at a number finds another block.
 			w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 				a := node(r)
-				if moving && r.Method == "eth_getBlockByNumber" && r.param(0) != `"latest"` {
+				if moving && r.Method == "eth_getBlockByNumber" && r.Param(0) != `"latest"` {
 					a.Result = json.RawMessage(strings.ReplaceAll(string(a.Result), w.chain.Head().Hash.String(),
 						common.Hash{9}.Hex()))
 				}
@@ -254,7 +254,7 @@ func TestFinalIsWhatTheChainCallsSoIfItIsAsked(t *testing.T) {
 		t.Fatal("nobody was told")
 	}
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-		if r.param(0) == `"finalized"` {
+		if r.Param(0) == `"finalized"` {
 			r.Params[0], _ = json.Marshal(hexutil.Uint64(head - 10))
 		}
 		return node(r)
@@ -293,7 +293,7 @@ func TestSlotIsNotFreedBeforeItsEndIsFinal(t *testing.T) {
 	var final atomic.Uint64
 	final.Store(running)
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-		if r.param(0) == `"finalized"` {
+		if r.Param(0) == `"finalized"` {
 			r.Params[0], _ = json.Marshal(hexutil.Uint64(final.Load()))
 		}
 		return node(r)

@@ -31,7 +31,8 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
 	var raw bindings.MarketplaceConfig
-	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw)
+	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw).
+		must(func() error { return checkConfig(raw) })
 	if err := m.read(ctx, head.Hash, v); err != nil {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -77,25 +78,23 @@ func (m *Market) Request(ctx context.Context, id events.RequestID) (events.Reque
 	return readRequest(ctx, m.conn, m.abis, m.contract, head.Hash, id)
 }
 
-// readRequest reads a request at a block and checks that it belongs to its id.
+// readRequest reads a request at a block. What is said must belong to its id.
 func readRequest(
 	ctx context.Context, c *conn, a abis, contract common.Address, at common.Hash, id events.RequestID,
 ) (events.Request, error) {
 	var raw bindings.Request
-	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw)
+	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw).must(func() error {
+		found, err := requestID(a, raw)
+		if err == nil && found != id {
+			err = fmt.Errorf("it speaks of request %s", found)
+		}
+		return err
+	})
 	if err := c.views(ctx, common.Address{}, at, v); err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
 	}
 	if v.err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, v.err)
-	}
-	found, err := requestID(a, raw)
-	if err != nil {
-		return events.Request{}, fmt.Errorf("read request %s: %w: %w", id, ErrUnavailable, err)
-	}
-	if found != id {
-		return events.Request{}, fmt.Errorf("%w: asked for request %s, got one with id %s",
-			ErrUnavailable, id, found)
 	}
 	return requestFrom(id, raw)
 }
@@ -123,10 +122,12 @@ func (m *Market) slotAt(
 		slot                    = SlotIDOf(request, index)
 		a, to                   = m.abis.market, m.contract
 	)
-	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState)
+	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState).
+		must(func() error { return oneOf("state of a request", requestState, uint8(events.RequestFailed)) })
 	ends := viewOf(to, a.PackRequestEnd(request), a.UnpackRequestEnd, &end)
 	others := []*view{
-		viewOf(to, a.PackSlotState(slot), a.UnpackSlotState, &slotState),
+		viewOf(to, a.PackSlotState(slot), a.UnpackSlotState, &slotState).
+			must(func() error { return oneOf("state of a slot", slotState, uint8(events.SlotRepair)) }),
 		viewOf(to, a.PackRequestExpiry(request), a.UnpackRequestExpiry, &expiry),
 		viewOf(to, a.PackGetHost(slot), a.UnpackGetHost, &host),
 		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),
@@ -167,7 +168,8 @@ func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 	views := make([]*view, len(ids))
 	for i, id := range ids {
 		views[i] = viewOf(m.contract, m.abis.market.PackGetActiveSlot(id),
-			m.abis.market.UnpackGetActiveSlot, &raw[i])
+			m.abis.market.UnpackGetActiveSlot, &raw[i]).
+			must(func() error { return m.isSlot(id, raw[i]) })
 	}
 	if err := m.read(ctx, head.Hash, views...); err != nil {
 		return nil, fmt.Errorf("read own slots: %w", err)
@@ -185,6 +187,18 @@ func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 		slots[i] = events.OwnedSlot{Slot: id, Request: request, Index: raw[i].SlotIndex}
 	}
 	return slots, nil
+}
+
+// isSlot compares what is said of a slot with its id.
+func (m *Market) isSlot(id events.SlotID, said bindings.ActiveSlot) error {
+	of, err := requestID(m.abis, said.Request)
+	if err != nil {
+		return err
+	}
+	if found := SlotIDOf(of, said.SlotIndex); found != id {
+		return fmt.Errorf("asked for slot %s, it speaks of slot %s", id, found)
+	}
+	return nil
 }
 
 func (m *Market) mySlotsAt(ctx context.Context, at common.Hash) ([]events.SlotID, error) {

@@ -48,7 +48,7 @@ func (f *Follower) leap(
 		for hash, block := range blocks {
 			at.recent[uint64(block.Number)] = hash
 		}
-		at.move(last, end.Hash)
+		at.move(end)
 	}
 	return nil
 }
@@ -61,23 +61,22 @@ func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Ha
 			hashes = append(hashes, l.BlockHash)
 		}
 	}
-	found := make([]*header, len(hashes))
+	answers := make([]blockAnswer, len(hashes))
 	batch := make([]rpc.BatchElem, len(hashes))
-	for i, hash := range hashes {
-		batch[i] = rpc.BatchElem{Method: "eth_getBlockByHash", Args: []any{hash, false}, Result: &found[i]}
+	for i := range hashes {
+		answers[i].hash = &hashes[i]
+		batch[i] = rpc.BatchElem{Method: "eth_getBlockByHash", Args: []any{hashes[i], false}, Result: &answers[i]}
 	}
-	if err := f.conn.batch(ctx, batch); err != nil {
+	found, err := f.conn.blocksIn(ctx, batch, answers)
+	if err != nil {
 		return nil, err
 	}
 	blocks := map[common.Hash]*header{}
-	for i, e := range batch {
-		if e.Error != nil {
-			return nil, fmt.Errorf("block %s: %w", hashes[i], e.Error)
-		}
+	for i, hash := range hashes {
 		if found[i] == nil {
-			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", errNotYet, hashes[i])
+			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", errNotYet, hash)
 		}
-		blocks[hashes[i]] = found[i]
+		blocks[hash] = found[i]
 	}
 	return blocks, nil
 }
@@ -85,18 +84,20 @@ func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Ha
 // logsOf reads the logs of one block, by its hash.
 func (f *Follower) logsOf(ctx context.Context, block *header) ([]logEntry, error) {
 	hash, number := block.Hash, block.Number
-	logs, err := f.query(ctx, logFilter{Address: f.contract, Topics: f.topics, BlockHash: &hash})
+	ofOthers := func(l logEntry) bool { return l.BlockHash != hash }
+	logs, err := f.query(ctx, logsAnswer{
+		filter: logFilter{Address: f.contract, Topics: f.topics, BlockHash: &hash}, number: uint64(number),
+	})
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
 	}
-	ofOthers := func(l logEntry) bool { return l.BlockHash != hash }
 	if logs = slices.DeleteFunc(logs, ofOthers); len(logs) > 0 || !f.mayHold(block) {
 		return logs, nil
 	}
 	// The block says that it may have some: ask in another way, because some nodes
 	// announce a block before they know its logs, and answer with none.
-	again, err := f.query(ctx, logFilter{
-		Address: f.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number,
+	again, err := f.query(ctx, logsAnswer{
+		filter: logFilter{Address: f.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number},
 	})
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
@@ -124,9 +125,9 @@ func (f *Follower) mayHold(block *header) bool {
 	return slices.ContainsFunc(f.topics[0], func(topic common.Hash) bool { return block.Bloom.Test(topic.Bytes()) })
 }
 
-func (f *Follower) query(ctx context.Context, filter logFilter) ([]logEntry, error) {
-	var logs []logEntry
-	if err := f.conn.call(ctx, &logs, "eth_getLogs", filter); err != nil {
+func (f *Follower) query(ctx context.Context, asked logsAnswer) ([]logEntry, error) {
+	logs, err := f.conn.logsFor(ctx, asked)
+	if err != nil {
 		return nil, fmt.Errorf("logs of a block: %w", err)
 	}
 	return logs, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -128,6 +127,10 @@ func (f *Follower) translate(
 		if block == nil {
 			return nil, fmt.Errorf("log %d of unknown block %s", l.Index, l.BlockHash)
 		}
+		if uint64(block.Number) != l.BlockNumber {
+			return nil, f.conn.disbelieveNow(ctx, "for logs", fmt.Errorf("it names block %s as number %d, which is %d",
+				l.BlockHash, l.BlockNumber, uint64(block.Number)))
+		}
 		e, err := readLog(ctx, l, &messages.ChainLog{
 			Block:     uint64(block.Number),
 			BlockHash: events.Hash(l.BlockHash).String(),
@@ -176,7 +179,7 @@ func (f *Follower) readRequested(
 	case len(request.Content.CID) > maxCIDBytes:
 		return nil, skip(fmt.Errorf("request %x: content id of %d bytes, the limit is %d",
 			e.RequestId, len(request.Content.CID), maxCIDBytes))
-	case e.Expiry > maxUnix:
+	case e.Expiry > events.MaxUnix:
 		return nil, skip(fmt.Errorf("request %x: expires at %d, which no calendar has",
 			e.RequestId, e.Expiry))
 	}
@@ -187,6 +190,3 @@ func (f *Follower) readRequested(
 		Log:       at,
 	}, nil
 }
-
-// maxUnix is the last second that RFC 3339 can write, the end of the year 9999.
-var maxUnix = uint64(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix())

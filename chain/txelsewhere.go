@@ -180,9 +180,6 @@ func (m *txManager) judgeUse(found []fullTx, nonce, mined uint64) ForeignUse {
 // this one ends, and it says so.
 func (m *txManager) give(u ForeignUse) (ends bool) {
 	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
-	if u.Ends {
-		m.copier.down.set(fmt.Errorf("%w: %s, and this one has just begun", ErrUsedElsewhere, u))
-	}
 	v := &m.vigil
 	if last, told := v.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {
 		return false
@@ -190,6 +187,9 @@ func (m *txManager) give(u ForeignUse) (ends bool) {
 	v.told[u.Host] = time.Now()
 	if v.tell != nil {
 		v.tell(u)
+	}
+	if u.Ends {
+		m.copier.down.set(fmt.Errorf("%w: %s, and this one has just begun", ErrUsedElsewhere, u))
 	}
 	return u.Ends
 }

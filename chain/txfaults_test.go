@@ -40,13 +40,13 @@ func (p *pool) answer(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 	defer p.mu.Unlock()
 	switch {
 	case r.Method == "eth_sendRawTransaction":
-		tx := decodeTx(r.param(0))
+		tx := decodeTx(r.Param(0))
 		p.sent = append(p.sent, tx)
 		if !p.takes(tx) {
-			return r.returns(`"` + tx.Hash().Hex() + `"`)
+			return r.Returns(`"` + tx.Hash().Hex() + `"`)
 		}
 	case r.Method == "eth_maxPriorityFeePerGas" && p.tip != nil:
-		return r.returns(`"` + hexutil.EncodeBig(p.tip) + `"`)
+		return r.Returns(`"` + hexutil.EncodeBig(p.tip) + `"`)
 	case r.Method == "eth_getBlockByNumber" && p.baseFee != nil:
 		var block map[string]any
 		a := node(r)

@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/rpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -26,25 +24,13 @@ const watchedBlocks = 128
 func (c *conn) headers(ctx context.Context, numbers []uint64) (map[uint64]*header, error) {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
-	found := make([]*header, len(numbers))
-	batch := make([]rpc.BatchElem, len(numbers))
-	for i, n := range numbers {
-		batch[i] = rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(n), false}, Result: &found[i],
-		}
-	}
-	if len(batch) == 0 {
-		return nil, nil
-	}
-	if err := c.batch(ctx, batch); err != nil {
+	found, err := c.blocks(ctx, numbers)
+	if err != nil {
 		return nil, err
 	}
 	byNumber := make(map[uint64]*header, len(numbers))
-	for i, e := range batch {
-		if e.Error != nil {
-			return nil, fmt.Errorf("block %d: %w", numbers[i], e.Error)
-		}
-		byNumber[numbers[i]] = found[i]
+	for i, n := range numbers {
+		byNumber[n] = found[i]
 	}
 	return byNumber, nil
 }
@@ -88,11 +74,26 @@ func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) 
 		if block == nil || block.Hash != r.BlockHash || uint64(now.head.Number)+1 < depth {
 			continue // Not settled yet; the next block may tell.
 		}
+		if why := in.attempts[i].cannotHave(r); why != nil {
+			return m.conn.disbelieveNow(ctx, "for the receipt of "+r.TxHash.Hex(), why)
+		}
 		if err := m.settle(ctx, in, in.attempts[i], r, block); err != nil {
 			return err
 		}
 	}
 	return m.followLost(ctx, lost, now)
+}
+
+// cannotHave is why a receipt cannot be that of an attempt: it names more gas than the
+// limit, or a higher price than was offered.
+func (a attempt) cannotHave(r *types.Receipt) error {
+	switch price := r.EffectiveGasPrice; {
+	case r.GasUsed > a.gas:
+		return fmt.Errorf("it took %d gas, and the limit was %d", r.GasUsed, a.gas)
+	case price != nil && price.Cmp(a.feeCap) > 0:
+		return fmt.Errorf("it paid %s wei for one gas, and offered at most %s", price, a.feeCap)
+	}
+	return nil
 }
 
 // confirmationsOf is how many blocks make a transaction count. A fill counts at once:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
@@ -82,7 +83,7 @@ type callObject struct {
 }
 
 // refuses answers trials of a method with one of the contract's errors.
-func refuses(method, with string, which func(callObject) bool) fault {
+func refuses(method, with string, which func(callObject) bool) nodetest.Fault {
 	parsed, err := bindings.MarketplaceMetaData.ParseABI()
 	if err != nil {
 		panic(err)
@@ -94,7 +95,7 @@ func refuses(method, with string, which func(callObject) bool) fault {
 			!strings.HasPrefix(call.Data, "0x"+hexOf(selector)) || !which(call) {
 			return node(r)
 		}
-		a := r.fails(3, "execution reverted")
+		a := r.Fails(3, "execution reverted")
 		a.Error.Data = "0x" + hexOf(data[:4])
 		return a
 	}
@@ -154,16 +155,16 @@ func unknown(events.Challenge) events.Challenge { return events.Challenge{} }
 func other(c events.Challenge) events.Challenge { c[0] ^= 1; return c }
 
 // passes lets all trials of a method on the newest block succeed.
-func passes(method string) fault {
+func passes(method string) nodetest.Fault {
 	parsed, err := bindings.MarketplaceMetaData.ParseABI()
 	if err != nil {
 		panic(err)
 	}
 	return func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		var call callObject
-		if r.Method == "eth_call" && r.param(1) == `"latest"` && json.Unmarshal(r.Params[0], &call) == nil &&
+		if r.Method == "eth_call" && r.Param(1) == `"latest"` && json.Unmarshal(r.Params[0], &call) == nil &&
 			strings.HasPrefix(call.Data, "0x"+hexOf(parsed.Methods[method].ID)) {
-			return r.returns(`"0x"`)
+			return r.Returns(`"0x"`)
 		}
 		return node(r)
 	}

@@ -52,7 +52,7 @@ func TestHostThatDiesAtAnyPointOfATransactionMakesItOnce(t *testing.T) {
 			func(w *world, p *pool, f func(context.Context) error) {
 				w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 					if r.Method == "eth_getTransactionReceipt" {
-						return r.returns("null")
+						return r.Returns("null")
 					}
 					return p.answer(r, node)
 				})

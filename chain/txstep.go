@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
@@ -101,13 +100,14 @@ func (m *txManager) turnAway(why error) {
 // look reads the newest block, how many transactions of ours are mined, and whether the
 // newest block of the last time still stands.
 func (m *txManager) look(ctx context.Context) (moment, error) {
-	var head, before *header
-	var count hexutil.Uint64
+	var newest, before blockAnswer
+	var count countAnswer
 	batch := []rpc.BatchElem{
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &head},
+		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &newest},
 		{Method: "eth_getTransactionCount", Args: []any{m.account, "latest"}, Result: &count},
 	}
 	if m.lastHead != nil {
+		before.number = (*uint64)(&m.lastHead.Number)
 		batch = append(batch, rpc.BatchElem{
 			Method: "eth_getBlockByNumber", Args: []any{m.lastHead.Number, false}, Result: &before,
 		})
@@ -121,17 +121,21 @@ func (m *txManager) look(ctx context.Context) (moment, error) {
 			return moment{}, fmt.Errorf("%s: %w", e.Method, e.Error)
 		}
 	}
+	head := newest.header
 	if head == nil {
 		return moment{}, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
 	}
-	now := moment{head: head, count: uint64(count), fresh: head.Hash != m.seen}
+	if err := m.conn.noteNewest(ctx, head); err != nil {
+		return moment{}, err
+	}
+	now := moment{head: head, count: uint64(count.Uint64), fresh: head.Hash != m.seen}
 	switch last := m.lastHead; {
 	case last == nil:
 		m.suspect = true // Much may have happened while nobody looked.
-	case head.Number < last.Number:
+	case !head.head().Displaces(last.head()):
 		now.behind, now.count = true, max(now.count, m.lastCount)
 		return now, nil
-	case before == nil || before.Hash != last.Hash:
+	case before.header == nil || before.Hash != last.Hash:
 		m.suspect = true
 	case head.Parent == last.Hash && head.Time > last.Time:
 		m.blockTime.Store(int64(head.Time - last.Time))

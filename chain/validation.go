@@ -117,13 +117,12 @@ func (m *Market) viewsAs(ctx context.Context, views []*view, block ...any) error
 	batch := make([]rpc.BatchElem, len(views))
 	for i, v := range views {
 		args := append([]any{callArgs{From: m.account, To: v.to, Data: v.data}}, block...)
-		batch[i] = rpc.BatchElem{Method: "eth_call", Args: args, Result: &v.raw}
+		batch[i] = rpc.BatchElem{Method: "eth_call", Args: args, Result: v}
 	}
 	if err := m.conn.batch(ctx, batch); err != nil {
 		return err
 	}
 	for i, v := range views {
-		v.err = nil
 		err := batch[i].Error
 		if data, reverted := revertData(err); reverted {
 			v.err = revertError(data)
@@ -137,7 +136,6 @@ func (m *Market) viewsAs(ctx context.Context, views []*view, block ...any) error
 		if err != nil {
 			return &nodeError{fmt.Errorf("read contract %s: %w", v.to, err)}
 		}
-		v.err = v.decode(v.raw)
 	}
 	return nil
 }

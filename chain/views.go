@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,10 +18,38 @@ type view struct {
 	to     common.Address
 	data   []byte
 	decode func([]byte) error
+	// believable, if it is set, is why the decoded answer cannot be true.
+	believable func() error
 	// err is the contract's refusal or what decode said.
 	err error
 
 	raw hexutil.Bytes
+}
+
+// UnmarshalJSON reads the answer.
+func (v *view) UnmarshalJSON(raw []byte) error {
+	v.err = nil
+	if err := json.Unmarshal(raw, &v.raw); err != nil {
+		return fmt.Errorf("answer of a contract: %w", err)
+	}
+	v.err = v.decode(v.raw)
+	return nil
+}
+
+func (v *view) impossible() error {
+	switch {
+	case v.err != nil && len(v.raw) > 0: // Nothing at all is what an address without the call answers.
+		return v.err
+	case v.err != nil || v.believable == nil:
+		return nil
+	}
+	return v.believable()
+}
+
+// must says what a view's answer must be to be believed.
+func (v *view) must(be func() error) *view {
+	v.believable = be
+	return v
 }
 
 // viewOf decodes the answer into target.
@@ -58,7 +87,7 @@ func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, v
 		batch[i] = rpc.BatchElem{
 			Method: "eth_call",
 			Args:   []any{callArgs{From: from, To: v.to, Data: v.data}, nil},
-			Result: &v.raw,
+			Result: v,
 		}
 	}
 	if err := c.batchAt(ctx, at, batch); err != nil {
@@ -73,7 +102,6 @@ func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, v
 		if err != nil {
 			return fmt.Errorf("read contract %s: %w", v.to, err)
 		}
-		v.err = v.decode(v.raw)
 	}
 	return nil
 }

@@ -30,8 +30,12 @@ func TimeFromMessage(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-// Unix is a point of chain time, given as the contract gives it.
-func Unix(seconds uint64) time.Time { return time.Unix(int64(seconds), 0).UTC() }
+// Unix is a point of chain time, given as the contract gives it. What is later than any
+// calendar goes becomes the latest that one has.
+func Unix(seconds uint64) time.Time { return time.Unix(int64(min(seconds, MaxUnix)), 0).UTC() }
+
+// MaxUnix is the last second that RFC 3339 can write, the end of the year 9999.
+const MaxUnix = 253_402_300_799
 
 // Seconds is a whole number of seconds as a duration. What does not fit, about
 // 292 years, becomes the longest duration: nobody stores that long, and it

@@ -76,6 +76,9 @@ type Marking struct {
 type Cursor struct {
 	Number uint64
 	Hash   Hash
+	// Time is that of the block; zero when it is not known. It tells a node that lags from
+	// a chain that never had the block.
+	Time time.Time
 	// Recent are hashes of blocks before the cursor by number, so that the
 	// common ancestor can be found after a reorganisation; it may be empty.
 	Recent map[uint64]Hash

@@ -1,0 +1,296 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file compares what a node says with what was asked and with what is possible, before
+// anybody takes it for true. One node that lies consistently, and alone, is not found out.
+
+// AnswerError: what a node answered cannot be true. It is temporary: the node is asked
+// last for a while, and nothing of its answer is used.
+type AnswerError struct {
+	// Endpoint is who answered, without secrets.
+	Endpoint string
+	// Question is the call, cut where it is long, and Reason what is wrong with the answer.
+	Question, Reason string
+}
+
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("%s is not believed: asked %s, %s", e.Endpoint, e.Question, e.Reason)
+}
+
+// Unwrap makes it ErrUnavailable: whoever is not believed might as well not have answered.
+func (e *AnswerError) Unwrap() error { return ErrUnavailable }
+
+const (
+	// firstDoubt is for how long a node that was not believed is asked last, doubled each
+	// time up to mostDoubt; after as long without another such answer it begins anew.
+	firstDoubt = time.Minute
+	mostDoubt  = time.Hour
+	// maxNonce is more transactions than any account can have sent.
+	maxNonce = 1 << 53
+	// maxQuestion is how much of a question is shown.
+	maxQuestion = 200
+)
+
+// checked is an answer that knows what is impossible about itself. Every call and batch
+// looks (conn.believe), so whoever asks with such an answer need not.
+type checked interface {
+	impossible() error
+}
+
+// believe looks through an answer; an error is an *AnswerError.
+func (c *conn) believe(l *link, answer any, method string, args []any) error {
+	a, ok := answer.(checked)
+	if !ok {
+		return nil
+	}
+	if err := a.impossible(); err != nil {
+		return c.disbelieve(l, question(method, args), err)
+	}
+	return nil
+}
+
+func question(method string, args []any) string {
+	raw, err := json.Marshal(args)
+	if err != nil || len(args) == 0 {
+		return method
+	}
+	text := method + " " + strings.Trim(string(raw), "[]")
+	if len(text) > maxQuestion {
+		text = text[:maxQuestion] + "…"
+	}
+	return text
+}
+
+// disbelieve leaves a node that said what cannot be, and has it asked last for a while.
+func (c *conn) disbelieve(l *link, question string, why error) error {
+	now := time.Now()
+	found := &AnswerError{Endpoint: l.at.name, Question: question, Reason: l.at.hide(why).Error()}
+	c.lock <- struct{}{}
+	if c.link == l {
+		l.client.Close()
+		c.link = nil
+		l.at.notBefore = now.Add(l.at.wait)
+	}
+	first := now.After(l.at.lastUntil)
+	if first {
+		if now.Sub(l.at.lastUntil) > mostDoubt {
+			l.at.doubt = 0
+		}
+		l.at.doubt = min(max(2*l.at.doubt, firstDoubt), mostDoubt)
+		l.at.lastUntil = now.Add(l.at.doubt)
+	}
+	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
+	c.release()
+	if first { // Said once, however often it says so.
+		c.log.WithField("endpoint", l.at.name).Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v",
+			l.at.doubt, found)
+		c.tellDoubt(found)
+	}
+	return found
+}
+
+// disbelieveNow is disbelieve of the node in use, for what only shows beside other answers.
+func (c *conn) disbelieveNow(ctx context.Context, question string, why error) error {
+	l, err := c.get(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: asked %s, %w", ErrUnavailable, question, why)
+	}
+	return c.disbelieve(l, question, why)
+}
+
+func (c *conn) tellDoubt(found *AnswerError) {
+	if c.notBelieved != nil {
+		c.notBelieved(*found)
+	}
+}
+
+// undecodable says that an answer is not of its type: a number of 300 bits, a word for a
+// number.
+func undecodable(err error) bool {
+	_, is := errors.AsType[*json.UnmarshalTypeError](err)
+	return is
+}
+
+// blockAnswer is a block, or nil when the node knows none. When it was asked for by its
+// number or hash, it must have that.
+type blockAnswer struct {
+	*header
+	number *uint64
+	hash   *common.Hash
+}
+
+// UnmarshalJSON takes null for a block that is not known.
+func (b *blockAnswer) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &b.header) }
+
+func (b *blockAnswer) impossible() error {
+	h := b.header
+	switch {
+	case h == nil:
+		return nil
+	case b.number != nil && uint64(h.Number) != *b.number:
+		return fmt.Errorf("it names block %d", uint64(h.Number))
+	case b.hash != nil && h.Hash != *b.hash:
+		return fmt.Errorf("it names block %s", h.Hash)
+	case h.Hash == common.Hash{}:
+		return fmt.Errorf("it names block %d without a hash", uint64(h.Number))
+	case h.Number > 0 && h.Parent == common.Hash{}:
+		return fmt.Errorf("it names block %d without the block before it", uint64(h.Number))
+	case h.Hash == h.Parent:
+		return fmt.Errorf("it names block %d, which is to follow on itself", uint64(h.Number))
+	case h.Number > events.MaxBlock:
+		return fmt.Errorf("it names block %d, and no chain is that long", uint64(h.Number))
+	case h.Time > events.MaxUnix:
+		return fmt.Errorf("it names block %d of the second %d, which no calendar has", uint64(h.Number), uint64(h.Time))
+	}
+	return nil
+}
+
+// unfit is why a block cannot stand beside one that was seen before.
+func (h *header) unfit(before *header) error {
+	switch {
+	case before == nil:
+		return nil
+	case h.Hash == before.Hash && (h.Number != before.Number || h.Time != before.Time || h.Parent != before.Parent):
+		return fmt.Errorf("it says of block %s another thing than before", h.Hash)
+	case h.Parent != before.Hash:
+		return nil // Of another branch, or there are blocks between.
+	case h.Number != before.Number+1:
+		return fmt.Errorf("it has block %d follow on block %d", uint64(h.Number), uint64(before.Number))
+	case h.Time < before.Time:
+		return fmt.Errorf("it has block %d, of second %d, follow on one of second %d", uint64(h.Number),
+			uint64(h.Time), uint64(before.Time))
+	}
+	return nil
+}
+
+// receiptAnswer is the receipt of a transaction, or nil.
+type receiptAnswer struct {
+	*types.Receipt
+	tx common.Hash
+}
+
+// UnmarshalJSON takes null for a receipt that is not known.
+func (r *receiptAnswer) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &r.Receipt) }
+
+func (r *receiptAnswer) impossible() error {
+	switch {
+	case r.Receipt == nil:
+		return nil
+	case r.TxHash != r.tx:
+		return fmt.Errorf("it gives the receipt of %s", r.TxHash)
+	case r.BlockNumber == nil || !r.BlockNumber.IsUint64() || r.BlockNumber.Uint64() > events.MaxBlock:
+		return fmt.Errorf("it names block %v, and no chain is that long", r.BlockNumber)
+	case r.Status > types.ReceiptStatusSuccessful:
+		return fmt.Errorf("it has status %d", r.Status)
+	}
+	for _, l := range r.Logs {
+		if l.TxHash != r.tx || l.BlockHash != r.BlockHash {
+			return fmt.Errorf("it has a log of transaction %s in block %s", l.TxHash, l.BlockHash)
+		}
+	}
+	return nil
+}
+
+// countAnswer is how many transactions of an account were mined.
+type countAnswer struct{ hexutil.Uint64 }
+
+func (n *countAnswer) impossible() error {
+	if n.Uint64 > maxNonce {
+		return fmt.Errorf("it counts %d transactions", uint64(n.Uint64))
+	}
+	return nil
+}
+
+// logsAnswer is the answer to a search for logs.
+type logsAnswer struct {
+	logs   []types.Log
+	filter logFilter
+	// number is that of the block, when it was asked for by its hash. Logs of another block
+	// of the same number are no lie: a node may be on the branch that lost.
+	number uint64
+}
+
+// UnmarshalJSON reads the list.
+func (a *logsAnswer) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &a.logs) }
+
+func (a *logsAnswer) impossible() error {
+	f := a.filter
+	for _, l := range a.logs {
+		switch {
+		case l.Address != f.Address:
+			return fmt.Errorf("it gives a log of contract %s", l.Address)
+		case !f.matches(l.Topics):
+			return fmt.Errorf("it gives a log of another kind, in block %d", l.BlockNumber)
+		case f.BlockHash != nil && l.BlockNumber != a.number,
+			f.FromBlock != nil && l.BlockNumber < uint64(*f.FromBlock),
+			f.ToBlock != nil && l.BlockNumber > uint64(*f.ToBlock):
+			return fmt.Errorf("it gives a log of block %d", l.BlockNumber)
+		}
+	}
+	return nil
+}
+
+// maxAnswerBytes is the most that one answer may be long. Blocks with all their
+// transactions, the longest that we ask for, come eight at a time.
+const maxAnswerBytes = 64 << 20
+
+// bounded ends answers over HTTP that are longer than maxAnswerBytes.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswerBytes)
+	}
+	return answer, err //nolint:wrapcheck // It is another's answer, passed on.
+}
+
+// matches says whether a log's topics are what is looked for.
+func (f logFilter) matches(topics []common.Hash) bool {
+	for i, any := range f.Topics {
+		if len(any) > 0 && (i >= len(topics) || !slices.Contains(any, topics[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// oneOf refuses a number behind the last that has a name.
+func oneOf(what string, said, last uint8) error {
+	if said > last {
+		return fmt.Errorf("it gives a %s as %d, and the last one is %d", what, said, last)
+	}
+	return nil
+}
+
+// checkConfig compares the contract's configuration with what a contract can be made
+// with, and what the host divides by.
+func checkConfig(c bindings.MarketplaceConfig) error {
+	slashes := uint64(c.Collateral.MaxNumberOfSlashes) * uint64(c.Collateral.SlashPercentage)
+	switch {
+	case c.Proofs.Period == 0:
+		return errors.New("it says that a period has 0 seconds")
+	case c.Collateral.RepairRewardPercentage > 100, c.Collateral.ValidatorRewardPercentage > 100, slashes > 100:
+		return fmt.Errorf("it says that %d, %d and %d slashes of %d per cent of the collateral are given away",
+			c.Collateral.RepairRewardPercentage, c.Collateral.ValidatorRewardPercentage,
+			c.Collateral.MaxNumberOfSlashes, c.Collateral.SlashPercentage)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package chain_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/nodetest"
+	"github.com/hostnode/hostnode/events"
+)
+
+// doubts are the answers that were not believed.
+type doubts struct {
+	mu  sync.Mutex
+	all []chain.AnswerError
+}
+
+func (d *doubts) tell(e chain.AnswerError) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, e)
+}
+
+func (d *doubts) told() []chain.AnswerError {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]chain.AnswerError(nil), d.all...)
+}
+
+// Each lie over a sale: with an honest endpoint beside, the sale goes on, the feed tells
+// what is so, and the operator hears of the node that is not believed.
+func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
+	for _, lie := range nodetest.Lies() {
+		t.Run(lie.Name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fund("host")
+			w.mint("host", 10_000_000)
+			honest := newGate(t, w.chain.Attach())
+			var found doubts
+			cfg := w.config("host")
+			cfg.Fallbacks, cfg.NotBelieved = []string{honest.server.URL}, found.tell
+			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = m.Close() })
+			call := callFor(w.request(), 0)
+			w.seal(2)
+			w.gate.has(lie.New())
+			d := w.follow(m.Feed(), events.Cursor{})
+			w.caughtUp(d)
+			w.drive("host", until(func(ctx context.Context) error { _, err := m.ReserveSlot(ctx, call); return err }))
+			w.drive("host", until(func(ctx context.Context) error { _, err := m.FillSlot(ctx, call, goodProof(1)); return err }))
+			w.seal(1)
+			w.caughtUp(d)
+			if diff := cmp.Diff([]string{"StorageRequested", "ProofSubmitted", "SlotFilled"}, d.read()); diff != "" {
+				t.Fatalf("feed (-want +got):\n%s", diff)
+			}
+			if number := d.at().Number; number != w.chain.Head().Number {
+				t.Fatalf("the feed is at block %d, the chain at %d", number, w.chain.Head().Number)
+			}
+			slots, err := m.MySlots(t.Context())
+			if err != nil || len(slots) != 1 || slots[0].Slot != call.Slot {
+				t.Fatalf("slots: %v, %v", slots, err)
+			}
+			all := found.told()
+			if len(all) == 0 || all[0].Endpoint != w.gate.server.URL || all[0].Reason == "" {
+				t.Fatalf("told: %v", all)
+			}
+			for _, e := range all {
+				if e.Endpoint != w.gate.server.URL {
+					t.Errorf("an honest node is not believed: %v", &e)
+				}
+			}
+		})
+	}
+}
+
+// Without another endpoint nothing of the lie is told on, and the host waits: when the node
+// comes to its senses, all goes on.
+func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
+	for _, lie := range nodetest.Lies() {
+		t.Run(lie.Name, func(t *testing.T) {
+			w := newWorld(t)
+			w.fund("host")
+			w.mint("host", 10_000_000)
+			var found doubts
+			cfg := w.config("host")
+			cfg.NotBelieved = func(e chain.AnswerError) {
+				found.tell(e)
+				w.gate.has(nil)
+			}
+			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = m.Close() })
+			call := callFor(w.request(), 0)
+			w.seal(2)
+			w.gate.has(lie.New())
+			d := w.follow(m.Feed(), events.Cursor{})
+			w.drive("host", until(func(ctx context.Context) error { _, err := m.ReserveSlot(ctx, call); return err }))
+			w.seal(1)
+			w.await("the lie is told", func() bool { return len(found.told()) > 0 })
+			w.caughtUp(d)
+			if diff := cmp.Diff([]string{"StorageRequested"}, d.read()); diff != "" {
+				t.Fatalf("feed (-want +got):\n%s", diff)
+			}
+			for _, u := range d.seen() {
+				if at := u.Head; w.hashAt(at.Number) != at.Hash.String() {
+					t.Errorf("the feed told of block %d, %s", at.Number, at.Hash)
+				}
+			}
+		})
+	}
+}
+
+// A record of before such answers were compared may end with a block that no chain has.
+func TestFeedGoesOnBehindABlockThatNeverWas(t *testing.T) {
+	poison := map[string]func(events.Head) events.Cursor{
+		"number 2^64-2": func(h events.Head) events.Cursor {
+			return events.Cursor{Number: 1<<64 - 2, Hash: events.Hash{1}, Time: h.Time}
+		},
+		"number 2^64-2 at an unknown time": func(events.Head) events.Cursor {
+			return events.Cursor{Number: 1<<64 - 2, Hash: events.Hash{1}}
+		},
+		"a thousand more than it was": func(h events.Head) events.Cursor {
+			return events.Cursor{Number: h.Number + 1000, Hash: h.Hash, Time: h.Time}
+		},
+	}
+	for name, make := range poison {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			m := w.newHost("host")
+			before := w.chain.Head()
+			at := make(before)
+			at.Recent = map[uint64]events.Hash{before.Number: before.Hash, at.Number: at.Hash}
+			w.request()
+			w.seal(1)
+			d := w.follow(m.Feed(), at)
+			w.caughtUp(d)
+			if diff := cmp.Diff([]string{"reorganized: 1 dropped", "StorageRequested"}, d.read()); diff != "" {
+				t.Fatalf("feed (-want +got):\n%s", diff)
+			}
+			if gone := d.seen()[0].Reorganized; gone.GetAncestor() != before.Number {
+				t.Fatalf("goes back to block %d, want %d", gone.GetAncestor(), before.Number)
+			}
+		})
+	}
+}
+
+// A node that lags is no reason to take anything back.
+func TestFeedWaitsForANodeThatLags(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	before := w.chain.Head()
+	at := events.Cursor{
+		Number: before.Number + 2, Hash: events.Hash{1}, Time: before.Time.Add(time.Hour),
+		Recent: map[uint64]events.Hash{before.Number: before.Hash},
+	}
+	var looks atomic.Int64
+	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+		if r.Param(0) == `"latest"` {
+			looks.Add(1)
+		}
+		return node(r)
+	})
+	d := w.follow(m.Feed(), at)
+	w.await("some looks", func() bool { return looks.Load() > 10 })
+	if got := d.seen(); len(got) != 0 {
+		t.Fatalf("the feed told %v", got)
+	}
+}
+
+// until repeats what is temporary, as the actors do.
+func until(f func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			err := f(ctx)
+			if err == nil || ctx.Err() != nil || !errors.Is(err, chain.ErrUnavailable) {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package nodetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// Request is a call of JSON-RPC.
+type Request struct {
+	ID     json.RawMessage   `json:"id"`
+	Method string            `json:"method"`
+	Params []json.RawMessage `json:"params"`
+}
+
+// Error is how a node refuses.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// Answer is what a node says to a call.
+type Answer struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *Error          `json:"error,omitempty"`
+}
+
+// Fault answers a request in place of the node, which it may ask. It is called from many
+// goroutines.
+type Fault func(r Request, node func(Request) Answer) Answer
+
+// Fails is an answer that refuses.
+func (r Request) Fails(code int, message string) Answer {
+	return Answer{Version: "2.0", ID: r.ID, Error: &Error{Code: code, Message: message}}
+}
+
+// Returns is an answer with a result as JSON.
+func (r Request) Returns(result string) Answer {
+	return Answer{Version: "2.0", ID: r.ID, Result: json.RawMessage(result)}
+}
+
+// Param is the nth parameter as JSON, empty when there is none.
+func (r Request) Param(n int) string {
+	if n >= len(r.Params) {
+		return ""
+	}
+	return string(r.Params[n])
+}
+
+// Ask is the node's answer.
+func Ask(ctx context.Context, node *rpc.Client, r Request) Answer {
+	a := Answer{Version: "2.0", ID: r.ID}
+	params := make([]any, len(r.Params))
+	for i, p := range r.Params {
+		params[i] = p
+	}
+	err := node.CallContext(ctx, &a.Result, r.Method, params...)
+	if err == nil {
+		if a.Result == nil {
+			a.Result = json.RawMessage("null")
+		}
+		return a
+	}
+	a.Result, a.Error = nil, &Error{Code: -32000, Message: err.Error()}
+	var coded rpc.Error
+	if errors.As(err, &coded) {
+		a.Error.Code = coded.ErrorCode()
+	}
+	var withData rpc.DataError
+	if errors.As(err, &withData) {
+		a.Error.Data = withData.ErrorData()
+	}
+	return a
+}
+
+// Serve answers one message over HTTP, be it a call or a batch of them. Batches, if it is
+// set, may refuse a batch in its own words, and says so.
+func Serve(
+	out http.ResponseWriter, in *http.Request, answer func(Request) Answer,
+	batches func(http.ResponseWriter, []Request) (refused bool),
+) {
+	var raw json.RawMessage
+	if err := json.NewDecoder(in.Body).Decode(&raw); err != nil {
+		http.Error(out, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out.Header().Set("Content-Type", "application/json")
+	var many []Request
+	if raw[0] != '[' {
+		var one Request
+		_ = json.Unmarshal(raw, &one) // Our own client wrote it.
+		_ = json.NewEncoder(out).Encode(answer(one))
+		return
+	}
+	_ = json.Unmarshal(raw, &many)
+	if batches != nil && batches(out, many) {
+		return
+	}
+	answers := make([]Answer, len(many))
+	for i, one := range many {
+		answers[i] = answer(one)
+	}
+	_ = json.NewEncoder(out).Encode(answers)
+}
+
+// Node is a node's endpoint over HTTP with a fault.
+func Node(node *rpc.Client, has Fault) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		Serve(out, in, func(r Request) Answer {
+			return has(r, func(r Request) Answer { return Ask(in.Context(), node, r) })
+		}, nil)
+	})
+}
