@@ -76,6 +76,17 @@ func formBreaches() []breach {
 			change(r, 1, func(m *messages.HostStarted) { m.Epoch = 3 })
 			change(r, 1, func(m *messages.HostStopped) { m.Epoch = 3 })
 		}},
+		{"a block that no chain has", BlockImpossible, "BlocksScanned", func(r *record) {
+			r.insert(len(r.list), "market-1337-0x02", &messages.BlocksScanned{
+				Number: 1<<64 - 2, Hash: zeros, Time: events.TimeToMessage(history.Begin),
+			})
+		}},
+		{"a thousand blocks that never were", BlockImpossible, "ChainReorganized", func(r *record) {
+			r.insert(len(r.list), "market-1337-0x02", &messages.BlocksScanned{
+				Number: 5000, Hash: zeros, Time: events.TimeToMessage(history.Begin),
+			})
+			r.insert(len(r.list), "market-1337-0x02", &messages.ChainReorganized{Ancestor: 4000, AncestorHash: zeros})
+		}},
 		{"another epoch is stopped", HostEpoch, "HostStopped", func(r *record) {
 			change(r, 1, func(m *messages.HostStopped) { m.Epoch = 7 })
 		}},

@@ -50,6 +50,7 @@ type savedStream struct {
 	Next, Epoch, Decision uint64
 	Told, Partial, Form   bool // Form: it is checked for its form only
 	News                  savedNews
+	Scanned               uint64
 }
 
 type savedHost struct {
@@ -137,6 +138,7 @@ func (a *auditor) remember() (memory, error) {
 		}
 		if s.recent != nil {
 			saved.News = savedNews{s.recent.from, s.recent.said, s.recent.start}
+			saved.Scanned = s.scanned
 		}
 		m.Streams = append(m.Streams, saved)
 	}
@@ -241,6 +243,7 @@ func (a *auditor) recallStreams(m memory) error {
 		s.told, s.partial = saved.Told, saved.Partial
 		if s.recent != nil {
 			*s.recent = recent{saved.News.From, saved.News.Said, saved.News.Start}
+			s.scanned = saved.Scanned
 			if s.recent.start < 0 || s.recent.start > len(s.recent.said) {
 				return fmt.Errorf("the news of %s begin nowhere", clip(saved.Name))
 			}

@@ -31,7 +31,7 @@ const (
 	checkpointFormat       = "hostnode-audit"
 	// checkpointSchema is the version of the state. Every change of what an audit
 	// remembers raises it; a change of the rules does so by itself.
-	checkpointSchema = 2
+	checkpointSchema = 3
 	// maxCheckpointBytes is the largest file that is read: beyond it, to begin
 	// again is the lesser evil.
 	maxCheckpointBytes = 4 << 30

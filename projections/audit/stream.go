@@ -32,6 +32,7 @@ type stream struct {
 	host    *host // nil: the stream belongs to none
 	life    *life // of a sale
 	recent  *recent
+	scanned uint64 // of a market: its newest block
 	// judge looks at an event; false says that it is of another machine. It is
 	// nil once the stream can only be checked for its form.
 	judge func(place, proto.Message) bool
@@ -283,12 +284,28 @@ func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
 		about = a.ids.hashOf(of.GetRequestId())
 	}
 	s.recent.note(p.revision, about)
-	if e, ok := e.(*messages.BlocksScanned); ok {
+	switch e := e.(type) {
+	case *messages.BlocksScanned:
+		s.scanned = e.GetNumber()
+		if e.GetNumber() > events.MaxBlock {
+			a.find(BlockImpossible, p, "block %d was believed, and no chain is that long", e.GetNumber())
+			return
+		}
 		if t := events.TimeFromMessage(e.GetTime()); t.After(a.now) {
 			a.now = t
 		}
+	case *messages.ChainReorganized:
+		if back := s.scanned - min(s.scanned, e.GetAncestor()); back > deepestReorg && s.scanned <= events.MaxBlock {
+			a.find(BlockImpossible, p, "block %d was believed, and taken back to block %d: either a node said what was not "+
+				"so, or %d blocks were replaced", s.scanned, e.GetAncestor(), back)
+		}
+		s.scanned = min(s.scanned, e.GetAncestor())
 	}
 }
+
+// deepestReorg is how many blocks may be replaced before it is remarkable: nodes keep the
+// state of so many.
+const deepestReorg = 128
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
