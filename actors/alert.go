@@ -32,6 +32,8 @@ const (
 	AlertTakenOver AlertKind = "account-taken-over"
 	// AlertUsedElsewhere: somebody else sends transactions with this host's key.
 	AlertUsedElsewhere AlertKind = "account-used-elsewhere"
+	// AlertNotBelieved: a node of the chain said what cannot be, or two say different things.
+	AlertNotBelieved AlertKind = "node-not-believed"
 	// AlertFeeLimit: the configured limit on fees holds up transactions.
 	AlertFeeLimit AlertKind = "fee-limit"
 	// AlertFunds: too little money for the work of the next days.

@@ -86,7 +86,7 @@ func (e *env) judgeFacts(facts events.SlotFacts, start sale.Start) *saleRefused 
 	switch {
 	case facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair:
 		return &saleRefused{criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the slot is %s", facts.SlotState)}
-	case facts.RequestState > events.RequestStarted:
+	case facts.RequestState.Over():
 		return &saleRefused{
 			criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the request is %s", facts.RequestState),
 		}

@@ -242,7 +242,7 @@ func (q *slotQueue) judgeAgain(
 	if err != nil {
 		return nil, err
 	}
-	if facts.RequestState > events.RequestStarted {
+	if facts.RequestState.Over() {
 		return slotqueue.Remove{
 			At: q.chainTime(), RequestID: refused.RequestID, Reason: "the request is over",
 		}, nil

@@ -52,6 +52,9 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 		return report, nil
 	}
 	facts := report.(sale.ReportChain).Facts
+	if err := s.confirm(ctx, facts); err != nil {
+		return nil, err
+	}
 	if worth, err := s.worthFilling(ctx, st, facts); err != nil || !worth {
 		return nil, err
 	}

@@ -99,8 +99,8 @@ func (c *conn) disbelieve(l *link, question string, why error) error {
 	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
 	c.release()
 	if first { // Said once, however often it says so.
-		c.log.WithField("endpoint", l.at.name).Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v",
-			l.at.doubt, found)
+		c.log.WithField("endpoint", l.at.name).
+			Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v", l.at.doubt, found)
 		c.tellDoubt(found)
 	}
 	return found
@@ -264,8 +264,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // matches says whether a log's topics are what is looked for.
 func (f logFilter) matches(topics []common.Hash) bool {
-	for i, any := range f.Topics {
-		if len(any) > 0 && (i >= len(topics) || !slices.Contains(any, topics[i])) {
+	for i, wanted := range f.Topics {
+		if len(wanted) > 0 && (i >= len(topics) || !slices.Contains(wanted, topics[i])) {
 			return false
 		}
 	}

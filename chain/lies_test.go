@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -134,12 +135,12 @@ func TestFeedGoesOnBehindABlockThatNeverWas(t *testing.T) {
 			return events.Cursor{Number: h.Number + 1000, Hash: h.Hash, Time: h.Time}
 		},
 	}
-	for name, make := range poison {
+	for name, poisoned := range poison {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			m := w.newHost("host")
 			before := w.chain.Head()
-			at := make(before)
+			at := poisoned(before)
 			at.Recent = map[uint64]events.Hash{before.Number: before.Hash, at.Number: at.Hash}
 			w.request()
 			w.seal(1)
@@ -191,5 +192,60 @@ func until(f func(context.Context) error) func(context.Context) error {
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
+	}
+}
+
+// Before something follows that cannot be taken back, a second endpoint must say the same.
+func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	w.mint("host", 10_000_000)
+	other := newGate(t, w.chain.Attach())
+	var found doubts
+	cfg := w.config("host")
+	cfg.Fallbacks, cfg.NotBelieved = []string{other.server.URL}, found.tell
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	call := callFor(w.request(), 0)
+	w.reserve(m, "host", call)
+	w.fill(m, "host", call)
+	facts, err := m.Slot(t.Context(), call.Request, call.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirmed := func(f events.SlotFacts) error { return m.Confirm(t.Context(), call.Request, call.Index, f) }
+	if err := confirmed(facts); err != nil {
+		t.Fatalf("two that agree: %v", err)
+	}
+	lost := facts
+	lost.Host, lost.SlotState = events.Address{}, events.SlotRepair
+	for range 2 {
+		if err := confirmed(lost); !errors.Is(err, chain.ErrUnavailable) {
+			t.Fatalf("two that differ: %v", err)
+		}
+	}
+	elsewhere := facts
+	elsewhere.At.Hash = events.Hash{1}
+	if err := confirmed(elsewhere); !errors.Is(err, chain.ErrUnavailable) {
+		t.Fatalf("a block that only one knows: %v", err)
+	}
+	if all := found.told(); len(all) != 1 { // Once a minute.
+		t.Fatalf("told: %v", all)
+	}
+	ahead := facts
+	ahead.At.Hash, ahead.At.Number = events.Hash{1}, facts.At.Number+10
+	if err := confirmed(ahead); !errors.Is(err, chain.ErrUnavailable) || !strings.Contains(err.Error(), "not got as far") {
+		t.Fatalf("a second endpoint that lags: %v", err)
+	}
+	ahead.At.Number += 1000
+	if err := confirmed(ahead); err != nil {
+		t.Fatalf("a second endpoint that is far behind: %v", err)
+	}
+	other.set(true, false)
+	if err := confirmed(lost); err != nil {
+		t.Fatalf("a second endpoint that does not answer: %v", err)
 	}
 }

@@ -199,9 +199,10 @@ type Market struct {
 	approve  chan struct{} // one approval at a time
 	finality finality
 
-	mu       sync.Mutex
-	config   *events.MarketConfig // once read
-	promised events.Amount        // collateral of the fills under way
+	mu        sync.Mutex
+	config    *events.MarketConfig // once read
+	promised  events.Amount        // collateral of the fills under way
+	disagreed time.Time            // when it was told last that two endpoints do
 }
 
 // Dial connects to the contract, opens the outbox of the account in a directory, and

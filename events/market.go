@@ -70,6 +70,11 @@ const (
 	RequestFailed
 )
 
+// Over says that the request has ended, in whatever way.
+func (s RequestState) Over() bool {
+	return s == RequestCancelled || s == RequestFinished || s == RequestFailed
+}
+
 func (s RequestState) String() string {
 	names := [...]string{"New", "Started", "Cancelled", "Finished", "Failed"}
 	if int(s) < len(names) {

@@ -33,7 +33,9 @@ func Lies() []Lie {
 		{"a number has 300 bits", blocks(newest, field("number", `"0x1`+strings.Repeat("0", 75)+`"`))},
 		{"a number is a word", blocks(newest, field("timestamp", `"yesterday"`))},
 		{"logs are of other contracts", logs(field("address", `"0x`+strings.Repeat("ab", 20)+`"`))},
-		{"logs are of other blocks", logs(field("blockNumber", `"0x1"`), field("blockHash", `"0x`+strings.Repeat("cd", 32)+`"`))},
+		{"logs are of other blocks", logs(
+			field("blockNumber", `"0x1"`), field("blockHash", `"0x`+strings.Repeat("cd", 32)+`"`),
+		)},
 		{"contracts answer with ones", views(strings.Repeat("ff", 32))},
 		{"calls get the answer to the call before", shifted()},
 		{"receipts are of other transactions", receipts(field("transactionHash", `"0x`+strings.Repeat("ee", 32)+`"`))},
@@ -70,7 +72,11 @@ func second(s uint64) change      { return field("timestamp", fmt.Sprintf(`"0x%x
 // question.
 func every(r Request) bool  { return byNumber(r) || byHash(r) || newest(r) }
 func byHash(r Request) bool { return r.Method == "eth_getBlockByHash" }
-func newest(r Request) bool { return r.Method == "eth_getBlockByNumber" && r.Param(0) == `"latest"` }
+
+func newest(r Request) bool {
+	return r.Method == "eth_getBlockByNumber" && r.Param(0) == `"latest"`
+}
+
 func byNumber(r Request) bool {
 	return r.Method == "eth_getBlockByNumber" && !newest(r) && r.Param(0) != `"0x0"` && r.Param(0) != `"finalized"`
 }

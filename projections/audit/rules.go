@@ -103,8 +103,8 @@ var ruleTable = []RuleInfo{
 	{CauseUnresolved, Error, "What a cause names is in the record."},
 	{CorrelationMismatch, Error, "All events of a sale, in every stream, have its request for a correlation."},
 	{HostEpoch, Error, "Starts of a host are numbered 1, 2, 3 ..., and a stop has the number of its start."},
-	{BlockImpossible, Warning, "A block that was believed has a number that a chain can have, and is not taken back from " +
-		"more than 128 blocks later."},
+	{BlockImpossible, Warning, "A block that was believed has a number that a chain can have, and the chain is not " +
+		"taken back by more than 128 blocks."},
 	{SaleTransition, Error, "Each event of a sale is one that its phase allows."},
 	{SaleAttempt, Error, "Attempts at a slot are numbered 1, 2, 3 ..."},
 	{SaleSlot, Error, "A sale is about the slot that its stream is named after."},

@@ -296,8 +296,8 @@ func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
 		}
 	case *messages.ChainReorganized:
 		if back := s.scanned - min(s.scanned, e.GetAncestor()); back > deepestReorg && s.scanned <= events.MaxBlock {
-			a.find(BlockImpossible, p, "block %d was believed, and taken back to block %d: either a node said what was not "+
-				"so, or %d blocks were replaced", s.scanned, e.GetAncestor(), back)
+			a.find(BlockImpossible, p, "block %d was believed, and taken back to block %d: either a node said what "+
+				"was not so, or %d blocks were replaced", s.scanned, e.GetAncestor(), back)
 		}
 		s.scanned = min(s.scanned, e.GetAncestor())
 	}

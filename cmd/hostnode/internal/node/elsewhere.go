@@ -35,6 +35,18 @@ func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.E
 	n.alerts.Send(a)
 }
 
+// tellDoubt tells an operator that a node of the chain is not believed.
+func (n *Node) tellDoubt(e chain.AnswerError, account events.Address, log *logrus.Entry) {
+	a := actors.Alert{
+		Kind: actors.AlertNotBelieved, At: time.Now(), Host: account.String(),
+		Text: "what a node of the chain says is not believed: " + e.Error(),
+		Hint: "nothing of that answer is used, and the node is asked last for a while; look at it, or at who offers " +
+			"it, and have an endpoint of your own among chain.endpoint and chain.fallbacks",
+	}
+	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
+	n.alerts.Send(a)
+}
+
 // tellFees tells an operator that the limit on fees holds up transactions.
 func (n *Node) tellFees(f chain.FeeLimit, account events.Address, log *logrus.Entry) {
 	facts := actors.Facts{Account: account.String(), Chain: actors.ChainFacts{FeeLimit: f.String()}}

@@ -150,6 +150,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
 	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
 	cfg.UsedElsewhere = func(u chain.ForeignUse) { n.tellUse(u, keys.AddressOf(o.Key), o.Log) }
+	cfg.NotBelieved = func(e chain.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
 	cfg.FeeLimited = func(f chain.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
 	waits := o.Waits
 	if waits == nil {
