@@ -40,6 +40,7 @@ type rig struct {
 	node   *host // the chain's process
 	remote localchain.Remote
 	wire   *wire
+	liar   *liar // the host's first endpoint; nil: there is none before the wire
 	client *client
 	key    *ecdsa.PrivateKey // the host's
 	box    *oneBox
@@ -57,7 +58,8 @@ func (r *rig) must(err error) {
 	}
 }
 
-func newRig(t *testing.T, beat, period time.Duration) *rig {
+// newRig makes one; beside, if it is set, puts a liar before the wire.
+func newRig(t *testing.T, beat, period time.Duration, beside bool) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hn") // Short, because of the sockets in it.
 	if err != nil {
@@ -76,6 +78,9 @@ func newRig(t *testing.T, beat, period time.Duration) *rig {
 	r.key, err = keys.Load(filepath.Join(hostDir.Root, "account.key"))
 	r.must(err)
 	r.startNode(bin, filepath.Join(dir, "node"), account)
+	if beside {
+		r.liar = newLiar(r)
+	}
 	r.store(filepath.Join(dir, "client"))
 	r.startHost(bin, hostDir)
 	return r
@@ -165,11 +170,15 @@ func (r *rig) startHost(bin string, dir datadir.Layout) {
 	r.box = &oneBox{dir: dir, host: &host{
 		binary: bin, logTo: log, lines: make(chan line, 4096), args: []string{
 			"run", "--data-dir", dir.Root, "--log-format", "json", "--content-sources", r.client.url,
-			"--chain-endpoint", r.wire.url(), "--chain-contract", r.remote.Marketplace.String(),
-			"--devchain-block-interval", r.beat.String(), "--prover-samples", "1", "--prover-max-depth", "16",
+			"--chain-contract", r.remote.Marketplace.String(), "--devchain-block-interval", r.beat.String(), "--prover-samples", "1", "--prover-max-depth", "16",
 			"--sales-max-slots-per-request", "8",
 		},
 	}}
+	if r.liar == nil {
+		r.box.args = append(r.box.args, "--chain-endpoint", r.wire.url())
+	} else {
+		r.box.args = append(r.box.args, "--chain-endpoint", r.liar.server.URL, "--chain-fallbacks", r.wire.url())
+	}
 	r.must(r.box.start())
 	r.t.Cleanup(func() { _ = r.box.kill() })
 	r.box.api = newAPI(dir)
@@ -318,7 +327,11 @@ func nonceUsedElsewhere() chainFault {
 // sellThrough sells three slots while faults happen one after the other, each in a
 // period of its own, and demands that the host is paid and missed nothing.
 func sellThrough(t *testing.T, beat, period time.Duration, faults ...chainFault) {
-	r := newRig(t, beat, period)
+	newRig(t, beat, period, false).sell(t, faults...)
+}
+
+func (r *rig) sell(t *testing.T, faults ...chainFault) {
+	period := r.period
 	req := r.client.request(period, 1)
 	req.Expiry = 2 * period
 	req.Ask.Duration = time.Duration(4+2*len(faults)) * period
