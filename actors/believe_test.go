@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -36,6 +37,15 @@ func (m *twoNodes) Confirm(
 	m.asked.Add(1)
 	f, err := m.Market.Slot(ctx, request, index)
 	if err == nil && f.Host != facts.Host {
+		err = errDiffer
+	}
+	return err
+}
+
+func (m *twoNodes) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
+	m.asked.Add(1)
+	owned, err := m.Market.MySlots(ctx)
+	if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
 		err = errDiffer
 	}
 	return err

@@ -87,7 +87,7 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 	if facts.Host == s.me && facts.SlotState != events.SlotPaid {
 		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
 	}
-	return nil
+	return s.confirm(ctx, r.RequestID, r.SlotIndex, facts)
 }
 
 // readSale folds a sale's own stream.

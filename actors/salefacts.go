@@ -52,29 +52,11 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 		}
 	}
 	if found, err := s.Cores.DecideSale(st, report); err == nil && len(found) > 0 && (st.Hosting() || st.Collecting()) {
-		if err := s.confirm(ctx, facts); err != nil {
+		if err := s.confirm(ctx, s.request, s.index, facts); err != nil {
 			return nil, err
 		}
 	}
 	return report, nil
-}
-
-// confirm has a second endpoint say the same of the slot, if there is one (chain.fallbacks):
-// what follows cannot be taken back, and one node may say what is not so.
-func (s *salesAgent) confirm(ctx context.Context, facts events.SlotFacts) error {
-	m, ok := s.Market.(interface {
-		Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error
-	})
-	if !ok {
-		return nil
-	}
-	_, err := patiently(ctx, s.env, s.patience(), func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, m.Confirm(ctx, s.request, s.index, facts)
-	})
-	if err != nil {
-		return fmt.Errorf("what the chain says of the slot: %w", err)
-	}
-	return nil
 }
 
 // fillWord says whether the block of the recorded fill is on the chain. It is asked

@@ -52,7 +52,7 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 		return report, nil
 	}
 	facts := report.(sale.ReportChain).Facts
-	if err := s.confirm(ctx, facts); err != nil {
+	if err := s.confirm(ctx, s.request, s.index, facts); err != nil {
 		return nil, err
 	}
 	if worth, err := s.worthFilling(ctx, st, facts); err != nil || !worth {

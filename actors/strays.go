@@ -76,7 +76,7 @@ func (s *supervisor) stray(ctx context.Context, slot events.SlotID) error {
 	if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
 		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
 	}
-	return nil
+	return s.confirmNotOurs(ctx, slot)
 }
 
 // Messages about a slot that is being cleared.

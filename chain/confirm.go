@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -17,29 +18,72 @@ import (
 // endpoint, or none that answers now: one node alone has to be believed. When they differ
 // the error is temporary, and NotBelieved is told: nobody knows which of them is right.
 func (m *Market) Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
+	question := fmt.Sprintf("for slot %d of %s at block %d", index, request, facts.At.Number)
+	return m.beside(ctx, question, func(other *Market) (different, err error) {
+		head, err := other.conn.byHash(ctx, common.Hash(facts.At.Hash))
+		switch {
+		case errors.Is(err, ethereum.NotFound):
+			return other.lacks(ctx, facts.At.Number)
+		case err != nil:
+			return nil, err
+		}
+		said, err := other.slotAt(ctx, head, request, index)
+		if err != nil || said == facts {
+			return nil, err
+		}
+		return difference(facts, said), nil
+	})
+}
+
+// ConfirmNotOurs is Confirm for a slot of which only the id is known, and which is not
+// among ours.
+func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
+	return m.beside(ctx, fmt.Sprintf("whether slot %s is ours", slot), func(other *Market) (different, err error) {
+		owned, err := other.MySlots(ctx)
+		if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
+			different = errors.New("the one says no, the other yes")
+		}
+		return different, err
+	})
+}
+
+// beside asks the other endpoints, the first that answers decides. What they say that is
+// different is told.
+func (m *Market) beside(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
 	first := m.Standing().Endpoint
 	for _, e := range m.conn.endpoints {
 		if e.name == first {
 			continue
 		}
-		said, err := m.askedAt(ctx, e.url, request, index, facts.At)
+		other := m.at(e)
+		different, err := ask(other)
+		other.conn.close()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errBehind):
 			return fmt.Errorf("a second endpoint, %s: %w", e.name, err)
-		case err != nil && !errors.Is(err, ethereum.NotFound):
-			m.cfg.Log.WithField("endpoint", e.name).Warnf("slot %d of %s: a second endpoint cannot be asked: %v",
-				index, request.Short(), e.hide(err))
+		case err != nil:
+			m.cfg.Log.WithField("endpoint", e.name).
+				Warnf("a second endpoint cannot be asked %s: %v", question, e.hide(err))
 			continue
+		case different != nil:
+			return m.disagree(first+" or "+e.name, question, different)
 		}
-		if err == nil && said == facts {
-			return nil
-		}
-		return m.disagree(first, e.name, fmt.Sprintf("for slot %d of %s at block %d", index, request, facts.At.Number),
-			difference(facts, said, err))
+		return nil
 	}
 	return nil
+}
+
+// at is the market at another endpoint of the same chain, for reading.
+func (m *Market) at(e *endpoint) *Market {
+	cfg := m.cfg
+	cfg.Endpoint, cfg.Fallbacks, cfg.NotBelieved = e.url, nil, nil
+	cfg.ChainID, cfg.Genesis = m.identity.ChainID, m.identity.Genesis
+	return &Market{
+		cfg: cfg, abis: m.abis, contract: m.contract, token: m.token, account: m.account, identity: m.identity,
+		conn: newConn(cfg, m.contract),
+	}
 }
 
 // farBehind is how many blocks a second endpoint may be behind and still be waited for.
@@ -48,49 +92,23 @@ const farBehind = 64
 // errBehind: a second endpoint has not got as far as a block, and soon will.
 var errBehind = fmt.Errorf("%w: it has not got as far yet", ErrUnavailable)
 
-// askedAt is what another endpoint says of a slot at a block. It is ethereum.NotFound when
-// that one is as far and does not know the block, and errBehind when it is almost as far.
-func (m *Market) askedAt(
-	ctx context.Context, url string, request events.RequestID, index uint64, at events.Head,
-) (events.SlotFacts, error) {
-	cfg := m.cfg
-	cfg.Endpoint, cfg.Fallbacks, cfg.NotBelieved = url, nil, nil
-	cfg.ChainID, cfg.Genesis = m.identity.ChainID, m.identity.Genesis
-	other := &Market{
-		cfg: cfg, abis: m.abis, contract: m.contract, token: m.token, account: m.account, identity: m.identity,
-		conn: newConn(cfg, m.contract),
-	}
-	defer other.conn.close()
-	head, err := other.conn.byHash(ctx, common.Hash(at.Hash))
-	if errors.Is(err, ethereum.NotFound) {
-		err = other.lacks(ctx, at.Number)
-	}
-	if err != nil {
-		return events.SlotFacts{}, err
-	}
-	return other.slotAt(ctx, head, request, index)
-}
-
 // lacks says what it means that an endpoint does not know a block of that number.
-func (m *Market) lacks(ctx context.Context, number uint64) error {
+func (m *Market) lacks(ctx context.Context, number uint64) (different, err error) {
 	newest, err := m.conn.latest(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch at := uint64(newest.Number); {
 	case at >= number:
-		return ethereum.NotFound
+		return errors.New("the other does not know that block"), nil
 	case at+farBehind >= number:
-		return errBehind
+		return nil, errBehind
 	default:
-		return fmt.Errorf("%w: it is at block %d, and block %d is known", ErrUnavailable, at, number)
+		return nil, fmt.Errorf("%w: it is at block %d, and block %d is known", ErrUnavailable, at, number)
 	}
 }
 
-func difference(here, there events.SlotFacts, err error) error {
-	if err != nil {
-		return errors.New("it does not know that block")
-	}
+func difference(here, there events.SlotFacts) error {
 	word := func(f events.SlotFacts) string {
 		if !f.RequestKnown {
 			return "the request does not exist"
@@ -102,8 +120,8 @@ func difference(here, there events.SlotFacts, err error) error {
 }
 
 // disagree tells that two endpoints say different things, at most once in firstDoubt.
-func (m *Market) disagree(first, second, question string, why error) error {
-	found := &AnswerError{Endpoint: first + " or " + second, Question: question, Reason: why.Error()}
+func (m *Market) disagree(endpoints, question string, why error) error {
+	found := &AnswerError{Endpoint: endpoints, Question: question, Reason: why.Error()}
 	m.mu.Lock()
 	due := time.Since(m.disagreed) >= firstDoubt
 	if due {

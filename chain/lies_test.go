@@ -220,6 +220,12 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	if err := confirmed(facts); err != nil {
 		t.Fatalf("two that agree: %v", err)
 	}
+	if err := m.ConfirmNotOurs(t.Context(), call.Slot); !errors.Is(err, chain.ErrUnavailable) {
+		t.Fatalf("a slot that is ours there: %v", err)
+	}
+	if err := m.ConfirmNotOurs(t.Context(), events.SlotID{1}); err != nil {
+		t.Fatalf("a slot that is nobody's: %v", err)
+	}
 	lost := facts
 	lost.Host, lost.SlotState = events.Address{}, events.SlotRepair
 	for range 2 {
