@@ -287,6 +287,7 @@ func TestEmptyTransactionThatIsStuckIsOfferedForMore(t *testing.T) {
 		}
 		return n
 	}
+	w.await("it is sent", func() bool { return len(p.seen(0)) > 0 })
 	w.sealUntilHolds("an empty transaction", func() bool { return empty() > 0 })
 	p.set(func(p *pool) { p.takes = everything })
 	if err := w.sealUntilDone(done); !errors.Is(err, events.ErrDeadlinePassed) || w.nonce("host") != 1 {
