@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ type endpoint struct {
 	batches batchSize
 	// byNumber: it does not take blocks by hash (EIP-1898) in calls.
 	byNumber atomic.Bool
+	// takesHash has the methods in which it took one, which is not doubted again.
+	takesHash sync.Map
 	// noSubscription: it refused to tell about new blocks.
 	noSubscription atomic.Bool
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -179,54 +178,6 @@ func TestReorganisationDeeperThanWhatIsRememberedIsReadAgainFromBeforeIt(t *test
 	}
 	if r := again.updates[0].Reorganized; r.GetAncestor() > before.Number {
 		t.Fatalf("everything after block %d was dropped, want after %d at most", r.GetAncestor(), before.Number)
-	}
-}
-
-func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
-	byHash := func(r rpcRequest) bool {
-		return (r.Method == "eth_call" || r.Method == "eth_getBalance") && strings.Contains(r.Param(1), "blockHash")
-	}
-	for _, words := range []string{
-		"invalid argument 1: json: cannot unmarshal object into Go value of type string",
-		"Invalid params: blockHash is not supported",
-	} {
-		t.Run(words, func(t *testing.T) {
-			w := newWorld(t)
-			m := w.newHost("host")
-			r := w.request()
-			want, err := m.Slot(t.Context(), r.ID, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-				if byHash(r) {
-					return r.Fails(-32602, words)
-				}
-				return node(r)
-			})
-			got, err := m.Slot(t.Context(), r.ID, 0)
-			if diff := cmp.Diff(want, got, amounts); diff != "" || err != nil {
-				t.Fatalf("slot (-by hash +by number): %v\n%s", err, diff)
-			}
-			if _, err := m.Balance(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			moving := true // Each look at a number finds another block.
-			w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
-				a := node(r)
-				if moving && r.Method == "eth_getBlockByNumber" && r.Param(0) != `"latest"` {
-					a.Result = json.RawMessage(strings.ReplaceAll(string(a.Result), w.chain.Head().Hash.String(),
-						common.Hash{9}.Hex()))
-				}
-				if byHash(r) {
-					t.Error("it is asked by hash again")
-				}
-				return a
-			})
-			if _, err := m.Slot(t.Context(), r.ID, 0); !errors.Is(err, chain.ErrUnavailable) {
-				t.Fatalf("a block that changed was believed: %v", err)
-			}
-		})
 	}
 }
 

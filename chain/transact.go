@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/events"
@@ -109,14 +110,19 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 // tries, without sending, to fill the slot with no proof, and looks which check refuses.
 // Only the one for our reservation comes before those of slot and proof
 // (marketplace.md §5.3).
-func (m *Market) holdsReservation(ctx context.Context, at *header, call events.SlotCall) (bool, error) {
-	data, err := m.abis.market.TryPackFillSlot(call.Request, call.Index, proofTo(events.Proof{}))
+func (m *Market) holdsReservation(ctx context.Context, at *header, slot events.SlotCall) (bool, error) {
+	data, err := m.abis.market.TryPackFillSlot(slot.Request, slot.Index, proofTo(events.Proof{}))
 	if err != nil {
 		return false, err
 	}
 	gas := hexutil.Uint64(m.cfg.Gas.Fill)
-	err = m.conn.call(ctx, nil, "eth_call",
-		callArgs{From: m.account, To: m.contract, Data: data, Gas: &gas}, atBlock{at.Hash})
+	call := []rpc.BatchElem{{Method: "eth_call", Result: new(any), Args: []any{
+		callArgs{From: m.account, To: m.contract, Data: data, Gas: &gas}, nil,
+	}}}
+	if err := m.conn.batchAt(ctx, at.Hash, call); err != nil {
+		return false, err
+	}
+	err = call[0].Error
 	refusal, reverted := revertData(err)
 	if err != nil && !reverted {
 		return false, err
@@ -254,7 +260,7 @@ func (m *Market) judgeMined(
 		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
 	}
 	return m.judge(ctx, call, trial{
-		to: m.contract, data: data, gas: gas, on: atBlock{block.Parent},
+		to: m.contract, data: data, gas: gas, on: block.Parent,
 		number: uint64(block.Number), time: uint64(block.Time),
 	}, refusal)
 }

@@ -35,7 +35,7 @@ type trial struct {
 	to           common.Address
 	data         []byte
 	gas          uint64
-	on           any // a block, as JSON-RPC names it
+	on           common.Hash // zero: the newest block
 	number, time uint64
 }
 
@@ -47,19 +47,24 @@ type outcome struct {
 	known   bool
 }
 
-// try makes trials in one request. The error is about the connection.
+// try makes trials on one and the same block in one request. The error is about the
+// connection.
 func (c *conn) try(ctx context.Context, from common.Address, trials []trial) ([]outcome, error) {
 	batch := make([]rpc.BatchElem, len(trials))
 	for i, t := range trials {
 		gas := hexutil.Uint64(t.gas)
 		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: []any{
 			callArgs{From: from, To: t.to, Data: t.data, Gas: &gas},
-			t.on,
+			"latest",
 			struct{}{},
 			map[string]any{"number": hexutil.Uint64(t.number), "time": hexutil.Uint64(t.time)},
 		}}
 	}
-	if err := c.batch(ctx, batch); err != nil {
+	send := c.batch
+	if on := trials[0].on; on != (common.Hash{}) {
+		send = func(ctx context.Context, batch []rpc.BatchElem) error { return c.batchAt(ctx, on, batch) }
+	}
+	if err := send(ctx, batch); err != nil {
 		return nil, err
 	}
 	outcomes := make([]outcome, len(trials))
@@ -90,7 +95,7 @@ func outcomeFrom(err error) outcome {
 // block is only second best: nodes differ in what it is, and in its time (chain.md §9).
 func (m *txManager) nextBlock(head *header, to common.Address, data []byte, gas uint64) trial {
 	return trial{
-		to: to, data: data, gas: gas, on: "latest",
+		to: to, data: data, gas: gas,
 		number: uint64(head.Number) + 1, time: uint64(head.Time) + uint64(m.pace()/time.Second),
 	}
 }

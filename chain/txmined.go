@@ -185,7 +185,7 @@ func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *typ
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
 	outcomes, err := m.conn.try(ctx, m.account, []trial{{
-		to: in.to, data: in.data, gas: a.gas, on: atBlock{block.Parent},
+		to: in.to, data: in.data, gas: a.gas, on: block.Parent,
 		number: uint64(block.Number), time: uint64(block.Time),
 	}})
 	if err != nil || outcomes[0].refusal == nil {

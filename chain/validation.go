@@ -101,9 +101,13 @@ func (m *Market) viewsOfNext(ctx context.Context, head *header, views []*view) e
 	next := map[string]any{
 		"number": hexutil.Uint64(uint64(head.Number) + 1), "time": hexutil.Uint64(uint64(head.Time) + step),
 	}
-	err := m.viewsAs(ctx, views, atBlock{head.Hash}, struct{}{}, next)
+	err := m.viewsAs(views, []any{struct{}{}, next}, func(batch []rpc.BatchElem) error {
+		return m.conn.batchAt(ctx, head.Hash, batch)
+	})
 	if _, refused := errors.AsType[*nodeError](err); refused {
-		err = m.viewsAs(ctx, views, "pending")
+		err = m.viewsAs(views, nil, func(batch []rpc.BatchElem) error {
+			return m.conn.batchWith(ctx, batch, "pending")
+		})
 	}
 	return err
 }
@@ -113,13 +117,14 @@ type nodeError struct{ error }
 
 func (e *nodeError) Unwrap() error { return e.error }
 
-func (m *Market) viewsAs(ctx context.Context, views []*view, block ...any) error {
+// viewsAs reads with overrides of the block, on the block that send fills in.
+func (m *Market) viewsAs(views []*view, overrides []any, send func([]rpc.BatchElem) error) error {
 	batch := make([]rpc.BatchElem, len(views))
 	for i, v := range views {
-		args := append([]any{callArgs{From: m.account, To: v.to, Data: v.data}}, block...)
+		args := append([]any{callArgs{From: m.account, To: v.to, Data: v.data}, nil}, overrides...)
 		batch[i] = rpc.BatchElem{Method: "eth_call", Args: args, Result: v}
 	}
-	if err := m.conn.batch(ctx, batch); err != nil {
+	if err := send(batch); err != nil {
 		return err
 	}
 	for i, v := range views {

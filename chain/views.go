@@ -3,10 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -107,22 +104,60 @@ func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, v
 }
 
 // batchAt sends calls whose second argument is the block, which it fills in. A node that
-// does not take blocks by hash gets the block's number instead; then the answers count
-// only if the number means the same block before and after.
+// does not take blocks by hash gets the block's number instead. Nodes refuse a hash with
+// many codes and words; so until one has taken a hash, whatever it refuses is asked by
+// number as well, and if it answers that, it is asked so from then on.
 func (c *conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
 	l, err := c.get(ctx)
 	if err != nil {
 		return err
 	}
-	if !l.at.byNumber.Load() {
-		err := c.batchWith(ctx, batch, atBlock{at})
-		if err != nil || !slices.ContainsFunc(batch, refusesHash) {
-			return err
-		}
-		l.at.byNumber.Store(true)
-		c.log.WithField("endpoint", l.at.name).Warn(
-			"the Ethereum node does not take blocks by hash in calls; it is asked by number, and which block that is")
+	if l.at.byNumber.Load() {
+		return c.batchByNumber(ctx, at, batch)
 	}
+	if err := c.batchWith(ctx, batch, atBlock{at}); err != nil {
+		return err
+	}
+	doubted := l.at.doubtHash(batch)
+	if len(doubted) == 0 {
+		return nil
+	}
+	if err := c.batchByNumber(ctx, at, batch); err != nil {
+		return err
+	}
+	for _, i := range doubted {
+		if answers(batch[i]) && !l.at.byNumber.Swap(true) {
+			c.log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in calls; " +
+				"it is asked by number, and which block that is")
+		}
+	}
+	return nil
+}
+
+// doubtHash are the places of calls that failed, perhaps because of the hash. It learns
+// from the others that the node takes one.
+func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
+	for i, call := range batch {
+		_, taken := e.takesHash.Load(call.Method)
+		switch {
+		case answers(call):
+			e.takesHash.Store(call.Method, true)
+		case !taken && isAnswer(call.Error) && !rateLimited(call.Error):
+			doubted = append(doubted, i)
+		}
+	}
+	return doubted
+}
+
+// answers says that a call was carried out, be it that the contract refused.
+func answers(call rpc.BatchElem) bool {
+	_, reverted := revertData(call.Error)
+	return call.Error == nil || reverted
+}
+
+// batchByNumber is batchAt by the block's number. The answers count only if the number
+// means the same block before and after.
+func (c *conn) batchByNumber(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
 	block, err := c.byHash(ctx, at)
 	if err != nil {
 		return err
@@ -156,23 +191,6 @@ func (c *conn) stillThere(ctx context.Context, block *header) error {
 		return fmt.Errorf("%w: block %d changed while it was read", ErrUnavailable, uint64(block.Number))
 	}
 	return nil
-}
-
-// invalidParams is JSON-RPC's code for arguments that cannot be read.
-const invalidParams = -32602
-
-// refusesHash recognises how nodes say that they do not know blocks by hash in calls.
-func refusesHash(e rpc.BatchElem) bool {
-	answer, ok := errors.AsType[rpc.Error](e.Error)
-	if !ok {
-		return false
-	}
-	if _, reverted := revertData(e.Error); reverted {
-		return false
-	}
-	said := strings.ToLower(answer.Error())
-	return answer.ErrorCode() == invalidParams || containsAny(said,
-		"blockhash", "unmarshal", "invalid block", "invalid argument", "eip-1898", "eip1898")
 }
 
 // firstError is the first refusal among views.
