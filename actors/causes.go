@@ -48,6 +48,7 @@ var causes = []cause{
 	{"gas-low", No, Yes, AlertFunds, gasLow},
 	{"no-tokens", No, Yes, "", noTokens},
 	{"proof-capacity", No, Yes, "", proofCapacity},
+	{"periods-too-short", No, Yes, "", periodsTooShort},
 }
 
 const sinceFormat = "2006-01-02 15:04:05Z"
@@ -301,6 +302,16 @@ func proofCapacity(f Facts) (reason, hint string) {
 	return fmt.Sprintf("the proofs of %d slots keep the prover busy %d %% of the time, the limit is %d %%",
 			f.Prover.Slots, f.Prover.Busy, f.Prover.Most),
 		"wait until sales end, use a faster machine, or raise sales.proofLoad"
+}
+
+// periodsTooShort: what is hosted may be proven all the same, if all goes well.
+func periodsTooShort(f Facts) (reason, hint string) {
+	if f.Chain.NoRoom == "" {
+		return "", ""
+	}
+	return "no slot could be filled or proven in time: " + f.Chain.NoRoom,
+		"where proofs are mined sooner lower sales.proofBlocks, and where blocks come otherwise than it says set " +
+			"chain.blockTime; then start again. Else this market's periods are too short for this chain"
 }
 
 // The offers are looked at in this order: those that are enabled, of these those that are

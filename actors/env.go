@@ -62,7 +62,7 @@ type Config struct {
 	// FinalBlocks is how many blocks make a fill final; default 12.
 	FinalBlocks uint64
 	// Margin is what a proof needs before it is on chain; default 6 blocks of
-	// one second.
+	// one second. With no BlockTime the market's counts, which measures it.
 	Margin duty.Margin
 	// MinFill is how much chain time must be left before the expiry when a slot
 	// is taken; default two periods.
@@ -259,7 +259,7 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		rt.met = cfg.Met
 	}
 	ports.Clock = guardedClock{ports.Clock, rt}
-	return &env{
+	e := &env{
 		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
 		savers:       map[string]saver{},
@@ -277,8 +277,9 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		repairs:      newPool("repairs", maxRepairs),
 		load:         load,
 		room:         &diskRoom{DiskStatus: DiskStatus{Keep: cfg.KeepFree}},
-		provers:      newProvers(cfg.Proofs, cfg.Margin.BlockTime, load),
 	}
+	e.provers = newProvers(cfg.Proofs, e.blockTime, load)
+	return e
 }
 
 // chainTime is the time of the newest block: At of every command of the market.

@@ -91,6 +91,9 @@ func (e *env) judgeFacts(facts events.SlotFacts, start sale.Start) *saleRefused 
 			criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the request is %s", facts.RequestState),
 		}
 	}
+	if why := e.noRoom(); why != "" {
+		return &saleRefused{criterion: slotqueue.CriterionPeriod, reason: why, requeue: true}
+	}
 	last := facts.RequestExpiry
 	if start.Repair {
 		last = facts.RequestEnd

@@ -346,6 +346,9 @@ func correlation(e messages.MarketEvent) string {
 	return ""
 }
 
-// stalledAfter is how long, by the machine's clock, the chain may be silent
-// before the host says that it does not sell.
-const stalledAfter = time.Minute
+// stalledAfter is how long, by the machine's clock, the chain may be silent before the host
+// says that it does not sell: a minute, or where blocks are far apart some of them.
+func (e *env) stalledAfter() time.Duration {
+	const blocks = 5
+	return max(time.Minute, blocks*e.blockTime())
+}

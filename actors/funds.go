@@ -23,6 +23,7 @@ type fundsWatch struct {
 	free    events.Amount
 	balance events.Balance
 	busy    float64
+	noRoom  bool   // for proofs in a period
 	low     string // the cause that was told
 	unknown bool   // it was said that the price of gas is not known
 }
@@ -82,6 +83,11 @@ func (q *slotQueue) onFunds(a *turn, m fundsSeen) {
 	if !w.known || busy < w.busy {
 		better = append(better, slotqueue.CriterionProofs)
 	}
+	noRoom := q.noRoom() != ""
+	if !w.known || w.noRoom && !noRoom {
+		better = append(better, slotqueue.CriterionPeriod)
+	}
+	w.noRoom = noRoom
 	w.known, w.free, w.balance, w.busy = true, m.free, m.balance, busy
 	if waiting := q.waitFor(better); len(waiting) > 0 {
 		q.onWake(a, wakeQueue{"money or the prover's time came back", waiting})

@@ -22,7 +22,9 @@ type pacer struct {
 // now, and the rest is kept: hash is what is known of the chain behind the new block.
 func (p *pacer) see(head events.Head, hash func(uint64) (events.Hash, bool)) {
 	n := len(p.heads)
-	if n > 0 && p.heads[n-1].Hash != head.Parent && p.heads[n-1].Hash != head.Hash {
+	// Numbers rise, also when a node says otherwise: they are divided by.
+	follows := n > 0 && p.heads[n-1].Hash == head.Parent && p.heads[n-1].Number < head.Number
+	if n > 0 && !follows && p.heads[n-1].Hash != head.Hash {
 		p.heads = slices.DeleteFunc(p.heads, func(h events.Head) bool {
 			now, known := hash(h.Number)
 			return h.Number >= head.Number || known && now != h.Hash

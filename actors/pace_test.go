@@ -41,6 +41,28 @@ func TestABlockThatIsLookedAtAgainLeavesThePaceAsItIs(t *testing.T) {
 	}
 }
 
+// A node may say anything of numbers and times.
+func TestBlocksThatMakeNoSenseLeaveAPace(t *testing.T) {
+	for name, next := range map[string]func(events.Head) events.Head{
+		"the same number":          func(h events.Head) events.Head { h.Number--; return h },
+		"the same number and time": func(h events.Head) events.Head { h.Number, h.Time = h.Number-1, paced(3, 0).Time; return h },
+		"an earlier time":          func(h events.Head) events.Head { h.Time = events.Unix(1); return h },
+		"no time":                  func(h events.Head) events.Head { h.Time = time.Time{}; return h },
+		"a number below all":       func(h events.Head) events.Head { h.Number = 0; return h },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p pacer
+			for n := range uint64(4) {
+				p.see(paced(n, 0), unknownHash)
+			}
+			p.see(next(paced(4, 0)), unknownHash)
+			if got := p.shortest(usualPace); got < time.Millisecond || got > usualPace {
+				t.Fatalf("blocks are %s apart", got)
+			}
+		})
+	}
+}
+
 func TestAReorganisationLeavesThePaceOfTheBlocksThatAreStillThere(t *testing.T) {
 	for name, next := range map[string]uint64{"below": pacedFork + 1, "above": pacedFork + 8} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (l *provingLoad) total() (slots int, expected uint64) {
 
 // expectedProofs is how many proofs a slot of a request needs in a period.
 func (e *env) expectedProofs(r events.Request) uint64 {
-	most := duty.ExpectedProofs(e.terms.Proofs, r.Ask.ProofProbability, e.Margin.BlockTime)
+	most := duty.ExpectedProofs(e.terms.Proofs, r.Ask.ProofProbability, e.blockTime())
 	return uint64(math.Ceil(most * perProof))
 }
 

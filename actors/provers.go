@@ -21,7 +21,7 @@ import (
 type provers struct {
 	load *provingLoad
 	// inclusion is the time between a proof and the block that holds it.
-	inclusion time.Duration
+	inclusion func() time.Duration
 
 	mu      sync.Mutex
 	size    int
@@ -48,7 +48,7 @@ var (
 	errYields = errors.New("a proof that is owed needs the prover")
 )
 
-func newProvers(size int, inclusion time.Duration, load *provingLoad) *provers {
+func newProvers(size int, inclusion func() time.Duration, load *provingLoad) *provers {
 	return &provers{load: load, inclusion: inclusion, size: max(1, size)}
 }
 
@@ -125,12 +125,12 @@ func (p *provers) arrange() {
 	}
 	took, _ := p.load.proofTime()
 	for _, j := range p.running {
-		if !j.initial && p.now.Add(p.inclusion).After(j.deadline) {
+		if !j.initial && p.now.Add(p.inclusion()).After(j.deadline) {
 			p.end(j, errTooLate)
 			return
 		}
 	}
-	if !p.now.Add(p.inclusion + 2*took).After(next.deadline) {
+	if !p.now.Add(p.inclusion() + 2*took).After(next.deadline) {
 		return // It can wait until the next one is done.
 	}
 	for _, j := range p.running {
@@ -151,7 +151,7 @@ func (p *provers) end(j *proofJob, why error) {
 // late reports whether a proof that is begun now comes too late, as long as proofs take.
 func (p *provers) late(j *proofJob) bool {
 	took, _ := p.load.proofTime()
-	return !j.initial && p.now.Add(p.inclusion+took).After(j.deadline)
+	return !j.initial && p.now.Add(p.inclusion()+took).After(j.deadline)
 }
 
 func (p *provers) compare(a, b *proofJob) int {

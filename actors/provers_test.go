@@ -21,11 +21,13 @@ type proving struct {
 	errs map[string]error
 }
 
+func eachSecond() time.Duration { return time.Second }
+
 func newProving(t *testing.T) *proving {
 	load := newProvingLoad()
 	load.measured(10 * time.Second)
 	x := &proving{
-		t: t, p: newProvers(1, time.Second, load), now: time.Unix(1_000_000, 0),
+		t: t, p: newProvers(1, eachSecond, load), now: time.Unix(1_000_000, 0),
 		done: make(chan string, 100), ends: map[string]chan struct{}{}, errs: map[string]error{},
 	}
 	x.p.tick(x.now)

@@ -49,7 +49,7 @@ func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.
 		return nil, err
 	}
 	head, err := s.view.wait(ctx, func(h events.Head) bool {
-		return duty.StableForFill(s.terms.Proofs, s.slot, h, s.Margin)
+		return duty.StableForFill(s.terms.Proofs, s.slot, h, s.margin())
 	})
 	if err != nil {
 		return nil, err

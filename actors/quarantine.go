@@ -181,7 +181,7 @@ func (p *proofScheduler) lookAtUnproven(a *turn, head events.Head) {
 	if len(p.unproven) == 0 {
 		return
 	}
-	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{Shortest: p.pace.shortest(p.Margin.BlockTime)}, p.view.hash)
+	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{Shortest: p.pace.shortest(p.blockTime())}, p.view.hash)
 	for _, slot := range sortedSlots(p.unproven) {
 		u := p.unproven[slot]
 		if !u.known {

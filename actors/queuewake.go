@@ -45,7 +45,7 @@ func (q *slotQueue) wakeAtStart(a *turn) {
 		return
 	}
 	q.lookBack.started = true
-	criteria := slices.Clone(saleEnded)
+	criteria := append(slices.Clone(saleEnded), slotqueue.CriterionPeriod)
 	for _, c := range capacity.Criteria() {
 		criteria = append(criteria, string(c))
 	}

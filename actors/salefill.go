@@ -128,7 +128,7 @@ func (s *salesAgent) minedFill(
 // end of the period, or the wrap of the pointer if that comes first.
 func (s *salesAgent) lastBlockOf(period uint64, head events.Head) time.Time {
 	pointer := duty.Pointer(s.terms.Proofs, s.slot, head.Number+1, period)
-	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.Margin.BlockTime)
+	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.blockTime())
 	return earliest(wrap, duty.End(s.terms.Proofs, period).Add(-time.Second))
 }
 

@@ -61,7 +61,7 @@ func (s *salesAgent) onDuty(a *turn, m saleCommand) {
 
 // presses reports whether a proof may come too late if its duty is held for a block.
 func (s *salesAgent) presses(due sale.ReportProofDue) bool {
-	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.Margin.Blocks)*s.Margin.BlockTime
+	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.Margin.Blocks)*s.blockTime()
 }
 
 // aheadOfAnswer is how many periods after the last one that the record knew when it was

@@ -183,7 +183,7 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 // look tells the sales of these slots what a block means for them. It returns the
 // deadline of the earliest duty that is open or about to be.
 func (p *proofScheduler) look(a *turn, slots []*scheduled, head events.Head) (next time.Time) {
-	margin := p.Margin
+	margin := p.margin()
 	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{
 		Shortest: p.pace.shortest(margin.BlockTime),
 		Lead:     time.Duration(margin.Blocks) * margin.BlockTime,

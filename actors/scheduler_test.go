@@ -31,7 +31,7 @@ func newSchedule(t *testing.T, rt *runtime) *schedule {
 	e := &env{
 		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: fakeTime{}, Store: events.NewMemory()}, rt: rt, log: quietLog(),
 		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
-		load: newProvingLoad(), provers: newProvers(1, time.Second, newProvingLoad()),
+		load: newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
 	e.codec, e.record = catalog.Codec(), newRecord(fakeTime{}, quietLog(), noTurn)
 	e.quarantined.items = map[Subject]quarantinedItem{}

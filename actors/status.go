@@ -21,6 +21,10 @@ type Status struct {
 	Live, Stalled bool
 	// LastNews is when something was last heard of the chain, by the machine's clock.
 	LastNews time.Time
+	// BlockTime is how far apart blocks are; NoRoom why that leaves no time for a proof
+	// in a period; empty: it does.
+	BlockTime BlockTime
+	NoRoom    string
 	// Quota is how many bytes the host was given; 0: what its ledger says. The ledger
 	// has more while availabilities and sales do.
 	Quota events.Bytes
@@ -79,7 +83,7 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 func (s *supervisor) status() Status {
 	st := Status{
 		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
-		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > stalledAfter, Record: s.recordStatus(),
+		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.stalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
 		Unanswered: int(s.record.asked.Load()),
@@ -90,6 +94,7 @@ func (s *supervisor) status() Status {
 	st.Needs = s.needs()
 	if s.booted {
 		st.Prover = s.proverFacts()
+		st.BlockTime, st.NoRoom = s.knownBlockTime(), s.noRoom()
 	}
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]

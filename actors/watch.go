@@ -76,7 +76,6 @@ func (e *env) keepWatch(ctx context.Context) {
 func (e *env) watch(ctx context.Context) {
 	var record, silent incident
 	last, moved := e.view.now(), e.Clock.Now()
-	silence := max(SilentAlertAfter, silentAlertBlocks*e.Margin.BlockTime)
 	for {
 		e.Turn(ctx, "watch")
 		now := e.Clock.Now()
@@ -87,7 +86,7 @@ func (e *env) watch(ctx context.Context) {
 		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
 			e.alertCause("record-away", events.SlotID{}, Facts{Stage: Running, Record: r})
 		})
-		silent.is(now.Sub(moved) >= silence, func() {
+		silent.is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*e.blockTime()), func() {
 			e.alertCause("chain-silent", events.SlotID{},
 				Facts{Chain: ChainFacts{SilentSince: moved, Head: last}})
 		})

@@ -75,6 +75,8 @@ type ChainFacts struct {
 	Behind bool
 	// FeeLimit says how the limit on fees holds up transactions.
 	FeeLimit string
+	// NoRoom says why blocks are too far apart for a proof in a period; empty: they are not.
+	NoRoom string
 }
 
 // Supply is what the host has to sell.

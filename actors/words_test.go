@@ -180,6 +180,10 @@ var cells = []cell{
 		"proof-capacity", func(f *actors.Facts) { f.Prover.Busy = 60 },
 		actors.No, actors.Yes, "", "busy 60 % of the time, the limit is 60 %", "sales.proofLoad",
 	},
+	{
+		"periods-too-short", func(f *actors.Facts) { f.Chain.NoRoom = "a proof period is 72s" },
+		actors.No, actors.Yes, "", "filled or proven in time: a proof period is 72s", "chain.blockTime",
+	},
 }
 
 func TestEveryCauseHasItsWords(t *testing.T) {

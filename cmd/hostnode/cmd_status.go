@@ -157,6 +157,13 @@ func chainRows(s api.Status, now time.Time) [][]string {
 		rows = append(rows, []string{"", fmt.Sprintf("since %s, because of the first one, %s: %s",
 			clock(c.EndpointSince), c.FirstEndpoint, c.WhyNotFirst)})
 	}
+	if c.BlockTime > 0 {
+		from := "as measured"
+		if c.BlockTimeSet {
+			from = "as configured"
+		}
+		rows = append(rows, []string{"", fmt.Sprintf("a block every %g seconds, %s", c.BlockTime, from)})
+	}
 	rows = append(rows, []string{"contract", c.Contract})
 	if c.HeadTime.IsZero() {
 		return rows

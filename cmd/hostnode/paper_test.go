@@ -113,7 +113,7 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 		AsOf: api.AsOf{Position: 9, Time: now, Running: true}, NotProving: true, Reason: "the chain does not answer",
 		Chain: api.Chain{
 			ID: 1, Contract: "0xcc", Endpoint: "http://other", EndpointSince: now, FirstEndpoint: "ws://n",
-			WhyNotFirst: "refused", HeadTime: now, Live: true, Away: true,
+			WhyNotFirst: "refused", HeadTime: now, Live: true, Away: true, BlockTime: 0.25,
 		},
 	}
 	p := &paper{now: now}
@@ -123,6 +123,7 @@ func TestTheHeadLineSaysThatNoEndpointOfTheChainAnswers(t *testing.T) {
 	for _, want := range []string{
 		"NOT SELLING, NOT PROVING: the chain does not answer\n", "1 at http://other\n",
 		"since 2031-04-05 06:07:08Z, because of the first one, ws://n: refused\n", "no answer since\n",
+		"a block every 0.25 seconds, as measured\n",
 	} {
 		if !strings.Contains(p.text(), want) {
 			t.Errorf("no %q in\n%s", want, p.text())

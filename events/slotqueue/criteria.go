@@ -14,6 +14,8 @@ const (
 	CriterionClient = "client"
 	// CriterionState: slot or request are in a state in which nobody can fill.
 	CriterionState = "state"
+	// CriterionPeriod: the contract's periods are too short for a proof on this chain.
+	CriterionPeriod = "period"
 	// CriterionTime: too little time is left to fill the slot.
 	CriterionTime = "time"
 	// CriterionDispersal: the window of the dispersal policy is not open yet.
@@ -47,8 +49,8 @@ const (
 // Criteria are all of them.
 func Criteria() []string {
 	return []string{
-		QueueFull, CriterionUnsound, CriterionUnknown, CriterionClient, CriterionState, CriterionTime,
-		CriterionDispersal, CriterionRequestCap, CriterionProofs, CriterionTokens, CriterionGas,
+		QueueFull, CriterionUnsound, CriterionUnknown, CriterionClient, CriterionState, CriterionPeriod,
+		CriterionTime, CriterionDispersal, CriterionRequestCap, CriterionProofs, CriterionTokens, CriterionGas,
 		CriterionReservation, CriterionWithheld, CriterionSlow, CriterionWrong, CriterionSources,
 		CriterionDisk, CriterionNoProgress, CriterionQuarantined,
 	}

@@ -175,6 +175,10 @@ type Chain struct {
 	Head     uint64    `json:"head,omitempty"`
 	HeadHash string    `json:"headHash,omitempty"`
 	HeadTime time.Time `json:"headTime,omitzero"`
+	// BlockTime is how far apart blocks are, in seconds of the chain's time; 0: not known
+	// yet. BlockTimeSet says that it was configured, and not measured.
+	BlockTime    float64 `json:"blockTimeSeconds,omitempty"`
+	BlockTimeSet bool    `json:"blockTimeSet,omitempty"`
 	// Live says that the host has seen the newest block; Stalled that the chain has been
 	// silent for longer than it should.
 	Live    bool `json:"live"`

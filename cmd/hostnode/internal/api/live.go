@@ -70,6 +70,7 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 	s.Epoch = now.Epoch
 	s.Chain.Development = l.cfg.Development
 	s.Chain.Live, s.Chain.Stalled = now.Live, now.Stalled
+	s.Chain.BlockTime, s.Chain.BlockTimeSet = now.BlockTime.Usual.Seconds(), now.BlockTime.Set
 	s.Record = Record{now.Record.Away, now.Record.Since.UTC(), now.Record.Reason, now.Unanswered}
 	if now.Head.Number != 0 || !now.Head.Time.IsZero() {
 		s.Chain.Head, s.Chain.HeadHash, s.Chain.HeadTime = now.Head.Number, now.Head.Hash.String(), now.Head.Time

@@ -311,6 +311,7 @@ func TestTheStatusOfARunningHostSaysAllThatIsKnown(t *testing.T) {
 		want := api.Chain{
 			ID: 31337, Contract: events.Address{0xcc}.String(), Endpoint: "ws://node", Development: true,
 			Head: 300, HeadHash: head.Hash.String(), HeadTime: head.Time, Live: true,
+			BlockTime: 1, BlockTimeSet: true,
 		}
 		if diff := cmp.Diff(want, s.Chain); diff != "" {
 			t.Fatal(diff)

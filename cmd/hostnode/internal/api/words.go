@@ -87,6 +87,7 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.F
 	f.Chain = actors.ChainFacts{
 		Away: s.Chain.Away, AwaySince: s.Chain.AwaySince, AwayReason: s.Chain.AwayReason,
 		Head: now.Head, Behind: !now.Live, FeeLimit: s.Chain.FeeLimit,
+		NoRoom: now.NoRoom,
 	}
 	if now.Stalled {
 		f.Chain.SilentSince = now.LastNews
