@@ -33,10 +33,10 @@ func (a *alarm) sleep(ctx context.Context, w *watch) {
 	}
 	a.top = w.top
 	if !a.listen(ctx) {
-		sleep(ctx, a.f.cfg.PollInterval)
+		sleep(ctx, a.f.blocks.poll())
 		return
 	}
-	timer := time.NewTimer(w.look(a.f.cfg.PollInterval, a.misses))
+	timer := time.NewTimer(w.look(a.f.blocks.poll(), a.misses))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -48,11 +48,12 @@ type Follower struct {
 	cfg      Config
 	log      logrus.FieldLogger
 	topics   [][]common.Hash
+	blocks   *blockTime
 }
 
 // Feed is the contract's log feed. It shares the market's connection.
 func (m *Market) Feed() *Follower {
-	f := &Follower{conn: m.conn, abis: m.abis, contract: m.contract, cfg: m.cfg, log: m.cfg.Log}
+	f := &Follower{conn: m.conn, abis: m.abis, contract: m.contract, cfg: m.cfg, log: m.cfg.Log, blocks: m.blocks}
 	f.topics = [][]common.Hash{f.readers().topics()}
 	return f
 }
@@ -99,7 +100,7 @@ func (f *Follower) Follow(
 				_ = f.conn.disbelieveNow(ctx, "for the newest blocks", err)
 			}
 			f.silence(ctx, watch)
-			sleep(ctx, min(firstFollowWait, f.cfg.PollInterval))
+			sleep(ctx, min(firstFollowWait, f.blocks.poll()))
 		default:
 			if wait == firstFollowWait { // Said once, however long it lasts.
 				f.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)

@@ -78,7 +78,9 @@ type Config struct {
 	CallTimeout time.Duration
 	// LongestRedialWait is between attempts to connect: default 15 s.
 	LongestRedialWait time.Duration
-	// PollInterval is how often a new block is looked for: default 1 s.
+	// BlockTime is how far apart blocks usually are in chain time; 0: it is measured.
+	BlockTime time.Duration
+	// PollInterval is how often a new block is looked for; 0: as the block time demands.
 	PollInterval time.Duration
 	// StuckBlocks is after how many blocks a higher fee is offered: default 5. It
 	// becomes less as a deadline comes near.
@@ -153,7 +155,6 @@ func (cfg *Config) complete() error {
 	orDefault(&cfg.Gas.Approve, gas.Approve)
 	orDefault(&cfg.CallTimeout, 10*time.Second)
 	orDefault(&cfg.LongestRedialWait, 15*time.Second)
-	orDefault(&cfg.PollInterval, time.Second)
 	orDefault(&cfg.StuckBlocks, 5)
 	orDefault(&cfg.MaxInFlight, 16)
 	orDefault(&cfg.FillHold, 8)
@@ -198,6 +199,7 @@ type Market struct {
 	outbox   *outbox
 	approve  chan struct{} // one approval at a time
 	finality finality
+	blocks   *blockTime
 
 	mu        sync.Mutex
 	config    *events.MarketConfig // once read
@@ -223,12 +225,14 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		contract: common.Address(cfg.Marketplace),
 		account:  crypto.PubkeyToAddress(cfg.Key.PublicKey),
 		approve:  make(chan struct{}, 1),
+		blocks:   newBlockTime(cfg),
 	}
 	m.conn = newConn(cfg, m.contract)
 	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {
 		m.conn.close()
 		return nil, err
 	}
+	m.blocks.begin(ctx, m.conn)
 	if err := m.openAccount(ctx, store, outboxDir); err != nil {
 		m.conn.close()
 		return nil, err
@@ -304,12 +308,12 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	m.copier = startCopier(m.cfg, store, stream, pending)
 	m.tx = startTxManager(txConfig{
 		confirmations: m.cfg.Confirmations, stuckBlocks: m.cfg.StuckBlocks,
-		poll: m.cfg.PollInterval, maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei,
+		maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei,
 		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold, feeLimited: m.cfg.FeeLimited,
 	}, vigil{
 		contract: m.contract, calls: hostCalls(m.abis), began: m.cfg.Began, stays: m.cfg.TakeOver, atStart: mined,
 		tell: m.cfg.UsedElsewhere, told: map[bool]time.Time{},
-	}, m.conn, m.cfg.Key, m.account, m.identity.ChainID, box, records, m.copier, m.cfg.Log)
+	}, m.conn, m.blocks, m.cfg.Key, m.account, m.identity.ChainID, box, records, m.copier, m.cfg.Log)
 	return nil
 }
 

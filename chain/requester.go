@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"errors"
@@ -204,7 +205,7 @@ func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 				return nil
 			}
 		}
-		sleep(ctx, min(r.cfg.PollInterval, time.Second))
+		sleep(ctx, min(cmp.Or(r.cfg.PollInterval, time.Second), time.Second))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

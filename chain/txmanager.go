@@ -87,14 +87,13 @@ type txManager struct {
 	fees      feeWatch
 	tipPrice  tipPrice
 	spent     gasSpent
-	blockTime atomic.Int64 // seconds between the last two blocks, at least 1
+	blocks    *blockTime
 	due       atomic.Int64 // by when the next proof must be mined, in chain seconds
 }
 
 type txConfig struct {
 	confirmations uint64 // blocks, the transaction's own included
 	stuckBlocks   uint64 // without being mined, before a higher fee is offered
-	poll          time.Duration
 	maxFeeCapWei  uint64
 	minTipWei     uint64
 	maxInFlight   int
@@ -109,18 +108,17 @@ type recheck struct {
 }
 
 func startTxManager(
-	cfg txConfig, v vigil, c *conn, key *ecdsa.PrivateKey, account common.Address,
+	cfg txConfig, v vigil, c *conn, blocks *blockTime, key *ecdsa.PrivateKey, account common.Address,
 	chainID uint64, box *outbox, records []record, cp *copier, log logrus.FieldLogger,
 ) *txManager {
 	m := &txManager{
-		cfg: cfg, conn: c, key: key, account: account, outbox: box, copier: cp, log: log,
+		cfg: cfg, conn: c, blocks: blocks, key: key, account: account, outbox: box, copier: cp, log: log,
 		signer:   types.LatestSignerForChainID(newBig(chainID)),
 		requests: make(chan func(context.Context)),
 		stopped:  make(chan struct{}),
 		book:     newTxBook(),
 		vigil:    v,
 	}
-	m.blockTime.Store(1)
 	for _, r := range records {
 		m.book.apply(r)
 	}
@@ -160,7 +158,7 @@ func (m *txManager) run(ctx context.Context) {
 				m.log.WithError(err).Debug("transactions: step")
 			}
 		}
-		timer.Reset(m.cfg.poll)
+		timer.Reset(m.blocks.poll())
 	}
 }
 
@@ -260,7 +258,7 @@ func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) err
 		defer close(done)
 		// What a reorganisation took back is under way again; who asks must not be told
 		// otherwise only because nobody has looked.
-		if m.watching() && time.Since(m.lookedAt) >= m.cfg.poll {
+		if m.watching() && time.Since(m.lookedAt) >= m.blocks.poll() {
 			if err := m.step(ctx); err != nil {
 				m.log.WithError(err).Debug("transactions: step")
 			}

@@ -140,7 +140,7 @@ func (m *txManager) nextDuty(head *header) (due time.Time, found bool) {
 		}
 	}
 	told, now := m.due.Load(), int64(head.Time)
-	window := int64(m.cfg.fillHold) * m.blockTime.Load()
+	window := int64(time.Duration(m.cfg.fillHold) * m.pace() / time.Second)
 	if told > now && told-now <= window && (!found || due.IsZero() || told < due.Unix()) {
 		return events.Unix(uint64(told)), true
 	}

@@ -70,7 +70,7 @@ func TestEachTransactionIsAsUrgentAsTheMostUrgentBehindIt(t *testing.T) {
 
 func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
 	m := &txManager{cfg: txConfig{stuckBlocks: 5}}
-	m.blockTime.Store(12)
+	m.blocks = &blockTime{set: 12 * time.Second}
 	head := &header{Time: 1000}
 	for left, want := range map[uint64]uint64{1: 1, 12: 1, 7 * 12: 1, 8 * 12: 2, 19 * 12: 4, 20 * 12: 5, 1000 * 12: 5} {
 		if got := m.patience(events.Unix(1000+left), head); got != want {
@@ -111,7 +111,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &txManager{cfg: txConfig{fillHold: 8}, book: newTxBook()}
-			m.blockTime.Store(12)
+			m.blocks = &blockTime{set: 12 * time.Second}
 			m.due.Store(tc.told)
 			m.book.open = append(tc.unsent, tc.in)
 			if got := m.held(tc.in, head); got != tc.is {

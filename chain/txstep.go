@@ -137,16 +137,21 @@ func (m *txManager) look(ctx context.Context) (moment, error) {
 		return now, nil
 	case before.header == nil || before.Hash != last.Hash:
 		m.suspect = true
-	case head.Parent == last.Hash && head.Time > last.Time:
-		m.blockTime.Store(int64(head.Time - last.Time))
+	}
+	if now.fresh {
+		if err := m.blocks.measure(ctx, m.conn, head); err != nil {
+			m.log.WithError(err).Debug("transactions: measure the block time")
+		}
 	}
 	m.lastHead, m.lastCount = head, now.count
 	return now, nil
 }
 
-// pace is the time from the newest block to the next, as far as we can know.
+// pace is the time from the newest block to the next, as far as we can know, in whole
+// seconds as blocks have it.
 func (m *txManager) pace() time.Duration {
-	return time.Duration(m.blockTime.Load()) * time.Second
+	usual, _ := m.blocks.now()
+	return max(usual.Round(time.Second), time.Second)
 }
 
 // late says that the next block may come too late for an intent.
@@ -167,14 +172,19 @@ func (m *txManager) watching() bool {
 // or less where blocks come faster than they say.
 func (m *txManager) watchPause() time.Duration {
 	const polls = 50
-	return max(m.cfg.poll, min(m.pace()/2, polls*m.cfg.poll))
+	poll := m.blocks.poll()
+	return max(poll, min(m.pace()/2, polls*poll))
 }
 
 // idlePause is between two looks at the chain when nothing of ours can change: often
 // enough to find who else used the account among the newest blocks.
 func (m *txManager) idlePause() time.Duration {
 	const share, polls = 2, 100
-	return max(m.watchPause(), min(time.Minute, foreignBlocks/share*m.pace(), polls*m.cfg.poll))
+	usual, known := m.blocks.now()
+	if !known {
+		usual = time.Second
+	}
+	return max(m.watchPause(), min(time.Minute, foreignBlocks/share*usual, polls*m.blocks.poll()))
 }
 
 // tidy keeps memory and file small.

@@ -78,6 +78,12 @@ type Chain struct {
 	// Finality is what data is deleted and income booked by: confirmations, the number
 	// of blocks above; or finalized, the chain's own tag as well, where it has one.
 	Finality string `key:"finality" def:"confirmations" oneOf:"confirmations finalized"`
+	// BlockTime is how far apart blocks are in chain time, where that cannot be measured
+	// because they come on demand. 0: it is measured, at the start and while the host runs.
+	BlockTime time.Duration `key:"blockTime" def:"0s" max:"1h"`
+	// PollInterval is how often a new block is looked for where the node does not announce
+	// them, over HTTP. 0: six times in a block time, a quarter of a second to two apart.
+	PollInterval time.Duration `key:"pollInterval" def:"0s" max:"1m"`
 	// LogRange is the most blocks in one search for logs; it is halved when a provider
 	// allows less.
 	LogRange uint64 `key:"logRange" def:"1000" min:"1" max:"100000"`

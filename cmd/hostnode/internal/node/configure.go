@@ -136,7 +136,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
 			TakeOver: p.TakeOver, Confirmations: c.Confirmations(p.Development),
 			LongestRedialWait: redialWait(p.Development), CallTimeout: callTimeout(p.Development),
-			PollInterval: min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond)),
+			BlockTime: blockTime(c), PollInterval: pollInterval(c, p.Development),
 		},
 		Fetch: storage.FetcherConfig{
 			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
@@ -159,7 +159,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			KeepFree:        events.Bytes(c.Storage.KeepFree),
 			ScrubEvery:      c.Storage.ScrubEvery, ScrubBytesPerSecond: events.Bytes(c.Storage.ScrubBytesPerSecond),
 			MayReserve: dispersalPolicy(c.Sales.Dispersal),
-			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(p.Development)},
+			Margin:     duty.Margin{Blocks: c.Sales.ProofBlocks, BlockTime: blockTime(c)},
 			Downloads:  c.Pools.Downloads, Proofs: c.Pools.Proofs, Transactions: c.Pools.Transactions,
 		},
 	}, nil
@@ -186,12 +186,21 @@ func redialWait(development bool) time.Duration {
 	return 15 * time.Second
 }
 
-// blockTime is the usual chain time between two blocks.
-func blockTime(development bool) time.Duration {
-	if development {
+// blockTime is the usual chain time between two blocks; 0: it is to be measured.
+func blockTime(c config.Config) time.Duration {
+	if c.Embedded() { // The embedded chain, which knows.
 		return time.Second
 	}
-	return 12 * time.Second
+	return c.Chain.BlockTime
+}
+
+// pollInterval is how often a new block is looked for; 0: as the block time demands. A
+// development chain's time runs as fast as it is told.
+func pollInterval(c config.Config, development bool) time.Duration {
+	if c.Chain.PollInterval == 0 && development {
+		return min(time.Second, max(c.Devchain.BlockInterval/4, 20*time.Millisecond))
+	}
+	return c.Chain.PollInterval
 }
 
 // dispersalPolicy is what sales.dispersal names. The configuration knows no other
