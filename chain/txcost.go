@@ -25,23 +25,22 @@ func (g *gasSpent) note(kind string, gas uint64) {
 	g.byKind[kind] = gas
 }
 
-// of is what a call of a kind takes: as the last time, or as measured on other chains
-// with the rules of Prague and Osaka (chain.md §3), the upper end.
+// of is what a call of a kind takes: as the last time, or as MeasuredGas says.
 func (g *gasSpent) of(kind string) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if gas := g.byKind[kind]; gas > 0 {
 		return gas
 	}
-	switch kind {
+	switch measured := MeasuredGas(); kind {
 	case kindProof:
-		return 340_000
+		return measured.Proof
 	case kindReserve:
-		return 95_000
+		return measured.Reserve
 	case kindFill:
-		return 610_000
+		return measured.Fill
 	case kindFree:
-		return 92_000
+		return measured.Free
 	}
 	return 0
 }

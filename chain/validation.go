@@ -20,10 +20,6 @@ import (
 // shares the connection, the account and the transaction manager with the host, which
 // lets a marking wait for everything that the host itself owes.
 
-// markGas is the gas limit of a marking. The most that was measured is 165,000; ours
-// takes 145,000 to free the slot and fail the request (TestMarkingGasHasAMargin).
-const markGas = 300_000
-
 // markPrefix begins the keys of markings: mark:SLOT:PERIOD.
 const markPrefix = "mark:"
 
@@ -193,7 +189,7 @@ func (m *Market) markMissing(
 		return events.Marking{}, err
 	}
 	r, err := m.tx.submit(ctx, txCall{
-		key: key, to: m.contract, data: data, gas: markGas, deadline: last, correlation: slot.Request.String(),
+		key: key, to: m.contract, data: data, gas: m.cfg.Gas.Mark, deadline: last, correlation: slot.Request.String(),
 	})
 	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or another one was faster in the same block.
 		err = errors.Join(m.whyNot(ctx, slot, period), err)
