@@ -72,7 +72,7 @@ func (a *Auditor) moveOf(account common.Address, r *types.Receipt) (events.Token
 	}
 	move := events.TokenMove{Found: true, Succeeded: r.Status == types.ReceiptStatusSuccessful}
 	for _, l := range r.Logs {
-		if l.Address != a.market.token {
+		if l.Address != a.market.tokenAddress() {
 			continue
 		}
 		if err := a.add(&move, account, l); err != nil {
@@ -171,7 +171,7 @@ func (a *Auditor) Moved(
 		}
 		for _, ends := range [][2]common.Hash{{contract, who}, {who, contract}} {
 			topics := [][]common.Hash{{transfer}, {ends[0]}, {ends[1]}}
-			logs, err := a.market.conn.logsBetween(ctx, a.market.token, topics, from, to)
+			logs, err := a.market.conn.logsBetween(ctx, a.market.tokenAddress(), topics, from, to)
 			if err != nil {
 				return in, out, fmt.Errorf("add up what moved: %w", err)
 			}

@@ -96,6 +96,9 @@ func (c *conn) disbelieve(l *link, question string, why error) error {
 		l.at.doubt = min(max(2*l.at.doubt, firstDoubt), mostDoubt)
 		l.at.lastUntil = now.Add(l.at.doubt)
 	}
+	if first && c.doubted != nil && !c.closed {
+		c.tasks.Go(func() { c.doubted(c.background) })
+	}
 	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
 	c.release()
 	if first { // Said once, however often it says so.

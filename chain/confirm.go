@@ -81,7 +81,7 @@ func (m *Market) at(e *endpoint) *Market {
 	cfg.Endpoint, cfg.Fallbacks, cfg.NotBelieved = e.url, nil, nil
 	cfg.ChainID, cfg.Genesis = m.identity.ChainID, m.identity.Genesis
 	return &Market{
-		cfg: cfg, abis: m.abis, contract: m.contract, token: m.token, account: m.account, identity: m.identity,
+		cfg: cfg, abis: m.abis, contract: m.contract, account: m.account, identity: m.identity,
 		conn: newConn(cfg, m.contract),
 	}
 }

@@ -36,9 +36,10 @@ type conn struct {
 	count       *requestCount
 	// notBelieved, if it is set, is told of answers that cannot be true.
 	notBelieved func(AnswerError)
+	// doubted, if it is set, runs in the background after that.
+	doubted func(context.Context)
 	// top is the newest block that any endpoint has named; nil before the first.
 	top      atomic.Pointer[header]
-	hollow   atomic.Int64 // newest blocks in a row that were named and are not there
 	span     span
 	standing *standing
 

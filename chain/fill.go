@@ -295,7 +295,7 @@ func (m *Market) provide(
 	}
 	_, err = m.tx.again(ctx, txCall{
 		key: "approve:" + events.Address(m.contract).String(),
-		to:  m.token, data: data, gas: m.cfg.Gas.Approve, deadline: deadline, correlation: request.String(),
+		to:  m.tokenAddress(), data: data, gas: m.cfg.Gas.Approve, deadline: deadline, correlation: request.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)
@@ -312,8 +312,8 @@ func (m *Market) purse(ctx context.Context) (held, allowed events.Amount, err er
 	var balance, allowance *big.Int
 	t := m.abis.token
 	err = m.read(ctx, head.Hash,
-		viewOf(m.token, t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
-		viewOf(m.token, t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
+		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
+		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
 	if err != nil {
 		return held, allowed, err
 	}
@@ -403,7 +403,7 @@ func (m *Market) fillFrom(
 // taken is what the contract took from the account in a transaction.
 func (m *Market) taken(r *types.Receipt) (sum events.Amount, err error) {
 	for _, l := range r.Logs {
-		if l.Address != m.token {
+		if l.Address != m.tokenAddress() {
 			continue
 		}
 		e, err := m.abis.token.UnpackTransferEvent(l)

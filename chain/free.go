@@ -150,7 +150,7 @@ func (m *Market) checkRecipient() error {
 	if m.cfg.RewardRecipient.Zero() {
 		return nil
 	}
-	for name, contract := range map[string]common.Address{"marketplace": m.contract, "token": m.token} {
+	for name, contract := range map[string]common.Address{"marketplace": m.contract, "token": m.tokenAddress()} {
 		if common.Address(m.cfg.RewardRecipient) == contract {
 			return fmt.Errorf("%w: rewards would go to the %s contract %s, where nobody gets them out; "+
 				"name an account", ErrConfig, name, contract)
@@ -180,7 +180,7 @@ func (m *Market) payments(r *types.Receipt) ([]payment, error) {
 	var paid []payment
 	total := events.Amount{}
 	for _, l := range r.Logs {
-		if l.Address != m.token {
+		if l.Address != m.tokenAddress() {
 			continue
 		}
 		e, err := m.abis.token.UnpackTransferEvent(l)
@@ -277,7 +277,7 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 		{common.BytesToHash(m.account.Bytes())},
 	}
 	var found common.Hash
-	err := m.searchBack(ctx, m.token, topics, func(l *types.Log) (bool, error) {
+	err := m.searchBack(ctx, m.tokenAddress(), topics, func(l *types.Log) (bool, error) {
 		var tx struct {
 			Input hexutil.Bytes `json:"input"`
 		}

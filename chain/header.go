@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -38,9 +39,12 @@ func (h *header) head() events.Head {
 // node is asked for it once more, by its number.
 const farAhead = 16
 
-// hollowHeads is how many newest blocks in a row a node may not know when it is asked for
-// them: behind one address may be several that are not equally far.
-const hollowHeads = 5
+// hollowLooks is how often a node may not know what it named as its newest block, and
+// hollowPause the pause between: behind one address may be several that are not equally far.
+const (
+	hollowLooks = 5
+	hollowPause = 200 * time.Millisecond
+)
 
 // latest is the newest block.
 func (c *conn) latest(ctx context.Context) (*header, error) {
@@ -56,17 +60,9 @@ func (c *conn) latest(ctx context.Context) (*header, error) {
 func (c *conn) noteNewest(ctx context.Context, h *header) error {
 	top := c.top.Load()
 	if top == nil || h.Number > top.Number+farAhead {
-		_, err := c.byNumber(ctx, uint64(h.Number))
-		if errors.Is(err, ethereum.NotFound) && c.hollow.Add(1) >= hollowHeads {
-			c.hollow.Store(0)
-			return c.disbelieveNow(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it",
-				uint64(h.Number)))
+		if err := c.mustKnow(ctx, uint64(h.Number)); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("%w: it names block %d as its newest, and asked for it: %w", ErrUnavailable,
-				uint64(h.Number), err)
-		}
-		c.hollow.Store(0)
 	}
 	for {
 		if top != nil && !h.head().Displaces(top.head()) || c.top.CompareAndSwap(top, h) {
@@ -74,6 +70,21 @@ func (c *conn) noteNewest(ctx context.Context, h *header) error {
 		}
 		top = c.top.Load()
 	}
+}
+
+// mustKnow asks a node for the block that it names as its newest.
+func (c *conn) mustKnow(ctx context.Context, number uint64) error {
+	for range hollowLooks {
+		_, err := c.byNumber(ctx, number)
+		if !errors.Is(err, ethereum.NotFound) {
+			return err
+		}
+		sleep(ctx, hollowPause)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.disbelieveNow(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it", number))
 }
 
 // tagged is the block that a node gives a name, like latest or finalized, or

@@ -34,7 +34,7 @@ func (d *doubts) told() []chain.AnswerError {
 	return append([]chain.AnswerError(nil), d.all...)
 }
 
-// Each lie over a sale: with an honest endpoint beside, the sale goes on, the feed tells
+// Each lie from the start over a sale: with an honest endpoint beside, the sale goes on, the feed tells
 // what is so, and the operator hears of the node that is not believed.
 func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 	for _, lie := range nodetest.Lies() {
@@ -46,14 +46,14 @@ func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 			var found doubts
 			cfg := w.config("host")
 			cfg.Fallbacks, cfg.NotBelieved = []string{honest.server.URL}, found.tell
+			call := callFor(w.request(), 0)
+			w.seal(2)
+			w.gate.has(lie.New())
 			m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = m.Close() })
-			call := callFor(w.request(), 0)
-			w.seal(2)
-			w.gate.has(lie.New())
 			d := w.follow(m.Feed(), events.Cursor{})
 			w.caughtUp(d)
 			w.drive("host", until(func(ctx context.Context) error { _, err := m.ReserveSlot(ctx, call); return err }))

@@ -244,41 +244,24 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		blocks:   newBlockTime(cfg),
 	}
 	m.conn = newConn(cfg, m.contract)
-	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {
-		m.conn.close()
-		return nil, err
+	m.conn.doubted = m.meetAgain
+	err := m.begin(ctx, store, outboxDir)
+	for left := len(m.conn.endpoints) - 1; left > 0 && errors.Is(err, ErrUnavailable); left-- {
+		err = m.begin(ctx, store, outboxDir) // At the next endpoint.
 	}
-	m.blocks.begin(ctx, m.conn)
-	if err := m.openAccount(ctx, store, outboxDir); err != nil {
+	if err != nil {
 		m.conn.close()
 		return nil, err
 	}
 	return m, nil
 }
 
-// meet checks who is at the other end and reads what never changes.
-func (m *Market) meet(ctx context.Context) error {
-	found, err := m.conn.known(ctx)
-	if err != nil {
+func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string) error {
+	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {
 		return err
 	}
-	m.identity = found
-	head, err := m.conn.latest(ctx)
-	if err != nil {
-		return err
-	}
-	token := viewOf(m.contract, m.abis.market.PackToken(), m.abis.market.UnpackToken, &m.token)
-	if err := m.conn.views(ctx, m.account, head.Hash, token); err != nil {
-		return err
-	}
-	if token.err != nil {
-		return &IdentityError{
-			Reason: ErrNoContract,
-			Want:   "a marketplace at " + m.contract.Hex(),
-			Got:    fmt.Sprintf("a contract that does not name its token (%v)", token.err),
-		}
-	}
-	return nil
+	m.blocks.begin(ctx, m.conn)
+	return m.openAccount(ctx, store, outboxDir)
 }
 
 // catchUpTimeout is how long the start waits for the event store.
@@ -395,4 +378,4 @@ func (m *Market) RecordAway() (since time.Time, reason error) { return m.copier.
 func (m *Market) Identity() Identity { return m.identity }
 
 // Token is the address of the token that the market pays in.
-func (m *Market) Token() events.Address { return events.Address(m.token) }
+func (m *Market) Token() events.Address { return events.Address(m.tokenAddress()) }

@@ -125,11 +125,12 @@ func (m *Market) slotAt(
 	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState).
 		must(func() error { return oneOf("state of a request", requestState, uint8(events.RequestFailed)) })
 	ends := viewOf(to, a.PackRequestEnd(request), a.UnpackRequestEnd, &end)
+	hosts := viewOf(to, a.PackGetHost(slot), a.UnpackGetHost, &host)
 	others := []*view{
 		viewOf(to, a.PackSlotState(slot), a.UnpackSlotState, &slotState).
 			must(func() error { return oneOf("state of a slot", slotState, uint8(events.SlotRepair)) }),
 		viewOf(to, a.PackRequestExpiry(request), a.UnpackRequestExpiry, &expiry),
-		viewOf(to, a.PackGetHost(slot), a.UnpackGetHost, &host),
+		hosts.must(hosts.isAddress),
 		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),
 		viewOf(to, a.PackCanReserveSlot(request, index), a.UnpackCanReserveSlot, &facts.CanReserve),
 	}
@@ -216,7 +217,7 @@ func (m *Market) mySlotsAt(ctx context.Context, at common.Hash) ([]events.SlotID
 
 // Balance is what the account holds at the newest block, and what its work costs there.
 func (m *Market) Balance(ctx context.Context) (events.Balance, error) {
-	b, err := balanceOf(ctx, m.conn, m.abis, m.token, m.account)
+	b, err := balanceOf(ctx, m.conn, m.abis, m.tokenAddress(), m.account)
 	if err != nil {
 		return events.Balance{}, err
 	}

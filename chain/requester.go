@@ -55,7 +55,7 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 		return nil, err
 	}
 	return &Requester{
-		cfg: cfg, conn: m.conn, abis: m.abis, contract: m.contract, token: m.token,
+		cfg: cfg, conn: m.conn, abis: m.abis, contract: m.contract, token: m.tokenAddress(),
 		account: m.account, key: cfg.Key, sending: make(chan struct{}, 1),
 		signer: types.LatestSignerForChainID(newBig(m.identity.ChainID)),
 	}, nil

@@ -249,7 +249,7 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 	}
 	marking := events.Marking{Receipt: receipt}
 	for _, l := range r.Logs {
-		if l.Address != m.token {
+		if l.Address != m.tokenAddress() {
 			continue
 		}
 		e, err := m.abis.token.UnpackTransferEvent(l)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -41,6 +42,14 @@ func (v *view) impossible() error {
 		return nil
 	}
 	return v.believable()
+}
+
+// isAddress demands that an answer is no more than an address.
+func (v *view) isAddress() error {
+	if len(v.raw) < 12 || slices.ContainsFunc(v.raw[:12], func(b byte) bool { return b != 0 }) {
+		return fmt.Errorf("it gives %s for an address", v.raw)
+	}
+	return nil
 }
 
 // must says what a view's answer must be to be believed.

@@ -1,0 +1,63 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// meet checks who is at the other end and reads what never changes.
+func (m *Market) meet(ctx context.Context) error {
+	found, err := m.conn.known(ctx)
+	if err != nil {
+		return err
+	}
+	m.identity = found
+	return m.meetToken(ctx)
+}
+
+func (m *Market) meetToken(ctx context.Context) error {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return err
+	}
+	var address common.Address
+	token := viewOf(m.contract, m.abis.market.PackToken(), m.abis.market.UnpackToken, &address)
+	token.must(token.isAddress)
+	if err := m.conn.views(ctx, m.account, head.Hash, token); err != nil {
+		return err
+	}
+	if token.err != nil {
+		return &IdentityError{
+			Reason: ErrNoContract,
+			Want:   "a marketplace at " + m.contract.Hex(),
+			Got:    fmt.Sprintf("a contract that does not name its token (%v)", token.err),
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.token; known != address && known != (common.Address{}) {
+		m.cfg.Log.Warnf("the market pays in the token %s; a node that is not believed any more had said %s",
+			address, known)
+	}
+	m.token = address
+	return nil
+}
+
+// meetAgain reads what the contract never changes once more, because the node that said it was found to
+// say what cannot be.
+func (m *Market) meetAgain(ctx context.Context) {
+	m.mu.Lock()
+	m.config = nil
+	m.mu.Unlock()
+	for ctx.Err() == nil && m.meetToken(ctx) != nil {
+		sleep(ctx, firstRedialWait)
+	}
+}
+
+func (m *Market) tokenAddress() common.Address {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.token
+}
