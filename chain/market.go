@@ -113,6 +113,9 @@ type Config struct {
 	// ExactAllowance lets the marketplace take no more of our tokens than the fills under
 	// way need, at the price of an approval for each; Allowance is not used then.
 	ExactAllowance bool
+	// MaxTipWei is the most wei for one gas that a first offer tips, whatever a node suggests:
+	// default 20 gwei. What waits too long offers more.
+	MaxTipWei uint64
 	// MaxFeeCapWei is the most wei for one gas: default 500 gwei. MinTipWei is the
 	// least tip for one gas: default 0.01 gwei.
 	MaxFeeCapWei, MinTipWei uint64
@@ -179,6 +182,7 @@ func (cfg *Config) complete() error {
 	orDefault(&cfg.ReturnAfter, time.Minute)
 	orDefault(&cfg.MaxFeeCapWei, 500_000_000_000)
 	orDefault(&cfg.MinTipWei, 10_000_000)
+	orDefault(&cfg.MaxTipWei, 20_000_000_000)
 	orDefault(&cfg.LogRange, 1000)
 	orDefault(&cfg.Began, time.Now())
 	if cfg.Allowance.IsZero() {
@@ -307,7 +311,7 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 	m.copier = startCopier(m.cfg, store, stream, pending)
 	m.tx = startTxManager(txConfig{
 		confirmations: m.cfg.Confirmations, stuckBlocks: m.cfg.StuckBlocks,
-		maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei,
+		maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei, maxTipWei: m.cfg.MaxTipWei,
 		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold, feeLimited: m.cfg.FeeLimited,
 	}, vigil{
 		contract: m.contract, calls: hostCalls(m.abis), began: m.cfg.Began, stays: m.cfg.TakeOver, atStart: mined,

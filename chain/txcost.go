@@ -56,7 +56,7 @@ func (m *Market) addPrices(ctx context.Context, b *events.Balance) error {
 	if err != nil {
 		return fmt.Errorf("price of gas: %w", err)
 	}
-	price := maxBig(tip, newBig(m.cfg.MinTipWei))
+	price := soberTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
 	price = minBig(new(big.Int).Add(baseFee(head), price), newBig(m.cfg.MaxFeeCapWei))
 	cost := func(kinds ...string) (events.Amount, error) {
 		var gas uint64

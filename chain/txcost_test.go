@@ -106,6 +106,14 @@ func TestBalanceSaysWhatWorkReallyCosts(t *testing.T) {
 	if want := new(big.Int).Mul(newBig(receipt.GasUsed), big.NewInt(32_000_000_000)); b.ProofWei.Big().Cmp(want) != 0 {
 		t.Fatalf("a proof costs %s, want %s for %d gas", b.ProofWei, want, receipt.GasUsed)
 	}
+	p.set(func(p *pool) { p.tip = big.NewInt(400_000_000_000) }) // Whoever suggests that, is not followed.
+	if b, err = m.Balance(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := new(big.Int).Mul(newBig(receipt.GasUsed), big.NewInt(50_000_000_000)); b.ProofWei.Big().Cmp(want) != 0 {
+		t.Fatalf("a proof costs %s, want %s for %d gas", b.ProofWei, want, receipt.GasUsed)
+	}
+	p.set(func(p *pool) { p.tip = big.NewInt(2_000_000_000) })
 	if !b.ProofWei.Less(b.SaleWei) || b.Wei.IsZero() || b.Tokens.IsZero() {
 		t.Fatalf("balance is %+v", b)
 	}

@@ -26,9 +26,15 @@ func (m *txManager) tip(ctx context.Context, head *header) (*big.Int, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.tipPrice = tipPrice{head.Hash, maxBig(tip, newBig(m.cfg.minTipWei))}
+		m.tipPrice = tipPrice{head.Hash, soberTip(tip, m.cfg.minTipWei, m.cfg.maxTipWei)}
 	}
 	return m.tipPrice.wei, nil
+}
+
+// soberTip is what a node suggests within the limits: a node may suggest what it likes, and
+// whoever makes blocks likes much.
+func soberTip(suggested *big.Int, least, most uint64) *big.Int {
+	return maxBig(minBig(suggested, newBig(most)), newBig(least))
 }
 
 // tip is what the node suggests, zero when it does not know the question.

@@ -96,6 +96,7 @@ type txConfig struct {
 	stuckBlocks   uint64 // without being mined, before a higher fee is offered
 	maxFeeCapWei  uint64
 	minTipWei     uint64
+	maxTipWei     uint64 // of a first offer
 	maxInFlight   int
 	fillHold      uint64 // blocks
 	feeLimited    func(FeeLimit)

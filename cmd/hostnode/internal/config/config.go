@@ -127,6 +127,9 @@ type Account struct {
 type Fees struct {
 	// MaxFeeGwei is the most for one gas, in billionths of the chain's coin.
 	MaxFeeGwei uint64 `key:"maxFeeGwei" def:"500" min:"1" max:"1000000"`
+	// MaxTipGwei is the most of it that a first offer tips, whatever the node suggests. What
+	// waits too long offers more, up to MaxFeeGwei.
+	MaxTipGwei uint64 `key:"maxTipGwei" def:"20" min:"1" max:"1000000"`
 	// StuckBlocks is after how many blocks without being mined a transaction is offered
 	// for more.
 	StuckBlocks uint64 `key:"stuckBlocks" def:"5" min:"1" max:"1000"`

@@ -133,6 +133,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 			DeployedAt: max(p.DeployedAt, c.Chain.DeployedAt), LogRange: c.Chain.LogRange,
 			SilentBlocks: c.Chain.SilentBlocks, Finalized: c.Chain.Finality == config.Finalized,
 			RewardRecipient: recipient, StuckBlocks: c.Fees.StuckBlocks, MaxFeeCapWei: c.Fees.MaxFeeGwei * gwei,
+			MaxTipWei:   c.Fees.MaxTipGwei * gwei,
 			MaxInFlight: c.Fees.MaxInFlight, FillHold: c.Fees.FillHold, ExactAllowance: c.Fees.ExactAllowance,
 			TakeOver: p.TakeOver, Confirmations: c.Confirmations(p.Development),
 			LongestRedialWait: redialWait(p.Development), CallTimeout: callTimeout(p.Development),
