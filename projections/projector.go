@@ -214,38 +214,6 @@ func (p *Projector) Save() error {
 	return nil
 }
 
-// Rebuild builds the views again from the first event and puts them in the
-// place of the old ones. Readers see the old ones until then. A store that is
-// away is waited for until ctx ends.
-func (p *Projector) Rebuild(ctx context.Context) error {
-	fresh := NewViews(p.cfg.Scope)
-	read := func(ctx context.Context) error {
-		for r, err := range p.store.ReadAll(ctx, fresh.asOf, 0) {
-			if err != nil {
-				return fmt.Errorf("rebuild the views: %w", err)
-			}
-			fresh.Apply(r)
-		}
-		return nil
-	}
-	if err := p.insist(ctx, read); err != nil {
-		return err
-	}
-	// What came meanwhile is short. Everything that the old views saw is
-	// durable, so the new ones never go back.
-	return p.insist(ctx, func(ctx context.Context) error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if err := read(ctx); err != nil {
-			return err
-		}
-		p.views, p.unsaved = fresh, p.cfg.CheckpointEvery
-		close(p.changed)
-		p.changed = make(chan struct{})
-		return nil
-	})
-}
-
 // AsOf is the position of the last event that the views saw.
 func (p *Projector) AsOf() events.Position {
 	p.mu.RLock()

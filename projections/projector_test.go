@@ -173,11 +173,6 @@ func TestAFollowingProjectorSeesWhatIsAppended(t *testing.T) {
 	}
 	for n := range uint64(20) {
 		w.Life(100+n, 1)
-		if n == 10 {
-			if err := p.Rebuild(ctx); err != nil {
-				t.Error(err)
-			}
-		}
 	}
 	head, err := store.Head(ctx)
 	if err != nil {

@@ -1,7 +1,6 @@
 package prover
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/hostnode/hostnode/events"
@@ -63,10 +62,9 @@ func BenchmarkVerify(b *testing.B) {
 }
 
 func BenchmarkLoadKeys(b *testing.B) {
-	hash := networkProver(b).Keys().CircuitHash()
-	home := filepath.Join(keyDirectory, developmentKind+"-"+hash[:directoryHashDigits])
+	networkProver(b) // Makes them.
 	for b.Loop() {
-		if _, err := LoadKeys(NetworkParams(), home, nil); err != nil {
+		if _, err := DevelopmentKeys(b.Context(), NetworkParams(), keyDirectory, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

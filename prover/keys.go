@@ -105,19 +105,6 @@ func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*
 	return keys, nil
 }
 
-// LoadKeys reads the keys for a circuit from the directory home, which has the files
-// that DevelopmentKeys describes, and never makes or changes any. It answers
-// ErrKeysMissing when home has none or those of another circuit and ErrKeysDamaged
-// when a file does not have its checksum.
-func LoadKeys(p Params, home string, say Progress) (*Keys, error) {
-	system, hash, err := compileWithHash(p, say)
-	if err != nil {
-		return nil, err
-	}
-	say.say("load keys")
-	return readKeys(system, hash, p, home)
-}
-
 func compileWithHash(p Params, say Progress) (*cs.R1CS, string, error) {
 	say.say("compile circuit")
 	compiled, err := compile(p)

@@ -53,7 +53,7 @@ func home(t *testing.T) string {
 }
 
 func TestKeysFromTheCacheProveForTheSameVerifier(t *testing.T) {
-	loaded, err := LoadKeys(smallParams(), home(t), nil)
+	loaded, err := DevelopmentKeys(t.Context(), smallParams(), keyDirectory, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
