@@ -263,6 +263,7 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
 		savers:       map[string]saver{},
+		owner:        owner{words: newPool("words of the host's stream", 1)},
 		quarantined:  quarantined{items: map[Subject]quarantinedItem{}},
 		ledger:       newPart(ledgerName),
 		queue:        newPart(queueName),

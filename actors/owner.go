@@ -32,9 +32,11 @@ var ErrTakenOver = errors.New("another process runs this host")
 
 // owner is what a process knows of its host's stream. Safe for concurrent use.
 type owner struct {
-	mu      sync.Mutex // held while the stream is written
-	count   uint64     // events in the stream, as far as this process knows
-	looking bool       // guarded by lookMu
+	// words lets one write the stream at a time: it waits for the store, and so may end
+	// with its context.
+	words   *pool
+	count   uint64 // events in the stream, as far as this process knows
+	looking bool   // guarded by lookMu
 	lookMu  sync.Mutex
 	// lost is told once that another process runs the host.
 	lost func(error)
@@ -103,8 +105,11 @@ func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, m
 // appendHost writes the next word of this process. ErrTakenOver when another
 // process has spoken.
 func (e *env) appendHost(ctx context.Context, m hostWord) error {
-	e.owner.mu.Lock()
-	defer e.owner.mu.Unlock()
+	leave, err := e.owner.words.enter(ctx, time.Time{})
+	if err != nil {
+		return fmt.Errorf("write the host's record: %w", err)
+	}
+	defer leave()
 	for {
 		err := e.appendHostAt(ctx, e.owner.count, m)
 		switch {
@@ -143,7 +148,7 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostWord) error 
 
 // readOn reads what was written behind what this process knows, and takes note
 // of its own words whose answers were lost. ErrTakenOver when it finds others'.
-// The owner's mu is held.
+// Nobody else writes the stream meanwhile.
 func (e *env) readOn(ctx context.Context) error {
 	var other *messages.HostStarted
 	var heard time.Time
@@ -212,9 +217,8 @@ func (e *env) suspect() {
 		e.Turn(ctx, "owner")
 		err := e.rt.guarded("owner", func() error {
 			return e.ask(ctx, func() error {
-				o.mu.Lock()
-				defer o.mu.Unlock()
-				return e.readOn(ctx)
+				_, err := in(ctx, o.words, time.Time{}, func() (struct{}, error) { return struct{}{}, e.readOn(ctx) })
+				return err
 			})
 		})
 		o.lookMu.Lock()
