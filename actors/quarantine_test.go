@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // Nobody proves a slot whose sale is quarantined: each period that owes a proof is an
@@ -76,4 +79,60 @@ func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 			r.Fatalf("%d tries in eight minutes, alerts: %+v", n, told.of(actors.AlertQuarantined))
 		}
 	})
+}
+
+// A sale that could not be run for longer than it remembers periods, and lost its slot
+// meanwhile, is not told of a new duty before those that it missed are in the record.
+func TestWhatWasMissedInALongQuarantineIsRecorded(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		var broken atomic.Bool
+		r.cfg.Met = func(name string, _ any) {
+			if strings.HasPrefix(name, "SalesAgent") && broken.Load() {
+				panic("planted")
+			}
+		}
+		slow := &slowMarket{Market: r.ports.Market, slots: make(chan struct{})}
+		r.ports.Market = slow
+		slot := r.hosting()
+		broken.Store(true)
+		r.mine((sale.RememberedPeriods + 10) * period)
+		r.mineUntil("the slot is lost", func() bool { return r.world.Slashed(slot) > 0 })
+		broken.Store(false)
+		slow.is.Store(true) // What the slot is comes after the answer about its proofs.
+		if err := r.host.TryAgain(r.Context(), r.subjects(actors.SubjectSale)[0]); err != nil {
+			r.Fatal(err)
+		}
+		r.mine(3)
+		slow.is.Store(false)
+		close(slow.slots)
+		r.mineUntil("it is settled", r.has("SaleSettled"))
+		var missed []uint64
+		for _, m := range stored[*messages.ProofMissed](r) {
+			missed = append(missed, m.GetPeriod())
+		}
+		for _, p := range r.world.MissedPeriods(slot) {
+			if !slices.Contains(missed, p) {
+				r.Fatalf("slashed for period %d; the record has misses of %v", p, missed)
+			}
+		}
+		r.clean()
+	})
+}
+
+// slowMarket answers nothing about slots while it is slow.
+type slowMarket struct {
+	actors.Market
+	is    atomic.Bool
+	slots chan struct{}
+}
+
+func (m *slowMarket) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
+	if m.is.Load() {
+		select {
+		case <-m.slots:
+		case <-ctx.Done():
+			return events.SlotFacts{}, ctx.Err()
+		}
+	}
+	return m.Market.Slot(ctx, id, index)
 }

@@ -116,11 +116,13 @@ func (s *salesAgent) hear(a *turn) {
 	misses := false
 	s.asked, s.held = s.held, nil // What comes from now on may need another question.
 	for _, h := range s.asked {
-		switch c := h.cmd.(type) { //nolint:gochecksumtype // Only these two close a period as missed.
+		switch c := h.cmd.(type) { //nolint:gochecksumtype // Only these close a period as missed, or pass over some.
 		case sale.ReportSilentPeriod:
 			silent, misses = append(silent, c.Period), true
 		case sale.ReportPeriodClosed:
 			misses = true
+		case sale.ReportProofDue: // After a long gap the slot may be lost, and what was owed then has no word yet.
+			misses = misses || !s.mayGoAhead(c)
 		}
 	}
 	a.do(func(ctx context.Context) {
@@ -254,7 +256,7 @@ func (s *salesAgent) onHeard(a *turn, m proofsHeard) {
 	}
 	s.tellTaken(a, m.taken)
 	if m.lost {
-		s.held = nil
+		s.held, s.heard = nil, false // What is told next waits as well, until the look has closed the account.
 		s.onLook(a)
 		return
 	}
