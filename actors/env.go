@@ -140,6 +140,8 @@ type Cores struct {
 	IsDuty         func(sale.Effect) bool
 	DecideCapacity func(capacity.State, capacity.Command) ([]capacity.Event, error)
 	DecideQueue    func(slotqueue.State, slotqueue.Command) ([]slotqueue.Event, error)
+	// Verdict says what a slot owes.
+	Verdict func(*duty.Pass, *duty.Slot) duty.Verdict
 }
 
 func (c Config) withDefaults() Config {
@@ -196,6 +198,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Cores.DecideQueue == nil {
 		c.Cores.DecideQueue = slotqueue.Decide
+	}
+	if c.Cores.Verdict == nil {
+		c.Cores.Verdict = (*duty.Pass).Verdict
 	}
 	if c.Turn == nil {
 		c.Turn = func(context.Context, string) {}

@@ -188,7 +188,7 @@ func (p *proofScheduler) lookAtUnproven(a *turn, head events.Head) {
 			continue
 		}
 		p.ofSlot(slot, func() {
-			v := pass.Verdict(&u.Slot)
+			v := p.Cores.Verdict(pass, &u.Slot)
 			switch {
 			case !v.Known && !p.fetching:
 				p.fetch(a)

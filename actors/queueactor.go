@@ -184,7 +184,8 @@ func (q *slotQueue) employ(a *turn) {
 	for _, effect := range slotqueue.Next(q.journal.durable) {
 		w := effect.(slotqueue.Work)
 		if _, busy := q.workers[w.Key()]; !busy {
-			q.workers[w.Key()] = a.spawn("SlotWorker", &slotWorker{env: q.env, work: w, supervisor: q.supervisor})
+			q.workers[w.Key()] = a.spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
+				&slotWorker{env: q.env, work: w, supervisor: q.supervisor})
 		}
 	}
 	_, _, paused := q.journal.durable.Paused()

@@ -249,7 +249,7 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 	if len(s.silent) > 0 {
 		p.tellSilent(s, head)
 	}
-	v := pass.Verdict(&s.Slot)
+	v := p.Cores.Verdict(pass, &s.Slot)
 	if !v.Known {
 		return due, false
 	}

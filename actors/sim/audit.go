@@ -41,6 +41,8 @@ type audit struct {
 	repairs map[fillKey]bool
 	// quotas are those that the starts of the host were given, by epoch, where they change.
 	quotas map[uint64]events.Bytes
+	// quarantined is what is left alone, by its subject.
+	quarantined map[string]bool
 }
 
 // period is one slot's period.
@@ -56,7 +58,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		sales:   map[events.SlotID]sale.State{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{},
-		quotas: map[uint64]events.Bytes{},
+		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
 	}
 }
 
@@ -86,6 +88,10 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 			a.queue = slotqueue.Evolve(a.queue, m)
 		case *messages.HostStarted:
 			a.onStart(m)
+		case *messages.WorkQuarantined:
+			a.quarantined[m.GetKind()+":"+m.GetKey()] = true
+		case *messages.QuarantineEnded:
+			delete(a.quarantined, m.GetKind()+":"+m.GetKey())
 		case *messages.ProofMarked:
 			a.marked++
 			a.marking = a.marking.Add(events.Must(events.ParseAmount(m.GetReward())))

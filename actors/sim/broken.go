@@ -28,6 +28,7 @@ const (
 	QueueIsInOrder     = "the queue keeps its order and its limits"
 	HistoryMakesSense  = "the record tells a possible story"
 	NothingQuarantined = "no sale is given up by the host"
+	HostLives          = "a panic ends no host but one of the supervisor"
 	PolicyIsKept       = "the host keeps to what its operator allows"
 )
 
@@ -37,7 +38,7 @@ func Invariants() []string {
 		ReplayIsLive, EvolveAccepts, TwiceIsOnce, FinishedRests, LedgerBalances, ReleasedOnce, StoredBeforeSent,
 		ProofsAccounted, NothingMissed, ViewIsRebuilt, TokensAccounted, TokensConserved, FillAtExpiry,
 		FreedWhileFilled, HostedDataIsKept, DiskIsLedger, StartFindsSales, QueueIsInOrder, HistoryMakesSense,
-		NothingQuarantined, PolicyIsKept,
+		NothingQuarantined, HostLives, PolicyIsKept,
 	}
 }
 

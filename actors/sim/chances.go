@@ -89,10 +89,11 @@ func (c *chances) judge(p period, l loss) error {
 	return nil
 }
 
-// first is the first loss that a host had the chance to avert.
-func (c *chances) first() error {
+// first is the first loss that a host had the chance to avert. A slot that is excused
+// cannot be proven.
+func (c *chances) first(excused func(events.SlotID) bool) error {
 	for p, l := range c.lost {
-		if err := c.judge(p, l); err != nil {
+		if err := c.judge(p, l); err != nil && !excused(p.slot) {
 			return err
 		}
 	}

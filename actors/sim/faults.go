@@ -53,7 +53,7 @@ func isStore(port string) bool { return strings.HasPrefix(port, "store.") }
 
 // calm says that nothing goes wrong any more: what is left must come to an end
 // by itself.
-func (s *simulator) calm() bool { return s.steps > s.MaxSteps*2/3 }
+func (s *simulator) calm() bool { return s.hurried || s.steps > s.MaxSteps*2/3 }
 
 // answer releases one of the parked calls.
 func (s *simulator) answer(ctx context.Context, ready []*call) {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -17,7 +16,6 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // deed is something that the host did to the world.
@@ -81,6 +79,9 @@ func (s *simulator) check(ctx context.Context) error {
 			return broken(StoredBeforeSent, "%s of slot %s while its sale is %s, attempt %d",
 				d.kind, d.slot.Short(), st.Phase, st.Attempt)
 		}
+	}
+	if err := s.checkLives(); err != nil {
+		return err
 	}
 	before := s.audit.after
 	if err := s.audit.readOn(ctx, s.view); err != nil {
@@ -185,84 +186,6 @@ func difference(replayed, live any) string {
 	return cmp.Diff(replayed, live, sameAmounts)
 }
 
-// live is what a running host holds.
-type live struct {
-	status actors.Status
-	ledger capacity.Snapshot
-	queue  slotqueue.Snapshot
-}
-
-// checkLive: the replay of the record is the state of the running host. It
-// looks only while no append is stored of which the host has not heard yet.
-func (s *simulator) checkLive(ctx context.Context) error {
-	h := s.running()
-	if h == nil || s.stopping {
-		return nil
-	}
-	now, err := s.look(ctx, h)
-	if now == nil || err != nil {
-		return err
-	}
-	if s.heard(events.CapacityStream(me)) {
-		if diff := difference(s.audit.ledger.Snapshot(), now.ledger); diff != "" {
-			return fmt.Errorf("the ledger lives (+) otherwise than it replays (-):\n%s", diff)
-		}
-	}
-	if s.heard(events.SlotQueueStream(me)) {
-		if diff := difference(s.audit.queue.Snapshot(), now.queue); diff != "" {
-			return fmt.Errorf("the queue lives (+) otherwise than it replays (-):\n%s", diff)
-		}
-	}
-	return s.checkLiveSales(now.status)
-}
-
-// look asks a host for its state; nil while it is loading, because then the
-// answer waits for the simulator.
-func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type answer struct {
-		live *live
-		err  error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		now := &live{}
-		var err error
-		if now.status, err = h.Status(ctx); err != nil || !now.status.Booted {
-			done <- answer{nil, err}
-			return
-		}
-		err = errors.Join(
-			h.ViewLedger(ctx, func(st capacity.State) { now.ledger = st.Snapshot() }),
-			h.ViewQueue(ctx, func(st slotqueue.State) { now.queue = st.Snapshot() }))
-		done <- answer{now, err}
-	}()
-	synctest.Wait()
-	select {
-	case a := <-done:
-		return a.live, a.err
-	default:
-		return nil, nil
-	}
-}
-
-func (s *simulator) checkLiveSales(status actors.Status) error {
-	for _, live := range status.Sales {
-		if live.Quarantined != "" {
-			return broken(NothingQuarantined, "slot %s: %s", live.State.Slot.Short(), live.Quarantined)
-		}
-		slot := live.State.Slot
-		if live.State.Phase == sale.Unknown || !s.heard(events.SaleStream(me, slot)) {
-			continue
-		}
-		if diff := difference(s.audit.sales[slot], live.State); diff != "" {
-			return fmt.Errorf("slot %s lives (+) otherwise than it replays (-):\n%s", slot.Short(), diff)
-		}
-	}
-	return nil
-}
-
 // heard reports whether the host knows everything that a stream holds.
 func (s *simulator) heard(stream string) bool {
 	s.world.mu.Lock()
@@ -299,6 +222,10 @@ func (s *simulator) over() (bool, error) {
 	}
 	if n := len(s.world.marked) - s.audit.marked; n > 0 {
 		s.waits = fmt.Sprintf("%d markings are not in the record", n)
+		return false, nil
+	}
+	if n := len(s.audit.quarantined); n > 0 {
+		s.waits, s.hurried = fmt.Sprintf("%d pieces of work are quarantined", n), true
 		return false, nil
 	}
 	return true, s.atTheEnd(tip)
@@ -372,6 +299,9 @@ func (s *simulator) proofsAccountedFor() error {
 		if end := tip.requestOf(tip.slots[p.slot]).endsAt; !slashed && how == "" &&
 			end.Before(duty.End(tip.cfg.Proofs, p.number).Add(tip.cfg.Proofs.Timeout)) {
 			continue // It ran out with the request, before anybody could mark it.
+		}
+		if s.spoils(p.slot) && !slashed && how == "" {
+			continue // It passed by itself, and nobody could compute it meanwhile.
 		}
 		if how == "" || slashed && how != "missed" && how != "lapsed" {
 			errs = append(errs, broken(ProofsAccounted,

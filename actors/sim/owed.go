@@ -54,5 +54,5 @@ func (s *simulator) checkChances() error {
 		s.noted = tip
 		s.chances.note(s.world.blockchain, me, s.Chance)
 	}
-	return s.chances.first()
+	return s.chances.first(s.spoils)
 }

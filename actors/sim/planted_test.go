@@ -76,6 +76,13 @@ func plants() map[string]planted {
 			breaks: NothingMissed, sc: Scenario{CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops},
 			cores: actors.Cores{NextSale: neverProves},
 		},
+		"the supervisor falls with its child": {
+			breaks: HostLives, sc: Scenario{Panic: 20, Plant: Plant{Brittle: true}},
+		},
+		"proofs are left out between panics": {
+			breaks: NothingMissed, sc: Scenario{Panic: 15, Block: blockInLoops, Chance: chanceInLoops},
+			cores: actors.Cores{NextSale: neverProves},
+		},
 		"a view passes over what it should fold": {
 			breaks: ViewIsRebuilt, view: func() View { return &carelessView{newView()} },
 		},

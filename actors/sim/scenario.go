@@ -33,6 +33,8 @@ type Scenario struct {
 	ChainDown   int // neither market nor feed answer for a while
 	Lag         int // the node that answers is some blocks behind for a while
 	BitRot      int // stored data goes bad, or is lost; of a chance of its own
+	Panic       int // an actor is about to panic, at a message; of a chance of its own
+	Poison      int // a rule panics on one input until all is calm; of the same chance
 	DiskFull    int // nothing can be written, neither record nor slots, for a while
 	SlowProofs  int // proofs take many blocks for a while
 	Clock       int // the machine's clock jumps, by up to a day either way
@@ -75,6 +77,8 @@ type Scenario struct {
 	Cores actors.Cores
 	// Plant breaks something else than a rule.
 	Plant Plant
+	// aim is a kind of encounter at which a panic is wanted.
+	aim *encounter
 	// NewView makes a view of the record that is compared with a rebuilt one; nil:
 	// there is none.
 	NewView func() View
@@ -113,6 +117,8 @@ type Plant struct {
 	Leaky bool
 	// Lying is a repair that says that blocks are sound, and mends nothing.
 	Lying bool
+	// Brittle is a supervisor that falls with every child that panics.
+	Brittle bool
 }
 
 // View is a fold of the record that people look at.
@@ -169,6 +175,8 @@ type Outcome struct {
 	Events map[string]int
 	// Faults counts what went wrong.
 	Faults map[Fault]int
+	// met is which kinds of messages the actors met, and how often.
+	met map[encounter]int
 	// Problem is a broken invariant (a *Broken), or a run that did not end.
 	Problem error
 }

@@ -38,14 +38,20 @@ const (
 
 func scenarios() map[string]Scenario {
 	return map[string]Scenario{
-		"quiet":         {},
-		"faults":        {Fail: 60, Lose: 60},
-		"crashes":       {Fail: 20, Lose: 20, Crash: 8},
-		"crashLoops":    {CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops, Requests: 3},
-		"stops":         {Stop: 3, Fail: 10},
-		"rotten":        {Crash: 6, Stop: 2, Lose: 20, Rot: true, SnapshotEvery: 5, Requests: 4},
-		"bitRot":        {BitRot: 8, Block: 30, Punctual: true, Requests: 3},
-		"rotAndFaults":  {BitRot: 8, Fail: 30, Lose: 30, Crash: 4, Stop: 1, StoreAway: 2, Reorganize: 2, Rival: 2, Requests: 3, Slots: 3},
+		"quiet":        {},
+		"faults":       {Fail: 60, Lose: 60},
+		"crashes":      {Fail: 20, Lose: 20, Crash: 8},
+		"crashLoops":   {CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops, Requests: 3},
+		"stops":        {Stop: 3, Fail: 10},
+		"rotten":       {Crash: 6, Stop: 2, Lose: 20, Rot: true, SnapshotEvery: 5, Requests: 4},
+		"bitRot":       {BitRot: 8, Block: 30, Punctual: true, Requests: 3},
+		"rotAndFaults": {BitRot: 8, Fail: 30, Lose: 30, Crash: 4, Stop: 1, StoreAway: 2, Reorganize: 2, Rival: 2, Requests: 3, Slots: 3},
+		"panics":       {Panic: 15, Block: blockInLoops, Chance: chanceInLoops, Requests: 3, Slots: 3},
+		"poison":       {MaxSteps: 9_000, Poison: 3, Block: blockInLoops, Chance: chanceInLoops, Requests: 4, Slots: 3},
+		"panicsAndFaults": {
+			Panic: 8, Poison: 1, Fail: 20, Lose: 20, Crash: 2, Stop: 1, StoreAway: 1, Reorganize: 1, Rival: 2,
+			Requests: 3, Slots: 3, Validator: true,
+		},
 		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
 		"reorgs":        {Reorganize: 4, Fail: 10},
 		"liars":         {BadContent: true, Requests: 4, Fail: 20},

@@ -25,15 +25,16 @@ const hostMargin = 4
 
 type simulator struct {
 	Scenario
-	rng   *rand.Rand
-	decay *rand.Rand // of stored data, so that it moves nothing else
-	bus   *bus
-	world *world
-	store *events.Memory
-	audit *audit
-	rules *rules
-	view  View
-	owed  map[period]bool // periods that demand a proof, as the host saw
+	rng    *rand.Rand
+	decay  *rand.Rand // of stored data, so that it moves nothing else
+	panics *panics
+	bus    *bus
+	world  *world
+	store  *events.Memory
+	audit  *audit
+	rules  *rules
+	view   View
+	owed   map[period]bool // periods that demand a proof, as the host saw
 	// chances are the proofs that the host could hand in, in scenarios that look.
 	chances *chances
 	noted   uint64 // the newest block that was looked at for them
@@ -54,10 +55,14 @@ type simulator struct {
 	crashes int
 
 	offered, paused, stopping, forgot bool
-	away                              int            // steps until a stopped host is started again
-	until                             map[string]int // steps at which a trouble of the world is over
-	waits                             string         // why the run is not over
-	compared                          events.Position
+	// retrying: the operator has what is quarantined tried again. The world's lock is held.
+	retrying bool
+	// hurried: nothing goes wrong any more, because there is nothing left to go wrong.
+	hurried  bool
+	away     int            // steps until a stopped host is started again
+	until    map[string]int // steps at which a trouble of the world is over
+	waits    string         // why the run is not over
+	compared events.Position
 }
 
 var (
@@ -91,8 +96,9 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		s := &simulator{
 			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
-			faults: map[Fault]int{}, until: map[string]int{},
+			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
 		}
+		s.panics.aim = sc.aim
 		s.world.rot, s.world.confirmations = sc.Rot, sc.finality()
 		s.world.faithless, s.world.reckless = sc.Plant.Faithless, sc.Plant.Reckless
 		s.world.tip().state.leaky, s.world.altering = sc.Plant.Leaky, sc.Plant.Altering
@@ -113,6 +119,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		out = Outcome{
 			Trace: sum.Sum64(), Steps: s.steps, Crashes: s.crashes,
 			Blocks: s.world.tip().head.Number, Events: map[string]int{}, Faults: s.faults, Problem: problem,
+			met: s.panics.kinds,
 		}
 		for e, err := range s.store.ReadAll(t.Context(), 0, 0) {
 			if err == nil {
@@ -156,7 +163,7 @@ func (s *simulator) config() actors.Config {
 		MaxSlotsPerRequest: 256, FinalBlocks: s.finality(), Margin: duty.Margin{Blocks: hostMargin, BlockTime: time.Second},
 		MinFill: minFill, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
 		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
-		Cores: s.rules.cores(), Turn: s.bus.turn,
+		Cores: s.panics.poisoned(s.rules.cores()), Turn: s.bus.turn, Met: s.panics.meets,
 	}
 	if s.BitRot > 0 {
 		cfg.ScrubEvery, cfg.ScrubBytesPerSecond = time.Minute, 16*events.BlockSize
@@ -189,6 +196,7 @@ func (s *simulator) start(ctx context.Context) {
 	if s.Validator {
 		ports.Validation = fakeValidation{s.world}
 	}
+	s.panics.forget()
 	cfg := s.config()
 	ctx, s.endLife = context.WithCancel(ctx)
 	go func() {

@@ -20,6 +20,13 @@ func (s *simulator) step(ctx context.Context) {
 	if s.BitRot > 0 && !s.calm() && s.decay.IntN(1000) < s.BitRot {
 		s.rot()
 	}
+	if s.Panic > 0 || s.Poison > 0 {
+		s.panicSome()
+		s.rise(ctx)
+		if s.steps%512 == 0 || s.calm() && s.steps%64 == 0 {
+			s.retryQuarantined(ctx)
+		}
+	}
 	if !s.calm() && s.disturb(ctx) {
 		return
 	} else if s.calm() && s.paused {

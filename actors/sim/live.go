@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing/synctest"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// live is what a running host holds.
+type live struct {
+	status actors.Status
+	// ledger and queue are nil while that part is down.
+	ledger *capacity.Snapshot
+	queue  *slotqueue.Snapshot
+}
+
+// checkLive: the replay of the record is the state of the running host. It
+// looks only while no append is stored of which the host has not heard yet.
+func (s *simulator) checkLive(ctx context.Context) error {
+	h := s.running()
+	if h == nil || s.stopping || h.Err() != nil {
+		return nil
+	}
+	now, err := s.look(ctx, h)
+	if now == nil || err != nil {
+		if h.Err() != nil { // It ended by this very question.
+			return nil
+		}
+		return err
+	}
+	if now.ledger != nil && s.heard(events.CapacityStream(me)) {
+		diff := difference(s.audit.ledger.Snapshot(), *now.ledger)
+		if !s.lags("Reservations", events.CapacityStream(me), diff) && diff != "" {
+			return fmt.Errorf("the ledger lives (+) otherwise than it replays (-):\n%s", diff)
+		}
+	}
+	if now.queue != nil && s.heard(events.SlotQueueStream(me)) {
+		diff := difference(s.audit.queue.Snapshot(), *now.queue)
+		if !s.lags("SlotQueue", events.SlotQueueStream(me), diff) && diff != "" {
+			return fmt.Errorf("the queue lives (+) otherwise than it replays (-):\n%s", diff)
+		}
+	}
+	return s.checkLiveSales(now.status)
+}
+
+// look asks a host for its state; nil while it is loading, because then the
+// answer waits for the simulator.
+func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		live *live
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		now := &live{}
+		var err error
+		if now.status, err = h.Status(ctx); err != nil || !now.status.Booted {
+			done <- answer{nil, err}
+			return
+		}
+		ledger := h.ViewLedger(ctx, func(st capacity.State) { now.ledger = new(st.Snapshot()) })
+		queue := h.ViewQueue(ctx, func(st slotqueue.State) { now.queue = new(st.Snapshot()) })
+		if errors.Is(ledger, actors.ErrPartDown) {
+			ledger = nil
+		}
+		if errors.Is(queue, actors.ErrPartDown) {
+			queue = nil
+		}
+		done <- answer{now, errors.Join(ledger, queue)}
+	}()
+	synctest.Wait()
+	select {
+	case a := <-done:
+		return a.live, a.err
+	default:
+		return nil, nil
+	}
+}
+
+func (s *simulator) checkLiveSales(status actors.Status) error {
+	for _, live := range status.Sales {
+		if live.Quarantined != "" {
+			if s.spoils(live.State.Slot) {
+				continue
+			}
+			return broken(NothingQuarantined, "slot %s: %s", live.State.Slot.Short(), live.Quarantined)
+		}
+		slot := live.State.Slot
+		if live.State.Phase == sale.Unknown || s.spoils(slot) || !s.heard(events.SaleStream(me, slot)) {
+			continue
+		}
+		diff := difference(s.audit.sales[slot], live.State)
+		if !s.lags("SalesAgent "+slot.Short(), events.SaleStream(me, slot), diff) && diff != "" {
+			return fmt.Errorf("slot %s lives (+) otherwise than it replays (-):\n%s", slot.Short(), diff)
+		}
+	}
+	return nil
+}
