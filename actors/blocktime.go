@@ -21,7 +21,7 @@ func (e *env) knownBlockTime() BlockTime {
 	if e.Margin.BlockTime > 0 {
 		return BlockTime{e.Margin.BlockTime, true}
 	}
-	m, measures := e.Market.(interface{ BlockTime() (time.Duration, bool) })
+	m, measures := optional[interface{ BlockTime() (time.Duration, bool) }](e.Market)
 	if !measures {
 		return BlockTime{}
 	}

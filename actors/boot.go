@@ -49,6 +49,12 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.head, err = s.Market.Head(ctx); err != nil {
 		return r, fmt.Errorf("read the newest block: %w", err)
 	}
+	// Nothing is known that it could be compared with, and all later blocks are compared with it.
+	if again, err := s.Market.HeadAt(ctx, r.head.Number); err != nil {
+		return r, fmt.Errorf("read the newest block again: %w", err)
+	} else if again.Hash != r.head.Hash {
+		return r, fmt.Errorf("read the newest block again: %w", errOvertaken)
+	}
 	r.heads = s.lately(ctx, r.head)
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)

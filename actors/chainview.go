@@ -78,6 +78,17 @@ func (v *chainView) rewind(ancestor uint64) {
 	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor })
 }
 
+// forget takes it back that a block is the newest one.
+func (v *chainView) forget(head events.Head) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.head == head {
+		v.head, v.least = events.Head{}, 0
+		delete(v.hashes, head.Number)
+		delete(v.blocks, head.Number)
+	}
+}
+
 // between are blocks without a gap, if all of them were the newest once.
 func (v *chainView) between(first, last uint64) ([]events.Head, bool) {
 	v.mu.Lock()

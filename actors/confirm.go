@@ -28,7 +28,7 @@ func (e *env) confirmNotOurs(ctx context.Context, slot events.SlotID) error {
 }
 
 func (e *env) beside(ctx context.Context, ask func(context.Context, confirmer) error) error {
-	m, ok := e.Market.(confirmer)
+	m, ok := optional[confirmer](e.Market)
 	if !ok {
 		return nil
 	}

@@ -264,6 +264,9 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		rt.met = cfg.Met
 	}
 	ports.Clock = guardedClock{ports.Clock, rt}
+	view := newChainView(nil)
+	ports.Market = &doubtful{ports.Market, view}
+	view.market = ports.Market
 	e := &env{
 		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
@@ -273,7 +276,7 @@ func newEnv(cfg Config, ports Ports, rt *runtime) *env {
 		ledger:       newPart(ledgerName),
 		queue:        newPart(queueName),
 		scheduler:    newPart(schedulerName),
-		view:         newChainView(ports.Market),
+		view:         view,
 		record:       newRecord(ports.Clock, rt.log, cfg.Turn),
 		downloads:    newPool("downloads", cfg.Downloads),
 		transactions: newPool("transactions", cfg.Transactions),

@@ -48,7 +48,11 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		return saleReady{}, fmt.Errorf("read the request: %w", err)
 	}
 	if err := events.CheckRequest(r); err != nil {
-		return refused(saleRefused{criterion: slotqueue.CriterionUnsound, reason: err.Error()})
+		// It was sound when it entered the queue: the chain says two things of it.
+		return refused(saleRefused{
+			criterion: slotqueue.CriterionUnsound, reason: err.Error(), requeue: true,
+			retryAt: s.chainTime().Add(lookAgainAfter),
+		})
 	}
 	facts, err := s.Market.Slot(ctx, request, index)
 	if err != nil {

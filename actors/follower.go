@@ -153,7 +153,11 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 		f.isLate(late, stop)
 	}
 	for n := 1; ; n++ {
+		last := events.Head{Number: from.Number, Hash: from.Hash}
 		err := f.Feed.Follow(feeding, from, func(ctx context.Context, u events.ChainUpdate) error {
+			if err := f.follows(ctx, u, &last); err != nil {
+				return err
+			}
 			return f.take(ctx, u, stop)
 		})
 		if f.late == nil {
@@ -175,6 +179,40 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 		return f.late.err
 	}
 	return errCaughtUp
+}
+
+// follows looks whether an update can follow the last one, which it then is.
+func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last *events.Head) error {
+	if err := events.CheckUpdate(u, *last); err != nil {
+		return err
+	}
+	if u.Reorganized == nil && last.Time.IsZero() {
+		if err := f.fits(ctx, u.Head); err != nil {
+			return err
+		}
+	}
+	if r := u.Reorganized; r != nil {
+		hash, err := events.ParseHash(r.GetAncestorHash())
+		*last = events.Head{Number: r.GetAncestor(), Hash: hash}
+		return err
+	}
+	*last = u.Head
+	return nil
+}
+
+// fits compares a block with the newest one that is known, unless that is not on the chain.
+func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
+	impossible := f.view.possible(h)
+	if impossible == nil {
+		return nil
+	}
+	known := f.view.now()
+	at, err := f.Market.HeadAt(ctx, known.Number)
+	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
+		return impossible
+	}
+	f.view.forget(known)
+	return nil
 }
 
 // isLate ends the feed when the work has ended.

@@ -32,7 +32,9 @@ func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 		synctest.Wait()
 		second, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- e.appendHost(second, &messages.HostHeartbeat{At: events.TimeToMessage(fakeTime{}.Now())}) }()
+		go func() {
+			done <- e.appendHost(second, &messages.HostHeartbeat{At: events.TimeToMessage(fakeTime{}.Now())})
+		}()
 		synctest.Wait()
 		cancel()
 		synctest.Wait()

@@ -71,7 +71,7 @@ func (p *pacer) shortest(usual time.Duration) time.Duration {
 // first proofs are for. A start does not wait for them any longer than for its other
 // questions; without them the pace is found out from the blocks that follow.
 func (e *env) lately(ctx context.Context, head events.Head) []events.Head {
-	m, ok := e.Market.(headReader)
+	m, ok := e.blockReader()
 	if !ok || head.Number == 0 {
 		return nil // One call for each block is too much before anything is done.
 	}

@@ -67,7 +67,7 @@ func (e *env) readPast(ctx context.Context, from, to, newest uint64) (*past, err
 	p := &past{from: from, to: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]window{}}
 	begins := duty.Start(e.terms.Proofs, from)
 	step := uint64(blocksOneByOne)
-	if _, ok := e.Market.(headReader); ok {
+	if _, ok := e.blockReader(); ok {
 		step = blocksPerRead
 	}
 	var chunks [][]events.Head
@@ -104,7 +104,7 @@ func (e *env) headsBetween(ctx context.Context, first, last uint64) ([]events.He
 		return heads, nil
 	}
 	before := e.view.rewound()
-	if m, ok := e.Market.(headReader); ok {
+	if m, ok := e.blockReader(); ok {
 		heads, err := m.HeadsBetween(ctx, first, last)
 		if err == nil && uint64(len(heads)) != last-first+1 {
 			err = fmt.Errorf("%d blocks came, not %d", len(heads), last-first+1)

@@ -126,7 +126,7 @@ func (c *chainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
 }
 
 func blockHash(n uint64, branch byte) events.Hash {
-	return events.Hash{byte(n >> 8), byte(n), branch}
+	return events.Hash{byte(n >> 8), byte(n), branch, 1} // None is zero, which no block has.
 }
 
 func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {

@@ -215,6 +215,9 @@ func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, err
 		payout, err := in(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
 			return s.Market.FreeSlot(ctx, s.call(st, time.Time{}))
 		})
+		if err == nil {
+			err = events.CheckPayout(st.Request, payout)
+		}
 		switch {
 		case err == nil:
 			return sale.ReportFreed{At: s.chainTime(), Payout: payout}, nil

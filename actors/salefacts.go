@@ -26,6 +26,9 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 			return s.Market.Slot(ctx, s.request, s.index)
 		})
 	})
+	if err == nil {
+		err = events.CheckCollateral(st.Request, facts.Collateral)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
 	}

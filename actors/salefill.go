@@ -61,6 +61,9 @@ func (s *salesAgent) fillSlot(
 	fill, err := in(ctx, s.transactions, deadline, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, call, e.Proof)
 	})
+	if err == nil {
+		err = events.CheckFill(st.Request, fill)
+	}
 	switch {
 	case errors.Is(err, events.ErrSlotNotFree):
 		return sale.ReportNotFree{At: s.chainTime(), Reason: "another host filled the slot first"}, nil
@@ -111,7 +114,8 @@ func (s *salesAgent) minedFill(
 		return s.Market.FillSlot(ctx, s.call(st, facts.At.Time), st.Proof)
 	})
 	if err == nil {
-		return fill, true, nil
+		err = events.CheckFill(st.Request, fill)
+		return fill, err == nil, err
 	}
 	for _, none := range []error{
 		events.ErrDeadlinePassed, events.ErrSlotNotFree, events.ErrInvalidProof, events.ErrProofAlreadySubmitted,

@@ -183,6 +183,9 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 	}
 	// It holds no place of a pool: it waits for transactions that hold theirs.
 	taken, err := s.Market.TakenProofs(ctx, s.slot, from)
+	if err == nil {
+		err = events.CheckTaken(taken, s.terms.Proofs, from, s.view.now())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
 	}

@@ -64,9 +64,9 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 // waitFinal waits until the chain itself calls a block permanent, if the market asks it
 // (chain.finality); otherwise FinalBlocks decides.
 func (e *env) waitFinal(ctx context.Context, number uint64) error {
-	m, ok := e.Market.(interface {
+	m, ok := optional[interface {
 		Final(ctx context.Context, number uint64) (bool, error)
-	})
+	}](e.Market)
 	if !ok {
 		return nil
 	}

@@ -174,7 +174,7 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 	p.provers.tick(head.Time)
 	next := p.look(a, p.order, head)
 	p.lookAtUnproven(a, head)
-	if m, ok := p.Market.(interface{ DutiesDue(next time.Time) }); ok {
+	if m, ok := optional[interface{ DutiesDue(next time.Time) }](p.Market); ok {
 		m.DutiesDue(next)
 	}
 	p.judge(a, head)

@@ -113,9 +113,9 @@ func (s *supervisor) status() Status {
 // into the record by itself.
 func (s *supervisor) recordStatus() RecordStatus {
 	r := s.record.now()
-	copying, ok := s.Market.(interface {
+	copying, ok := optional[interface {
 		RecordAway() (since time.Time, reason error)
-	})
+	}](s.Market)
 	if r.Away || !ok {
 		return r
 	}

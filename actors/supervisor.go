@@ -233,6 +233,8 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 	if m.refused != nil {
 		for _, w := range c.workers {
 			w.tell(*m.refused)
+			// One of ours is not given up for terms that nobody could have filled it for.
+			s.owned.due = s.owned.due || w.pid == nil && m.refused.criterion == slotqueue.CriterionUnsound
 		}
 		return
 	}

@@ -43,6 +43,8 @@ type audit struct {
 	quotas map[uint64]events.Bytes
 	// quarantined is what is left alone, by its subject.
 	quarantined map[string]bool
+	// bounds are what can be in the record.
+	bounds bounds
 }
 
 // period is one slot's period.
@@ -77,6 +79,9 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 		}
 		m, err := a.codec.Decode(e)
 		if err != nil {
+			return err
+		}
+		if err := a.bounds.check(m); err != nil {
 			return err
 		}
 		switch m := m.(type) {

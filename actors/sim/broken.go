@@ -29,6 +29,7 @@ const (
 	HistoryMakesSense  = "the record tells a possible story"
 	NothingQuarantined = "no sale is given up by the host"
 	HostLives          = "a panic ends no host but one of the supervisor"
+	NothingImpossible  = "nothing is recorded that cannot be"
 	PolicyIsKept       = "the host keeps to what its operator allows"
 )
 
@@ -38,7 +39,8 @@ func Invariants() []string {
 		ReplayIsLive, EvolveAccepts, TwiceIsOnce, FinishedRests, LedgerBalances, ReleasedOnce, StoredBeforeSent,
 		ProofsAccounted, NothingMissed, ViewIsRebuilt, TokensAccounted, TokensConserved, FillAtExpiry,
 		FreedWhileFilled, HostedDataIsKept, DiskIsLedger, StartFindsSales, QueueIsInOrder, HistoryMakesSense,
-		NothingQuarantined, HostLives, PolicyIsKept,
+		NothingQuarantined, HostLives, NothingImpossible,
+		PolicyIsKept,
 	}
 }
 

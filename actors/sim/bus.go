@@ -32,10 +32,11 @@ const (
 	away                     // it does not happen, because the store is away
 	dieAfter                 // it happens, and then the host dies
 	dieBefore                // the host dies, and it never happens
+	lied                     // it happens, and an answer arrives that cannot be true
 )
 
 func (v verdict) String() string {
-	return [...]string{"ok", "fail", "lost", "twice", "full", "away", "die after", "die before"}[v]
+	return [...]string{"ok", "fail", "lost", "twice", "full", "away", "die after", "die before", "lie"}[v]
 }
 
 // err is what the caller of a failed call is told; nil when it did not fail.
@@ -47,7 +48,7 @@ func (v verdict) err() error {
 		return errNoSpace
 	case away:
 		return events.ErrAway
-	case proceed, lostMind, twice, dieAfter:
+	case proceed, lostMind, twice, dieAfter, lied:
 	}
 	return nil
 }
@@ -59,6 +60,8 @@ type call struct {
 	number int
 	// until is the block before which the call is not let go.
 	until uint64
+	// lie chooses what the caller is told instead of the truth.
+	lie uint64
 }
 
 // port is the method that a call is of: the first word of its key.
@@ -91,7 +94,8 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 	if b.open {
 		return effect()
 	}
-	v, err := b.park(ctx, &b.pending, key)
+	c := &call{key: key, gate: make(chan verdict, 1)}
+	v, err := b.park(ctx, &b.pending, c)
 	if err == nil {
 		err = v.err()
 	}
@@ -108,6 +112,10 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 	case dieAfter:
 		<-ctx.Done()
 		return none, ctx.Err()
+	case lied:
+		if err == nil {
+			r, _ = falsified(r, c.lie).(T)
+		}
 	case proceed, fail, twice, full, away, dieBefore:
 	}
 	return r, err
@@ -115,11 +123,10 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 
 // turn is actors.Config.Turn.
 func (b *bus) turn(ctx context.Context, task string) {
-	_, _ = b.park(ctx, &b.turns, task)
+	_, _ = b.park(ctx, &b.turns, &call{key: task, gate: make(chan verdict, 1)})
 }
 
-func (b *bus) park(ctx context.Context, list *[]*call, key string) (verdict, error) {
-	c := &call{key: key, gate: make(chan verdict, 1)}
+func (b *bus) park(ctx context.Context, list *[]*call, c *call) (verdict, error) {
 	b.mu.Lock()
 	*list = append(*list, c)
 	b.mu.Unlock()

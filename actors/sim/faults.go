@@ -24,6 +24,7 @@ const (
 	faultReorder     = "reorder"
 	faultCrashBefore = "crash before"
 	faultCrashAfter  = "crash after"
+	faultLie         = "lie"
 )
 
 // The troubles of the world, each for a while.
@@ -36,6 +37,7 @@ const (
 	storeAway  = "store away"
 	bitRot     = "bit rot"
 	dataLost   = "data lost"
+	lies       = "market lies"
 )
 
 // maxDelay is for how many blocks a call is delayed at most, about: half a
@@ -65,6 +67,10 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 			return // It waits.
 		}
 	}
+	if v == proceed && s.in(lies) && isChain(port) && s.liar.IntN(3) == 0 {
+		v, c.lie = lied, s.liar.Uint64()
+		s.faults[Fault{faultLie, port}]++
+	}
 	if oldest(ready) != c {
 		s.faults[Fault{faultReorder, port}]++
 	}
@@ -82,7 +88,7 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 		s.crash()
 		s.reorganizeAtRestart()
 		s.start(ctx)
-	case proceed, fail, lostMind, twice, full, away:
+	case proceed, fail, lostMind, twice, full, away, lied:
 		s.bus.release(c, v)
 	}
 }
@@ -145,6 +151,14 @@ func (s *simulator) in(trouble string) bool { return s.until[trouble] > s.steps 
 func (s *simulator) begin(trouble string, least, most int) {
 	s.until[trouble] = s.steps + least + s.rng.IntN(most-least)
 	s.trouble(trouble, "world", "%s until step %d", trouble, s.until[trouble])
+}
+
+// lieSome lets the market begin to lie, or not; by a chance of its own.
+func (s *simulator) lieSome() {
+	if !s.in(lies) && s.liar.IntN(1000) < s.Lies {
+		s.until[lies] = s.steps + 50 + s.liar.IntN(550)
+		s.trouble(lies, "world", "the market lies until step %d", s.until[lies])
+	}
 }
 
 // follow brings the world in line with its troubles.

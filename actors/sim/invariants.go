@@ -84,6 +84,7 @@ func (s *simulator) check(ctx context.Context) error {
 		return err
 	}
 	before := s.audit.after
+	s.audit.bounds = s.possible()
 	if err := s.audit.readOn(ctx, s.view); err != nil {
 		return err
 	}

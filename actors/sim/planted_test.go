@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -82,6 +83,9 @@ func plants() map[string]planted {
 		"proofs are left out between panics": {
 			breaks: NothingMissed, sc: Scenario{Panic: 15, Block: blockInLoops, Chance: chanceInLoops},
 			cores: actors.Cores{NextSale: neverProves},
+		},
+		"a receipt is believed whatever it says": {
+			breaks: NothingImpossible, sc: Scenario{Lies: 20}, cores: actors.Cores{DecideSale: believesAnything},
 		},
 		"a view passes over what it should fold": {
 			breaks: ViewIsRebuilt, view: func() View { return &carelessView{newView()} },
@@ -275,6 +279,14 @@ func boasts(s sale.State, c sale.Command) ([]sale.Event, error) {
 	if freed, ok := c.(sale.ReportFreed); ok {
 		freed.Payout.Paid = freed.Payout.Paid.Add(events.NewAmount(1))
 		return sale.Decide(s, freed)
+	}
+	return sale.Decide(s, c)
+}
+
+func believesAnything(s sale.State, c sale.Command) ([]sale.Event, error) {
+	if r, ok := c.(sale.ReportSlotReserved); ok {
+		r.Receipt.Block.Number = math.MaxUint64
+		return sale.Decide(s, r)
 	}
 	return sale.Decide(s, c)
 }

@@ -31,6 +31,7 @@ type Scenario struct {
 	Withdraw    int // the clients of requests that are over collect what is left
 	Repeat      int // the feed delivers an update twice
 	ChainDown   int // neither market nor feed answer for a while
+	Lies        int // the market answers for a while what cannot be true; of a chance of its own
 	Lag         int // the node that answers is some blocks behind for a while
 	BitRot      int // stored data goes bad, or is lost; of a chance of its own
 	Panic       int // an actor is about to panic, at a message; of a chance of its own

@@ -127,7 +127,14 @@ var portMethods = []string{
 // worldTroubles are the faults of the world as a whole.
 var worldTroubles = []string{
 	"crash", "stop", "reorganisation", "clock jumps", chainDown, nodeLags, diskFull, slowProofs, storeDown, storeAway,
-	bitRot, dataLost,
+	bitRot, dataLost, lies,
+}
+
+// lyingMethods are those whose answers the market falsifies.
+var lyingMethods = []string{
+	"market.config", "market.head", "market.headAt", "market.headsBetween", "market.request", "market.slot",
+	"market.mySlots", "market.holds", "market.reserve", "market.fill", "market.proof", "market.takenProofs",
+	"market.free", "feed",
 }
 
 // What a simulation survives says little about a fault that it never had.
@@ -145,6 +152,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		Reorganize: 2, ChainDown: 2, Lag: 2, DiskFull: 2, SlowProofs: 2, Clock: 4, StoreDown: 2, StoreAway: 2, Crash: 2,
 		Stop: 2, BitRot: 2, MaxSteps: 4_000,
 	}
+	lying := Scenario{Lies: 10, Requests: 3, Slots: 3, Crash: 2, Competitor: 20, MaxSteps: 4_000}
 	kinds := []string{
 		faultError, faultLost, faultDelay, faultDuplicate, faultReorder, faultCrashBefore, faultCrashAfter,
 	}
@@ -159,6 +167,11 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 				}
 			}
 		}
+		for _, port := range lyingMethods {
+			if seen[Fault{faultLie, port}] == 0 {
+				list = append(list, Fault{faultLie, port})
+			}
+		}
 		for _, kind := range worldTroubles {
 			if seen[Fault{kind, "world"}] == 0 {
 				list = append(list, Fault{kind, "world"})
@@ -170,8 +183,11 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	seed := uint64(0)
 	for ; seed < most && len(missing()) > 0; seed++ {
 		sc := often
-		if seed%8 == 0 {
+		switch seed % 8 {
+		case 0:
 			sc = troubled
+		case 4:
+			sc = lying
 		}
 		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is for the other tests.
 			seen[f] += n

@@ -49,8 +49,12 @@ func scenarios() map[string]Scenario {
 		"panics":       {Panic: 15, Block: blockInLoops, Chance: chanceInLoops, Requests: 3, Slots: 3},
 		"poison":       {MaxSteps: 9_000, Poison: 3, Block: blockInLoops, Chance: chanceInLoops, Requests: 4, Slots: 3},
 		"panicsAndFaults": {
-			Panic: 8, Poison: 1, Fail: 20, Lose: 20, Crash: 2, Stop: 1, StoreAway: 1, Reorganize: 1, Rival: 2,
+			Panic: 8, Poison: 1, Fail: 20, Lose: 20, Crash: 2, Stop: 1, StoreAway: 1, Rival: 2,
 			Requests: 3, Slots: 3, Validator: true,
+		},
+		"lyingMarket": {Lies: 8, Requests: 3, Slots: 3, Rival: 2, Crash: 2},
+		"lyingAndReorganized": {
+			Lies: 6, Reorganize: 3, Lag: 2, Fail: 20, Lose: 20, Crash: 2, Requests: 3, Slots: 3, Rival: 2,
 		},
 		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
 		"reorgs":        {Reorganize: 4, Fail: 10},

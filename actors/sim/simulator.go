@@ -27,6 +27,7 @@ type simulator struct {
 	Scenario
 	rng    *rand.Rand
 	decay  *rand.Rand // of stored data, so that it moves nothing else
+	liar   *rand.Rand // of lies, likewise
 	panics *panics
 	bus    *bus
 	world  *world
@@ -62,6 +63,7 @@ type simulator struct {
 	away     int            // steps until a stopped host is started again
 	until    map[string]int // steps at which a trouble of the world is over
 	waits    string         // why the run is not over
+	highest  uint64         // the highest block that there was
 	compared events.Position
 }
 
@@ -94,7 +96,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		sum := fnv.New64a()
 		b := &bus{}
 		s := &simulator{
-			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), liar: rand.New(rand.NewPCG(seed, 4)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
 		}

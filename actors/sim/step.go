@@ -20,6 +20,9 @@ func (s *simulator) step(ctx context.Context) {
 	if s.BitRot > 0 && !s.calm() && s.decay.IntN(1000) < s.BitRot {
 		s.rot()
 	}
+	if s.Lies > 0 && !s.calm() {
+		s.lieSome()
+	}
 	if s.Panic > 0 || s.Poison > 0 {
 		s.panicSome()
 		s.rise(ctx)

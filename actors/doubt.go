@@ -1,0 +1,177 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file compares what the chain answers with the question, with what types and contract
+// allow, and with the newest block that is known. An answer that cannot be true is no answer:
+// it is asked for again, and nothing is decided or recorded by it.
+
+// doubtful is a market whose answers are looked at.
+type doubtful struct {
+	Market
+	view *chainView
+}
+
+// optional is what a market may do besides.
+func optional[T any](m Market) (T, bool) {
+	if d, ok := m.(*doubtful); ok {
+		m = d.Market
+	}
+	t, ok := m.(T)
+	return t, ok
+}
+
+// blockReader is a market that reads many blocks in one call; each is looked at.
+func (e *env) blockReader() (headReader, bool) {
+	r, ok := optional[headReader](e.Market)
+	return doubtfulReader{r, e.view}, ok
+}
+
+type doubtfulReader struct {
+	headReader
+	view *chainView
+}
+
+// possible is a block that can be on the chain of the newest one.
+func (v *chainView) possible(h events.Head) error {
+	if err := events.CheckHead(h); err != nil {
+		return err
+	}
+	if now := v.now(); now.Number > 0 && now.Number != h.Number { // One of the same number may be of another branch.
+		h.Parent, now.Parent = now.Hash, h.Hash // The same: how they are linked is for whoever follows the chain.
+		return events.CheckOrder(now, h)
+	}
+	return nil
+}
+
+// asked is a block that is to have a number.
+func (v *chainView) asked(h events.Head, number uint64) error {
+	if h.Number != number {
+		return fmt.Errorf("%w: block %d, when block %d was asked for", events.ErrImpossible, h.Number, number)
+	}
+	return v.possible(h)
+}
+
+// checked is an answer, unless it cannot be true.
+func checked[T any](answer T, err error, check func(T) error) (T, error) {
+	if err == nil {
+		err = check(answer)
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return answer, nil
+}
+
+func (d *doubtful) Config(ctx context.Context) (events.MarketConfig, error) {
+	c, err := d.Market.Config(ctx)
+	return checked(c, err, events.CheckConfig)
+}
+
+func (d *doubtful) Head(ctx context.Context) (events.Head, error) {
+	h, err := d.Market.Head(ctx)
+	return checked(h, err, d.view.possible)
+}
+
+func (d *doubtful) HeadAt(ctx context.Context, number uint64) (events.Head, error) {
+	h, err := d.Market.HeadAt(ctx, number)
+	return checked(h, err, func(h events.Head) error { return d.view.asked(h, number) })
+}
+
+func (d doubtfulReader) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	heads, err := d.headReader.HeadsBetween(ctx, first, last)
+	return checked(heads, err, func(heads []events.Head) error {
+		for i, h := range heads {
+			if err := d.view.asked(h, first+uint64(i)); err != nil {
+				return err
+			}
+			if i > 0 && h.Time.Before(heads[i-1].Time) {
+				return events.CheckOrder(heads[i-1], h)
+			}
+		}
+		return nil
+	})
+}
+
+func (d *doubtful) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
+	r, err := d.Market.Request(ctx, id)
+	return checked(r, err, func(r events.Request) error {
+		if r.ID != id {
+			return fmt.Errorf("%w: request %s, when %s was asked for", events.ErrImpossible, r.ID.Short(), id.Short())
+		}
+		return nil
+	})
+}
+
+func (d *doubtful) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
+	f, err := d.Market.Slot(ctx, id, index)
+	return checked(f, err, func(f events.SlotFacts) error {
+		if err := events.CheckFacts(f); err != nil {
+			return err
+		}
+		return d.view.possible(f.At)
+	})
+}
+
+func (d *doubtful) HoldsReservation(
+	ctx context.Context, id events.RequestID, index uint64,
+) (bool, events.Head, error) {
+	holds, at, err := d.Market.HoldsReservation(ctx, id, index)
+	if err == nil {
+		err = d.view.possible(at)
+	}
+	return holds, at, err
+}
+
+func (d *doubtful) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
+	owned, err := d.Market.MySlots(ctx)
+	return checked(owned, err, events.CheckOwned)
+}
+
+func (d *doubtful) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
+	r, err := d.Market.ReserveSlot(ctx, call)
+	return checked(r, err, d.mined)
+}
+
+func (d *doubtful) SubmitProof(
+	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
+) (events.Receipt, error) {
+	r, err := d.Market.SubmitProof(ctx, call, period, proof)
+	return checked(r, err, d.mined)
+}
+
+func (d *doubtful) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
+	taken, err := d.Market.TakenProofs(ctx, slot, from)
+	return checked(taken, err, func(taken []events.TakenProof) error {
+		for _, t := range taken {
+			if err := d.mined(t.Receipt); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mined is a receipt of a block that can be on the chain.
+func (d *doubtful) mined(r events.Receipt) error {
+	if r.Block == (events.Head{}) {
+		return nil
+	}
+	return d.view.possible(r.Block)
+}
+
+func (d *doubtful) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
+	f, err := d.Market.FillSlot(ctx, call, proof)
+	return checked(f, err, func(f events.Fill) error { return d.mined(f.Receipt) })
+}
+
+func (d *doubtful) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
+	p, err := d.Market.FreeSlot(ctx, call)
+	return checked(p, err, func(p events.PayoutReceipt) error { return d.mined(p.Receipt) })
+}
