@@ -132,7 +132,8 @@ func CheckOwned(owned []OwnedSlot) error {
 	for _, o := range owned {
 		switch {
 		case SlotIDOf(o.Request.ID, o.Index) != o.Slot:
-			return impossible("slot %s is said to be slot %d of request %s", o.Slot.Short(), o.Index, o.Request.ID.Short())
+			return impossible("slot %s is said to be slot %d of request %s", o.Slot.Short(), o.Index,
+				o.Request.ID.Short())
 		case seen[o.Slot]:
 			return impossible("slot %s is named twice", o.Slot.Short())
 		}
