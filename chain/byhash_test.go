@@ -120,7 +120,12 @@ func TestNodeThatFailsForAnotherReasonIsAskedByHashOn(t *testing.T) {
 				}
 				return node(r)
 			})
-			if err := look(); err != nil || byNumber.Load() != 0 {
+			var err error
+			w.await("the node is asked again", func() bool {
+				err = look()
+				return !errors.Is(err, chain.ErrUnavailable)
+			})
+			if err != nil || byNumber.Load() != 0 {
 				t.Fatalf("asked by number %d times: %v", byNumber.Load(), err)
 			}
 		})

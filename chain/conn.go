@@ -217,13 +217,15 @@ func (c *conn) judge(ctx context.Context, l *link, method string, err error) err
 	if err == nil || errors.Is(err, ethereum.NotFound) {
 		return err
 	}
-	limited := len(c.endpoints) > 1 && rateLimited(err)
-	if isAnswer(err) && !limited {
+	if isAnswer(err) {
 		return fmt.Errorf("%s: %w", method, l.at.hide(err))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c.drop(l, err)
+	// One that is asked too often needs no new connection, but another one may answer.
+	if !tooOften(err) || len(c.endpoints) > 1 {
+		c.drop(l, err)
+	}
 	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, method, l.at.name, l.at.hide(err))
 }

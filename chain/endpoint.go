@@ -25,6 +25,7 @@ type endpoint struct {
 	refused *IdentityError
 
 	batches batchSize
+	limit   rateLimit
 	// byNumber: it does not take blocks by hash (EIP-1898) in calls.
 	byNumber atomic.Bool
 	// takesHash has the methods in which it took one, which is not doubted again.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -84,12 +83,13 @@ func (c *conn) dial(ctx context.Context, index int) (*link, error) {
 	timed, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
-		rpc.WithHTTPClient(&http.Client{Transport: bounded{http.DefaultTransport}}))
+		rpc.WithHTTPClient(&http.Client{Transport: bounded{&e.limit}}))
 	if err != nil {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
 	return &link{
 		client: client, at: e, index: index, opened: time.Now(), timeout: c.timeout, count: c.count,
+		maxWait: c.maxWait, log: c.log,
 	}, nil
 }
 
@@ -223,9 +223,4 @@ func (c *conn) silent(l *link) {
 	c.link = nil
 	l.at.lastUntil = time.Now().Add(c.returnAfter)
 	c.standing.fails(l.at, errors.New("it answers and knows no new block"))
-}
-
-// rateLimited recognises a complaint about too many requests.
-func rateLimited(err error) bool {
-	return containsAny(strings.ToLower(err.Error()), "rate limit", "ratelimit", "too many requests", "quota")
 }

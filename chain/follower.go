@@ -101,6 +101,8 @@ func (f *Follower) Follow(
 			}
 			f.silence(ctx, watch)
 			sleep(ctx, min(firstFollowWait, f.blocks.poll()))
+		case tooOften(err): // Said once, and nothing is asked meanwhile.
+			sleep(ctx, min(firstFollowWait, f.blocks.poll()))
 		default:
 			if wait == firstFollowWait { // Said once, however long it lasts.
 				f.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)

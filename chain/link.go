@@ -6,11 +6,13 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/sirupsen/logrus"
 )
 
 const (
@@ -66,13 +68,18 @@ type link struct {
 	// timeout is for one message.
 	timeout time.Duration
 	count   *requestCount
+	maxWait time.Duration // for a node that is asked too often
+	log     logrus.FieldLogger
 }
 
 func (l *link) call(ctx context.Context, result any, method string, args ...any) error {
 	timed, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
+	if err := l.at.limit.left(); err != nil {
+		return err
+	}
 	l.count.message(rpc.BatchElem{Method: method})
-	return l.client.CallContext(timed, result, method, args...)
+	return l.at.limit.judge(l.at, l.client.CallContext(timed, result, method, args...), l.maxWait, l.log)
 }
 
 // batch sends many calls in as few messages as the node takes; the error of each stands
@@ -99,10 +106,7 @@ func (l *link) exchange(ctx context.Context, some []rpc.BatchElem) error {
 		}
 		return err
 	}
-	timed, cancel := context.WithTimeout(ctx, l.timeout)
-	l.count.message(some...)
-	err := l.client.BatchCallContext(timed, some)
-	cancel()
+	err := l.send(ctx, some)
 	switch {
 	case err == nil:
 		return l.complete(ctx, some)
@@ -116,6 +120,22 @@ func (l *link) exchange(ctx context.Context, some []rpc.BatchElem) error {
 		l.at.batches.late()
 	}
 	return err
+}
+
+// send sends one message. A node that says of a part of it that it is asked too often says
+// so of all.
+func (l *link) send(ctx context.Context, some []rpc.BatchElem) error {
+	if err := l.at.limit.left(); err != nil {
+		return err
+	}
+	timed, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	l.count.message(some...)
+	err := l.client.BatchCallContext(timed, some)
+	if i := slices.IndexFunc(some, func(e rpc.BatchElem) bool { return rateLimited(e.Error) }); err == nil && i >= 0 {
+		err = some[i].Error
+	}
+	return l.at.limit.judge(l.at, err, l.maxWait, l.log)
 }
 
 // complete asks again for what an answered batch left out.

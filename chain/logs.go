@@ -122,9 +122,6 @@ func tooMuch(err error) bool {
 		return false
 	}
 	said := strings.ToLower(err.Error())
-	if rateLimited(err) {
-		return false
-	}
 	return containsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
 		"timed out", "timeout", "response size")
 }

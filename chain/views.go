@@ -151,7 +151,7 @@ func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
 		switch {
 		case answers(call):
 			e.takesHash.Store(call.Method, true)
-		case !taken && isAnswer(call.Error) && !rateLimited(call.Error):
+		case !taken && isAnswer(call.Error):
 			doubted = append(doubted, i)
 		}
 	}
