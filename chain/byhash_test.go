@@ -132,6 +132,28 @@ func TestNodeThatFailsForAnotherReasonIsAskedByHashOn(t *testing.T) {
 	}
 }
 
+// The same of logs (EIP-234): they are looked for by number, and counted if they are of
+// the block that was meant.
+func TestNodeThatRefusesBlocksByHashTellsTheirLogsByNumber(t *testing.T) {
+	w := newWorld(t)
+	m := w.newHost("host")
+	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+		if r.Method == "eth_getLogs" && strings.Contains(r.Param(0), "blockHash") {
+			return r.Fails(-32700, "Parse error")
+		}
+		return node(r)
+	})
+	d := w.follow(m.Feed(), events.Cursor{})
+	call := callFor(w.request(), 0)
+	w.reserve(m, "host", call)
+	w.fill(m, "host", call)
+	w.seal(3)
+	w.caughtUp(d)
+	if diff := cmp.Diff([]string{"StorageRequested", "ProofSubmitted", "SlotFilled"}, d.read()); diff != "" {
+		t.Fatalf("feed (-want +got):\n%s", diff)
+	}
+}
+
 // Every call that names a block goes the same way: on a node that takes no hashes a slot
 // is reserved, filled and proven, a refused proof is judged, and a missing one marked.
 func TestNodeThatRefusesBlocksByHashServesAllThatAHostDoes(t *testing.T) {

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -88,21 +89,29 @@ func (f *Follower) logsOf(ctx context.Context, block *header) ([]logEntry, error
 	logs, err := f.query(ctx, logsAnswer{
 		filter: logFilter{Address: f.contract, Topics: f.topics, BlockHash: &hash}, number: uint64(number),
 	})
-	if err != nil {
-		return nil, f.notThere(ctx, block, err)
+	if err != nil && !isAnswer(err) {
+		return nil, err
 	}
-	if logs = slices.DeleteFunc(logs, ofOthers); len(logs) > 0 || !f.mayHold(block) {
+	if logs = slices.DeleteFunc(logs, ofOthers); err == nil && (len(logs) > 0 || !f.mayHold(block)) {
 		return logs, nil
 	}
-	// The block says that it may have some: ask in another way, because some nodes
-	// announce a block before they know its logs, and answer with none.
+	refused := err != nil
+	// The block says that it may have some, or the node does not say it by hash: ask in
+	// another way, because some nodes announce a block before they know its logs, and
+	// answer with none, and some do not take hashes here (EIP-234).
 	again, err := f.query(ctx, logsAnswer{
 		filter: logFilter{Address: f.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number},
 	})
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
 	}
-	return slices.DeleteFunc(again, ofOthers), nil
+	if again = slices.DeleteFunc(again, ofOthers); len(again) > 0 || !refused {
+		return again, nil
+	}
+	if same, err := f.holds(ctx, uint64(block.Number), hash); err != nil || !same { // They may be another block's.
+		return nil, errors.Join(err, fmt.Errorf("%w: block %d changed", errNotYet, uint64(block.Number)))
+	}
+	return nil, nil
 }
 
 // notThere tells a node that does not know a block any more, or not yet, from one that
