@@ -14,7 +14,6 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -273,27 +272,4 @@ func (f logFilter) matches(topics []common.Hash) bool {
 		}
 	}
 	return true
-}
-
-// oneOf refuses a number behind the last that has a name.
-func oneOf(what string, said, last uint8) error {
-	if said > last {
-		return fmt.Errorf("it gives a %s as %d, and the last one is %d", what, said, last)
-	}
-	return nil
-}
-
-// checkConfig compares the contract's configuration with what a contract can be made
-// with, and what the host divides by.
-func checkConfig(c bindings.MarketplaceConfig) error {
-	slashes := uint64(c.Collateral.MaxNumberOfSlashes) * uint64(c.Collateral.SlashPercentage)
-	switch {
-	case c.Proofs.Period == 0:
-		return errors.New("it says that a period has 0 seconds")
-	case c.Collateral.RepairRewardPercentage > 100, c.Collateral.ValidatorRewardPercentage > 100, slashes > 100:
-		return fmt.Errorf("it says that %d, %d and %d slashes of %d per cent of the collateral are given away",
-			c.Collateral.RepairRewardPercentage, c.Collateral.ValidatorRewardPercentage,
-			c.Collateral.MaxNumberOfSlashes, c.Collateral.SlashPercentage)
-	}
-	return nil
 }

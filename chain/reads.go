@@ -32,7 +32,7 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 	}
 	var raw bindings.MarketplaceConfig
 	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw).
-		must(func() error { return checkConfig(raw) })
+		must(func() error { return events.CheckConfig(configFrom(raw)) })
 	if err := m.read(ctx, head.Hash, v); err != nil {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -123,12 +123,16 @@ func (m *Market) slotAt(
 		a, to                   = m.abis.market, m.contract
 	)
 	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState).
-		must(func() error { return oneOf("state of a request", requestState, uint8(events.RequestFailed)) })
+		must(func() error {
+			return events.CheckFacts(events.SlotFacts{At: facts.At, RequestState: events.RequestState(requestState)})
+		})
 	ends := viewOf(to, a.PackRequestEnd(request), a.UnpackRequestEnd, &end)
 	hosts := viewOf(to, a.PackGetHost(slot), a.UnpackGetHost, &host)
 	others := []*view{
 		viewOf(to, a.PackSlotState(slot), a.UnpackSlotState, &slotState).
-			must(func() error { return oneOf("state of a slot", slotState, uint8(events.SlotRepair)) }),
+			must(func() error {
+				return events.CheckFacts(events.SlotFacts{At: facts.At, SlotState: events.SlotState(slotState)})
+			}),
 		viewOf(to, a.PackRequestExpiry(request), a.UnpackRequestExpiry, &expiry),
 		hosts.must(hosts.isAddress),
 		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),

@@ -137,10 +137,6 @@ type Head struct {
 	Time time.Time
 }
 
-// MaxBlock is the highest number that a block can have: at a thousand blocks a second it
-// is reached in the year 287,000. Whoever names a higher one is not believed.
-const MaxBlock = 1 << 53
-
 // Displaces says whether a newest block that is named now takes the place of one that was
 // named before: it is not below it, or it is later. A chain whose newest block is later and
 // lower does not hold the higher one, whoever named that; a lower and older one may only be

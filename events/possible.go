@@ -16,16 +16,13 @@ import (
 var ErrImpossible = errors.New("the chain's answer cannot be true")
 
 const (
-	// MaxBlockNumber is more than any chain will ever have.
-	MaxBlockNumber = 1 << 48
+	// MaxBlock is a higher number than any block will ever have.
+	MaxBlock = 1 << 48
 	// maxBlocksPerSecond is more than any chain makes, by its own time.
 	maxBlocksPerSecond = 100
 	// maxHalt is longer than any chain that goes on stood still while somebody watched.
 	maxHalt = 10 * 365 * 24 * time.Hour
 )
-
-// latest is the end of what RFC 3339 can say.
-var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 func impossible(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrImpossible, fmt.Sprintf(format, args...))
@@ -34,11 +31,11 @@ func impossible(format string, args ...any) error {
 // CheckHead says whether there can be such a block.
 func CheckHead(h Head) error {
 	switch {
-	case h.Number > MaxBlockNumber:
+	case h.Number > MaxBlock:
 		return impossible("block number %d", h.Number)
 	case h.Number > 0 && h.Hash.Zero():
 		return impossible("block %d without a hash", h.Number)
-	case h.Time.Before(time.Unix(0, 0)) || h.Time.After(latest):
+	case h.Time.Before(time.Unix(0, 0)) || h.Time.After(Unix(MaxUnix)):
 		return impossible("block %d of %s", h.Number, h.Time)
 	}
 	return nil
@@ -120,7 +117,7 @@ func CheckFacts(f SlotFacts) error {
 		return impossible("the slot is %s", f.SlotState)
 	case f.RequestKnown && f.SlotState == SlotFilled && f.Host.Zero():
 		return impossible("the slot is filled, by nobody")
-	case f.RequestKnown && (f.RequestExpiry.After(latest) || f.RequestEnd.After(latest)):
+	case f.RequestKnown && (f.RequestExpiry.After(Unix(MaxUnix)) || f.RequestEnd.After(Unix(MaxUnix))):
 		return impossible("the request expires at %s and ends at %s", f.RequestExpiry, f.RequestEnd)
 	}
 	return CheckHead(f.At)
@@ -152,7 +149,7 @@ func CheckCollateral(r Request, held Amount) error {
 
 // CheckFill says whether a slot of a request can have been filled so.
 func CheckFill(r Request, f Fill) error {
-	if f.Block > MaxBlockNumber {
+	if f.Block > MaxBlock {
 		return impossible("a fill in block %d", f.Block)
 	}
 	if err := CheckReceipt(f.Receipt); err != nil {
