@@ -14,7 +14,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// surveySchema names the form of a survey's pieces.
+// surveySchema names the form of a survey's pieces. A test holds the form to it
+// (testdata/shape.golden).
 const surveySchema = "host/1"
 
 // survey is the list of the sales that are not over, folded from the whole log:

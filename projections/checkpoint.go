@@ -21,7 +21,8 @@ const (
 	checkpointFormat = "hostnode-views"
 	// checkpointSchema is the version of the payload. A file of any other is
 	// ignored and the views are built again, so there is no upgrade path and
-	// needs none. Every change of a view or of a core's state raises it.
+	// needs none. Every change of a view or of a core's state raises it; for what can
+	// be seen in the types a test demands that (testdata/shape.golden).
 	checkpointSchema = 7
 	// maxCheckpointBytes is the largest file that is read: beyond it, building
 	// the views again is the lesser evil.

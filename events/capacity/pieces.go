@@ -9,7 +9,8 @@ import (
 )
 
 // StateSchema names the form of Pieces. What changes the form, or what a field
-// means, gets another name; snapshots of the old one are then not used.
+// means, gets another name; snapshots of the old one are then not used. A test
+// holds the form to it (testdata/shape.golden).
 const StateSchema = "capacity/1"
 
 // Size is how many entries the state has: availabilities, reservations and

@@ -12,7 +12,8 @@ import (
 )
 
 // StateSchema names the form of Pieces. What changes the form, or what a field
-// means, gets another name; snapshots of the old one are then not used.
+// means, gets another name; snapshots of the old one are then not used. A test
+// holds the form to it (testdata/shape.golden).
 const StateSchema = "slotqueue/2"
 
 // Size is how many entries the state has: slots, refused requests, avoided clients.

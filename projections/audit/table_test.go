@@ -118,3 +118,12 @@ func TestEveryStepThatATableDoesNotHaveIsFound(t *testing.T) {
 		}
 	}
 }
+
+// A sale that ends somewhere else would stay in memory for ever.
+func TestEveryPhaseInWhichASaleIsSettledComesToRest(t *testing.T) {
+	for p, steps := range table {
+		if _, settled := steps["SaleSettled"]; settled != slices.Contains(phases, p) {
+			t.Errorf("a sale is settled in %s: %t, and it comes to rest there: %t", p, settled, !settled)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+package actors
+
+import (
+	"testing"
+
+	"github.com/hostnode/hostnode/internal/housetest"
+	"github.com/hostnode/hostnode/messages"
+)
+
+func TestTheShapeOfTheListOfLivingSalesIsThatOfItsSchema(t *testing.T) {
+	housetest.Shape(t, surveySchema, "surveySchema in survey.go", &messages.HostState{})
+}
