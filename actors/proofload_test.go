@@ -46,7 +46,7 @@ func TestOnlySlotsThatProveOrWillAreInTheLoad(t *testing.T) {
 	for _, p := range sale.Phases() {
 		e.noteLoad(slot, sale.State{Phase: p, Request: asking(8)})
 		slots, expected := e.load.total()
-		want := p >= sale.Preparing && p <= sale.ProvingSimulated
+		want := p != sale.Unknown && p != sale.Payout && !sale.State{Phase: p}.Ended()
 		if (slots == 1) != want || (expected > 0) != want {
 			t.Errorf("%s: %d slots, %d millionths of a proof", p, slots, expected)
 		}

@@ -78,7 +78,7 @@ func (w *slotWorker) onSale(a *turn, m saleChanged) {
 	switch {
 	case s.Over():
 		w.finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
-	case s.Phase >= sale.InitialProving && !s.Ended():
+	case s.Fetched():
 		w.finish(a, verdict{outcome: s.Phase.String()})
 	case len(m.fresh) > 0: // A call that failed once more is no progress.
 		w.wait(a)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -116,7 +117,7 @@ func (s savedHost) restore(l Limits) (*host, error) {
 	h.sales.ledgers = s.Ledgers
 	h.sales.closed, h.txs.closed, h.txs.next = s.ClosedSales, s.ClosedTxs, s.NextTx
 	for _, open := range s.Sales {
-		if open.State.Phase > sale.Errored {
+		if !slices.Contains(sale.Phases(), open.State.Phase) {
 			return nil, fmt.Errorf("%w: phase %d of a sale", errPlain, open.State.Phase)
 		}
 		h.sales.open[open.State.Slot] = &open

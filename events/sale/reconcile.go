@@ -356,7 +356,7 @@ func (s State) standing() Standing {
 
 // Collecting reports whether the request has ended and the contract still holds what
 // it owes us, or what it has yet to drop.
-func (s State) Collecting() bool { return s.OnChain && s.Phase >= Payout }
+func (s State) Collecting() bool { return s.OnChain && s.Phase.in(collecting, leaving) }
 
 // gaveUp reports whether the sale ended without a fill that stands, as far as we
 // knew. That includes a slot that was forfeited: a reorganisation can give it back.

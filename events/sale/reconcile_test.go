@@ -54,21 +54,23 @@ func cells() []Cell {
 
 // standingsOf are where a sale of that phase can stand.
 func standingsOf(p Phase) []Standing {
-	switch {
-	case p == Unknown:
+	switch p {
+	case Unknown:
 		return []Standing{Unrecorded}
-	case p <= Filling:
+	case Preparing, SlotReserving, Downloading, InitialProving, Filling:
 		return []Standing{Before}
-	case p <= ProvingSimulated:
+	case Filled, Proving, ProvingSimulated:
 		return []Standing{Ours}
-	case p == Payout:
+	case Payout:
 		return []Standing{Collecting}
-	case p == Finished:
+	case Finished:
 		return []Standing{Ending, Over}
-	case p == Cancelled, p == Failed:
+	case Cancelled, Failed:
 		return []Standing{GivenUp, Collecting, Ending, Over}
+	case Ignored, Errored:
+		return []Standing{GivenUp, Ending, Over}
 	}
-	return []Standing{GivenUp, Ending, Over}
+	panic(p)
 }
 
 func TestEveryCellHasAnAnswerAndEveryRuleHasACell(t *testing.T) {

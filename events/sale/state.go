@@ -6,47 +6,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Phase is where a sale stands. The names are the seed's, without its prefix.
-type Phase uint8
-
-// The phases, in the order of a good life, then the exits. Unknown is a sale
-// of which nothing is recorded; a replayed sale keeps the phase of its record
-// and is compared with the chain by ReportChain.
-const (
-	Unknown Phase = iota
-	Preparing
-	SlotReserving
-	Downloading
-	InitialProving
-	Filling
-	Filled
-	Proving
-	ProvingSimulated
-	Payout
-	Finished
-	Ignored
-	Cancelled
-	Failed
-	Errored
-)
-
-// Phases are all fifteen, for tables and tests.
-func Phases() []Phase {
-	all := make([]Phase, 0, Errored+1)
-	for p := Unknown; p <= Errored; p++ {
-		all = append(all, p)
-	}
-	return all
-}
-
-func (p Phase) String() string {
-	return [...]string{
-		"Unknown", "Preparing", "SlotReserving", "Downloading", "InitialProving", "Filling",
-		"Filled", "Proving", "ProvingSimulated", "Payout", "Finished", "Ignored", "Cancelled",
-		"Failed", "Errored",
-	}[p]
-}
-
 // State is everything that later decisions need, and nothing else.
 type State struct {
 	Phase     Phase
@@ -132,16 +91,20 @@ func (d Damage) Any() bool { return d.Whole || len(d.Blocks) > 0 }
 func (s State) Over() bool { return s.Settled }
 
 // Ended reports whether the sale is in one of its exits or Finished.
-func (s State) Ended() bool { return s.Phase >= Finished }
+func (s State) Ended() bool { return s.Phase.in(leaving) }
 
 // BeforeFill reports whether the sale runs and may still be given up.
-func (s State) BeforeFill() bool { return s.Phase >= Preparing && s.Phase <= Filling }
+func (s State) BeforeFill() bool { return s.Phase.in(gathering, ready) }
 
 // Hosting reports whether the slot is ours and runs.
-func (s State) Hosting() bool { return s.Phase >= Filled && s.Phase <= ProvingSimulated }
+func (s State) Hosting() bool { return s.Phase.in(hosting) }
 
 // KeepsData reports whether the data is here and needed: it must be sound.
-func (s State) KeepsData() bool { return s.Phase >= InitialProving && s.Phase <= ProvingSimulated }
+func (s State) KeepsData() bool { return s.Phase.in(ready, hosting) }
+
+// Fetched reports whether the data was complete and the sale goes on: whoever waited for
+// that need not wait any longer.
+func (s State) Fetched() bool { return s.Phase.in(ready, hosting, collecting) }
 
 // Damaged reports whether data that is needed is damaged.
 func (s State) Damaged() bool { return s.KeepsData() && s.Damage.Any() }

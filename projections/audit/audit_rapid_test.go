@@ -143,7 +143,7 @@ func anySaleStep(t *rapid.T, w *history.Writer, r events.Request, slot events.Sl
 		})
 	case s.Phase == sale.Preparing:
 		_ = w.Reserve(slot)
-	case s.Phase < sale.Filled:
+	case s.BeforeFill():
 		anyStepBeforeFill(t, w, slot, s)
 	case s.Hosting():
 		anyStepOfHosting(t, w, slot, s)

@@ -56,9 +56,9 @@ func anyStep(t *rapid.T, w *history.Writer) {
 		anyStepOfHosting(t, w, slot, s, n-3)
 	case s.Phase == sale.Preparing:
 		_ = w.Reserve(slot)
-	case s.Phase < sale.Filled && n == 6:
+	case s.BeforeFill() && n == 6:
 		_ = w.AskSale(slot, sale.GiveUp{At: w.Now, LetGo: rapid.Bool().Draw(t, "let go"), Reason: "tired"})
-	case s.Phase < sale.Filled:
+	case s.BeforeFill():
 		anyStepBeforeFill(w, slot, s, n)
 	case s.Hosting():
 		anyStepOfHosting(t, w, slot, s, n)
