@@ -3,6 +3,7 @@ package capacity
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/housetest"
 )
 
 // source draws numbers below n: from rapid, or from the bytes of a fuzzer.
@@ -31,7 +33,8 @@ func anyCommand(draw source, s State) Command {
 	tokens := func() events.Amount { return amount(uint64(few(5)) * 300) }
 	price := func() events.Amount { return amount(uint64(few(3))) }
 	hours := func() time.Duration { return time.Duration(few(3)) * time.Hour }
-	switch draw(10) {
+	kind := draw(11)
+	switch kind {
 	case 0:
 		return SetQuota{At: at, Bytes: bytes() * 8, Near: draw(2) == 0}
 	case 1, 2:
@@ -61,7 +64,20 @@ func anyCommand(draw source, s State) Command {
 		returned = r.Collateral.SubFloor(lost)
 		lost = r.Collateral.Sub(returned)
 	}
-	return Settle{at, events.ReservationID{}, slot, attempt, returned, lost}
+	settle := Settle{at, events.ReservationID{}, slot, attempt, returned, lost}
+	if kind == 9 {
+		return Renew{settle, Reserve{At: at, Slot: slot, Attempt: attempt + 1, Ask: anyAsk(draw)}}
+	}
+	return settle
+}
+
+func TestEveryCommandIsDrawn(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 1))
+	var drawn []Command
+	for range 1000 {
+		drawn = append(drawn, anyCommand(chance.IntN, New()))
+	}
+	housetest.Complete(t, "command", drawn, "commands that anyCommand draws")
 }
 
 // anyAsk is mostly one that some availability meets.

@@ -2,12 +2,23 @@ package sale
 
 import (
 	"fmt"
+	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/housetest"
 )
+
+func TestEveryCommandIsDrawn(t *testing.T) {
+	whatever := rapid.Custom(func(t *rapid.T) Command { return drawAny(t, State{}) })
+	var drawn []Command
+	for seed := range 1000 {
+		drawn = append(drawn, whatever.Example(seed))
+	}
+	housetest.Complete(t, "command", drawn, "commands that drawAny draws")
+}
 
 // drawCommand draws a command; every other one fits the state.
 func drawCommand(t *rapid.T, s State) Command {
@@ -43,6 +54,8 @@ func drawFitting(t *rapid.T, s State) Command {
 			return drawStart(t)
 		case s.OnChain:
 			return drawFreed(t)
+		case s.Refillable() && rapid.Bool().Draw(t, "refill"):
+			return refill()
 		case s.Deleted:
 			return settled()
 		}
@@ -108,6 +121,7 @@ func drawAny(t *rapid.T, s State) Command {
 		},
 		func() Command { return checked(period, rapid.Uint64Range(0, 140_000).Draw(t, "holds")) },
 		func() Command { return drawFreed(t) },
+		func() Command { return refill() },
 		func() Command { return deleted() },
 		func() Command { return settled() },
 		func() Command { return drawChain(t) },

@@ -4,26 +4,30 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/internal/housetest"
 )
 
 // Whatever commits the host to something new, or gives up something that it
 // has, waits for the record.
 func TestOnlyKeepingAndProvingAreOwedWithoutARecord(t *testing.T) {
-	for effect, owed := range map[sale.Effect]bool{
-		sale.Extend{}:          true,
-		sale.SubmitProof{}:     true,
-		sale.ReserveCapacity{}: false,
-		sale.ReserveSlot{}:     false,
-		sale.Download{}:        false,
-		sale.ProveInitial{}:    false,
-		sale.Fill{}:            false,
-		sale.ReadCollateral{}:  false,
-		sale.Free{}:            false,
-		sale.DeleteData{}:      false,
-		sale.Settle{}:          false,
-	} {
-		if sale.IsDuty(effect) != owed {
-			t.Errorf("%T: owed %t, want %t", effect, !owed, owed)
+	owed := []sale.Effect{sale.Extend{}, sale.SubmitProof{}, sale.Repair{}}
+	waits := []sale.Effect{
+		sale.ReserveCapacity{},
+		sale.ReserveSlot{},
+		sale.Download{},
+		sale.ProveInitial{},
+		sale.Fill{},
+		sale.ReadCollateral{},
+		sale.Free{},
+		sale.DeleteData{},
+		sale.Settle{},
+	}
+	housetest.Complete(t, "effect", append(owed, waits...), "effects of which it is said whether they are owed")
+	for want, effects := range map[bool][]sale.Effect{true: owed, false: waits} {
+		for _, effect := range effects {
+			if sale.IsDuty(effect) != want {
+				t.Errorf("%T: owed %t, want %t", effect, !want, want)
+			}
 		}
 	}
 }

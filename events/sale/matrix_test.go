@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/housetest"
 )
 
 // stand is one state that decisions are tried in, reached by living a life.
@@ -107,6 +110,8 @@ func trials() []trial {
 		{"ReportPeriodClosed", closed(period1)},
 		{"ReportPeriodClosed, at the deadline", early},
 		{"ReportPeriodClosed, other period", closed(period1 + 1)},
+		{"ReportSilentPeriod", silent(period1+1, challenge2)},
+		{"ReportSilentPeriod, known", silent(period1, challenge2)},
 		{"ReportCollateral", checked(period1, 104_858)},
 		{"ReportCollateral, all there", checked(period1, 131_072)},
 		{"ReportCollateral, other period", checked(period1+1, 104_858)},
@@ -115,6 +120,7 @@ func trials() []trial {
 		{"ReportDamaged, no such block", damagedBlocks(9)},
 		{"ReportRepaired", ReportRepaired{At: t0, Blocks: []uint64{0}, Whole: true}},
 		{"ReportFreed", freed(1_131_072, 131072)},
+		{"Refill", refill()},
 		{"ReportDeleted", deleted()},
 		{"ReportSettled", settled()},
 		{"ReportChain, ours and filled", chainSays(me, events.SlotFilled, events.RequestNew)},
@@ -138,42 +144,35 @@ func TestEveryPhaseAndEveryCommandHaveAStand(t *testing.T) {
 			t.Errorf("no state stands in phase %s", p)
 		}
 	}
-	commands := map[string]bool{}
-	for _, c := range trials() {
-		commands[fmt.Sprintf("%T", c.command)] = true
-	}
-	if len(commands) != len(everyCommand()) {
-		t.Errorf("trials has %d types of commands, there are %d", len(commands), len(everyCommand()))
-	}
+	housetest.Complete(t, "command", commands(), "commands that are tried in every state")
 }
 
-// everyCommand has one of each type. Decide panics on a type that it does not
-// know, so a command that is missing in Decide cannot hide here.
-func everyCommand() []Command {
-	return []Command{
-		Start{},
-		ReportCapacity{},
-		ReportNoCapacity{},
-		ReportSlotReserved{},
-		ReportNotReservable{},
-		ReportStored{},
-		ReportInitialProof{},
-		ReportProofOutdated{},
-		ReportFilled{},
-		ReportNotFree{},
-		GiveUp{},
-		ReportExtended{},
-		ReportProofDue{},
-		ReportProofSubmitted{},
-		ReportProofExcused{},
-		ReportDamaged{},
-		ReportRepaired{},
-		ReportPeriodClosed{},
-		ReportCollateral{},
-		ReportFreed{},
-		ReportDeleted{},
-		ReportSettled{},
-		ReportChain{},
+// commands are those of the trials. Decide panics on a type that it does not know, in
+// whatever state and however far inside, so a command that is forgotten cannot hide.
+func commands() []Command {
+	all := make([]Command, 0, 50)
+	for _, c := range trials() {
+		all = append(all, c.command)
+	}
+	return all
+}
+
+func TestEveryEffectIsWantedInSomeState(t *testing.T) {
+	var wanted []Effect
+	for _, st := range stands() {
+		s, _ := live(t, st.life...)
+		wanted = append(wanted, Next(s)...)
+	}
+	housetest.Complete(t, "effect", wanted, "effects that some state wants")
+}
+
+func TestEveryPhaseHasItsName(t *testing.T) {
+	var names []string
+	for _, p := range Phases() {
+		names = append(names, p.String())
+	}
+	if diff := cmp.Diff(housetest.Constants(t, "Phase"), names); diff != "" {
+		t.Fatalf("the names of phases (-declared +printed):\n%s", diff)
 	}
 }
 
@@ -325,7 +324,7 @@ func TestKeysOfOpenEffectsAreUnique(t *testing.T) {
 			keys[e.Key()] = true
 		}
 	}
-	for _, c := range everyCommand() {
+	for _, c := range commands() {
 		c.command()
 	}
 }

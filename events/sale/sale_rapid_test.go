@@ -184,7 +184,7 @@ func (w *witness) checkStep(t *rapid.T, before State, e Event) {
 }
 
 func (w *witness) checkSettlement(t *rapid.T, before State, e *messages.SaleSettled) {
-	if before.OnChain || !before.Deleted {
+	if before.OnChain || !before.Deleted && !before.Refillable() {
 		t.Fatalf("settled with the slot on chain %t, data deleted %t", before.OnChain, before.Deleted)
 	}
 	back, lost := amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())

@@ -1,6 +1,7 @@
 package slotqueue
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/housetest"
 )
 
 // source draws numbers below n: from rapid, or from the bytes of a fuzzer.
@@ -74,6 +76,15 @@ func anyCommand(draw source, s State) Command {
 		return Avoid{at, events.Address{byte(draw(4))}, at.Add(time.Duration(draw(3)) * time.Minute), "data"}
 	}
 	return Resume{start, "operator"}
+}
+
+func TestEveryCommandIsDrawn(t *testing.T) {
+	chance := rand.New(rand.NewPCG(1, 1))
+	var drawn []Command
+	for range 1000 {
+		drawn = append(drawn, anyCommand(chance.IntN, New(Limits{})))
+	}
+	housetest.Complete(t, "command", drawn, "commands that anyCommand draws")
 }
 
 // plain is the queue as a list that is sorted whenever somebody looks: the

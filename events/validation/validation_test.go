@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/validation"
+	"github.com/hostnode/hostnode/internal/housetest"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -59,6 +60,7 @@ func start(most uint64) validation.Start {
 func TestEachCommandBringsWhatFollows(t *testing.T) {
 	marked := validation.ReportMarked{At: now, Proof: proofOf(1, 7), Marking: marking(4000, 33)}
 	failed := validation.ReportFailed{At: now, Proof: proofOf(1, 7), Reason: "another validator was faster"}
+	var tried []validation.Command
 	for name, c := range map[string]struct {
 		given []validation.Command
 		when  validation.Command
@@ -80,6 +82,7 @@ func TestEachCommandBringsWhatFollows(t *testing.T) {
 			1,
 		},
 	} {
+		tried = append(tried, c.when)
 		t.Run(name, func(t *testing.T) {
 			s, _ := told(t, validation.State{}, c.given...)
 			if _, brought := told(t, s, c.when); len(brought) != c.then {
@@ -87,6 +90,7 @@ func TestEachCommandBringsWhatFollows(t *testing.T) {
 			}
 		})
 	}
+	housetest.Complete(t, "command", tried, "commands that are tried")
 }
 
 func TestNothingIsMarkedBeforeTheStart(t *testing.T) {

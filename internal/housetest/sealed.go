@@ -1,0 +1,108 @@
+package housetest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Sealed are the names of all types of the package in a directory that are sealed
+// by one of the given methods, such as command: its source is the one list of
+// them that cannot forget any.
+func Sealed(t testing.TB, dir string, methods ...string) []string {
+	t.Helper()
+	var names []string
+	inspect(t, dir, func(d ast.Decl) {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || !slices.Contains(methods, f.Name.Name) {
+			return
+		}
+		of := f.Recv.List[0].Type
+		if star, ok := of.(*ast.StarExpr); ok {
+			of = star.X
+		}
+		names = append(names, of.(*ast.Ident).Name)
+	})
+	if len(names) == 0 {
+		t.Fatalf("no type in %s has the method %s", dir, strings.Join(methods, " or "))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Complete fails when the values do not have every type of the package under test
+// that the method seals. What says what is missing then.
+func Complete[T any](t testing.TB, method string, values []T, what string) {
+	t.Helper()
+	had := map[string]bool{}
+	for _, v := range values {
+		of := reflect.TypeOf(v)
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		had[of.Name()] = true
+	}
+	for _, name := range Sealed(t, ".", method) {
+		if !had[name] {
+			t.Errorf("%s: %s is missing", what, name)
+		}
+	}
+}
+
+// Constants are the names of the constants that the package under test declares
+// of a type that counts them with iota, in their order.
+func Constants(t testing.TB, of string) []string {
+	t.Helper()
+	var names []string
+	inspect(t, ".", func(d ast.Decl) {
+		list, ok := d.(*ast.GenDecl)
+		if !ok || list.Tok != token.CONST {
+			return
+		}
+		counting := false
+		for _, spec := range list.Specs {
+			s := spec.(*ast.ValueSpec)
+			if s.Type != nil || s.Values != nil {
+				named, _ := s.Type.(*ast.Ident)
+				counting = named != nil && named.Name == of
+			}
+			for _, name := range s.Names {
+				if counting {
+					names = append(names, name.Name)
+				}
+			}
+		}
+	})
+	if len(names) == 0 {
+		t.Fatalf("the package has no constant of the type %s", of)
+	}
+	return names
+}
+
+// inspect reads the declarations of a package, without its tests.
+func inspect(t testing.TB, dir string, look func(ast.Decl)) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != ".go" || strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		path := filepath.Join(dir, f.Name())
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			look(d)
+		}
+	}
+}
