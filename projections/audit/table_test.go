@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
@@ -83,11 +84,40 @@ func livesTo() map[phase]func(w *history.Writer) events.SlotID {
 	}
 }
 
+// The table knows the phases and the events that sales have, and no others.
+func TestTheTableHasEveryPhaseAndEveryEventOfASale(t *testing.T) {
+	phases := map[phase]bool{}
+	for _, p := range sale.Phases() {
+		phases[phase(p.String())] = true
+	}
+	names := map[string]bool{}
+	for _, e := range sale.Table() {
+		names[e.Name] = true
+	}
+	known, allowed := map[phase]bool{}, map[string]bool{}
+	for p, steps := range table {
+		known[p] = true
+		for name, to := range steps {
+			allowed[name] = true
+			if to != stays && !phases[to] {
+				t.Errorf("%s leads from %s to %s, which is no phase", name, p, to)
+			}
+		}
+	}
+	if diff := cmp.Diff(phases, known); diff != "" {
+		t.Errorf("phases (-of a sale +of the table):\n%s", diff)
+	}
+	if diff := cmp.Diff(names, allowed); diff != "" {
+		t.Errorf("events (-of a sale +allowed in some phase):\n%s", diff)
+	}
+}
+
 // TestEveryStepThatATableDoesNotHaveIsFound appends each event of a sale to a
 // life in each phase.
 func TestEveryStepThatATableDoesNotHaveIsFound(t *testing.T) {
 	lives := livesTo()
-	for p := range table {
+	for _, known := range sale.Phases() {
+		p := phase(known.String())
 		life := lives[p]
 		if p == unknown {
 			life = func(w *history.Writer) events.SlotID { return events.SlotIDOf(w.Request(1).ID, 1) }
