@@ -266,15 +266,17 @@ func (q *slotQueue) judgeQuarantined(a *turn, revision uint64) {
 }
 
 func unnumbered(cmd slotqueue.Command) slotqueue.Command {
-	switch cmd := cmd.(type) { //nolint:gochecksumtype // Only these two name a revision.
+	switch cmd := cmd.(type) {
 	case slotqueue.Queue:
 		cmd.MarketRevision = 0
 		return cmd
 	case slotqueue.Remove:
 		cmd.MarketRevision = 0
 		return cmd
+	case slotqueue.Take, slotqueue.Release, slotqueue.Wake, slotqueue.Avoid, slotqueue.Pause, slotqueue.Resume:
+		return cmd
 	}
-	return cmd
+	panic(fmt.Sprintf("the queue's actor does not know %T", cmd))
 }
 
 func (q *slotQueue) onJudged(a *turn, m judged) {

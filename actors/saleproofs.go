@@ -88,7 +88,7 @@ func (s *salesAgent) tellTaken(a *turn, taken []heardProof) {
 // sameDuty reports whether two commands say the same of the same period. Of a
 // challenge that moved, the newer one is told again.
 func sameDuty(x, y sale.Command) bool {
-	switch x := x.(type) { //nolint:gochecksumtype // The scheduler tells these four.
+	switch x := x.(type) { //nolint:gochecksumtype // A test holds it to what newsOf calls news of a duty.
 	case sale.ReportSilentPeriod:
 		y, ok := y.(sale.ReportSilentPeriod)
 		return ok && x.Period == y.Period
@@ -116,11 +116,10 @@ func (s *salesAgent) hear(a *turn) {
 	misses := false
 	s.asked, s.held = s.held, nil // What comes from now on may need another question.
 	for _, h := range s.asked {
-		switch c := h.cmd.(type) { //nolint:gochecksumtype // Only these close a period as missed, or pass over some.
+		misses = misses || newsOf(h.cmd) == missNews
+		switch c := h.cmd.(type) { //nolint:gochecksumtype // Of these more is asked than newsOf says.
 		case sale.ReportSilentPeriod:
-			silent, misses = append(silent, c.Period), true
-		case sale.ReportPeriodClosed:
-			misses = true
+			silent = append(silent, c.Period)
 		case sale.ReportProofDue: // After a long gap the slot may be lost, and what was owed then has no word yet.
 			misses = misses || !s.mayGoAhead(c)
 		}

@@ -2,12 +2,46 @@ package actors
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file is what becomes of the report of a call: it brought the sale on, or the call is
-// tried again.
+// This file is what an agent does beside the core with what it is told, and what becomes of
+// the report of a call: it brought the sale on, or the call is tried again.
+
+// news is what a command of a sale is to its agent. The core decides every one.
+type news uint8
+
+const (
+	plainNews  news = iota // nothing beside what the core decides
+	startNews              // whoever starts a sale has just read what the chain says
+	dutyNews               // of a duty: the market may know more
+	missNews               // of a duty, which it closes as missed
+	damageNews             // of data that is damaged
+	repairNews             // of data that is sound again
+)
+
+func newsOf(c sale.Command) news {
+	switch c.(type) {
+	case sale.Start:
+		return startNews
+	case sale.ReportProofDue, sale.ReportProofExcused:
+		return dutyNews
+	case sale.ReportPeriodClosed, sale.ReportSilentPeriod:
+		return missNews
+	case sale.ReportDamaged:
+		return damageNews
+	case sale.ReportRepaired:
+		return repairNews
+	case sale.ReportCapacity, sale.ReportNoCapacity, sale.ReportSlotReserved, sale.ReportNotReservable,
+		sale.ReportStored, sale.ReportInitialProof, sale.ReportProofOutdated, sale.ReportFilled, sale.ReportNotFree,
+		sale.GiveUp, sale.ReportExtended, sale.ReportProofSubmitted, sale.ReportCollateral, sale.ReportFreed,
+		sale.ReportDeleted, sale.ReportSettled, sale.ReportChain, sale.Refill:
+		return plainNews
+	}
+	panic(fmt.Sprintf("a sales agent does not know %T", c))
+}
 
 // onReported looks at what became of a report. One that changed nothing, or
 // was refused because the record moved, leads to another try after a pause.

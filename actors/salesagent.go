@@ -176,12 +176,13 @@ func (s *salesAgent) receive(a *turn, msg any) {
 }
 
 func (s *salesAgent) onCommand(a *turn, m saleCommand) {
-	switch m.cmd.(type) { //nolint:gochecksumtype // These are looked at on the way; the core decides all.
-	case sale.Start:
-		s.looked, s.decided = true, true // Whoever starts a sale has just read what the chain says.
-	case sale.ReportProofDue, sale.ReportProofExcused, sale.ReportPeriodClosed, sale.ReportSilentPeriod:
+	switch newsOf(m.cmd) {
+	case startNews:
+		s.looked, s.decided = true, true
+	case dutyNews, missNews:
 		s.onDuty(a, m)
 		return
+	case damageNews, repairNews, plainNews:
 	}
 	s.submit(a, m)
 }
@@ -365,12 +366,13 @@ func (s *salesAgent) onEnded(a *turn, m effectEnded) {
 		s.tryAgain(a, m.key, w)
 		return
 	}
-	switch m.cmd.(type) { //nolint:gochecksumtype // The others are reported and no more.
-	case sale.ReportDamaged:
+	switch newsOf(m.cmd) {
+	case damageNews:
 		s.onDamaged(a, m, w)
 		return
-	case sale.ReportRepaired:
+	case repairNews:
 		s.tryDamagedAgain()
+	case startNews, dutyNews, missNews, plainNews:
 	}
 	w.reporting = true
 	s.submit(a, saleCommand{m.cmd, m.key, func(r result[sale.State, sale.Event]) {

@@ -77,7 +77,7 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	for range 1000 {
 		drawn = append(drawn, anyCommand(chance.IntN, New()))
 	}
-	housetest.Complete(t, "command", drawn, "commands that anyCommand draws")
+	housetest.Complete(t, ".", "command", drawn, "commands that anyCommand draws")
 }
 
 // anyAsk is mostly one that some availability meets.

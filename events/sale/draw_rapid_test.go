@@ -17,7 +17,7 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	for seed := range 1000 {
 		drawn = append(drawn, whatever.Example(seed))
 	}
-	housetest.Complete(t, "command", drawn, "commands that drawAny draws")
+	housetest.Complete(t, ".", "command", drawn, "commands that drawAny draws")
 }
 
 // drawCommand draws a command; every other one fits the state.

@@ -22,7 +22,7 @@ func TestOnlyKeepingAndProvingAreOwedWithoutARecord(t *testing.T) {
 		sale.DeleteData{},
 		sale.Settle{},
 	}
-	housetest.Complete(t, "effect", append(owed, waits...), "effects of which it is said whether they are owed")
+	housetest.Complete(t, ".", "effect", append(owed, waits...), "effects of which it is said whether they are owed")
 	for want, effects := range map[bool][]sale.Effect{true: owed, false: waits} {
 		for _, effect := range effects {
 			if sale.IsDuty(effect) != want {

@@ -144,7 +144,7 @@ func TestEveryPhaseAndEveryCommandHaveAStand(t *testing.T) {
 			t.Errorf("no state stands in phase %s", p)
 		}
 	}
-	housetest.Complete(t, "command", commands(), "commands that are tried in every state")
+	housetest.Complete(t, ".", "command", commands(), "commands that are tried in every state")
 }
 
 // commands are those of the trials. Decide panics on a type that it does not know, in
@@ -163,7 +163,7 @@ func TestEveryEffectIsWantedInSomeState(t *testing.T) {
 		s, _ := live(t, st.life...)
 		wanted = append(wanted, Next(s)...)
 	}
-	housetest.Complete(t, "effect", wanted, "effects that some state wants")
+	housetest.Complete(t, ".", "effect", wanted, "effects that some state wants")
 }
 
 func TestEveryPhaseHasItsName(t *testing.T) {

@@ -84,7 +84,7 @@ func TestEveryCommandIsDrawn(t *testing.T) {
 	for range 1000 {
 		drawn = append(drawn, anyCommand(chance.IntN, New(Limits{})))
 	}
-	housetest.Complete(t, "command", drawn, "commands that anyCommand draws")
+	housetest.Complete(t, ".", "command", drawn, "commands that anyCommand draws")
 }
 
 // plain is the queue as a list that is sorted whenever somebody looks: the

@@ -90,7 +90,7 @@ func TestEachCommandBringsWhatFollows(t *testing.T) {
 			}
 		})
 	}
-	housetest.Complete(t, "command", tried, "commands that are tried")
+	housetest.Complete(t, ".", "command", tried, "commands that are tried")
 }
 
 func TestNothingIsMarkedBeforeTheStart(t *testing.T) {

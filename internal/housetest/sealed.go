@@ -36,9 +36,9 @@ func Sealed(t testing.TB, dir string, methods ...string) []string {
 	return slices.Compact(names)
 }
 
-// Complete fails when the values do not have every type of the package under test
+// Complete fails when the values do not have every type of the package in a directory
 // that the method seals. What says what is missing then.
-func Complete[T any](t testing.TB, method string, values []T, what string) {
+func Complete[T any](t testing.TB, dir, method string, values []T, what string) {
 	t.Helper()
 	had := map[string]bool{}
 	for _, v := range values {
@@ -48,7 +48,7 @@ func Complete[T any](t testing.TB, method string, values []T, what string) {
 		}
 		had[of.Name()] = true
 	}
-	for _, name := range Sealed(t, ".", method) {
+	for _, name := range Sealed(t, dir, method) {
 		if !had[name] {
 			t.Errorf("%s: %s is missing", what, name)
 		}

@@ -1,0 +1,53 @@
+package actors
+
+import (
+	"testing"
+
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/internal/housetest"
+)
+
+// News of a duty that is held until the market has answered is held once, however often
+// the scheduler tells it.
+func TestNewsOfADutyIsTheSameWhenItIsToldAgain(t *testing.T) {
+	of := map[news][]sale.Command{
+		startNews:  {sale.Start{}},
+		dutyNews:   {sale.ReportProofDue{}, sale.ReportProofExcused{}},
+		missNews:   {sale.ReportPeriodClosed{}, sale.ReportSilentPeriod{}},
+		damageNews: {sale.ReportDamaged{}},
+		repairNews: {sale.ReportRepaired{}},
+		plainNews: {
+			sale.ReportCapacity{},
+			sale.ReportNoCapacity{},
+			sale.ReportSlotReserved{},
+			sale.ReportNotReservable{},
+			sale.ReportStored{},
+			sale.ReportInitialProof{},
+			sale.ReportProofOutdated{},
+			sale.ReportFilled{},
+			sale.ReportNotFree{},
+			sale.GiveUp{},
+			sale.ReportExtended{},
+			sale.ReportProofSubmitted{},
+			sale.ReportCollateral{},
+			sale.ReportFreed{},
+			sale.ReportDeleted{},
+			sale.ReportSettled{},
+			sale.ReportChain{},
+			sale.Refill{},
+		},
+	}
+	var all []sale.Command
+	for kind, commands := range of {
+		for _, c := range commands {
+			if got := newsOf(c); got != kind {
+				t.Errorf("%T is news %d, want %d", c, got, kind)
+			}
+			if held := kind == dutyNews || kind == missNews; sameDuty(c, c) != held {
+				t.Errorf("%T is told of the same duty twice: %t, want %t", c, !held, held)
+			}
+		}
+		all = append(all, commands...)
+	}
+	housetest.Complete(t, "../events/sale", "command", all, "commands of which it is said what news they are")
+}
