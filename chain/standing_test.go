@@ -22,7 +22,7 @@ func TestTheStandingNamesTheEndpointInUseAndWhyTheFirstIsNot(t *testing.T) {
 	w.answers(m)
 	fallback := m.Standing()
 	if !strings.HasSuffix(fallback.Endpoint, "/?***") || !fallback.Since.After(at.Since) || !fallback.Away.IsZero() ||
-		fallback.First != at.Endpoint || !strings.Contains(fallback.WhyNotFirst, "503") {
+		fallback.First != at.Endpoint || !strings.Contains(fallback.WhyNotFirst, "503 Service") {
 		t.Fatalf("at the fallback: %+v", fallback)
 	}
 	second.set(true, false)
@@ -33,7 +33,7 @@ func TestTheStandingNamesTheEndpointInUseAndWhyTheFirstIsNot(t *testing.T) {
 		t.Fatal("closed gates answer")
 	}
 	none := m.Standing()
-	if none.Away.IsZero() || strings.Count(none.AwayReason, "503") != 2 ||
+	if none.Away.IsZero() || strings.Count(none.AwayReason, "503 Service") != 2 ||
 		!strings.Contains(none.AwayReason, at.Endpoint) || !strings.Contains(none.AwayReason, fallback.Endpoint) {
 		t.Fatalf("with none: %+v", none)
 	}

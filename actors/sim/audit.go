@@ -43,8 +43,8 @@ type audit struct {
 	quotas map[uint64]events.Bytes
 	// quarantined is what is left alone, by its subject.
 	quarantined map[string]bool
-	// bounds are what can be in the record.
-	bounds bounds
+	// bounds are what can be in the record; nil: any of it.
+	bounds *bounds
 }
 
 // period is one slot's period.

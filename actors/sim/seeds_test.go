@@ -148,6 +148,8 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		Competitor: 20,
 	}
 	often.Reads, often.BitRot = true, 8
+	contested := often
+	contested.Competitor, contested.Die = 60, 12
 	troubled := Scenario{
 		Reorganize: 2, ChainDown: 2, Lag: 2, DiskFull: 2, SlowProofs: 2, Clock: 4, StoreDown: 2, StoreAway: 2, Crash: 2,
 		Stop: 2, BitRot: 2, MaxSteps: 4_000,
@@ -179,13 +181,15 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		}
 		return list
 	}
-	const most = 240
+	const most = 600
 	seed := uint64(0)
 	for ; seed < most && len(missing()) > 0; seed++ {
 		sc := often
 		switch seed % 8 {
 		case 0:
 			sc = troubled
+		case 2:
+			sc = contested
 		case 4:
 			sc = lying
 		}
