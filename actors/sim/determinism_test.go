@@ -5,7 +5,7 @@ import "testing"
 func TestSameSeedGivesTheSameRun(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"all", "awayAndCrash", "panicsAndFaults"} {
-		sc := scenarios()[name]
+		sc := Scenarios()[name]
 		seen := map[uint64]bool{}
 		for seed := range uint64(3) {
 			a, b := Run(t, seed, sc), Run(t, seed, sc)

@@ -19,7 +19,7 @@ func TestSimulatedHostsComeToWhatTheirOperatorsAllow(t *testing.T) {
 	}
 	codec := catalog.Codec()
 	for seed := range uint64(most) {
-		for _, r := range Run(t, seed, scenarios()["policy"]).Record {
+		for _, r := range Run(t, seed, Scenarios()["policy"]).Record {
 			m, err := codec.Decode(r)
 			if err != nil {
 				continue // A snapshot.
@@ -44,7 +44,7 @@ func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
 	refused, followed := false, false
 	codec := catalog.Codec()
 	for seed := range uint64(most) {
-		for _, r := range Run(t, seed, scenarios()["quotas"]).Record {
+		for _, r := range Run(t, seed, Scenarios()["quotas"]).Record {
 			followed = followed || r.Type == "QuotaSet" && r.Meta.Causation == "quota"
 			m, err := codec.Decode(r)
 			if err != nil {
@@ -67,7 +67,7 @@ func TestSimulatedHostsMarkMissingProofs(t *testing.T) {
 	const most, enough = 10, 8
 	marked := 0
 	for i := range uint64(most) {
-		marked += Run(t, *first+i, scenarios()["validator"]).Events["ProofMarked"]
+		marked += Run(t, *first+i, Scenarios()["validator"]).Events["ProofMarked"]
 		if marked >= enough {
 			t.Logf("%d marked with %d seeds", marked, i+1)
 			return

@@ -42,7 +42,7 @@ func TestSeeds(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // Short lives; memory is not what is scarce.
 	c := &campaign{
-		names: slices.Sorted(maps.Keys(scenarios())), began: time.Now(), told: time.Now(), faults: map[Fault]int{},
+		names: slices.Sorted(maps.Keys(Scenarios())), began: time.Now(), told: time.Now(), faults: map[Fault]int{},
 		stats: map[string]int{},
 	}
 	t.Run("workers", func(t *testing.T) {
@@ -68,7 +68,7 @@ func (c *campaign) one(t *testing.T) bool {
 		return false
 	}
 	name, seed := c.names[i%uint64(len(c.names))], *first+i/uint64(len(c.names))
-	out := Run(t, seed, scenarios()[name])
+	out := Run(t, seed, Scenarios()[name])
 	c.Lock()
 	defer c.Unlock()
 	c.done++

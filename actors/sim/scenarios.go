@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Hosts that crash in loops, with blocks that come slowly enough: some twelve calls come
+// before the first proof of a start, and each waits its turn among those of six slots.
+const (
+	chanceInLoops = 6  // blocks that give such a host its chance
+	blockInLoops  = 30 // in a thousand steps
+)
+
+// Scenarios are all that hosts must come through, by name. The simulation's own tests run
+// them, and so does the test of all that reads the record of a host (projections/js).
+func Scenarios() map[string]Scenario {
+	return map[string]Scenario{
+		"quiet":        {},
+		"faults":       {Fail: 60, Lose: 60},
+		"crashes":      {Fail: 20, Lose: 20, Crash: 8},
+		"crashLoops":   {CrashLoop: 10, Block: blockInLoops, Chance: chanceInLoops, Requests: 3},
+		"stops":        {Stop: 3, Fail: 10},
+		"rotten":       {Crash: 6, Stop: 2, Lose: 20, Rot: true, SnapshotEvery: 5, Requests: 4},
+		"bitRot":       {BitRot: 8, Block: 30, Punctual: true, Requests: 3},
+		"rotAndFaults": {BitRot: 8, Fail: 30, Lose: 30, Crash: 4, Stop: 1, StoreAway: 2, Reorganize: 2, Rival: 2, Requests: 3, Slots: 3},
+		"panics":       {Panic: 15, Block: blockInLoops, Chance: chanceInLoops, Requests: 3, Slots: 3},
+		"poison":       {MaxSteps: 9_000, Poison: 3, Block: blockInLoops, Chance: chanceInLoops, Requests: 4, Slots: 3},
+		"panicsAndFaults": {
+			Panic: 8, Poison: 1, Fail: 20, Lose: 20, Crash: 2, Stop: 1, StoreAway: 1, Rival: 2,
+			Requests: 3, Slots: 3, Validator: true,
+		},
+		"lyingMarket": {Lies: 8, Requests: 3, Slots: 3, Rival: 2, Crash: 2},
+		"lyingAndReorganized": {
+			Lies: 6, Reorganize: 3, Lag: 2, Fail: 20, Lose: 20, Crash: 2, Requests: 3, Slots: 3, Rival: 2,
+		},
+		"rivals":        {Rival: 4, Requests: 3, Slots: 3},
+		"reorgs":        {Reorganize: 4, Fail: 10},
+		"liars":         {BadContent: true, Requests: 4, Fail: 20},
+		"silentClient":  {NoClient: true, Requests: 4, Fail: 20},
+		"storeFails":    {StoreDown: 5, Lose: 10},
+		"storeAway":     {StoreAway: 6, Block: 30, Punctual: true, Requests: 3},
+		"awayAndCrash":  {StoreAway: 5, Crash: 4, Fail: 20, Lose: 20, Requests: 3},
+		"slowWorld":     {Block: 450, Fail: 20},
+		"repairs":       {Rival: 6, Requests: 3, Slots: 3, Block: 100},
+		"poor":          {Tokens: 3 * 4 * uint64(events.BlockSize) / 2, Requests: 4},
+		"fullQueue":     {MaxQueued: 2, Requests: 5, Slots: 3},
+		"operator":      {Pause: 10, Requests: 4, Fail: 20},
+		"repeatingFeed": {Repeat: 40, Requests: 3, Crash: 2},
+		"lostRecord":    {Forget: 10, Requests: 3},
+		"spoiltProofs":  {FailEveryNProofs: 3, Fail: 10},
+		"delays":        {Delay: 30, Fail: 20},
+		"duplicates":    {Twice: 150, Lose: 20, Requests: 3},
+		"deaths":        {Die: 12, Fail: 10, Lose: 10},
+		"chainDown":     {ChainDown: 6, Fail: 10, Requests: 3},
+		"lag":           {Lag: 6, Requests: 3, Crash: 1},
+		"deepReorgs":    {Reorganize: 3, Depth: 64, Period: 40 * time.Second, Crash: 2, Requests: 3},
+		"diskFull":      {DiskFull: 6, Lose: 10, Requests: 3},
+		"clock":         {Clock: 20, Crash: 3, Fail: 20, Requests: 3},
+		"slowProofs":    {SlowProofs: 4, Requests: 3},
+		"readFaults":    {Reads: true, Fail: 60, Lose: 30, Delay: 10, Crash: 4, Stop: 1, Die: 4},
+		"competitors":   {Competitor: 20, Rival: 2, Requests: 3, Slots: 3},
+		"withdrawals":   {Withdraw: 30, Rival: 3, Requests: 4, Slots: 3, Crash: 1},
+		"policy": {
+			Requests: 8, BadContent: true, BadClients: true, Fail: 10, Crash: 1, Rival: 1,
+			Policy: Policy{
+				AvoidClient: 3 * time.Minute, MaxAtRisk: 3 * 4 * uint64(events.BlockSize),
+				WalletDays: 1, Wei: 12_000, Dispersal: true,
+			},
+		},
+		"quotas": {
+			Requests: 6, Fail: 10, Lose: 10, Crash: 4, Stop: 3, Rival: 2, Policy: Policy{Quotas: true},
+		},
+		"validator": {Validator: true, Rival: 8, Requests: 4, Slots: 3, Fail: 20, Lose: 20, Crash: 2, Stop: 1},
+		"all": {
+			Fail: 30, Lose: 30, Crash: 4, Stop: 1, Reorganize: 2, Repeat: 10, StoreDown: 1, StoreAway: 1, Pause: 2,
+			Rival: 2, Requests: 4, Slots: 3, BadContent: true,
+		},
+		"everything": {
+			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 2, Crash: 1, Stop: 1, Reorganize: 2,
+			Depth: 64, Period: 40 * time.Second,
+			Repeat:    10,
+			ChainDown: 1, Lag: 1, DiskFull: 1, SlowProofs: 1, Clock: 5, StoreDown: 1, StoreAway: 1, Pause: 1,
+			Rival: 2, Competitor: 3, Withdraw: 5, Reads: true, Rot: true, Requests: 4, Slots: 3, BadContent: true,
+			MaxSteps: 40_000,
+		},
+	}
+}
