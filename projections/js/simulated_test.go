@@ -1,0 +1,110 @@
+package js_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/audit"
+)
+
+var (
+	seeds = flag.Int("seeds", 2, "over how many seeds of each scenario of the simulator the record is read")
+	first = flag.Uint64("seed", 1, "the first seed")
+)
+
+// TestWhateverReadsTheRecordIsRightInTheSimulatedWorld reads what the real actors wrote in
+// every scenario: the audit finds nothing wrong, and our views, which go on from a
+// checkpoint in the middle, are those that the audit builds from nothing, and, event by
+// event, those of the server. It stands here because the simulator, which production code
+// may not import, may not import this; whether a run was in order is the simulator's own
+// test to say.
+func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
+	for name, scenario := range sim.Scenarios() {
+		if testing.Short() && name != "everything" { // One goroutine reads: nothing for the race detector.
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i := range uint64(*seeds) {
+				seed := *first + i
+				t.Run(fmt.Sprint(seed), func(t *testing.T) {
+					defer func() {
+						if t.Failed() {
+							t.Logf("repeat: go test ./projections/js -run '^%s$' -seed %d -seeds 1", t.Name(), seed)
+						}
+					}()
+					readEverywhere(t, sim.Run(t, seed, scenario).Record)
+				})
+			}
+		})
+	}
+}
+
+func readEverywhere(t *testing.T, record []events.Recorded) {
+	t.Helper()
+	w := newTwins(t)
+	for i, r := range record {
+		w.apply(r)
+		if i != len(record)/2 {
+			continue
+		}
+		saved, err := w.views.Save()
+		if err == nil {
+			w.views, err = projections.LoadViews(saved, r.Position)
+		}
+		if err != nil {
+			t.Fatalf("a checkpoint after %d of %d events: %v", i+1, len(record), err)
+		}
+	}
+	if w.compared == 0 {
+		t.Fatal("no state was compared")
+	}
+	printed, err := w.views.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := audit.Run(t.Context(), &left{list: record}, audit.Options{Views: &printed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if f.Severity == audit.Error {
+			t.Errorf("the audit finds: %v", f)
+		}
+	}
+}
+
+// left is the store that a simulated host leaves behind, as far as an audit asks.
+type left struct {
+	events.Store
+	list []events.Recorded
+}
+
+func (l *left) ReadAll(_ context.Context, after events.Position, _ int) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for _, e := range l.list {
+			if e.Position > after && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *left) ReadStream(_ context.Context, name string, _ events.ReadStream) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for _, e := range slices.Backward(l.list) {
+			if e.Stream == name { // The newest one is all that is asked for.
+				yield(e, nil)
+				return
+			}
+		}
+		yield(events.Recorded{}, events.ErrStreamNotFound)
+	}
+}
