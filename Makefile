@@ -1,5 +1,6 @@
 # `make` prints what there is to do. demo, test and build need nothing but Go;
-# the others fetch their tools, pinned below, into bin/tools.
+# the others fetch their tools, pinned below, into Go's build cache: whoever keeps
+# that has them, also in another clone.
 
 GOLANGCI_LINT_VERSION  := v2.15.0
 GOVULNCHECK_VERSION    := v1.1.4
@@ -11,9 +12,10 @@ SEEDS    ?= 2000
 READS    ?= 20
 DAYS     ?= 30
 COVERAGE ?= 90
+PKG      ?= ./...
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-TOOLS   := $(CURDIR)/bin/tools
+TOOLS   := $(shell go env GOCACHE)/hostnode-tools/$(shell go env GOVERSION)
 LINT    := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GEN_GO  := $(TOOLS)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 VULN    := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
@@ -39,15 +41,15 @@ help:
 demo:
 	go run ./cmd/hostnode demo
 
-## test: all tests; needs nothing but Go
+## test: all tests, or those of PKG=./events/sale; needs nothing but Go
 .PHONY: test
 test:
-	go test ./...
+	go test $(PKG)
 
 ## race: the tests with the race detector, with fewer inputs where nothing runs at once; needs a C compiler
 .PHONY: race
 race: need-cc
-	go test -race -short -timeout 20m ./...
+	go test -race -short -timeout 20m $(PKG)
 
 ## race-full: all tests with the race detector and all their inputs; twenty minutes
 .PHONY: race-full
@@ -68,7 +70,7 @@ vet:
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
 lint: $(LINT)
-	$(LINT) run --allow-serial-runners ./...
+	GOLANGCI_LINT_CACHE=$(TOOLS)/lint-cache $(LINT) run --allow-serial-runners $(PKG)
 
 ## fmt: format the code
 .PHONY: fmt
@@ -77,7 +79,7 @@ fmt: $(LINT)
 
 ## generate: write every generated file anew; needs protoc, node and npm
 .PHONY: generate
-generate: generate-messages generate-contracts
+generate: need-protoc-and-node generate-messages generate-contracts
 	go generate ./...
 	go test -count 1 -run TestTheExampleIsCurrentAndLoads ./cmd/hostnode/internal/config -rewrite
 	go test -count 1 -run TestThePageOfErrorsIsCurrent ./cmd/hostnode/internal/api -rewrite
@@ -215,16 +217,21 @@ $(GEN_GO):
 $(VULN):
 	GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 
-.PHONY: need-protoc need-node need-cc
+# What is missing is said in one line, for all that a target needs.
+has-protoc := test "$$(protoc --version 2>/dev/null)" = 'libprotoc $(PROTOC_VERSION)'
+has-node   := command -v node >/dev/null && command -v npm >/dev/null
+for-protoc := protobuf-compiler libprotobuf-dev
+for-node   := nodejs npm
+
+.PHONY: need-protoc need-node need-protoc-and-node need-cc
 need-protoc:
-	@test "$$(protoc --version 2>/dev/null)" = 'libprotoc $(PROTOC_VERSION)' || { \
-	  echo 'needs protoc $(PROTOC_VERSION), found: '"$$(protoc --version 2>&1 || true)"; \
-	  echo 'on Debian: apt-get install protobuf-compiler libprotobuf-dev'; exit 1; }
+	@$(has-protoc) || { \
+	  echo 'needs protoc $(PROTOC_VERSION); on Debian: apt-get install $(for-protoc)'; exit 1; }
 need-node:
-	@command -v node >/dev/null && command -v npm >/dev/null || { \
-	  echo 'needs node and npm'; \
-	  echo 'on Debian: apt-get install nodejs npm'; exit 1; }
+	@$(has-node) || { echo 'needs node and npm; on Debian: apt-get install $(for-node)'; exit 1; }
+need-protoc-and-node:
+	@$(has-protoc) && $(has-node) || { \
+	  echo 'needs protoc $(PROTOC_VERSION), node and npm; on Debian: apt-get install $(for-protoc) $(for-node)'; exit 1; }
 need-cc:
 	@command -v $${CC:-cc} >/dev/null || { \
-	  echo 'the race detector needs a C compiler'; \
-	  echo 'on Debian: apt-get install gcc libc6-dev'; exit 1; }
+	  echo 'the race detector needs a C compiler; on Debian: apt-get install gcc libc6-dev'; exit 1; }
