@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -77,11 +78,38 @@ func TestSourcesThatMisbehave(t *testing.T) {
 		_, _ = io.WriteString(w, "short")
 		return true
 	}
+	circles := func(w http.ResponseWriter, r *http.Request, _ dataset.CID) bool {
+		http.Redirect(w, r, r.URL.String()+"&again", http.StatusFound)
+		return true
+	}
+	bomb := func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = z.Write(make([]byte, 100<<20))
+		_ = z.Close()
+		return true
+	}
+	raw := func(text string) spoiler {
+		return func(w http.ResponseWriter, _ *http.Request, _ dataset.CID) bool {
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(c, text)
+				_ = c.Close()
+			}
+			return true
+		}
+	}
 	for _, test := range []struct {
 		name  string
 		spoil spoiler
 		err   error
 	}{
+		{"sent around in circles", circles, events.ErrContentUnavailable},
+		{"a bomb that unpacks", only(dataset.CodecBlock, bomb), events.ErrContentMismatch},
+		{"another protocol", raw("SSH-2.0-OpenSSH_9.2\r\n"), events.ErrContentUnavailable},
+		{"nothing but a header", raw("HTTP/1.1 200 OK\r\n"), events.ErrContentUnavailable},
+		{"a length that no answer has", raw("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"),
+			events.ErrContentUnavailable},
 		{"wrong manifest", only(dataset.CodecManifest, garbage(100)), events.ErrContentMismatch},
 		{"wrong list", only(dataset.CodecTree, garbage(6*32)), events.ErrContentMismatch},
 		{"short list", only(dataset.CodecTree, garbage(5*32)), events.ErrContentMismatch},
