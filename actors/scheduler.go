@@ -159,7 +159,7 @@ func (p *proofScheduler) drop(slot events.SlotID) {
 	}
 }
 
-func proves(s sale.State) bool { return s.Phase == sale.Proving || s.Phase == sale.ProvingSimulated }
+func proves(s sale.State) bool { return s.Hosting() && s.Phase != sale.Filled }
 
 func (p *proofScheduler) onHead(a *turn, head events.Head) {
 	if head.Number < p.view.now().Number {

@@ -42,10 +42,11 @@ func StatusWithout(f actors.Facts) Status {
 
 // known are the facts that are in the record: what is on offer, and what is hosted.
 func (r *reader) known(s Status) actors.Facts {
-	f := actors.Facts{
-		Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error,
-		Hosting: s.Phases[sale.Filled.String()] + s.Phases[sale.Proving.String()] +
-			s.Phases[sale.ProvingSimulated.String()],
+	f := actors.Facts{Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error}
+	for _, p := range sale.Phases() {
+		if (sale.State{Phase: p}).Hosting() {
+			f.Hosting += s.Phases[p.String()]
+		}
 	}
 	if f.Supply.Unknown = f.Views != ""; f.Supply.Unknown { // What they show stands still.
 		return f

@@ -110,13 +110,15 @@ func (d *display) draw() {
 	}
 }
 
-// progress is how far a sale is, roughly: proving is the long middle.
+// stands is how far a sale is, roughly, in each phase but the long middle, proving.
+var stands = map[string]float64{
+	"Preparing": 0.02, "SlotReserving": 0.05, "Downloading": 0.1, "InitialProving": 0.2, "Filling": 0.25,
+	"Filled": 0.3, "Payout": 0.95, "Finished": 1, "Ignored": 1, "Cancelled": 1, "Failed": 1, "Errored": 1,
+}
+
+// progress is how far a sale is.
 func progress(l *slotLine) float64 {
-	before := map[string]float64{
-		"Preparing": 0.02, "SlotReserving": 0.05, "Downloading": 0.1, "InitialProving": 0.2, "Filling": 0.25,
-		"Filled": 0.3, "Payout": 0.95, "Finished": 1, "Ignored": 1, "Cancelled": 1, "Failed": 1, "Errored": 1,
-	}
-	if f, ok := before[l.state]; ok {
+	if f, ok := stands[l.state]; ok {
 		return f
 	}
 	return min(0.35+0.08*float64(l.proofs), 0.9)
