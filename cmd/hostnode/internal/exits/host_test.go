@@ -231,7 +231,10 @@ func (h *host) terms() capacity.Offer {
 // the block that has the fill.
 func (h *host) fillsInVain(c events.SlotCall, first func()) {
 	h.t.Helper()
+	h.prover.stop(errBusy)
 	h.comesTo(c, sale.InitialProving)
+	h.w.chain.Hold(true) // No block takes the fill before first has been.
+	h.prover.stop(nil)
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
@@ -246,6 +249,7 @@ func (h *host) fillsInVain(c events.SlotCall, first func()) {
 			h.t.Fatalf("the host never sent its fill\n%s", h.story())
 		}
 	}
+	h.w.chain.Hold(false)
 	first()
 }
 
