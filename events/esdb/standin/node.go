@@ -59,15 +59,16 @@ func (n *node) listen(address string) {
 
 func (n *node) kill() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.server == nil {
+	server, served := n.server, n.served
+	n.server = nil
+	n.mu.Unlock()
+	if server == nil {
 		return
 	}
-	n.server.Stop()
-	if err := <-n.served; err != nil {
+	server.Stop() // It waits for handlers, and those of gossip ask who lives.
+	if err := <-served; err != nil {
 		n.c.t.Errorf("stand-in: serve: %v", err)
 	}
-	n.server = nil
 }
 
 func (n *node) lives() bool {
