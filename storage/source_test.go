@@ -108,8 +108,10 @@ func TestSourcesThatMisbehave(t *testing.T) {
 		{"a bomb that unpacks", only(dataset.CodecBlock, bomb), events.ErrContentMismatch},
 		{"another protocol", raw("SSH-2.0-OpenSSH_9.2\r\n"), events.ErrContentUnavailable},
 		{"nothing but a header", raw("HTTP/1.1 200 OK\r\n"), events.ErrContentUnavailable},
-		{"a length that no answer has", raw("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"),
-			events.ErrContentUnavailable},
+		{
+			"a length that no answer has", raw("HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx"),
+			events.ErrContentUnavailable,
+		},
 		{"wrong manifest", only(dataset.CodecManifest, garbage(100)), events.ErrContentMismatch},
 		{"wrong list", only(dataset.CodecTree, garbage(6*32)), events.ErrContentMismatch},
 		{"short list", only(dataset.CodecTree, garbage(5*32)), events.ErrContentMismatch},
