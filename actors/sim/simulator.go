@@ -165,7 +165,10 @@ func (s *simulator) config() actors.Config {
 		MaxSlotsPerRequest: 256, FinalBlocks: s.finality(), Margin: duty.Margin{Blocks: hostMargin, BlockTime: time.Second},
 		MinFill: minFill, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
 		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
-		Cores: s.panics.poisoned(s.rules.cores()), Turn: s.bus.turn, Met: s.panics.meets,
+		Cores: s.panics.poisoned(s.rules.cores()), Turn: s.bus.turn,
+	}
+	if s.Panic > 0 || s.Poison > 0 || s.Plant.Brittle || s.aim != nil { // Its lock moves what runs side by side.
+		cfg.Met = s.panics.meets
 	}
 	if s.BitRot > 0 {
 		cfg.ScrubEvery, cfg.ScrubBytesPerSecond = time.Minute, 16*events.BlockSize
