@@ -304,16 +304,6 @@ func proofCapacity(f Facts) (reason, hint string) {
 		"wait until sales end, use a faster machine, or raise sales.proofLoad"
 }
 
-// periodsTooShort: what is hosted may be proven all the same, if all goes well.
-func periodsTooShort(f Facts) (reason, hint string) {
-	if f.Chain.NoRoom == "" {
-		return "", ""
-	}
-	return "no slot could be filled or proven in time: " + f.Chain.NoRoom,
-		"where proofs are mined sooner lower sales.proofBlocks, and where blocks come otherwise than it says set " +
-			"chain.blockTime; then start again. Else this market's periods are too short for this chain"
-}
-
 // The offers are looked at in this order: those that are enabled, of these those that are
 // not over, of these those with space, of these those with collateral.
 

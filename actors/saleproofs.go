@@ -117,11 +117,12 @@ func (s *salesAgent) hear(a *turn) {
 	s.asked, s.held = s.held, nil // What comes from now on may need another question.
 	for _, h := range s.asked {
 		misses = misses || newsOf(h.cmd) == missNews
-		switch c := h.cmd.(type) { //nolint:gochecksumtype // Of these more is asked than newsOf says.
-		case sale.ReportSilentPeriod:
+		if c, ok := h.cmd.(sale.ReportSilentPeriod); ok {
 			silent = append(silent, c.Period)
-		case sale.ReportProofDue: // After a long gap the slot may be lost, and what was owed then has no word yet.
-			misses = misses || !s.mayGoAhead(c)
+		}
+		// After a long gap the slot may be lost, and what was owed then has no word yet.
+		if c, ok := h.cmd.(sale.ReportProofDue); ok && !s.mayGoAhead(c) {
+			misses = true
 		}
 	}
 	a.do(func(ctx context.Context) {
