@@ -23,7 +23,7 @@ type chainView struct {
 	head    events.Head
 	hashes  map[uint64]events.Hash
 	blocks  map[uint64]events.Head // those that were the newest once
-	moved   chan struct{}          // closed and replaced at each new head
+	moved   chan struct{}          // closed and replaced at each new head, and by wake
 	missing map[uint64]bool
 	rewinds uint64 // counts reorganisations
 	// least is the lowest block that can be the newest: the chain was seen to go
@@ -192,6 +192,14 @@ func (v *chainView) lookUp(ctx context.Context, number uint64) (events.Hash, err
 
 // errOvertaken: the chain was reorganised while it was asked. Ask again.
 var errOvertaken = errors.New("the chain was reorganised while it was asked")
+
+// wake has all who wait look again: what they wait for is not of the head alone.
+func (v *chainView) wake() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	close(v.moved)
+	v.moved = make(chan struct{})
+}
 
 // wait returns the first head, from now on, that satisfies the condition.
 func (v *chainView) wait(ctx context.Context, ok func(events.Head) bool) (events.Head, error) {

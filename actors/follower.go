@@ -289,6 +289,13 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	return ctx.Err()
 }
 
+// tell says up to which block the log is in the record, also to those who wait for it: the
+// view knows the block before.
+func (f *chainFollower) tell(number uint64) {
+	f.told.Store(number)
+	f.view.wake()
+}
+
 // keep stores an update and passes on what is new.
 func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
 	if u.Reorganized != nil {
@@ -296,7 +303,7 @@ func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
 			return err
 		}
 		f.scanned = min(f.scanned, u.Reorganized.GetAncestor())
-		f.told.Store(u.Reorganized.GetAncestor())
+		f.tell(u.Reorganized.GetAncestor())
 		return nil
 	}
 	batch := make([]messages.MarketEvent, 0, len(u.Logs)+1)
@@ -308,7 +315,7 @@ func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
 	first := f.revision
 	logs := len(batch)
 	if logs == 0 && u.Head.Number < f.scanned+scanEvery {
-		f.told.Store(u.Head.Number)
+		f.tell(u.Head.Number)
 		return nil
 	}
 	batch = append(batch, &messages.BlocksScanned{
@@ -318,7 +325,7 @@ func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
 		return err
 	}
 	f.scanned = u.Head.Number
-	f.told.Store(u.Head.Number)
+	f.tell(u.Head.Number)
 	var news []marketNews
 	for i, e := range batch[:logs] {
 		news = append(news, marketNews{revision: first + uint64(i) + 1, event: e})

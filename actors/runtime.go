@@ -212,8 +212,11 @@ func (rt *runtime) kill() {
 	rt.shutdown()
 }
 
-// halt stops the tree from the top and then kills what is left.
+// halt stops the tree from the top and then kills what is left. No message is handled from
+// here on, so that what a state is saved as does not depend on which ones still were: what
+// is durable is in the record, and nothing else could become so.
 func (rt *runtime) halt(root ref) {
+	rt.dead.Store(true)
 	rt.endTasks()
 	if root.pid != nil {
 		_ = rt.system.Root.StopFuture(root.pid).Wait()

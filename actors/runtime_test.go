@@ -77,25 +77,39 @@ func TestAfterAKillNothingIsDelivered(t *testing.T) {
 
 // An actor that answers the end of its tasks with another task must not keep
 // the host from stopping.
-func TestStoppingBeginsNoNewTask(t *testing.T) {
+func TestAStopHandlesNoMessageAndBeginsNoTask(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *runtime) {
-		tasks := 0
-		r := rt.root("restless", behaviorFunc(func(a *turn, msg any) {
-			if msg != "again" {
-				return
+		answers, late := 0, 0
+		asking := rt.root("asking", behaviorFunc(func(a *turn, msg any) {
+			switch msg {
+			case "ask":
+				self := a.self
+				a.do(func(ctx context.Context) {
+					<-ctx.Done()
+					self.tell("answer")
+				})
+			case "answer":
+				answers++
 			}
-			tasks++
-			self := a.self
-			a.do(func(ctx context.Context) {
-				<-ctx.Done()
-				self.tell("again")
-			})
 		}))
-		r.tell("again")
+		goOn := make(chan struct{})
+		slow := rt.root("slow", behaviorFunc(func(a *turn, msg any) {
+			if msg == "work" {
+				<-goOn
+				a.do(func(context.Context) { late++ })
+			}
+		}))
+		asking.tell("ask")
+		slow.tell("work")
 		synctest.Wait()
-		rt.halt(r)
-		if tasks > 2 {
-			t.Fatalf("%d tasks were asked for after the stop", tasks-1)
+		go func() {
+			synctest.Wait() // The stop waits for the turn that has not ended.
+			close(goOn)
+		}()
+		rt.halt(slow)
+		rt.halt(asking)
+		if answers+late > 0 {
+			t.Fatalf("after the stop %d answers were handled and %d tasks begun", answers, late)
 		}
 	})
 }
@@ -181,6 +195,22 @@ func TestChainViewBoundsWhatItKeeps(t *testing.T) {
 	if _, ok := v.hash(5*hashesKept - hashesKept); !ok {
 		t.Fatal("a hash that a challenge may need is gone")
 	}
+}
+
+// Who waits for the log of a block is woken when it is told, which is after the block is known.
+func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &chainFollower{env: &env{view: newChainView(&chainOf{})}}
+		go func() {
+			synctest.Wait()
+			f.view.advance(events.Head{Number: 3})
+			synctest.Wait()
+			f.tell(3)
+		}()
+		if _, err := f.view.wait(t.Context(), func(events.Head) bool { return f.told.Load() >= 3 }); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
