@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -20,12 +22,23 @@ func (h *host) validator() actors.ValidatorStatus {
 	return *s.Validator
 }
 
-// quietLooks is for how many looks a marking may be about to be sent. One that is mined
-// waits for its second confirmation, which is a block.
-const quietLooks = 20
+// quietLooks is for how many looks a marking may be about to be sent. It fits the block
+// after the one at which the contract was asked; in a later one its pointer may have wrapped.
+const quietLooks = 2000
 
-// validatesUntil lets chain time run, a block whenever the validator has nothing to do or
-// a transaction waits, until a condition holds.
+// toSend is how many markings are neither in the mempool nor in the newest block, where
+// they wait for their second confirmation.
+func (h *host) toSend(v actors.ValidatorStatus) int {
+	h.t.Helper()
+	client := h.w.chain.Attach()
+	defer client.Close()
+	var mined hexutil.Uint
+	ok(h.t, client.CallContext(h.t.Context(), &mined, "eth_getBlockTransactionCountByNumber", "latest"))
+	return int(v.Marking) - h.w.chain.Pending() - int(mined)
+}
+
+// validatesUntil lets chain time run, a block whenever the validator has nothing to send,
+// until a condition holds.
 func (h *host) validatesUntil(what string, holds func(actors.ValidatorStatus) bool) {
 	h.t.Helper()
 	deadline := time.NewTimer(patience)
@@ -39,7 +52,7 @@ func (h *host) validatesUntil(what string, holds func(actors.ValidatorStatus) bo
 		switch behind := s.Head.Number < h.w.chain.Head().Number || v.Asking || !v.Ready; {
 		case holds(v):
 			return
-		case h.w.chain.Pending() > 0, !behind && (v.Marking == 0 || quiet > quietLooks):
+		case !behind && (h.toSend(v) <= 0 || quiet > quietLooks):
 			h.w.seal(1)
 			sealed, quiet = sealed+1, 0
 		}
