@@ -1,0 +1,38 @@
+package devchain
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/log"
+)
+
+// lastWords says on which error go-ethereum ends the process, which it does when its
+// database cannot be written, and by itself without a word. Everything else that it has to
+// say is passed over.
+type lastWords struct{ to io.Writer }
+
+// tellLastWords sets it for the whole process: go-ethereum has one logger.
+var tellLastWords = sync.OnceFunc(func() { log.SetDefault(log.NewLogger(lastWords{os.Stderr})) })
+
+func (lastWords) Enabled(_ context.Context, l slog.Level) bool { return l >= log.LevelCrit }
+
+func (w lastWords) Handle(_ context.Context, r slog.Record) error {
+	words := []string{r.Message}
+	r.Attrs(func(a slog.Attr) bool {
+		words = append(words, a.String())
+		return true
+	})
+	_, err := fmt.Fprintf(w.to, "the development chain cannot go on, and this process ends with it: %s\n"+
+		"  Look whether the disk is full or failing, then start again. What the event store acknowledged is safe.\n",
+		strings.Join(words, " "))
+	return err
+}
+
+func (w lastWords) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w lastWords) WithGroup(string) slog.Handler      { return w }
