@@ -13,11 +13,12 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// twoNodes is a market that is read at a node which may lie, with an honest one beside it.
+// twoNodes is a market that is read at a node which may lie, with another one beside it,
+// which may contradict whatever the first one says.
 type twoNodes struct {
 	actors.Market
-	lies  atomic.Bool
-	asked atomic.Int64
+	lies, contradicts atomic.Bool
+	asked             atomic.Int64
 }
 
 // Slot says, while the node lies, that the slot was taken from us.
@@ -36,7 +37,7 @@ func (m *twoNodes) Confirm(
 ) error {
 	m.asked.Add(1)
 	f, err := m.Market.Slot(ctx, request, index)
-	if err == nil && f.Host != facts.Host {
+	if err == nil && f.Host != facts.Host || m.contradicts.Load() {
 		err = errDiffer
 	}
 	return err
@@ -64,6 +65,29 @@ func TestASlotIsNotGivenUpBecauseOneOfTwoNodesSaysSo(t *testing.T) {
 		}
 		m.lies.Store(false)
 		r.mineUntil("it proves on", func() bool { return len(r.submitted()) > before })
+		r.settled(slot)
+	})
+}
+
+// What keeps a slot is taken from one node, however another one contradicts.
+func TestASlotIsProvenThoughTheOtherNodeContradicts(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		m := &twoNodes{Market: r.ports.Market}
+		r.ports.Market = m
+		m.contradicts.Store(true)
+		slot := r.hosting()
+		r.mineUntil("the request has started", r.has("RequestStarted"))
+		if err := r.host.Stop(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		r.start()
+		before := len(r.submitted())
+		r.mineUntil("it proves on", func() bool { return len(r.submitted()) > before })
+		r.mineUntil("it asks the other node about the end", func() bool { return m.asked.Load() > 1 })
+		if r.count("SaleSettled")+r.count("DataDeleted") != 0 {
+			r.Fatalf("the record holds %v", r.names())
+		}
+		m.contradicts.Store(false)
 		r.settled(slot)
 	})
 }

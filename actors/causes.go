@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -180,7 +181,7 @@ func diskFull(f Facts) (reason, hint string) {
 		return "", ""
 	}
 	return fmt.Sprintf("the disk is full%s, and no new slot is taken: %s", since(f.Disk.Since), f.Disk.Reason),
-		"make room on the file system of the data directory " + f.DataDir +
+		"make room on the file system of " + strings.TrimSpace("the data directory "+f.DataDir) +
 			"; selling goes on by itself, and proofs go out meanwhile"
 }
 

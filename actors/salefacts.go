@@ -54,12 +54,20 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 			return nil, fmt.Errorf("look for the log of the fill: %w", err)
 		}
 	}
-	if found, err := s.Cores.DecideSale(st, report); err == nil && len(found) > 0 && (st.Hosting() || st.Collecting()) {
+	if s.givesUp(st, report) {
 		if err := s.confirm(ctx, s.request, s.index, facts); err != nil {
 			return nil, err
 		}
 	}
 	return report, nil
+}
+
+// givesUp reports whether something follows from a report that cannot be taken back: the end
+// of hosting, and what comes after it. What keeps the slot, one node may say.
+func (s *salesAgent) givesUp(st sale.State, report sale.ReportChain) bool {
+	found, err := s.Cores.DecideSale(st, report)
+	follows := err == nil && len(found) > 0 && (st.Hosting() || st.Collecting())
+	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
 }
 
 // fillWord says whether the block of the recorded fill is on the chain. It is asked

@@ -111,10 +111,10 @@ func (m *Market) lacks(ctx context.Context, number uint64) (different, err error
 func difference(here, there events.SlotFacts) error {
 	word := func(f events.SlotFacts) string {
 		if !f.RequestKnown {
-			return "the request does not exist"
+			return fmt.Sprintf("in block %d the request does not exist", f.At.Number)
 		}
-		return fmt.Sprintf("the request is %s, the slot is %s, its host %s, its collateral %s",
-			f.RequestState, f.SlotState, f.Host, f.Collateral)
+		return fmt.Sprintf("in block %d the request is %s, the slot is %s, its host %s, its collateral %s",
+			f.At.Number, f.RequestState, f.SlotState, f.Host, f.Collateral)
 	}
 	return fmt.Errorf("the one says: %s; the other: %s", word(here), word(there))
 }
