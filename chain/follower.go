@@ -76,6 +76,9 @@ func (f *Follower) Follow(
 	for {
 		err := f.advance(ctx, at, watch, deliver)
 		if refused, ok := errors.AsType[*deliverError](err); ok {
+			if errors.Is(refused.err, events.ErrImpossible) { // Whoever knows more than one answer found it out.
+				_ = f.conn.disbelieveNow(ctx, "for what follows on the last block", refused.err)
+			}
 			return refused.err
 		}
 		if _, other := errors.AsType[*IdentityError](err); other {
@@ -327,7 +330,7 @@ func (f *Follower) walk(
 			if i > 0 {
 				return nil // A reorganisation in between: the next round sees it.
 			}
-			return fmt.Errorf("%w: block %d on block %d", errGap, uint64(block.Number), at.number)
+			return gap(block, at)
 		}
 		found, err := f.logsOf(ctx, block)
 		if err != nil {
@@ -348,6 +351,11 @@ func (f *Follower) walk(
 		return notAt(head, at)
 	}
 	return nil
+}
+
+// gap says that a block is to follow on the one that was told last, and does not.
+func gap(block *header, at *cursor) error {
+	return fmt.Errorf("%w: block %d on block %d", errGap, uint64(block.Number), at.number)
 }
 
 // unfitBeside is why a block cannot stand beside those before it, or the newest one.

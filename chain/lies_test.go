@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,6 +178,43 @@ func TestFeedWaitsForANodeThatLags(t *testing.T) {
 	if got := d.seen(); len(got) != 0 {
 		t.Fatalf("the feed told %v", got)
 	}
+}
+
+// Who lies about how blocks are linked is found out where they are read by ranges as well:
+// nothing of it is told, and who finds such an update impossible has the node doubted.
+func TestBlocksThatDoNotFollowOnEachOtherAreNeverTold(t *testing.T) {
+	const behindTheWalk = 129 // blocks; one fewer are read one by one
+	w := newWorld(t)
+	doubting := func() (*chain.Market, *doubts) {
+		cfg, found := w.config("host"), &doubts{}
+		cfg.NotBelieved = found.tell
+		m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = m.Close() })
+		return m, found
+	}
+	m, found := doubting()
+	at, err := m.HeadAt(t.Context(), w.chain.Head().Number-behindTheWalk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := events.Cursor{Number: at.Number, Hash: at.Hash, Recent: map[uint64]events.Hash{at.Number: at.Hash}}
+	refuses := func(context.Context, events.ChainUpdate) error { return events.ErrImpossible }
+	if err := m.Feed().Follow(t.Context(), cursor, refuses); !errors.Is(err, events.ErrImpossible) || len(found.told()) != 1 {
+		t.Fatalf("the feed ended with %v, and the node was doubted %d times", err, len(found.told()))
+	}
+	m, found = doubting()
+	lies := nodetest.Lies()
+	w.gate.has(lies[slices.IndexFunc(lies, func(l nodetest.Lie) bool { return l.Name == "no block follows on another" })].New())
+	d := w.follow(m.Feed(), cursor)
+	w.await("the lie is told", func() bool { return len(found.told()) > 0 })
+	if seen := d.seen(); len(seen) > 0 {
+		t.Fatalf("the feed told of block %d, on %s", seen[0].Head.Number, seen[0].Head.Parent)
+	}
+	w.gate.has(nil)
+	w.caughtUp(d)
 }
 
 // until repeats what is temporary, as the actors do.

@@ -35,6 +35,9 @@ func (f *Follower) leap(
 		if err != nil {
 			return err
 		}
+		if last == at.number+1 && end.Parent != at.hash {
+			return gap(end, at)
+		}
 		blocks, err := f.blocksOf(ctx, found)
 		if err != nil {
 			return err
