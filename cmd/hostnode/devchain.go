@@ -55,15 +55,12 @@ func runDevchain(ctx context.Context, cmd *cobra.Command, c config.Config, fund 
 		accounts = append(accounts, account)
 	}
 	dir := datadir.At(c.DataDir)
-	if err := dir.CheckFormat(); err != nil {
+	if err := dir.Begin(); err != nil {
 		return err
 	}
 	keys, err := node.DevelopmentKeys(ctx, c.Prover, func(step string) { fmt.Fprintln(out, "proving keys:", step) })
 	if err != nil {
 		return err
-	}
-	if err := os.MkdirAll(dir.Root, 0o700); err != nil {
-		return fmt.Errorf("make the data directory: %w", err)
 	}
 	local, err := node.LocalChain(ctx, c, dir, keys)
 	if err != nil {

@@ -156,10 +156,8 @@ func (l Layout) take(lock *flock.Flock, u use) error {
 
 // settle writes what others may want to know.
 func (d *Dir) settle(now time.Time, brief bool) error {
-	if _, err := os.Stat(d.formatFile()); errors.Is(err, fs.ErrNotExist) {
-		if err := replace(d.formatFile(), fmt.Sprintf("hostnode %d\n", Format)); err != nil {
-			return fmt.Errorf("write format of the data directory: %w", err)
-		}
+	if err := d.writeFormat(); err != nil {
+		return err
 	}
 	note := fmt.Sprintf("%d %s", os.Getpid(), now.UTC().Format(time.RFC3339))
 	if brief {
@@ -172,9 +170,29 @@ func (d *Dir) settle(now time.Time, brief bool) error {
 	return nil
 }
 
-// CheckFormat refuses a directory of a newer version, or one that is something else, for
-// who does not take it: ErrNewerFormat, ErrFormat. A new one is none of these.
-func (l Layout) CheckFormat() error { return l.checkFormat(true) }
+// Begin makes the directory and writes its format, for who uses a part of it and does not
+// take it: the development chain, beside a host or without one. It refuses a directory of a
+// newer version, and one that is something else: ErrNewerFormat, ErrFormat.
+func (l Layout) Begin() error {
+	if err := l.checkFormat(true); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.Root, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	return l.writeFormat()
+}
+
+// writeFormat writes the format of a new directory.
+func (l Layout) writeFormat() error {
+	if _, err := os.Stat(l.formatFile()); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := replace(l.formatFile(), fmt.Sprintf("hostnode %d\n", Format)); err != nil {
+		return fmt.Errorf("write format of the data directory: %w", err)
+	}
+	return nil
+}
 
 // checkFormat refuses what this version cannot read. A missing file is a new
 // directory when create is set.

@@ -131,6 +131,23 @@ func TestForeignFormatsAreRefused(t *testing.T) {
 	}
 }
 
+// The development chain uses a part of a directory, again and again, and then a host does.
+func TestAChainBeginsInADirectoryMoreThanOnceAndAHostBesideIt(t *testing.T) {
+	l := At(filepath.Join(t.TempDir(), "new"))
+	for range 2 {
+		if err := l.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(l.Chain(), "devchain"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, l.Root)
+	if err := l.Begin(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestADirectoryWithoutAHostIsNotMadeByLooking(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "none")
 	if _, err := OpenExisting(root, someTime); !errors.Is(err, ErrEmpty) {

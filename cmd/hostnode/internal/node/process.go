@@ -319,7 +319,7 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		return fmt.Errorf("chain.contract: %w", err)
 	}
 	parts.Contract = contract
-	for {
+	for said := ""; ; {
 		var failed []error
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
 			id, genesis, err := askChain(ctx, endpoint)
@@ -332,7 +332,10 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		}
 		err := errors.Join(failed...)
 		p.start.waits(err)
-		parts.Log.Warnf("the chain does not answer, trying again: %v", err)
+		if why := err.Error(); why != said { // Said once, however long it lasts.
+			parts.Log.Warnf("the chain does not answer, trying again: %v", err)
+			said = why
+		}
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
