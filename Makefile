@@ -13,6 +13,8 @@ READS    ?= 20
 DAYS     ?= 30
 COVERAGE ?= 90
 PKG      ?= ./...
+GOTEST   ?= go test
+export GOTEST
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 TOOLS   := $(shell go env GOCACHE)/hostnode-tools/$(shell go env GOVERSION)
@@ -44,12 +46,12 @@ demo:
 ## test: all tests, or those of PKG=./events/sale; needs nothing but Go
 .PHONY: test
 test:
-	go test $(PKG)
+	$(GOTEST) $(PKG)
 
 ## race: the tests with the race detector, with fewer inputs where nothing runs at once; needs a C compiler
 .PHONY: race
 race: need-cc
-	go test -race -short -timeout 20m $(PKG)
+	$(GOTEST) -race -short -timeout 20m $(PKG)
 
 ## race-full: all tests with the race detector and all their inputs; twenty minutes
 .PHONY: race-full
@@ -129,7 +131,7 @@ sim:
 ## sim-read: the audit and both kinds of views over READS (20) seeds of each scenario; five minutes
 .PHONY: sim-read
 sim-read:
-	go test -timeout 0 ./projections/js -run 'InTheSimulatedWorld$$' -seeds $(READS)
+	$(GOTEST) -timeout 0 ./projections/js -run 'InTheSimulatedWorld$$' -seeds $(READS)
 
 ## sim-race: the same with the race detector, some ten times slower
 .PHONY: sim-race
@@ -174,7 +176,7 @@ e2e:
 ## e2e-ci: the same with one kill for each way of running the chain
 .PHONY: e2e-ci
 e2e-ci:
-	go test -tags e2e -count 1 -p 1 -timeout 15m -run CI ./cmd/hostnode/...
+	$(GOTEST) -tags e2e -count 1 -p 1 -timeout 15m -run CI ./cmd/hostnode/...
 
 ## official-suite: the tests of EventStoreDB's official client against hostnode eventstore
 .PHONY: official-suite
@@ -187,7 +189,7 @@ node-client: need-node
 	@mkdir -p build/node-client
 	cp events/wire/nodeclient/package.json events/wire/nodeclient/package-lock.json build/node-client/
 	cd build/node-client && npm ci --no-audit --no-fund --ignore-scripts
-	HOSTNODE_NODE_CLIENT=$(CURDIR)/build/node-client go test -count 1 -run TestNodeClient -v ./events/wire
+	HOSTNODE_NODE_CLIENT=$(CURDIR)/build/node-client $(GOTEST) -count 1 -run TestNodeClient -v ./events/wire
 
 ## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
 .PHONY: cover
