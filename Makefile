@@ -21,7 +21,9 @@ TOOLS   := $(shell go env GOCACHE)/hostnode-tools/$(shell go env GOVERSION)
 LINT    := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GEN_GO  := $(TOOLS)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 VULN    := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
-CORES   := ./events/sale ./events/capacity ./events/slotqueue ./events/duty ./events/validation ./events/dispersal
+
+# With ONCE=yes, test and race run what .ci/shares gives them: together with cover and
+# sim-read that is each test once.
 
 # What `make generate` writes.
 GENERATED := messages chain/contracts/artifacts chain/contracts/bindings \
@@ -46,12 +48,12 @@ demo:
 ## test: all tests, or those of PKG=./events/sale; needs nothing but Go
 .PHONY: test
 test:
-	$(GOTEST) $(PKG)
+	$(if $(ONCE),.ci/share test,$(GOTEST) $(PKG))
 
 ## race: the tests with the race detector, with fewer inputs where nothing runs at once; needs a C compiler
 .PHONY: race
 race: need-cc
-	$(GOTEST) -race -short -timeout 20m $(PKG)
+	$(if $(ONCE),.ci/share race -race -short -timeout 20m,$(GOTEST) -race -short -timeout 20m $(PKG))
 
 ## race-full: all tests with the race detector and all their inputs; twenty minutes
 .PHONY: race-full
@@ -194,7 +196,7 @@ node-client: need-node
 ## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
 .PHONY: cover
 cover:
-	@.ci/cover $(COVERAGE) $(CORES)
+	@.ci/cover $(COVERAGE)
 
 ## vuln: known vulnerabilities in what we call; asks the Go vulnerability database
 .PHONY: vuln

@@ -218,11 +218,7 @@ func TestOnlyTheLeaderIsRead(t *testing.T) {
 
 // TestAppendsOfEveryFate: each append has another one, leaders come and go and are cut off.
 func TestAppendsOfEveryFate(t *testing.T) {
-	seeds := uint64(6)
-	if testing.Short() {
-		seeds = 2
-	}
-	for seed := range seeds {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			const writers, each = 4, 25
 			behind := events.NewMemory()
