@@ -258,9 +258,7 @@ func refusals(t *testing.T, b bench) {
 		}
 		wantHead(t, s, 0)
 	}
-	if !testing.Short() {
-		largest(t, b, s, longest)
-	}
+	largest(t, b, s, longest)
 }
 
 // largest appends as much as is allowed.

@@ -1,6 +1,7 @@
 package housetest
 
 import (
+	"fmt"
 	"go/ast"
 	"go/build/constraint"
 	"go/parser"
@@ -185,7 +186,7 @@ func (p *testedPackage) read(name string, source []byte) error {
 		return true
 	})
 	if !strings.HasSuffix(name, "_test.go") {
-		return nil
+		return p.whole(name, file)
 	}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -199,6 +200,16 @@ func (p *testedPackage) read(name string, source []byte) error {
 			}
 		}
 		p.beneath[f.Name.Name] = append(p.beneath[f.Name.Name], mentioned(f)...)
+	}
+	return nil
+}
+
+// whole refuses what would make less of the tests of other packages, unseen.
+func (p *testedPackage) whole(name string, file *ast.File) error {
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && slices.Contains(mentioned(f), "testing.Short") {
+			return fmt.Errorf("%s: %s asks testing.Short, which is for a test itself", name, f.Name.Name)
+		}
 	}
 	return nil
 }
