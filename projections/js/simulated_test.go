@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -26,6 +27,8 @@ var (
 // may not import, may not import this; whether a run was in order is the simulator's own
 // test to say.
 func TestWhateverReadsTheRecordIsRightInTheSimulatedWorld(t *testing.T) {
+	usual := debug.SetGCPercent(400) // Short lives; memory is not what is scarce.
+	t.Cleanup(func() { debug.SetGCPercent(usual) })
 	for name, scenario := range sim.Scenarios() {
 		if testing.Short() && name != "everything" { // One goroutine reads: nothing for the race detector.
 			continue

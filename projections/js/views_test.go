@@ -66,7 +66,7 @@ func (w *twins) apply(r events.Recorded) {
 		}
 		want := w.row(name, s.Partition)
 		w.compared++
-		if diff := cmp.Diff(plain(w.t, want), w.shown(name, state)); diff != "" {
+		if diff := cmp.Diff(want, w.shown(name, state)); diff != "" {
 			w.t.Fatalf("%s after %s at %s revision %d (-ours +the server's):\n%s", name, r.Type, r.Stream, r.Revision, diff)
 		}
 	}
@@ -80,7 +80,7 @@ func asEvent(r events.Recorded) event {
 	}
 }
 
-// row is what our views say of a partition.
+// row is what our views say of a partition, in the plain form.
 func (w *twins) row(name, partition string) any {
 	switch name {
 	case "hostnode-availability":
@@ -93,12 +93,12 @@ func (w *twins) row(name, partition string) any {
 		all := w.views.Reservations()
 		for _, r := range all.Open {
 			if r.Host+"-"+r.ID == partition {
-				return w.without(r, "phase")
+				return normal(w.without(r, "phase"))
 			}
 		}
 		for _, r := range slices.Backward(all.Closed) {
 			if r.Host+"-"+r.ID == partition {
-				return w.without(r, "phase", "reason")
+				return normal(w.without(r, "phase", "reason"))
 			}
 		}
 	case "hostnode-slot":
@@ -106,7 +106,7 @@ func (w *twins) row(name, partition string) any {
 			if "sale-"+s.Host+"-"+s.Slot == partition {
 				row := w.without(s, "waitsFor") // A sentence of ours.
 				delete(row["lastEvent"].(map[string]any), "position")
-				return row
+				return normal(row)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (w *twins) row(name, partition string) any {
 }
 
 // ledger is a row with its availabilities and open reservations by their ids.
-func (w *twins) ledger(l projections.Ledger) map[string]any {
+func (w *twins) ledger(l projections.Ledger) any {
 	row := w.without(l)
 	availabilities, open := map[string]any{}, map[string]any{}
 	for _, a := range l.Availabilities {
@@ -130,7 +130,7 @@ func (w *twins) ledger(l projections.Ledger) map[string]any {
 		}
 	}
 	row["availabilities"], row["reservations"] = availabilities, open
-	return row
+	return plain(w.t, row)
 }
 
 // shown is a state without what our views do not show.
@@ -143,7 +143,7 @@ func (w *twins) shown(name string, state map[string]any) any {
 	for _, key := range hidden[name] {
 		delete(state, key)
 	}
-	return plain(w.t, state)
+	return normal(state) // It was printed and read already.
 }
 
 func (w *twins) without(row any, keys ...string) map[string]any {
