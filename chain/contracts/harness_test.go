@@ -155,7 +155,7 @@ func (c *chain) goTo(t *testing.T, timestamp uint64) {
 	}
 	// The pool forgets mined transactions in the background and the chain refuses
 	// to jump until then.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
