@@ -198,6 +198,11 @@ node-client: need-node
 cover:
 	@.ci/cover $(COVERAGE)
 
+## count: lines of production code, without tests, generated files, blanks and comments
+.PHONY: count
+count:
+	@.ci/count
+
 ## vuln: known vulnerabilities in what we call; asks the Go vulnerability database
 .PHONY: vuln
 vuln: $(VULN)
