@@ -12,18 +12,20 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 const (
 	// checkpointFile is the name of the checkpoint in the caller's directory.
 	checkpointFile = "views.json"
-	// checkpointFormat says what the file is.
-	checkpointFormat = "hostnode-views"
+	// checkpointFormat says what the file is, and in which form the cores' states are.
+	checkpointFormat = "hostnode-views " + capacity.StateSchema + " " + slotqueue.StateSchema
 	// checkpointSchema is the version of the payload. A file of any other is
 	// ignored and the views are built again, so there is no upgrade path and
 	// needs none. Every change of a view or of a core's state raises it; for what can
 	// be seen in the types a test demands that (testdata/shape.golden).
-	checkpointSchema = 7
+	checkpointSchema = 8
 	// maxCheckpointBytes is the largest file that is read: beyond it, building
 	// the views again is the lesser evil.
 	maxCheckpointBytes = 2 << 30

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/capacity"
-	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // This file is for folds of other packages that want to be kept as the views
@@ -25,11 +23,3 @@ func LoadViews(saved []byte, asOf events.Position) (*Views, error) {
 	v.asOf = max(v.asOf, asOf)
 	return v, nil
 }
-
-// RestoreLedger is the ledger that a snapshot was taken of. The snapshot must
-// have no settled slots: they are not restored.
-func RestoreLedger(from capacity.Snapshot) (capacity.State, error) { return restoreLedger(from) }
-
-// RestoreQueue is the queue that a snapshot was taken of, without limits, and
-// without what was refused.
-func RestoreQueue(from slotqueue.Snapshot) (slotqueue.State, error) { return restoreQueue(from) }

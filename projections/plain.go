@@ -15,7 +15,7 @@ import (
 
 // The states of the cores are plain structs of ids, amounts, times and
 // numbers. This file turns them into JSON and back without losing anything,
-// whatever fields a core adds: arrays of bytes as 0x-hex, amounts as decimals,
+// whatever fields a core adds: bytes as 0x-hex, amounts as decimals,
 // times as RFC 3339 with nanoseconds, structs as objects without their zero
 // fields. It is a codec of checkpoints only; what people see is in the views.
 
@@ -54,7 +54,7 @@ func toPlain(v reflect.Value) any {
 		}
 		return toPlain(v.Elem())
 	case reflect.Array, reflect.Slice:
-		if v.Kind() == reflect.Array && v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Type().Elem().Kind() == reflect.Uint8 {
 			raw := make([]byte, v.Len())
 			reflect.Copy(reflect.ValueOf(raw), v)
 			return "0x" + hex.EncodeToString(raw)
@@ -110,6 +110,11 @@ func fromPlain(p any, into reflect.Value) error {
 	case reflect.Array:
 		return fromPlainArray(p, into)
 	case reflect.Slice:
+		if into.Type().Elem().Kind() == reflect.Uint8 {
+			raw, err := bytesOf(p)
+			into.SetBytes(append([]byte(nil), raw...)) // None is nil.
+			return formOf(err == nil, into)
+		}
 		list, ok := p.([]any)
 		into.Set(reflect.MakeSlice(into.Type(), len(list), len(list)))
 		for i, item := range list {
@@ -154,13 +159,17 @@ func fromPlainArray(p any, into reflect.Value) error {
 		}
 		return nil
 	}
-	s, _ := p.(string)
-	raw, err := hex.DecodeString(strings.TrimPrefix(s, "0x"))
+	raw, err := bytesOf(p)
 	if err != nil || len(raw) != into.Len() {
 		return formOf(false, into)
 	}
 	reflect.Copy(into, reflect.ValueOf(raw))
 	return nil
+}
+
+func bytesOf(p any) ([]byte, error) {
+	s, _ := p.(string)
+	return hex.DecodeString(strings.TrimPrefix(s, "0x"))
 }
 
 func fromPlainStruct(p any, into reflect.Value) error {

@@ -7,13 +7,11 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // savedViews is everything that the views hold, as plain values in a fixed
@@ -28,13 +26,13 @@ type savedViews struct {
 type savedHost struct {
 	Address     string
 	HasLedger   bool
-	Ledger      capacity.Snapshot
+	Ledger      [][]byte
 	Released    []ClosedReservation
 	Sales       []openSale
 	ClosedSales []Sale
 	Ledgers     []ProofLedger
 	HasQueue    bool
-	Queue       slotqueue.Snapshot
+	Queue       [][]byte
 	Refusals    []Refusals
 	Txs         []openTx
 	NextTx      uint64
@@ -59,15 +57,13 @@ func (v *Views) encode() ([]byte, error) {
 
 func (h *host) save() savedHost {
 	s := savedHost{
-		Address: h.address, HasLedger: h.ledger.known, Ledger: h.ledger.state.Snapshot(),
+		Address: h.address, HasLedger: h.ledger.known, Ledger: h.ledger.state.Unsettled().Pieces(),
 		Released: h.ledger.closed, ClosedSales: h.sales.closed,
 		Ledgers:  h.sales.ledgers,
-		HasQueue: h.queue.known, Queue: h.queue.state.Snapshot(), Refusals: h.queue.refused(),
+		HasQueue: h.queue.known, Queue: h.queue.state.Pieces(), Refusals: h.queue.refused(),
 		Txs: h.txs.inOrder(), NextTx: h.txs.next, ClosedTxs: h.txs.closed,
 		Starts: h.starts, Earnings: h.earnings, Validator: h.validator,
 	}
-	s.Ledger.Settled = nil // The views do not show it, and it is long.
-	s.Queue.Refused = nil
 	for _, slot := range sortedSlots(h.sales.open) {
 		s.Sales = append(s.Sales, *h.sales.open[slot])
 	}
@@ -105,10 +101,10 @@ func decodeViews(payload []byte) (*Views, error) {
 func (s savedHost) restore(l Limits) (*host, error) {
 	h := newHost(s.Address, l)
 	var err error
-	if h.ledger.state, err = restoreLedger(s.Ledger); err != nil {
+	if h.ledger.state, err = capacity.RestorePieces(capacity.Limits{}, s.Ledger); err != nil {
 		return nil, err
 	}
-	if h.queue.state, err = restoreQueue(s.Queue); err != nil {
+	if h.queue.state, err = slotqueue.RestorePieces(queueLimits, s.Queue); err != nil {
 		return nil, err
 	}
 	h.ledger.known, h.ledger.closed = s.HasLedger, s.Released
@@ -138,76 +134,4 @@ func (s savedHost) restore(l Limits) (*host, error) {
 		}
 	}
 	return h, nil
-}
-
-// restoreLedger folds the shortest history that leads to a snapshot. Collateral
-// that was lost has no event of its own: it is lost by a reservation of no bytes.
-func restoreLedger(from capacity.Snapshot) (capacity.State, error) {
-	s := capacity.New()
-	for _, e := range historyOf(from) {
-		s = capacity.Evolve(s, e)
-	}
-	got := s.Snapshot()
-	got.Settled = nil
-	if !reflect.DeepEqual(got, from) {
-		return s, fmt.Errorf("%w: the ledger has no history", errPlain)
-	}
-	return s, nil
-}
-
-func historyOf(from capacity.Snapshot) []capacity.Event {
-	out := []capacity.Event{&messages.QuotaSet{Bytes: uint64(from.Book.Quota)}}
-	for _, a := range from.Availabilities {
-		out = append(out, &messages.AvailabilityCreated{
-			AvailabilityId: a.ID.String(), TotalSize: uint64(a.Size),
-			DurationSeconds:          uint64(a.Duration / time.Second),
-			MinPricePerBytePerSecond: a.MinPrice.String(), TotalCollateral: a.Collateral.String(),
-			Enabled: a.Enabled, Until: events.TimeToMessage(a.Until),
-		})
-		if a.Lost.IsZero() {
-			continue
-		}
-		loss := capacity.Reservation{Availability: a.ID, Collateral: a.Lost}
-		out = append(out, created(loss), &messages.ReservationDeleted{
-			ReservationId: loss.ID.String(), CollateralReturned: "0", CollateralLost: a.Lost.String(),
-		})
-	}
-	for _, r := range from.Reservations {
-		out = append(out, created(r))
-		if r.Stored > 0 {
-			out = append(out, &messages.BytesReleased{
-				ReservationId: r.ID.String(), Bytes: uint64(r.Stored),
-			})
-		}
-	}
-	return out
-}
-
-func created(r capacity.Reservation) *messages.ReservationCreated {
-	return &messages.ReservationCreated{
-		ReservationId: r.ID.String(), AvailabilityId: r.Availability.String(),
-		RequestId: r.RequestID.String(), SlotId: r.Slot.String(), SlotIndex: r.SlotIndex,
-		Attempt: r.Attempt, Bytes: uint64(r.Bytes), Overhead: uint64(r.Overhead),
-		Collateral: r.Collateral.String(), ValidUntil: events.TimeToMessage(r.ValidUntil),
-	}
-}
-
-// restoreQueue refuses what Restore takes for granted: each slot is there once.
-func restoreQueue(from slotqueue.Snapshot) (slotqueue.State, error) {
-	type place struct {
-		request events.RequestID
-		index   uint64
-	}
-	seen := map[place]bool{}
-	for _, list := range [][]slotqueue.Item{from.Items, from.Taken} {
-		for _, it := range list {
-			at := place{it.RequestID, it.SlotIndex}
-			if seen[at] {
-				return slotqueue.State{}, fmt.Errorf("%w: slot %d of request %s is queued twice",
-					errPlain, it.SlotIndex, it.RequestID)
-			}
-			seen[at] = true
-		}
-	}
-	return slotqueue.Restore(queueLimits, from), nil
 }

@@ -160,6 +160,12 @@ func NewWithin(l Limits) State {
 	}
 }
 
+// Unsettled is the ledger without the settled slots: what is shown needs none of them.
+func (s State) Unsettled() State {
+	s.settled = settled{}
+	return s
+}
+
 // Book says where the bytes of the quota are.
 func (s State) Book() Book { return s.book }
 

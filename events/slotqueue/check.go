@@ -87,8 +87,8 @@ func (s State) checkItems() error {
 	return nil
 }
 
-// Snapshot is the whole queue as plain values in a fixed order: to compare, to
-// show, and to start from when the stream behind it was truncated.
+// Snapshot is the whole queue as plain values in a fixed order: to compare and
+// to show.
 type Snapshot struct {
 	Items   []Item // the best first
 	Taken   []Item // in the order of taking
@@ -114,50 +114,4 @@ func (s State) Snapshot() Snapshot {
 		ExhaustedFor: s.exhaustedFor, StoppedFor: s.stoppedFor,
 		LastMarketRevision: s.lastMarketRevision, Faults: s.faults, FirstFault: s.firstFault,
 	}
-}
-
-// Restore is the queue that a snapshot was taken of.
-func Restore(l Limits, from Snapshot) State {
-	s := New(l)
-	s.order, s.lastMarketRevision = from.Next, from.LastMarketRevision
-	s.exhausted, s.exhaustedFor = from.Exhausted, from.ExhaustedFor
-	s.stopped, s.stoppedFor = from.Stopped, from.StoppedFor
-	s.faults, s.firstFault = from.Faults, from.FirstFault
-	offers := map[offer]*offer{}
-	for _, v := range from.Items {
-		s.insert(v.item(offers))
-	}
-	for _, v := range from.Taken {
-		it := v.item(offers)
-		it.taken = true
-		s.insert(it)
-		s.taken = append(s.taken, it)
-	}
-	for _, r := range from.Refused {
-		s.refusals.add(r, s.limits.MaxRefused)
-	}
-	for _, c := range from.Avoided {
-		s.avoided.by[c.Client] = c
-	}
-	return s
-}
-
-// item is the reverse of view. Slots of one offer share it again.
-func (v Item) item(offers map[offer]*offer) *item {
-	it := &item{
-		offer: share(offers, offer{v.RequestID, v.QueuedAt, v.Terms}),
-		index: v.SlotIndex, place: v.Place, order: v.Order, seen: v.Seen, gone: v.Gone,
-		woken: v.Woken, retried: v.Retried, criterion: v.Criterion, retryAt: v.RetryAt, wokenFor: v.WokenFor,
-	}
-	if v.Again != nil {
-		it.again = share(offers, offer{v.RequestID, v.AgainAt, *v.Again})
-	}
-	return it
-}
-
-func share(offers map[offer]*offer, o offer) *offer {
-	if offers[o] == nil {
-		offers[o] = &o
-	}
-	return offers[o]
 }

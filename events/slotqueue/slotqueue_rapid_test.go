@@ -272,7 +272,7 @@ func (m *machine) do(t fatal, c Command) {
 	if diff := difference(now, m.replayed.Snapshot()); diff != "" {
 		t.Fatalf("after %+v the replayed queue differs (-live +replayed):\n%s", c, diff)
 	}
-	if diff := difference(now, Restore(m.limits, now).Snapshot()); diff != "" {
+	if diff := difference(now, restored(t, m.live, m.limits).Snapshot()); diff != "" {
 		t.Fatalf("after %+v the restored queue differs (-live +restored):\n%s", c, diff)
 	}
 	list := Snapshot{Items: slices.Clip(slices.Concat(m.plain.queued))}
@@ -386,7 +386,11 @@ func FuzzEvolve(f *testing.F) {
 			s = Evolve(s, e)
 		}
 		now := s.Snapshot()
-		if diff := difference(now, Restore(l, now).Snapshot()); diff != "" {
+		again, err := RestorePieces(l, s.Pieces())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := difference(now, again.Snapshot()); diff != "" {
 			t.Fatalf("the restored queue differs:\n%s", diff)
 		}
 		s.faults, s.limits.MaxItems = 0, len(order)*3

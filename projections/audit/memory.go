@@ -59,11 +59,12 @@ type savedHost struct {
 	Market          string
 	ChainID         uint64
 	Contract        events.Address
-	Ledger          capacity.Snapshot
+	Ledger          [][]byte
+	LedgerEntries   int
 	LedgerBroken    bool
 	LedgerSince     int
 	LedgerLast      savedPlace
-	Queue           slotqueue.Snapshot
+	Queue           [][]byte
 	QueueSlots      map[slotKey]savedSlot
 	QueueBroken     bool
 	QueuePart       bool
@@ -163,15 +164,14 @@ func (a *auditor) remember() (memory, error) {
 func (h *host) saved() savedHost {
 	s := savedHost{
 		Address: h.address, Started: h.started, Market: h.market, ChainID: h.chainID, Contract: h.contract,
-		Ledger: h.ledger.state.Snapshot(), LedgerBroken: h.ledger.broken, LedgerSince: h.ledger.since,
-		LedgerLast: h.ledger.last.saved(),
-		Queue:      h.queue.state.Snapshot(), QueueSlots: map[slotKey]savedSlot{}, QueueBroken: h.queue.broken,
+		Ledger: h.ledger.state.Unsettled().Pieces(), LedgerEntries: h.ledger.entries,
+		LedgerBroken: h.ledger.broken, LedgerSince: h.ledger.since, LedgerLast: h.ledger.last.saved(),
+		Queue: h.queue.state.Pieces(), QueueSlots: map[slotKey]savedSlot{}, QueueBroken: h.queue.broken,
 		QueuePart: h.queue.part, QueueSince: h.queue.since, QueueLast: h.queue.last.saved(),
 		TxKept: h.tx.kept, TxMined: h.tx.mined, TxLast: h.tx.last, TxPassed: h.tx.passed,
 		Intents: map[string]savedIntent{}, In: h.money.in, Out: h.money.out,
 		First: h.money.first, Last: h.money.last, Seen: h.money.seen, Marks: h.marks,
 	}
-	s.Ledger.Settled = nil // It decides nothing, and it is long.
 	for k, p := range h.queue.slots {
 		s.QueueSlots[k] = savedSlot{p.taken, p.gone, p.again}
 	}
@@ -266,16 +266,16 @@ func (a *auditor) recallStreams(m memory) error {
 func (h *host) recall(s savedHost) (err error) {
 	h.started, h.market, h.chainID, h.contract = s.Started, s.Market, s.ChainID, s.Contract
 	h.ledger.broken, h.ledger.since, h.ledger.last = s.LedgerBroken, s.LedgerSince, s.LedgerLast.place()
-	h.ledger.entries = len(s.Ledger.Availabilities) + len(s.Ledger.Reservations)
+	h.ledger.entries = s.LedgerEntries
 	if !s.LedgerBroken {
-		if h.ledger.state, err = projections.RestoreLedger(s.Ledger); err != nil {
+		if h.ledger.state, err = capacity.RestorePieces(capacity.Limits{}, s.Ledger); err != nil {
 			return err
 		}
 	}
 	q := h.queue
 	q.broken, q.part, q.since, q.last = s.QueueBroken, s.QueuePart, s.QueueSince, s.QueueLast.place()
 	if !s.QueueBroken {
-		if q.state, err = projections.RestoreQueue(s.Queue); err != nil {
+		if q.state, err = slotqueue.RestorePieces(queueLimits, s.Queue); err != nil {
 			return err
 		}
 	}

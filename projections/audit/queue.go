@@ -34,13 +34,12 @@ type slotPlace struct {
 	again bool // and came back
 }
 
+// The bound of a queue is a setting of its host, so the audit has none. What
+// was refused decides nothing and need not be remembered.
+var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
+
 func newQueue() *queue {
-	// The bound of a queue is a setting of its host, so the audit has none. What
-	// was refused decides nothing and need not be remembered.
-	return &queue{
-		state: slotqueue.New(slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}),
-		slots: map[slotKey]slotPlace{},
-	}
+	return &queue{state: slotqueue.New(queueLimits), slots: map[slotKey]slotPlace{}}
 }
 
 // partly makes the queue one of which the beginning is not known.

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -28,11 +30,11 @@ const (
 	// reading so many takes some seconds, writing what is known of them less
 	// than one.
 	DefaultCheckpointEvery = 1_000_000
-	checkpointFormat       = "hostnode-audit"
+	checkpointFormat       = "hostnode-audit " + capacity.StateSchema + " " + slotqueue.StateSchema
 	// checkpointSchema is the version of the state. Every change of what an audit
 	// remembers raises it, and a test holds it to that (testdata/shape.golden); a change of
 	// the rules makes a checkpoint useless by itself.
-	checkpointSchema = 3
+	checkpointSchema = 4
 	// maxCheckpointBytes is the largest file that is read: beyond it, to begin
 	// again is the lesser evil.
 	maxCheckpointBytes = 4 << 30
