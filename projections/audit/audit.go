@@ -194,9 +194,9 @@ type seen struct {
 
 // place is where an event stands.
 type place struct {
-	stream   string
-	revision uint64
-	position events.Position
+	Stream   string
+	Revision uint64
+	Position events.Position
 }
 
 func placeOf(r events.Recorded) place { return place{r.Stream, r.Revision, r.Position} }
@@ -241,10 +241,10 @@ func (a *auditor) read(
 		after++
 		if !a.damage[after] {
 			a.damage[after] = true
-			a.find(StoreDamaged, place{position: after}, "the event cannot be read: %v", err)
+			a.find(StoreDamaged, place{Position: after}, "the event cannot be read: %v", err)
 		}
 	}
-	a.find(AuditIncomplete, place{position: after}, "after %d damaged events nothing more was read", maxDamaged)
+	a.find(AuditIncomplete, place{Position: after}, "after %d damaged events nothing more was read", maxDamaged)
 	return nil
 }
 
@@ -315,10 +315,10 @@ func (a *auditor) cross(rule Rule, at place, format string, args ...any) {
 }
 
 func (a *auditor) add(rule Rule, warning bool, at place, sentence string) {
-	if at.position != 0 && at.position <= a.options.From {
+	if at.Position != 0 && at.Position <= a.options.From {
 		return
 	}
-	f := Finding{Error, rule, at.stream, at.revision, at.position, sentence}
+	f := Finding{Error, rule, at.Stream, at.Revision, at.Position, sentence}
 	if warning {
 		f.Severity = Warning
 		a.report.Warnings++
@@ -349,18 +349,18 @@ func (a *auditor) endOfViews() {
 	}
 	given := a.options.Views
 	if given.AsOf > a.report.AsOf {
-		a.find(ViewDiffers, place{position: given.AsOf},
+		a.find(ViewDiffers, place{Position: given.AsOf},
 			"the views are as of position %d, the store ends at %d", given.AsOf, a.report.AsOf)
 		return
 	}
 	a.printViews()
 	switch {
 	case a.rebuilt == nil:
-		a.find(AuditIncomplete, place{position: given.AsOf},
+		a.find(AuditIncomplete, place{Position: given.AsOf},
 			"the views are as of position %d, before the checkpoint; they were not compared", given.AsOf)
 		return
 	case a.unprinted != nil:
-		a.find(AuditIncomplete, place{position: given.AsOf}, "the views cannot be printed: %v", a.unprinted)
+		a.find(AuditIncomplete, place{Position: given.AsOf}, "the views cannot be printed: %v", a.unprinted)
 		return
 	}
 	byName := map[string]string{}
@@ -369,7 +369,7 @@ func (a *auditor) endOfViews() {
 	}
 	for _, t := range a.rebuilt.Tables {
 		if byName[t.Name] != string(t.JSON) {
-			a.cross(ViewDiffers, place{position: given.AsOf},
+			a.cross(ViewDiffers, place{Position: given.AsOf},
 				"the view %s is not what the events up to position %d say; rebuild the views", t.Name, given.AsOf)
 		}
 	}

@@ -15,18 +15,18 @@ import (
 // lapse ends all duties, and the readings that would follow from misses. What
 // they would have shown stays unknown.
 func (l *account) lapse() {
-	l.doubt = l.doubt || len(l.duties)+len(l.unchecked) > 0
-	l.lapsed = sortedKeys(l.duties)
-	l.duties, l.unchecked = nil, nil
+	l.Doubt = l.Doubt || len(l.Duties)+len(l.Unchecked) > 0
+	l.Lapsed = sortedKeys(l.Duties)
+	l.Duties, l.Unchecked = nil, nil
 }
 
 // closeAll lets all duties lapse because the request is over. One whose
 // deadline was over before should have been closed.
 func (a *auditor) closeAll(l *life, at time.Time) {
-	for _, period := range sortedKeys(l.duties) {
-		if d := l.duties[period]; !d.deadline.IsZero() && d.deadline.Before(at) {
-			a.find(ProofUnclosed, d.at, "the proof of period %d was due until %s; the request was over at %s, "+
-				"and nothing says what became of the proof", period, clock(d.deadline), clock(at))
+	for _, period := range sortedKeys(l.Duties) {
+		if d := l.Duties[period]; !d.Deadline.IsZero() && d.Deadline.Before(at) {
+			a.find(ProofUnclosed, d.At, "the proof of period %d was due until %s; the request was over at %s, "+
+				"and nothing says what became of the proof", period, clock(d.Deadline), clock(at))
 		}
 	}
 	l.lapse()
@@ -35,38 +35,38 @@ func (a *auditor) closeAll(l *life, at time.Time) {
 func (a *auditor) followProof(l *life, p place, e sale.Event) {
 	switch e := e.(type) {
 	case *messages.ProofDue:
-		_, open := l.duties[e.GetPeriod()]
+		_, open := l.Duties[e.GetPeriod()]
 		if !open && l.closed(e.GetPeriod()) {
 			a.find(ProofDueAgain, p, "a proof of period %d is due again, or long after period %d",
-				e.GetPeriod(), l.lastPeriod)
+				e.GetPeriod(), l.LastPeriod)
 		}
 		l.open(e.GetPeriod())
-		if l.duties == nil {
-			l.duties = map[uint64]duty{}
+		if l.Duties == nil {
+			l.Duties = map[uint64]duty{}
 		}
-		l.duties[e.GetPeriod()] = duty{events.TimeFromMessage(e.GetDeadline()), p}
+		l.Duties[e.GetPeriod()] = duty{events.TimeFromMessage(e.GetDeadline()), p}
 	case *messages.ProofSubmitted:
 		a.closeDuty(l, p, e.GetPeriod(), "submitted")
 	case *messages.ProofExcused:
 		a.explained(p, e.GetPeriod(), "excused", e.GetReason())
 		a.closeDuty(l, p, e.GetPeriod(), "excused")
-		l.excused = e.GetPeriod()
+		l.Excused = e.GetPeriod()
 	case *messages.ProofMissed:
-		d, open := l.duties[e.GetPeriod()]
-		if at := events.TimeFromMessage(e.GetAt()); open && !at.After(d.deadline) {
+		d, open := l.Duties[e.GetPeriod()]
+		if at := events.TimeFromMessage(e.GetAt()); open && !at.After(d.Deadline) {
 			a.find(ProofMissedEarly, p, "period %d was missed at %s, its deadline is %s",
-				e.GetPeriod(), clock(at), clock(d.deadline))
+				e.GetPeriod(), clock(at), clock(d.Deadline))
 		}
 		a.explained(p, e.GetPeriod(), "missed", e.GetReason())
 		a.closeDuty(l, p, e.GetPeriod(), "missed")
-		if l.unchecked == nil {
-			l.unchecked = map[uint64]bool{}
+		if l.Unchecked == nil {
+			l.Unchecked = map[uint64]bool{}
 		}
-		l.unchecked[e.GetPeriod()] = true
+		l.Unchecked[e.GetPeriod()] = true
 	case *messages.CollateralChecked:
 		a.followReading(l, p, e)
 	case *messages.CollateralSlashed:
-		if amount(e.GetSlashed()).IsZero() && amount(e.GetCollateral()) == l.held {
+		if amount(e.GetSlashed()).IsZero() && amount(e.GetCollateral()) == l.Held {
 			a.find(CollateralCheck, p, "after period %d it is called slashed, and nothing was taken", e.GetPeriod())
 		}
 		a.followReading(l, p, e)
@@ -76,40 +76,40 @@ func (a *auditor) followProof(l *life, p place, e sale.Event) {
 // followReading compares what the contract was seen to hold with what it held before.
 func (a *auditor) followReading(l *life, p place, e sale.Reading) {
 	now := amount(e.GetCollateral())
-	slashed := l.held.SubFloor(now)
+	slashed := l.Held.SubFloor(now)
 	// Period 0: no miss of the record explains what was slashed.
-	explained := l.unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
+	explained := l.Unchecked[e.GetPeriod()] || e.GetPeriod() == 0 && !slashed.IsZero()
 	if !explained || slashed.String() != e.GetSlashed() {
 		a.find(CollateralCheck, p, "after period %d the contract held %s, it says slashed by %s; "+
 			"it held %s before, and the period was missed: %t",
-			e.GetPeriod(), now, e.GetSlashed(), l.held, l.unchecked[e.GetPeriod()])
+			e.GetPeriod(), now, e.GetSlashed(), l.Held, l.Unchecked[e.GetPeriod()])
 	}
-	if l.held.Less(now) {
-		a.find(CollateralExcess, p, "the contract held %s, and %s after period %d", l.held, now, e.GetPeriod())
+	if l.Held.Less(now) {
+		a.find(CollateralExcess, p, "the contract held %s, and %s after period %d", l.Held, now, e.GetPeriod())
 	}
-	delete(l.unchecked, e.GetPeriod())
-	l.held = now
+	delete(l.Unchecked, e.GetPeriod())
+	l.Held = now
 }
 
 // closed reports whether a period owes nothing any more: it was closed for good, or
 // lies so far back that nobody remembers.
 func (l *account) closed(period uint64) bool {
-	if period > l.lastPeriod || l.excused != 0 && period == l.excused {
+	if period > l.LastPeriod || l.Excused != 0 && period == l.Excused {
 		return false
 	}
-	return l.opened[period] || l.lastPeriod-period >= sale.RememberedPeriods
+	return l.Opened[period] || l.LastPeriod-period >= sale.RememberedPeriods
 }
 
 // open notes that a period opened a duty.
 func (l *account) open(period uint64) {
-	if l.opened == nil {
-		l.opened = map[uint64]bool{}
+	if l.Opened == nil {
+		l.Opened = map[uint64]bool{}
 	}
-	l.opened[period], l.lastPeriod = true, max(l.lastPeriod, period)
-	if l.excused == period {
-		l.excused = 0
+	l.Opened[period], l.LastPeriod = true, max(l.LastPeriod, period)
+	if l.Excused == period {
+		l.Excused = 0
 	}
-	maps.DeleteFunc(l.opened, func(p uint64, _ bool) bool { return p+sale.RememberedPeriods <= l.lastPeriod })
+	maps.DeleteFunc(l.Opened, func(p uint64, _ bool) bool { return p+sale.RememberedPeriods <= l.LastPeriod })
 }
 
 func (a *auditor) explained(p place, period uint64, how, reason string) {
@@ -119,8 +119,8 @@ func (a *auditor) explained(p place, period uint64, how, reason string) {
 }
 
 func (a *auditor) closeDuty(l *life, p place, period uint64, how string) {
-	if _, open := l.duties[period]; !open {
+	if _, open := l.Duties[period]; !open {
 		a.find(ProofNotDue, p, "the proof of period %d was %s, but none was due", period, how)
 	}
-	delete(l.duties, period)
+	delete(l.Duties, period)
 }

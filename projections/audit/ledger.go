@@ -18,34 +18,34 @@ const smallState = 64
 // fit what was before them.
 type ledger struct {
 	state   capacity.State
-	broken  bool
-	entries int // availabilities and open reservations
-	since   int // events since the last whole check
-	last    place
+	Broken  bool
+	Entries int // availabilities and open reservations
+	Since   int // events since the last whole check
+	Last    place
 }
 
 func newLedger() *ledger { return &ledger{state: capacity.New()} }
 
 func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
-	l := h.ledger
+	l := h.Ledger
 	if !a.fitsLedger(h, p, e) {
 		return // As the core does: it is passed over.
 	}
 	switch e.(type) {
 	case *messages.AvailabilityCreated, *messages.ReservationCreated:
-		l.entries++
+		l.Entries++
 	case *messages.AvailabilityDeleted, *messages.ReservationDeleted:
-		l.entries--
+		l.Entries--
 	}
 	l.state = capacity.Evolve(l.state, e)
-	l.since++
-	l.last = p
+	l.Since++
+	l.Last = p
 	if b := l.state.Book(); !closed(b) {
 		a.find(LedgerUnbalanced, p, "the places do not add up: %s", b)
-		a.streams[p.stream].giveUp()
+		a.streams[p.Stream].giveUp()
 		return
 	}
-	if l.entries <= smallState || l.since >= l.entries {
+	if l.Entries <= smallState || l.Since >= l.Entries {
 		a.checkLedger(h)
 	}
 }
@@ -61,15 +61,15 @@ func closed(b capacity.Book) bool {
 }
 
 func (a *auditor) checkLedger(h *host) {
-	h.ledger.since = 0
-	if err := h.ledger.state.Check(); err != nil {
-		a.find(LedgerUnbalanced, h.ledger.last, "%v", err)
-		a.streams[h.ledger.last.stream].giveUp()
+	h.Ledger.Since = 0
+	if err := h.Ledger.state.Check(); err != nil {
+		a.find(LedgerUnbalanced, h.Ledger.Last, "%v", err)
+		a.streams[h.Ledger.Last.Stream].giveUp()
 	}
 }
 
 func (a *auditor) endOfLedger(h *host) {
-	if h.ledger.since > 0 && !h.ledger.broken {
+	if h.Ledger.Since > 0 && !h.Ledger.Broken {
 		a.checkLedger(h)
 	}
 }
@@ -109,11 +109,11 @@ func (a *auditor) fits(p place, ok bool, format string, args ...any) bool {
 }
 
 func (h *host) availability(id string) (capacity.Availability, bool) {
-	return h.ledger.state.Availability(events.Must(events.ParseAvailabilityID(id)))
+	return h.Ledger.state.Availability(events.Must(events.ParseAvailabilityID(id)))
 }
 
 func (h *host) reservation(id string) (capacity.Reservation, bool) {
-	return h.ledger.state.Reservation(events.Must(events.ParseReservationID(id)))
+	return h.Ledger.state.Reservation(events.Must(events.ParseReservationID(id)))
 }
 
 func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreated) bool {
@@ -129,16 +129,16 @@ func (a *auditor) fitsReservation(h *host, p place, e *messages.ReservationCreat
 	}
 	l := h.sales[slot]
 	switch {
-	case l != nil && l.broken:
-	case l != nil && l.account != nil && l.forfeited && l.attempt+1 == e.GetAttempt():
+	case l != nil && l.Broken:
+	case l != nil && l.account != nil && l.Forfeited && l.Attempt+1 == e.GetAttempt():
 		// The next attempt at a slot that was lost goes on with its data; the sale says
 		// so when the ledger has.
-	case l == nil || l.account == nil || l.attempt != e.GetAttempt():
+	case l == nil || l.account == nil || l.Attempt != e.GetAttempt():
 		a.cross(ReservationOwner, p, "no running sale of slot %s has attempt %d", slot, e.GetAttempt())
-	case l.request != e.GetRequestId() || l.index != e.GetSlotIndex() || l.slotSize != e.GetBytes():
+	case l.Request != e.GetRequestId() || l.Index != e.GetSlotIndex() || l.SlotSize != e.GetBytes():
 		a.cross(ReservationMismatch, p, "the ledger has %d bytes for slot %d of request %s; "+
 			"the sale has %d bytes, slot %d of request %s",
-			e.GetBytes(), e.GetSlotIndex(), e.GetRequestId(), l.slotSize, l.index, l.request)
+			e.GetBytes(), e.GetSlotIndex(), e.GetRequestId(), l.SlotSize, l.Index, l.Request)
 	}
 	return true
 }
@@ -155,12 +155,12 @@ func (a *auditor) fitsRelease(h *host, p place, e *messages.ReservationDeleted) 
 		return false
 	}
 	l := h.sales[r.Slot]
-	if l == nil || l.account == nil || l.attempt != r.Attempt {
+	if l == nil || l.account == nil || l.Attempt != r.Attempt {
 		return true // Found before, or nothing can be said.
 	}
-	if !l.ended() || !l.deleted && !l.forfeited {
-		a.cross(ReservationEarly, p, "the sale is in phase %s, its data deleted: %t", l.phase, l.deleted)
+	if !l.ended() || !l.Deleted && !l.Forfeited {
+		a.cross(ReservationEarly, p, "the sale is in phase %s, its data deleted: %t", l.Phase, l.Deleted)
 	}
-	l.released, l.ledgerReturn, l.ledgerLoss = true, back, lost
+	l.Released, l.LedgerReturn, l.LedgerLoss = true, back, lost
 	return true
 }

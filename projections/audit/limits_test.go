@@ -24,8 +24,8 @@ func TestAFullFilterSuspectsAllAndFindsOnlyWhatIsSo(t *testing.T) {
 	r := aYear(t)
 	a := newAuditor(Options{})
 	a.ids = newIDFilter(64, maxSuspects)
-	if report := run(t, a, r); len(report.Findings) > 0 || len(a.ids.suspects) < 50 {
-		t.Fatalf("%d suspects, findings %v", len(a.ids.suspects), report.Findings)
+	if report := run(t, a, r); len(report.Findings) > 0 || len(a.ids.Suspects) < 50 {
+		t.Fatalf("%d suspects, findings %v", len(a.ids.Suspects), report.Findings)
 	}
 	twice(r)
 	a = newAuditor(Options{})
@@ -54,8 +54,8 @@ func TestAForgottenTransactionIsFoundAgain(t *testing.T) {
 	})
 	a := newAuditor(Options{})
 	a.txs = newReceipts(1, maxAwaited)
-	if report := run(t, a, r); len(report.Findings) > 0 || a.txs.forgotten == 0 {
-		t.Fatalf("%d forgotten, findings %v", a.txs.forgotten, report.Findings)
+	if report := run(t, a, r); len(report.Findings) > 0 || a.txs.Forgotten == 0 {
+		t.Fatalf("%d forgotten, findings %v", a.txs.Forgotten, report.Findings)
 	}
 }
 
@@ -95,30 +95,30 @@ func TestReceiptsAreNotHeldToATransactionRecordThatIsNotKept(t *testing.T) {
 // its whole check fail.
 func TestAQueueWhoseIndexesDisagreeIsFound(t *testing.T) {
 	a := newAuditor(Options{})
-	q := a.host(me.String()).queue
+	q := a.host(me.String()).Queue
 	q.state = slotqueue.Evolve(q.state, &messages.SlotTaken{RequestId: zeros})
 	a.stream(queueStream)
-	q.last, q.since = place{stream: queueStream, position: 1}, 1
+	q.Last, q.Since = place{Stream: queueStream, Position: 1}, 1
 	a.atTheEnd()
-	if len(a.report.Findings) != 1 || a.report.Findings[0].Rule != QueueInconsistent || !q.broken {
+	if len(a.report.Findings) != 1 || a.report.Findings[0].Rule != QueueInconsistent || !q.Broken {
 		t.Fatalf("findings %v", a.report.Findings)
 	}
 }
 
 func TestALargeLedgerIsCheckedAtTheEndToo(t *testing.T) {
 	a := newAuditor(Options{})
-	l := a.host(me.String()).ledger
-	l.entries = 2 * smallState
+	l := a.host(me.String()).Ledger
+	l.Entries = 2 * smallState
 	a.stream(capacityStream)
-	l.last = place{stream: capacityStream, position: 1}
+	l.Last = place{Stream: capacityStream, Position: 1}
 	p := place{capacityStream, 0, 1}
 	a.judgeLedger(a.host(me.String()), p, &messages.QuotaSet{Bytes: 10})
-	if l.since != 1 {
-		t.Fatalf("%d events since the last whole check", l.since)
+	if l.Since != 1 {
+		t.Fatalf("%d events since the last whole check", l.Since)
 	}
 	a.atTheEnd()
-	if l.since != 0 || len(a.report.Findings) > 0 {
-		t.Fatalf("%d events since the last whole check, findings %v", l.since, a.report.Findings)
+	if l.Since != 0 || len(a.report.Findings) > 0 {
+		t.Fatalf("%d events since the last whole check, findings %v", l.Since, a.report.Findings)
 	}
 }
 

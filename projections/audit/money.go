@@ -38,82 +38,82 @@ const chainBatch = 100
 
 // money is what a host's events say of tokens, to be compared with the chain.
 type money struct {
-	claims []claim
+	Claims []claim
 	// in and out are all payouts and fills that were claimed.
-	in, out events.Amount
+	In, Out events.Amount
 	// first and last are the lowest and the highest block with a transaction of ours.
-	first, last uint64
-	seen        bool
+	First, Last uint64
+	Seen        bool
 }
 
 // claim is what an event says that a transaction moved.
 type claim struct {
-	at      place
-	tx      events.Hash
-	in, out events.Amount
+	At      place
+	Tx      events.Hash
+	In, Out events.Amount
 	// atMost says that less may have gone out: the contract asks less for a slot
 	// in repair.
-	atMost bool
+	AtMost bool
 	// who it was moved to, when it was not the host's account.
-	who events.Address
+	Who events.Address
 	// block has the transaction; 0: unknown. Another program's is in no stream of ours.
-	block uint64
+	Block uint64
 }
 
 // pledge is what the events of an attempt say of tokens until it is settled.
 // Only then is a fill sure not to be taken back.
 type pledge struct {
-	fill, payout claim
-	filled, paid bool
+	Fill, Payout claim
+	Filled, Paid bool
 	// gift is the reward, when somebody else got it.
-	gift  claim
-	given bool
+	Gift  claim
+	Given bool
 }
 
 func (m *money) sawBlock(n uint64) {
-	if !m.seen {
-		m.first, m.seen = n, true
+	if !m.Seen {
+		m.First, m.Seen = n, true
 	}
-	m.first, m.last = min(m.first, n), max(m.last, n)
+	m.First, m.Last = min(m.First, n), max(m.Last, n)
 }
 
 // noteMoney takes down what an event says of tokens.
 func (l *account) noteMoney(p place, e any) {
 	switch e := e.(type) {
 	case *messages.SlotFilled:
-		if l.pledge.filled && e.GetReceipt() == nil { // The fill of before, found once more.
+		if l.Pledge.Filled && e.GetReceipt() == nil { // The fill of before, found once more.
 			break
 		}
-		l.pledge.filled = true
-		l.pledge.fill = claim{at: p, out: amount(e.GetCollateral()), atMost: l.repair}
+		l.Pledge.Filled = true
+		l.Pledge.Fill = claim{At: p, Out: amount(e.GetCollateral()), AtMost: l.Repair}
 		if e.RepairReward != nil { // What was taken is known.
-			l.pledge.fill.out = l.pledge.fill.out.SubFloor(amount(e.GetRepairReward()))
-			l.pledge.fill.atMost = false
+			l.Pledge.Fill.Out = l.Pledge.Fill.Out.SubFloor(amount(e.GetRepairReward()))
+			l.Pledge.Fill.AtMost = false
 		}
 		if r := e.GetReceipt(); r != nil {
-			l.pledge.fill.tx = events.Must(events.ParseHash(r.GetTxHash()))
+			l.Pledge.Fill.Tx = events.Must(events.ParseHash(r.GetTxHash()))
 		}
 	case *messages.FillReverted:
-		l.pledge = pledge{}
+		l.Pledge = pledge{}
 	case *messages.PayoutReceived:
-		l.pledge.paid = true
-		l.pledge.payout = claim{at: p, in: sum(amount(e.GetReward()), amount(e.GetCollateral()))}
+		l.Pledge.Paid = true
+		l.Pledge.Payout = claim{At: p, In: sum(amount(e.GetReward()), amount(e.GetCollateral()))}
 		if e.RewardRecipient != nil {
-			l.pledge.given = true
-			l.pledge.payout.in = amount(e.GetCollateral())
-			l.pledge.gift = claim{
-				at: p, in: amount(e.GetReward()), who: events.Must(events.ParseAddress(e.GetRewardRecipient())),
+			l.Pledge.Given = true
+			l.Pledge.Payout.In = amount(e.GetCollateral())
+			l.Pledge.Gift = claim{
+				At: p, In: amount(e.GetReward()), Who: events.Must(events.ParseAddress(e.GetRewardRecipient())),
 			}
 		}
 		if r := e.GetReceipt(); r != nil {
-			l.pledge.payout.tx = events.Must(events.ParseHash(r.GetTxHash()))
-			l.pledge.payout.block = r.GetBlock()
-			l.pledge.gift.tx = l.pledge.payout.tx
+			l.Pledge.Payout.Tx = events.Must(events.ParseHash(r.GetTxHash()))
+			l.Pledge.Payout.Block = r.GetBlock()
+			l.Pledge.Gift.Tx = l.Pledge.Payout.Tx
 		}
 	case *messages.SlotDropped:
 		if r := e.GetReceipt(); r != nil { // It moves nothing, and that is the claim.
-			l.pledge.paid = true
-			l.pledge.payout = claim{at: p, tx: events.Must(events.ParseHash(r.GetTxHash()))}
+			l.Pledge.Paid = true
+			l.Pledge.Payout = claim{At: p, Tx: events.Must(events.ParseHash(r.GetTxHash()))}
 		}
 	}
 }
@@ -127,21 +127,21 @@ func (a *auditor) claim(h *host, l *life) {
 		made bool
 		claim
 	}{
-		{l.pledge.filled && !l.adopted, l.pledge.fill},
-		{l.pledge.paid, l.pledge.payout},
-		{l.pledge.given, l.pledge.gift},
+		{l.Pledge.Filled && !l.Adopted, l.Pledge.Fill},
+		{l.Pledge.Paid, l.Pledge.Payout},
+		{l.Pledge.Given, l.Pledge.Gift},
 	} {
 		if !c.made {
 			continue
 		}
-		if c.who.Zero() { // What somebody else got is not in the account's sums.
-			h.money.in, h.money.out = sum(h.money.in, c.in), sum(h.money.out, c.out)
+		if c.Who.Zero() { // What somebody else got is not in the account's sums.
+			h.Money.In, h.Money.Out = sum(h.Money.In, c.In), sum(h.Money.Out, c.Out)
 		}
-		if c.block > 0 {
-			h.money.sawBlock(c.block)
+		if c.Block > 0 {
+			h.Money.sawBlock(c.Block)
 		}
-		if !c.tx.Zero() {
-			h.money.claims = append(h.money.claims, c.claim)
+		if !c.Tx.Zero() {
+			h.Money.Claims = append(h.Money.Claims, c.claim)
 			a.claims++
 		}
 	}
@@ -157,8 +157,8 @@ func (a *auditor) compare(ctx context.Context, all bool) error {
 	for _, name := range sortedKeys(a.hosts) {
 		h := a.hosts[name]
 		byWho := map[events.Address][]claim{}
-		for _, c := range h.money.claims {
-			byWho[c.who] = append(byWho[c.who], c)
+		for _, c := range h.Money.Claims {
+			byWho[c.Who] = append(byWho[c.Who], c)
 		}
 		for _, who := range slices.SortedFunc(maps.Keys(byWho), func(x, y events.Address) int {
 			return bytes.Compare(x[:], y[:])
@@ -169,7 +169,7 @@ func (a *auditor) compare(ctx context.Context, all bool) error {
 				}
 			}
 		}
-		h.money.claims = nil
+		h.Money.Claims = nil
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, 
 	}
 	txs := make([]events.Hash, len(claims))
 	for i, c := range claims {
-		txs[i] = c.tx
+		txs[i] = c.Tx
 	}
 	moves, err := chain.Moves(ctx, who, txs)
 	if err != nil || len(moves) != len(claims) {
@@ -196,13 +196,13 @@ func (a *auditor) compareSome(ctx context.Context, h *host, who events.Address, 
 		m := moves[i]
 		switch {
 		case !m.Found:
-			a.find(MoneyMismatch, c.at, "the chain knows no transaction %s", c.tx)
+			a.find(MoneyMismatch, c.At, "the chain knows no transaction %s", c.Tx)
 		case !m.Succeeded:
-			a.find(MoneyMismatch, c.at, "the transaction %s failed on chain", c.tx)
-		case m.In != c.in || m.Out != c.out && (!c.atMost || c.out.Less(m.Out)):
-			a.find(MoneyMismatch, c.at, "by the record %s came to %s and %s went out; the transaction %s moved "+
+			a.find(MoneyMismatch, c.At, "the transaction %s failed on chain", c.Tx)
+		case m.In != c.In || m.Out != c.Out && (!c.AtMost || c.Out.Less(m.Out)):
+			a.find(MoneyMismatch, c.At, "by the record %s came to %s and %s went out; the transaction %s moved "+
 				"%s in and %s out",
-				c.in, who, c.out, c.tx, m.In, m.Out)
+				c.In, who, c.Out, c.Tx, m.In, m.Out)
 		}
 	}
 	return nil
@@ -213,14 +213,14 @@ var errShort = fmt.Errorf("%w: an answer is missing", events.ErrMalformed)
 
 // chainOf is the chain on which a host's contract is; nil when no start says which.
 func (a *auditor) chainOf(ctx context.Context, h *host) (Chain, events.Address, error) {
-	if h.market == "" {
+	if h.Market == "" {
 		return nil, events.Address{}, nil
 	}
-	address, err := events.ParseAddress(h.address)
+	address, err := events.ParseAddress(h.Address)
 	if err != nil {
 		return nil, events.Address{}, nil // A stream with such a name was found before.
 	}
-	m := Market{h.chainID, h.contract}
+	m := Market{h.ChainID, h.Contract}
 	if chain, known := a.chains[m]; known {
 		return chain, address, nil
 	}
@@ -272,12 +272,12 @@ func (a *auditor) openPledges(h *host) []*life {
 			continue
 		}
 		a.claim(h, l)
-		if l.onChain {
+		if l.OnChain {
 			held = append(held, l)
 		}
 	}
 	slices.SortFunc(held, func(x, y *life) int {
-		return cmp.Compare(x.pledge.fill.at.position, y.pledge.fill.at.position)
+		return cmp.Compare(x.Pledge.Fill.At.Position, y.Pledge.Fill.At.Position)
 	})
 	return held
 }
@@ -285,24 +285,24 @@ func (a *auditor) openPledges(h *host) []*life {
 func (a *auditor) compareHeld(ctx context.Context, chain Chain, h *host, some []*life) error {
 	slots := make([]events.SlotID, len(some))
 	for i, l := range some {
-		slots[i] = l.slot
+		slots[i] = l.Slot
 	}
 	holdings, err := chain.Held(ctx, slots)
 	if err != nil || len(holdings) != len(some) {
 		return fmt.Errorf("ask the contract what it holds for %d slots: %w", len(some), cmp.Or(err, errShort))
 	}
 	for i, l := range some {
-		c, at := holdings[i], l.pledge.fill.at
+		c, at := holdings[i], l.Pledge.Fill.At
 		switch {
-		case c.Host.String() != h.address || c.State == events.SlotPaid:
+		case c.Host.String() != h.Address || c.State == events.SlotPaid:
 			a.find(ChainAhead, at, "by the record slot %s is ours; the contract says it is %s, its host %s",
-				l.slot.Short(), c.State, c.Host)
-		case l.held.Less(c.Collateral):
+				l.Slot.Short(), c.State, c.Host)
+		case l.Held.Less(c.Collateral):
 			a.find(CollateralHeld, at, "the contract holds %s for slot %s, the record says %s",
-				c.Collateral, l.slot.Short(), l.held)
-		case c.Collateral.Less(l.held) && len(l.duties)+len(l.unchecked) == 0:
+				c.Collateral, l.Slot.Short(), l.Held)
+		case c.Collateral.Less(l.Held) && len(l.Duties)+len(l.Unchecked) == 0:
 			a.find(SlashUnseen, at, "the contract holds %s for slot %s, the record says %s",
-				c.Collateral, l.slot.Short(), l.held)
+				c.Collateral, l.Slot.Short(), l.Held)
 		}
 	}
 	return nil
@@ -311,17 +311,17 @@ func (a *auditor) compareHeld(ctx context.Context, chain Chain, h *host, some []
 // compareSums holds all that moved to all that is in the record, between the
 // first and the last transaction of the account.
 func (a *auditor) compareSums(ctx context.Context, chain Chain, h *host, address events.Address) error {
-	if !h.money.seen {
+	if !h.Money.Seen {
 		return nil
 	}
-	in, out, err := chain.Moved(ctx, address, h.money.first, h.money.last)
+	in, out, err := chain.Moved(ctx, address, h.Money.First, h.Money.Last)
 	if err != nil {
-		return fmt.Errorf("ask the chain what moved in blocks %d to %d: %w", h.money.first, h.money.last, err)
+		return fmt.Errorf("ask the chain what moved in blocks %d to %d: %w", h.Money.First, h.Money.Last, err)
 	}
-	if in != h.money.in || h.money.out.Less(out) {
-		a.find(MoneyUnrecorded, place{position: a.report.AsOf},
+	if in != h.Money.In || h.Money.Out.Less(out) {
+		a.find(MoneyUnrecorded, place{Position: a.report.AsOf},
 			"in blocks %d to %d the contract paid %s to %s and took %s; by the record it was %s and %s",
-			h.money.first, h.money.last, in, h.address, out, h.money.in, h.money.out)
+			h.Money.First, h.Money.Last, in, h.Address, out, h.Money.In, h.Money.Out)
 	}
 	return nil
 }

@@ -60,15 +60,15 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 	}
 	switch {
 	case begins(r.Revision):
-		s.decision = r.Revision
-	case r.Revision > 0 && begins(s.decision):
-	case s.partial:
+		s.Decision = r.Revision
+	case r.Revision > 0 && begins(s.Decision):
+	case s.Partial:
 		// The beginning of the decision was removed; from the next one on it is known.
 	default:
-		s.decision = r.Revision
+		s.Decision = r.Revision
 		a.find(EventIDUnderived, p, "the id %s does not follow from the cause %q", r.ID, clip(r.Meta.Causation))
 	}
-	s.partial = s.partial && s.decision != r.Revision
+	s.Partial = s.Partial && s.Decision != r.Revision
 }
 
 // checkHostID computes the id of a process's word. Older records
@@ -164,7 +164,7 @@ func (a *auditor) causeOfQueue(s *stream, r events.Recorded, c events.Cause, m p
 		return a.causeOfMarketNews(s.host, c, m)
 	case events.CauseWork:
 		e, ok := m.(*messages.SlotReleased)
-		if !ok || r.Revision != s.decision {
+		if !ok || r.Revision != s.Decision {
 			return "" // What else follows is about other slots.
 		}
 		same := e.GetRequestId() == c.Request.String() && e.GetSlotIndex() == c.Number
@@ -176,12 +176,12 @@ func (a *auditor) causeOfQueue(s *stream, r events.Recorded, c events.Cause, m p
 
 // causeOfMarketNews finds the event of the market that the queue took notice of.
 func (a *auditor) causeOfMarketNews(h *host, c events.Cause, m proto.Message) string {
-	if h.market == "" {
+	if h.Market == "" {
 		return "" // Without a start nothing says which market it is.
 	}
-	market := a.streams[h.market]
-	if market == nil || c.Number == 0 || c.Number > market.next {
-		return fmt.Sprintf("%s has no such event", h.market)
+	market := a.streams[h.Market]
+	if market == nil || c.Number == 0 || c.Number > market.Next {
+		return fmt.Sprintf("%s has no such event", h.Market)
 	}
 	var request string
 	var revision uint64
@@ -196,7 +196,7 @@ func (a *auditor) causeOfMarketNews(h *host, c events.Cause, m proto.Message) st
 	if revision != c.Number {
 		return fmt.Sprintf("the event itself names event %d of the market", revision)
 	}
-	said, known := market.recent.at(c.Number - 1)
+	said, known := market.Recent.at(c.Number - 1)
 	return unless(!known || said == a.ids.hashOf(request), "that event is about another request")
 }
 
@@ -216,7 +216,7 @@ func causeOfSale(l *life, c events.Cause, m proto.Message) string {
 	if c.What == "delete-data" { // Instead of deleting, a slot that was lost is filled again.
 		_, start := m.(*messages.SaleStarted)
 		_, reserved := m.(*messages.CapacityReserved)
-		if start && l.kept && l.attempt == c.Attempt || reserved && l.repair && l.attempt == c.Attempt+1 {
+		if start && l.Kept && l.Attempt == c.Attempt || reserved && l.Repair && l.Attempt == c.Attempt+1 {
 			return ""
 		}
 	}
@@ -224,10 +224,10 @@ func causeOfSale(l *life, c events.Cause, m proto.Message) string {
 	case l.account == nil:
 		return "no attempt runs"
 	case c.Attempt != 0:
-		return unless(c.Attempt == l.attempt, fmt.Sprintf("this is attempt %d", l.attempt))
-	case c.What == "submit-proof" && c.Period > l.lastPeriod:
+		return unless(c.Attempt == l.Attempt, fmt.Sprintf("this is attempt %d", l.Attempt))
+	case c.What == "submit-proof" && c.Period > l.LastPeriod:
 		return "no proof of that period was ever due"
-	case c.What == "read-collateral" && !l.unchecked[c.Period]:
+	case c.What == "read-collateral" && !l.Unchecked[c.Period]:
 		return "that period was not missed, or was read before"
 	}
 	if m, ok := m.(interface{ GetPeriod() uint64 }); ok && m.GetPeriod() != c.Period {
@@ -245,7 +245,7 @@ func (a *auditor) checkCorrelation(s *stream, r events.Recorded, m proto.Message
 		if start, ok := m.(*messages.SaleStarted); ok {
 			want = start.GetRequest().GetId()
 		} else if s.life.account != nil {
-			want = s.life.request
+			want = s.life.Request
 		}
 	case kindLedger:
 		if _, created := m.(*messages.ReservationCreated); !created {
@@ -264,7 +264,7 @@ func (a *auditor) checkCorrelation(s *stream, r events.Recorded, m proto.Message
 		}
 	case kindTx:
 		if of, ok := m.(interface{ GetKey() string }); ok {
-			want = s.host.tx.intents[of.GetKey()].correlation
+			want = s.host.Tx.Intents[of.GetKey()].Correlation
 		}
 	case kindUnknown, kindHost, kindDisposable:
 	}
@@ -278,9 +278,9 @@ func (a *auditor) checkCorrelation(s *stream, r events.Recorded, m proto.Message
 // recent remembers which requests the newest events of a market are about, so
 // that a queue that took notice can be held to it.
 type recent struct {
-	from  uint64 // the revision of the oldest
-	said  []uint64
-	start int // of the oldest in said, once it is full
+	From  uint64 // the revision of the oldest
+	Said  []uint64
+	Start int // of the oldest in said, once it is full
 }
 
 // keptNews is how far a queue may be behind its market and still be compared:
@@ -288,23 +288,23 @@ type recent struct {
 const keptNews = 1 << 16
 
 func (k *recent) note(revision uint64, request uint64) {
-	if next := k.from + uint64(len(k.said)); revision != next {
-		*k = recent{from: revision} // Events between are missing.
+	if next := k.From + uint64(len(k.Said)); revision != next {
+		*k = recent{From: revision} // Events between are missing.
 	}
-	if len(k.said) < keptNews {
-		k.said = append(k.said, request)
+	if len(k.Said) < keptNews {
+		k.Said = append(k.Said, request)
 		return
 	}
-	k.said[k.start] = request
-	k.start = (k.start + 1) % keptNews
-	k.from++
+	k.Said[k.Start] = request
+	k.Start = (k.Start + 1) % keptNews
+	k.From++
 }
 
 func (k *recent) at(revision uint64) (request uint64, known bool) {
-	if revision < k.from || revision >= k.from+uint64(len(k.said)) {
+	if revision < k.From || revision >= k.From+uint64(len(k.Said)) {
 		return 0, false
 	}
-	return k.said[(k.start+int(revision-k.from))%len(k.said)], true
+	return k.Said[(k.Start+int(revision-k.From))%len(k.Said)], true
 }
 
 // clip keeps hostile input out of sentences.

@@ -13,13 +13,13 @@ import (
 // by the audit's own account.
 type queue struct {
 	state  slotqueue.State
-	slots  map[slotKey]slotPlace
-	broken bool
+	Slots  map[slotKey]slotPlace
+	Broken bool
 	// part says that what was in the queue at the beginning is not known. Then a
 	// slot that is not known may well be in it.
-	part  bool
-	since int
-	last  place
+	Part  bool
+	Since int
+	Last  place
 }
 
 type slotKey struct {
@@ -29,9 +29,9 @@ type slotKey struct {
 
 // slotPlace says where a slot is that the queue knows.
 type slotPlace struct {
-	taken bool
-	gone  bool // it left the market while it was taken
-	again bool // and came back
+	Taken bool
+	Gone  bool // it left the market while it was taken
+	Again bool // and came back
 }
 
 // The bound of a queue is a setting of its host, so the audit has none. What
@@ -39,43 +39,43 @@ type slotPlace struct {
 var queueLimits = slotqueue.Limits{MaxItems: math.MaxInt, MaxRefused: 1}
 
 func newQueue() *queue {
-	return &queue{state: slotqueue.New(queueLimits), slots: map[slotKey]slotPlace{}}
+	return &queue{state: slotqueue.New(queueLimits), Slots: map[slotKey]slotPlace{}}
 }
 
 // partly makes the queue one of which the beginning is not known.
 func (q *queue) partly() {
 	*q = *newQueue()
-	q.part = true
+	q.Part = true
 }
 
 func (a *auditor) judgeQueue(h *host, p place, e slotqueue.Event) {
-	q := h.queue
+	q := h.Queue
 	if !a.fitsQueue(q, p, e) {
-		a.streams[p.stream].giveUp()
+		a.streams[p.Stream].giveUp()
 		return
 	}
-	if q.part { // The core would miss what it never saw.
+	if q.Part { // The core would miss what it never saw.
 		return
 	}
 	q.state = slotqueue.Evolve(q.state, e)
-	q.since++
-	q.last = p
-	if len(q.slots) <= smallState || q.since >= len(q.slots) {
+	q.Since++
+	q.Last = p
+	if len(q.Slots) <= smallState || q.Since >= len(q.Slots) {
 		a.checkQueue(q)
 	}
 }
 
 func (a *auditor) checkQueue(q *queue) {
-	q.since = 0
+	q.Since = 0
 	if err := q.state.Check(); err != nil {
-		a.find(QueueInconsistent, q.last, "%v", err)
-		a.streams[q.last.stream].giveUp()
+		a.find(QueueInconsistent, q.Last, "%v", err)
+		a.streams[q.Last.Stream].giveUp()
 	}
 }
 
 func (a *auditor) endOfQueue(h *host) {
-	if h.queue.since > 0 && !h.queue.broken {
-		a.checkQueue(h.queue)
+	if h.Queue.Since > 0 && !h.Queue.Broken {
+		a.checkQueue(h.Queue)
 	}
 }
 
@@ -89,38 +89,38 @@ func (a *auditor) fitsQueue(q *queue, p place, e slotqueue.Event) bool {
 	case *messages.SlotsQueued:
 		for _, index := range e.GetSlotIndices() {
 			k := slotKey{e.GetRequestId(), index}
-			s, known := q.slots[k]
-			if known && !(s.taken && s.gone && !s.again) {
+			s, known := q.Slots[k]
+			if known && !(s.Taken && s.Gone && !s.Again) {
 				return wrong("queued, but is in the queue", k)
 			}
-			s.again = known
-			q.slots[k] = s
+			s.Again = known
+			q.Slots[k] = s
 		}
 	case *messages.SlotTaken:
 		k := slotKey{e.GetRequestId(), e.GetSlotIndex()}
-		if s, known := q.slots[k]; !known && !q.part || s.taken {
+		if s, known := q.Slots[k]; !known && !q.Part || s.Taken {
 			return wrong("taken, but is not queued", k)
 		}
-		q.slots[k] = slotPlace{taken: true}
+		q.Slots[k] = slotPlace{Taken: true}
 	case *messages.SlotReleased:
 		k := slotKey{e.GetRequestId(), e.GetSlotIndex()}
-		s := q.slots[k]
-		if !s.taken && !q.part {
+		s := q.Slots[k]
+		if !s.Taken && !q.Part {
 			return wrong("released, but is not taken", k)
 		}
-		delete(q.slots, k)
+		delete(q.Slots, k)
 		a.checkCriterion(p, e.GetCriterion())
-		if e.GetRequeue() && !s.gone {
-			q.slots[k] = slotPlace{}
+		if e.GetRequeue() && !s.Gone {
+			q.Slots[k] = slotPlace{}
 		}
 	case *messages.SlotRemoved:
 		a.checkCriterion(p, e.GetCriterion())
 		for _, index := range e.GetSlotIndices() {
 			k := slotKey{e.GetRequestId(), index}
-			if s := q.slots[k]; s.taken {
-				q.slots[k] = slotPlace{taken: true, gone: true}
+			if s := q.Slots[k]; s.Taken {
+				q.Slots[k] = slotPlace{Taken: true, Gone: true}
 			} else {
-				delete(q.slots, k)
+				delete(q.Slots, k)
 			}
 		}
 	case *messages.SlotsRefused:

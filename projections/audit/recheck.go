@@ -28,11 +28,11 @@ const (
 type idFilter struct {
 	// key is drawn for each audit, so that nobody can write ids that all set the
 	// same bits.
-	key      [2]uint64
-	bits     []uint64
-	suspects map[suspect]bool // true once it was seen in the second pass
+	Key      [2]uint64
+	Bits     []uint64
+	Suspects map[suspect]bool // true once it was seen in the second pass
 	most     int              // of suspects
-	over     uint64
+	Over     uint64
 }
 
 type suspect struct {
@@ -41,18 +41,18 @@ type suspect struct {
 }
 
 func newIDFilter(size uint64, most int) *idFilter {
-	f := &idFilter{bits: make([]uint64, size/64), suspects: map[suspect]bool{}, most: most}
+	f := &idFilter{Bits: make([]uint64, size/64), Suspects: map[suspect]bool{}, most: most}
 	var seed [16]byte
 	_, _ = rand.Read(seed[:]) // It never fails.
-	f.key = [2]uint64{binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])}
+	f.Key = [2]uint64{binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:])}
 	return f
 }
 
 // hashOf is a number that stands for a name.
 func (f *idFilter) hashOf(name string) uint64 {
 	keyed := make([]byte, 16, 16+len(name))
-	binary.LittleEndian.PutUint64(keyed, f.key[0])
-	binary.LittleEndian.PutUint64(keyed[8:], f.key[1])
+	binary.LittleEndian.PutUint64(keyed, f.Key[0])
+	binary.LittleEndian.PutUint64(keyed[8:], f.Key[1])
 	sum := sha256.Sum256(append(keyed, name...))
 	return binary.LittleEndian.Uint64(sum[:])
 }
@@ -60,22 +60,22 @@ func (f *idFilter) hashOf(name string) uint64 {
 // add sets the bits of an id, and suspects it when they were all set.
 func (f *idFilter) add(stream uint64, r events.Recorded) {
 	first, second := binary.LittleEndian.Uint64(r.ID[:8]), binary.LittleEndian.Uint64(r.ID[8:])
-	h := mixed(mixed(first^f.key[0], stream^f.key[1])^f.key[1], second^f.key[0])
+	h := mixed(mixed(first^f.Key[0], stream^f.Key[1])^f.Key[1], second^f.Key[0])
 	step, seen := h>>32|1, true
 	for range filterProbes {
-		bit := h % (64 * uint64(len(f.bits)))
-		if f.bits[bit/64]&(1<<(bit%64)) == 0 {
+		bit := h % (64 * uint64(len(f.Bits)))
+		if f.Bits[bit/64]&(1<<(bit%64)) == 0 {
 			seen = false
-			f.bits[bit/64] |= 1 << (bit % 64)
+			f.Bits[bit/64] |= 1 << (bit % 64)
 		}
 		h += step
 	}
 	switch {
 	case !seen:
-	case len(f.suspects) < f.most:
-		f.suspects[suspect{r.Stream, r.ID}] = false
+	case len(f.Suspects) < f.most:
+		f.Suspects[suspect{r.Stream, r.ID}] = false
 	default:
-		f.over++
+		f.Over++
 	}
 }
 
@@ -90,23 +90,23 @@ func mixed(a, b uint64) uint64 {
 // that may have been there before, or a receipt whose transaction may have been
 // forgotten.
 func (a *auditor) recheck(ctx context.Context, store events.Store) error {
-	doubt := len(a.txs.awaited) > 0 && a.txs.forgotten > 0
-	if len(a.ids.suspects) == 0 && !doubt {
+	doubt := len(a.txs.Awaited) > 0 && a.txs.Forgotten > 0
+	if len(a.ids.Suspects) == 0 && !doubt {
 		return nil
 	}
-	if a.ids.over > 0 {
-		a.find(AuditIncomplete, place{position: a.report.AsOf},
-			"%d event ids were not looked at again: more than %d were suspected", a.ids.over, a.ids.most)
+	if a.ids.Over > 0 {
+		a.find(AuditIncomplete, place{Position: a.report.AsOf},
+			"%d event ids were not looked at again: more than %d were suspected", a.ids.Over, a.ids.most)
 	}
 	return a.read(ctx, store, 0, func(r events.Recorded) error {
 		if r.Position > a.report.AsOf || events.IsSystem(r.Stream) {
 			return nil // It came meanwhile, and the next audit looks at it; or nobody does.
 		}
 		k := suspect{r.Stream, r.ID}
-		if seen, suspected := a.ids.suspects[k]; seen {
+		if seen, suspected := a.ids.Suspects[k]; seen {
 			a.find(EventIDRepeated, placeOf(r), "the stream had an event with the id %s before", r.ID)
 		} else if suspected {
-			a.ids.suspects[k] = true
+			a.ids.Suspects[k] = true
 		}
 		if doubt && events.Category(r.Stream) == events.CategoryTx {
 			a.seeMined(r)

@@ -26,14 +26,14 @@ var phases = []phase{finished, ignored, cancelled, failed, errored}
 // layToRest puts away the stream of a sale that was just settled.
 func (a *auditor) layToRest(s *stream) {
 	l := s.life
-	if s.kind != kindSale || s.judge == nil || !l.settled || l.kept { // Kept: the next attempt begins at once.
+	if s.kind != kindSale || s.judge == nil || !l.Settled || l.Kept { // Kept: the next attempt begins at once.
 		return
 	}
 	for i, p := range phases {
-		if p == l.phase {
-			a.resting[restKey{s.host.number, l.slot}] = rest{s.next, s.epoch, l.settledAt, l.attempt, uint8(i)}
-			delete(a.streams, s.name)
-			delete(s.host.sales, l.slot)
+		if p == l.Phase {
+			a.resting[restKey{s.host.number, l.Slot}] = rest{s.Next, s.Epoch, l.SettledAt, l.Attempt, uint8(i)}
+			delete(a.streams, s.Name)
+			delete(s.host.sales, l.Slot)
 			return
 		}
 	}
@@ -44,22 +44,22 @@ func (a *auditor) wake(s *stream) bool {
 	if s.kind != kindSale {
 		return false
 	}
-	key := restKey{s.host.number, s.life.slot}
+	key := restKey{s.host.number, s.life.Slot}
 	was, known := a.resting[key]
 	if !known {
 		return false
 	}
 	delete(a.resting, key)
-	s.next, s.epoch = was.Next, was.Epoch
-	s.life.phase, s.life.attempt = phases[was.Phase], was.Attempt
-	s.life.settled, s.life.settledAt = true, was.Settled
+	s.Next, s.Epoch = was.Next, was.Epoch
+	s.life.Phase, s.life.Attempt = phases[was.Phase], was.Attempt
+	s.life.Settled, s.life.SettledAt = true, was.Settled
 	return true
 }
 
 // attemptOf is the newest attempt at a slot.
 func (a *auditor) attemptOf(h *host, slot events.SlotID) (attempt uint32, known bool) {
 	if l := h.sales[slot]; l != nil {
-		return l.attempt, true
+		return l.Attempt, true
 	}
 	was, known := a.resting[restKey{h.number, slot}]
 	return was.Attempt, known
@@ -71,12 +71,12 @@ func (a *auditor) attemptOf(h *host, slot events.SlotID) (attempt uint32, known 
 func (a *auditor) settledAt(h *host, slot events.SlotID, attempt uint32) events.Position {
 	if l := h.sales[slot]; l != nil {
 		switch {
-		case l.broken:
+		case l.Broken:
 			return 0
-		case attempt < l.attempt:
-			return l.began
-		case attempt == l.attempt && l.settled:
-			return l.settledAt
+		case attempt < l.Attempt:
+			return l.Began
+		case attempt == l.Attempt && l.Settled:
+			return l.SettledAt
 		}
 		return 0
 	}

@@ -13,90 +13,90 @@ import (
 // life is what the audit knows of a slot at a host. Between attempts only the
 // number of the last one stays.
 type life struct {
-	slot    events.SlotID
-	broken  bool // events are missing: nothing can be said of it
-	phase   phase
-	attempt uint32
-	settled bool
+	Slot    events.SlotID
+	Broken  bool // events are missing: nothing can be said of it
+	Phase   phase
+	Attempt uint32
+	Settled bool
 	// kept: the attempt that was settled left its data to the next one.
-	kept bool
+	Kept bool
 	// began is where the newest attempt began, settledAt where it was settled.
-	began, settledAt events.Position
+	Began, SettledAt events.Position
 	*account
 }
 
 // account is what an attempt has to account for; nil when none runs.
 type account struct {
-	request   string
-	index     uint64
-	slotSize  uint64
-	demanded  events.Amount // collateral, by the request
-	adopted   bool
-	repair    bool
-	simulated bool
+	Request   string
+	Index     uint64
+	SlotSize  uint64
+	Demanded  events.Amount // collateral, by the request
+	Adopted   bool
+	Repair    bool
+	Simulated bool
 
-	hasCapacity bool
-	committed   events.Amount
-	stored      bool
-	proved      bool // an initial proof is at hand
-	onChain     bool
-	filled      bool          // a fill stands, or stood until the end
-	held        events.Amount // by the contract
-	paid        bool
-	lost        events.Amount
-	deleted     bool
-	damaged     bool // its data was, once
-	forfeited   bool // the contract took the slot
-	pledge      pledge
+	HasCapacity bool
+	Committed   events.Amount
+	Stored      bool
+	Proved      bool // an initial proof is at hand
+	OnChain     bool
+	Filled      bool          // a fill stands, or stood until the end
+	Held        events.Amount // by the contract
+	Paid        bool
+	Lost        events.Amount
+	Deleted     bool
+	Damaged     bool // its data was, once
+	Forfeited   bool // the contract took the slot
+	Pledge      pledge
 
-	duties     map[uint64]duty
-	lastPeriod uint64
+	Duties     map[uint64]duty
+	LastPeriod uint64
 	// opened are the periods that opened a duty, of the last sale.RememberedPeriods
 	// back from the last one; excused is the one that may be due again.
-	opened    map[uint64]bool
-	excused   uint64
-	unchecked map[uint64]bool
-	lapsed    []uint64 // open when the hosting ended: owed again when that is taken back
+	Opened    map[uint64]bool
+	Excused   uint64
+	Unchecked map[uint64]bool
+	Lapsed    []uint64 // open when the hosting ended: owed again when that is taken back
 	// doubt says that collateral may be gone of which no reading tells.
-	doubt bool
+	Doubt bool
 
-	released                 bool // by the ledger
-	ledgerReturn, ledgerLoss events.Amount
+	Released                 bool // by the ledger
+	LedgerReturn, LedgerLoss events.Amount
 }
 
 // duty is a proof that is owed.
 type duty struct {
-	deadline time.Time
-	at       place
+	Deadline time.Time
+	At       place
 }
 
 // ended reports whether the sale is in one of its exits or Finished.
 func (l *life) ended() bool {
-	return slices.Contains([]phase{finished, ignored, cancelled, failed, errored}, l.phase)
+	return slices.Contains([]phase{finished, ignored, cancelled, failed, errored}, l.Phase)
 }
 
 // judgeSale holds an event to the table, then follows it.
 func (a *auditor) judgeSale(s *stream, p place, e sale.Event) {
 	h, l := s.host, s.life
 	name := string(e.ProtoReflect().Descriptor().Name())
-	next, allowed := table[l.phase][name]
+	next, allowed := table[l.Phase][name]
 	reason := "the phase does not allow it"
 	if allowed {
 		reason = l.forbids(e)
 	}
 	if reason != "" {
-		a.find(SaleTransition, p, "%s in phase %s of attempt %d: %s", name, l.phase, l.attempt, reason)
+		a.find(SaleTransition, p, "%s in phase %s of attempt %d: %s", name, l.Phase, l.Attempt, reason)
 		s.giveUp()
 		return
 	}
 	if next != stays {
-		l.phase = next
+		l.Phase = next
 	}
 	if m, ok := e.(interface{ GetReceipt() *messages.Receipt }); ok && m.GetReceipt() != nil {
 		_, proof := e.(*messages.ProofSubmitted)
-		w := awaited{at: p, proof: proof}
+		w := awaited{At: p, Proof: proof}
 		if l.account != nil {
-			w.request = l.request
+			w.Request = l.Request
 		}
 		a.expectTx(h, m.GetReceipt().GetTxHash(), w)
 	}
@@ -111,39 +111,39 @@ func (a *auditor) judgeSale(s *stream, p place, e sale.Event) {
 func (l *life) forbids(e sale.Event) string {
 	_, start := e.(*messages.SaleStarted)
 	switch {
-	case start && l.phase != unknown && !l.settled:
+	case start && l.Phase != unknown && !l.Settled:
 		return "the attempt before it is not settled"
-	case start && l.kept && !e.(*messages.SaleStarted).GetRepair():
+	case start && l.Kept && !e.(*messages.SaleStarted).GetRepair():
 		return "the data of the attempt before it is still here"
-	case !start && l.settled:
+	case !start && l.Settled:
 		return "the sale is settled"
 	}
 	late := l.ended()
 	switch e.(type) {
 	case *messages.ProofDue, *messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
 		*messages.CollateralChecked, *messages.CollateralSlashed:
-		return unless(l.onChain || l.adopted, "the slot is not ours")
+		return unless(l.OnChain || l.Adopted, "the slot is not ours")
 	case *messages.SlotForfeited:
-		return unless(l.onChain || l.adopted && !late, "the slot was never ours")
+		return unless(l.OnChain || l.Adopted && !late, "the slot was never ours")
 	case *messages.FillReverted:
-		return unless(l.onChain, "no fill stands that could be taken back")
+		return unless(l.OnChain, "no fill stands that could be taken back")
 	case *messages.SaleErrored:
-		return unless(!l.adopted, "an adopted slot is ended by the chain alone")
+		return unless(!l.Adopted, "an adopted slot is ended by the chain alone")
 	case *messages.SlotFilled:
 		// What was forfeited comes back when what took it is reorganised, and what has
 		// ended runs again when its end is.
-		gone := l.paid || !l.onChain && !l.forfeited && (l.filled || !l.lost.IsZero())
+		gone := l.Paid || !l.OnChain && !l.Forfeited && (l.Filled || !l.Lost.IsZero())
 		return unless(!late || !gone, "the slot was filled and is over")
 	case *messages.SlotRepaired:
-		return unless(l.damaged, "nothing was damaged")
+		return unless(l.Damaged, "nothing was damaged")
 	case *messages.DataLifetimeExtended:
-		return unless(l.stored && !l.deleted, "the data is not here")
+		return unless(l.Stored && !l.Deleted, "the data is not here")
 	case *messages.PayoutReceived, *messages.SlotDropped:
-		return unless(l.onChain, "the contract holds nothing of ours")
+		return unless(l.OnChain, "the contract holds nothing of ours")
 	case *messages.DataDeleted:
-		return unless(!l.onChain && !l.deleted, "the slot is on chain, or the data was deleted before")
+		return unless(!l.OnChain && !l.Deleted, "the slot is on chain, or the data was deleted before")
 	case *messages.SaleSettled:
-		return unless((l.deleted || l.forfeited && l.stored) && !l.onChain,
+		return unless((l.Deleted || l.Forfeited && l.Stored) && !l.OnChain,
 			"the data is not deleted, or the slot is on chain")
 	}
 	return ""
@@ -152,15 +152,15 @@ func (l *life) forbids(e sale.Event) string {
 // again is the phase to which a fill that is taken back leads: what is not here
 // comes first.
 func (l *life) again() phase {
-	if l.deleted {
-		l.deleted, l.stored, l.proved = false, false, false
+	if l.Deleted {
+		l.Deleted, l.Stored, l.Proved = false, false, false
 	}
 	switch {
-	case l.proved:
+	case l.Proved:
 		return filling
-	case l.stored:
+	case l.Stored:
 		return initialProving
-	case l.hasCapacity:
+	case l.HasCapacity:
 		return slotReserving
 	}
 	return preparing
@@ -179,26 +179,26 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.SaleStarted:
 		a.followStart(l, p, e)
 	case *messages.CapacityReserved:
-		l.hasCapacity, l.committed = true, amount(e.GetCollateral())
-		if l.adopted {
-			l.phase = downloading
+		l.HasCapacity, l.Committed = true, amount(e.GetCollateral())
+		if l.Adopted {
+			l.Phase = downloading
 		}
 		a.checkCapacity(h, l, p, e)
 	case *messages.SlotStored:
-		l.stored = true
+		l.Stored = true
 	case *messages.InitialProofMade:
-		l.proved = true
+		l.Proved = true
 	case *messages.InitialProofOutdated:
-		l.proved = false
+		l.Proved = false
 	case *messages.SlotFilled:
 		a.followFill(l, p, e)
 	case *messages.FillReverted:
-		l.onChain, l.filled, l.adopted, l.held = false, false, false, events.Amount{}
+		l.OnChain, l.Filled, l.Adopted, l.Held = false, false, false, events.Amount{}
 		l.lapse()
-		l.phase = l.again()
+		l.Phase = l.again()
 	case *messages.DataLifetimeExtended:
-		if l.simulated {
-			l.phase = provingSimulated
+		if l.Simulated {
+			l.Phase = provingSimulated
 		}
 	case *messages.ProofDue, *messages.ProofSubmitted, *messages.ProofMissed, *messages.ProofExcused,
 		*messages.CollateralChecked, *messages.CollateralSlashed:
@@ -212,15 +212,15 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 	case *messages.PayoutReceived:
 		a.followPayout(l, p, e)
 	case *messages.SlotDropped, *messages.SlotForfeited:
-		l.onChain, l.lost = false, l.committed
-		_, l.forfeited = e.(*messages.SlotForfeited)
+		l.OnChain, l.Lost = false, l.Committed
+		_, l.Forfeited = e.(*messages.SlotForfeited)
 		l.lapse() // What was missed is why.
 	case *messages.DataDeleted:
-		l.deleted = true
+		l.Deleted = true
 	case *messages.SaleSettled:
 		a.followSettled(h, l, p, e)
 	case *messages.SlotDamaged:
-		l.damaged = true
+		l.Damaged = true
 	case *messages.SlotRepaired:
 	case *messages.SlotReserved, *messages.RequestStarted, *messages.SaleErrored:
 	case *messages.SaleIgnored:
@@ -230,44 +230,44 @@ func (a *auditor) follow(h *host, l *life, p place, e sale.Event) {
 
 func (a *auditor) followStart(l *life, p place, e *messages.SaleStarted) {
 	a.report.Sales++
-	if e.GetAttempt() != l.attempt+1 {
-		a.find(SaleAttempt, p, "attempt %d follows attempt %d", e.GetAttempt(), l.attempt)
+	if e.GetAttempt() != l.Attempt+1 {
+		a.find(SaleAttempt, p, "attempt %d follows attempt %d", e.GetAttempt(), l.Attempt)
 	}
 	request := events.Must(events.ParseRequestID(e.GetRequest().GetId()))
-	if e.GetSlotId() != l.slot.String() || events.SlotIDOf(request, e.GetSlotIndex()) != l.slot {
+	if e.GetSlotId() != l.Slot.String() || events.SlotIDOf(request, e.GetSlotIndex()) != l.Slot {
 		a.find(SaleSlot, p, "slot %s, index %d of request %s, in the stream of another slot",
 			e.GetSlotId(), e.GetSlotIndex(), e.GetRequest().GetId())
 	}
 	ask := e.GetRequest()
-	*l = life{slot: l.slot, phase: preparing, attempt: e.GetAttempt(), began: p.position, account: &account{
-		request: ask.GetId(), index: e.GetSlotIndex(), slotSize: ask.GetSlotSize(),
-		demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
-		adopted:  e.GetAdopted(), repair: e.GetRepair(), simulated: e.GetFailEveryNProofs() > 0,
+	*l = life{Slot: l.Slot, Phase: preparing, Attempt: e.GetAttempt(), Began: p.Position, account: &account{
+		Request: ask.GetId(), Index: e.GetSlotIndex(), SlotSize: ask.GetSlotSize(),
+		Demanded: amount(ask.GetCollateralPerByte()).MulSaturating(ask.GetSlotSize()),
+		Adopted:  e.GetAdopted(), Repair: e.GetRepair(), Simulated: e.GetFailEveryNProofs() > 0,
 	}}
-	if l.adopted { // What it was slashed before is explained by misses, or found with the fill.
-		l.held, l.doubt = l.demanded, true
+	if l.Adopted { // What it was slashed before is explained by misses, or found with the fill.
+		l.Held, l.Doubt = l.Demanded, true
 	}
 }
 
 // followFill begins the account of the collateral on chain: what the contract
 // holds is returned, or slashed, or lost in the end.
 func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
-	moved := l.onChain // Into another block, by a reorganisation.
-	l.onChain, l.filled, l.held = true, true, amount(e.GetCollateral())
-	l.forfeited, l.lost = false, events.Amount{}
-	for _, period := range l.lapsed { // They lapsed with an end that is gone.
-		delete(l.opened, period)
+	moved := l.OnChain // Into another block, by a reorganisation.
+	l.OnChain, l.Filled, l.Held = true, true, amount(e.GetCollateral())
+	l.Forfeited, l.Lost = false, events.Amount{}
+	for _, period := range l.Lapsed { // They lapsed with an end that is gone.
+		delete(l.Opened, period)
 	}
-	l.lapsed = nil
+	l.Lapsed = nil
 	if moved {
 		return
 	}
-	l.doubt = e.GetReceipt() == nil // Found on chain, it may have been slashed before.
+	l.Doubt = e.GetReceipt() == nil // Found on chain, it may have been slashed before.
 	switch {
-	case l.demanded.Less(l.held):
-		a.find(CollateralExcess, p, "the contract holds %s, the request demands %s", l.held, l.demanded)
-	case l.held.Less(l.demanded) && !l.doubt:
-		a.find(SlashUnseen, p, "the contract holds %s right after the fill, the request demands %s", l.held, l.demanded)
+	case l.Demanded.Less(l.Held):
+		a.find(CollateralExcess, p, "the contract holds %s, the request demands %s", l.Held, l.Demanded)
+	case l.Held.Less(l.Demanded) && !l.Doubt:
+		a.find(SlashUnseen, p, "the contract holds %s right after the fill, the request demands %s", l.Held, l.Demanded)
 	}
 }
 
@@ -275,31 +275,31 @@ func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
 func (a *auditor) followPayout(l *life, p place, e *messages.PayoutReceived) {
 	back := amount(e.GetCollateral())
 	switch {
-	case l.held.Less(back):
-		a.find(CollateralExcess, p, "%s of collateral came back, the contract held %s", back, l.held)
-	case back.Less(l.held) && !l.doubt && e.GetReceipt() != nil:
+	case l.Held.Less(back):
+		a.find(CollateralExcess, p, "%s of collateral came back, the contract held %s", back, l.Held)
+	case back.Less(l.Held) && !l.Doubt && e.GetReceipt() != nil:
 		a.find(SlashUnseen, p, "%s of collateral came back, the contract held %s, and no reading "+
-			"says what became of the rest", back, l.held)
+			"says what became of the rest", back, l.Held)
 	}
-	l.onChain, l.paid = false, true
-	l.lost = l.committed.SubFloor(back)
+	l.OnChain, l.Paid = false, true
+	l.Lost = l.Committed.SubFloor(back)
 }
 
 // checkCapacity compares what a sale was told with the ledger.
 func (a *auditor) checkCapacity(h *host, l *life, p place, e *messages.CapacityReserved) {
-	if h.ledger.broken {
+	if h.Ledger.Broken {
 		return
 	}
 	id := events.Must(events.ParseReservationID(e.GetReservationId()))
-	r, open := h.ledger.state.Reservation(id)
+	r, open := h.Ledger.state.Reservation(id)
 	switch {
 	case !open:
 		a.cross(ReservationMismatch, p, "the ledger has no open reservation %s", id)
-	case r.Slot != l.slot || r.Attempt != l.attempt || r.Availability.String() != e.GetAvailabilityId() ||
+	case r.Slot != l.Slot || r.Attempt != l.Attempt || r.Availability.String() != e.GetAvailabilityId() ||
 		uint64(r.Bytes) != e.GetBytes() || r.Collateral.String() != e.GetCollateral():
 		a.cross(ReservationMismatch, p, "the sale has %d bytes and %s collateral in attempt %d; "+
 			"the ledger's reservation has %d and %s, in attempt %d of slot %s", e.GetBytes(),
-			e.GetCollateral(), l.attempt, r.Bytes, r.Collateral, r.Attempt, r.Slot)
+			e.GetCollateral(), l.Attempt, r.Bytes, r.Collateral, r.Attempt, r.Slot)
 	}
 }
 
@@ -308,22 +308,22 @@ func (a *auditor) followSettled(h *host, l *life, p place, e *messages.SaleSettl
 	a.report.SalesFinished++
 	back, lost := amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
 	switch {
-	case sum(back, lost) != l.committed:
-		a.find(SaleSettlement, p, "%s returned and %s lost are not the %s committed", back, lost, l.committed)
-	case lost != l.lost:
-		a.find(SaleSettlement, p, "%s of collateral is called lost, but what the contract did says %s", lost, l.lost)
-	case !h.ledger.broken && l.released && l.hasCapacity && (l.ledgerReturn != back || l.ledgerLoss != lost):
+	case sum(back, lost) != l.Committed:
+		a.find(SaleSettlement, p, "%s returned and %s lost are not the %s committed", back, lost, l.Committed)
+	case lost != l.Lost:
+		a.find(SaleSettlement, p, "%s of collateral is called lost, but what the contract did says %s", lost, l.Lost)
+	case !h.Ledger.Broken && l.Released && l.HasCapacity && (l.LedgerReturn != back || l.LedgerLoss != lost):
 		a.cross(SaleSettlement, p, "the sale says %s returned and %s lost, the ledger %s and %s",
-			back, lost, l.ledgerReturn, l.ledgerLoss)
+			back, lost, l.LedgerReturn, l.LedgerLoss)
 	}
-	id := capacity.ReservationIDOf(l.slot, l.attempt)
-	if _, open := h.ledger.state.Reservation(id); open && !h.ledger.broken {
+	id := capacity.ReservationIDOf(l.Slot, l.Attempt)
+	if _, open := h.Ledger.state.Reservation(id); open && !h.Ledger.Broken {
 		a.cross(ReservationUnreleased, p, "the sale is settled, but its reservation %s is open", id)
 	}
 	a.claim(h, l)
 	*l = life{
-		slot: l.slot, phase: l.phase, attempt: l.attempt, settled: true, kept: !l.deleted, began: l.began,
-		settledAt: p.position,
+		Slot: l.Slot, Phase: l.Phase, Attempt: l.Attempt, Settled: true, Kept: !l.Deleted, Began: l.Began,
+		SettledAt: p.Position,
 	}
 }
 
@@ -333,10 +333,10 @@ func (a *auditor) endOfSales(h *host) {
 		if l.account == nil {
 			continue
 		}
-		for period, d := range l.duties {
-			if !d.deadline.IsZero() && a.now.After(d.deadline) {
-				a.find(ProofOverdue, d.at, "the proof of period %d was due until %s; the chain is at %s",
-					period, clock(d.deadline), clock(a.now))
+		for period, d := range l.Duties {
+			if !d.Deadline.IsZero() && a.now.After(d.Deadline) {
+				a.find(ProofOverdue, d.At, "the proof of period %d was due until %s; the chain is at %s",
+					period, clock(d.Deadline), clock(a.now))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -137,6 +138,33 @@ func TestAnInterruptSavesWhatIsKnown(t *testing.T) {
 	b, ignored := resume(context.Background(), store, newAuditor(o).options)
 	if b == nil || b.last.position == 0 {
 		t.Fatalf("nothing was saved: %s", ignored)
+	}
+}
+
+// What a damage and an end that was taken back leave open is known after a checkpoint, too.
+func TestACheckpointHoldsAllThatIsKnownOfASale(t *testing.T) {
+	r := aYear(t)
+	a := newAuditor(kept(filepath.Join(t.TempDir(), "audit.state")))
+	if _, err := a.run(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	sales := a.hosts[me.String()].sales
+	for _, l := range sales {
+		l.account = &account{
+			Damaged: true, Lapsed: []uint64{3, 4}, Opened: map[uint64]bool{3: true}, Held: events.NewAmount(7),
+			Duties: map[uint64]duty{5: {time.Unix(1_750_000_000, 7).UTC(), place{"sale", 6, 7}}},
+			Pledge: pledge{Fill: claim{Tx: events.Hash{1}, AtMost: true}, Filled: true},
+		}
+	}
+	if err := a.save(); err != nil || len(sales) == 0 {
+		t.Fatal(len(sales), err)
+	}
+	b, ignored := resume(t.Context(), r, a.options)
+	if b == nil {
+		t.Fatal(ignored)
+	}
+	if diff := cmp.Diff(sales, b.hosts[me.String()].sales, cmp.AllowUnexported(life{}, events.Amount{})); diff != "" {
+		t.Fatal(diff)
 	}
 }
 

@@ -19,20 +19,20 @@ import (
 
 // stream is what is known of a stream, whatever it is about.
 type stream struct {
-	name  string
+	Name  string
 	kind  kind
 	hash  uint64
-	next  uint64 // the revision that must come next
-	epoch uint64 // of its last event
-	told  bool   // that its machine is unknown
+	Next  uint64 // the revision that must come next
+	Epoch uint64 // of its last event
+	Told  bool   // that its machine is unknown
 	// decision is the revision at which the decision of its last event began.
-	decision uint64
+	Decision uint64
 	// partial says that the beginning of its next decision may have been removed.
-	partial bool
+	Partial bool
 	host    *host // nil: the stream belongs to none
 	life    *life // of a sale
-	recent  *recent
-	scanned uint64 // of a market: its newest block
+	Recent  *recent
+	Scanned uint64 // of a market: its newest block
 	// judge looks at an event; false says that it is of another machine. It is
 	// nil once the stream can only be checked for its form.
 	judge func(place, proto.Message) bool
@@ -80,28 +80,28 @@ func kindOf(name string) kind {
 
 // host is what is known of one address, over all its streams.
 type host struct {
-	address string
+	Address string
 	number  uint32 // in the order of appearance
-	started uint64 // the last epoch of its own stream
+	Started uint64 // the last epoch of its own stream
 	// market is the stream of its market, and account the contract and its chain;
 	// empty before the first start.
-	market   string
-	chainID  uint64
-	contract events.Address
-	ledger   *ledger
-	queue    *queue
+	Market   string
+	ChainID  uint64
+	Contract events.Address
+	Ledger   *ledger
+	Queue    *queue
 	sales    map[events.SlotID]*life // that are not at rest
-	tx       txAccount
-	money    money
-	marks    marks
+	Tx       txAccount
+	Money    money
+	Marks    marks
 }
 
 func (a *auditor) host(address string) *host {
 	h := a.hosts[address]
 	if h == nil {
 		h = &host{
-			address: address, number: uint32(len(a.hosts)), ledger: newLedger(), queue: newQueue(),
-			sales: map[events.SlotID]*life{}, tx: txAccount{intents: map[string]intent{}},
+			Address: address, number: uint32(len(a.hosts)), Ledger: newLedger(), Queue: newQueue(),
+			sales: map[events.SlotID]*life{}, Tx: txAccount{Intents: map[string]intent{}},
 		}
 		a.hosts[address] = h
 	}
@@ -124,7 +124,7 @@ func (a *auditor) stream(name string) *stream {
 func (a *auditor) makeStream(name string) *stream {
 	_, rest, _ := strings.Cut(name, "-")
 	address, _, _ := strings.Cut(rest, "-")
-	s := &stream{name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
+	s := &stream{Name: name, kind: kindOf(name), hash: a.ids.hashOf(name), abandon: func() {}}
 	switch s.kind {
 	case kindHost, kindLedger, kindQueue, kindTx, kindValidator:
 		s.host = a.host(address)
@@ -134,10 +134,10 @@ func (a *auditor) makeStream(name string) *stream {
 			s.kind = kindUnknown
 			return s
 		}
-		s.host, s.life = a.host(owner.String()), &life{slot: slot, phase: unknown}
+		s.host, s.life = a.host(owner.String()), &life{Slot: slot, Phase: unknown}
 		s.host.sales[slot] = s.life
 	case kindMarket:
-		s.recent = &recent{}
+		s.Recent = &recent{}
 	case kindUnknown, kindDisposable:
 	}
 	a.appoint(s)
@@ -152,12 +152,12 @@ func (a *auditor) appoint(s *stream) {
 		s.judge = func(p place, m proto.Message) bool { return a.judgeHost(h, p, m) }
 	case kindLedger:
 		s.judge = judgeAs(func(p place, e capacity.Event) { a.judgeLedger(h, p, e) })
-		s.abandon = func() { h.ledger.broken = true }
+		s.abandon = func() { h.Ledger.Broken = true }
 	case kindQueue:
 		s.judge = judgeAs(func(p place, e slotqueue.Event) { a.judgeQueue(h, p, e) })
-		s.abandon = func() { h.queue.broken = true }
+		s.abandon = func() { h.Queue.Broken = true }
 	case kindTx:
-		h.tx.kept = true
+		h.Tx.Kept = true
 		s.judge = judgeAs(func(p place, e messages.TxEvent) { a.judgeTx(s, p, e) })
 	case kindValidator:
 		s.judge = judgeAs(func(p place, e messages.ValidatorEvent) { a.judgeValidator(h, p, e) })
@@ -165,7 +165,7 @@ func (a *auditor) appoint(s *stream) {
 		s.judge = judgeAs(func(p place, e messages.MarketEvent) { a.judgeMarket(s, p, e) })
 	case kindSale:
 		s.judge = judgeAs(func(p place, e sale.Event) { a.judgeSale(s, p, e) })
-		s.abandon = func() { *l = life{slot: l.slot, broken: true} }
+		s.abandon = func() { *l = life{Slot: l.Slot, Broken: true} }
 	case kindUnknown, kindDisposable:
 	}
 }
@@ -183,23 +183,23 @@ func judgeAs[E proto.Message](judge func(place, E)) func(place, proto.Message) b
 // checkOrder holds an event to its place in its stream.
 func (a *auditor) checkOrder(s *stream, r events.Recorded) {
 	switch {
-	case r.Revision > s.next:
+	case r.Revision > s.Next:
 		a.gap(s, r)
-	case r.Revision < s.next:
+	case r.Revision < s.Next:
 		a.find(RevisionRepeated, placeOf(r), "the stream had this revision before")
 		s.giveUp()
 	}
-	s.next = max(s.next, r.Revision+1)
+	s.Next = max(s.Next, r.Revision+1)
 }
 
 // checkEpoch holds the processes of a host to their order. What the market said
 // is written by whichever host comes first, each with epochs of its own.
 func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
-	if s.kind != kindMarket && r.Meta.Epoch < s.epoch {
+	if s.kind != kindMarket && r.Meta.Epoch < s.Epoch {
 		a.find(EpochDecreased, placeOf(r), "written in epoch %d of the host, after an event of epoch %d",
-			r.Meta.Epoch, s.epoch)
+			r.Meta.Epoch, s.Epoch)
 	}
-	s.epoch = max(s.epoch, r.Meta.Epoch)
+	s.Epoch = max(s.Epoch, r.Meta.Epoch)
 }
 
 func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
@@ -209,8 +209,8 @@ func (a *auditor) decode(s *stream, r events.Recorded) (proto.Message, error) {
 	case r.Stream == events.LossStream && r.Type == events.TypeRecordLost:
 		a.lost(r)
 		return nil, events.ErrUnknownEvent
-	case s.kind == kindUnknown && !s.told:
-		s.told = true
+	case s.kind == kindUnknown && !s.Told:
+		s.Told = true
 		a.find(StreamUnknown, placeOf(r), "this build knows no such streams; it was checked for its form only")
 		fallthrough
 	case s.kind == kindUnknown:
@@ -248,29 +248,29 @@ func (a *auditor) lost(r events.Recorded) {
 func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 	switch e := m.(type) {
 	case *messages.HostStarted:
-		if e.GetEpoch() != h.started+1 {
-			a.find(HostEpoch, p, "the host started epoch %d after epoch %d", e.GetEpoch(), h.started)
+		if e.GetEpoch() != h.Started+1 {
+			a.find(HostEpoch, p, "the host started epoch %d after epoch %d", e.GetEpoch(), h.Started)
 		}
-		h.started = e.GetEpoch()
-		h.chainID, h.contract = e.GetChainId(), events.Must(events.ParseAddress(e.GetContract()))
-		h.market = events.MarketStream(h.chainID, h.contract)
+		h.Started = e.GetEpoch()
+		h.ChainID, h.Contract = e.GetChainId(), events.Must(events.ParseAddress(e.GetContract()))
+		h.Market = events.MarketStream(h.ChainID, h.Contract)
 	case *messages.HostStopped:
-		if e.GetEpoch() != h.started {
-			a.find(HostEpoch, p, "the host stopped epoch %d in epoch %d", e.GetEpoch(), h.started)
+		if e.GetEpoch() != h.Started {
+			a.find(HostEpoch, p, "the host stopped epoch %d in epoch %d", e.GetEpoch(), h.Started)
 		}
 	case *messages.HostHeartbeat:
-		if e.GetEpoch() != h.started {
-			a.find(HostEpoch, p, "a process of epoch %d lives in epoch %d", e.GetEpoch(), h.started)
+		if e.GetEpoch() != h.Started {
+			a.find(HostEpoch, p, "a process of epoch %d lives in epoch %d", e.GetEpoch(), h.Started)
 		}
 	case *messages.WorkQuarantined:
-		if e.GetEpoch() != h.started {
+		if e.GetEpoch() != h.Started {
 			a.find(HostEpoch, p, "a process of epoch %d leaves %s alone in epoch %d",
-				e.GetEpoch(), e.GetKind(), h.started)
+				e.GetEpoch(), e.GetKind(), h.Started)
 		}
 	case *messages.QuarantineEnded:
-		if e.GetEpoch() != h.started {
+		if e.GetEpoch() != h.Started {
 			a.find(HostEpoch, p, "a process of epoch %d tries %s again in epoch %d",
-				e.GetEpoch(), e.GetKind(), h.started)
+				e.GetEpoch(), e.GetKind(), h.Started)
 		}
 	default:
 		return false
@@ -283,10 +283,10 @@ func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
 	if of, ok := e.(interface{ GetRequestId() string }); ok {
 		about = a.ids.hashOf(of.GetRequestId())
 	}
-	s.recent.note(p.revision, about)
+	s.Recent.note(p.Revision, about)
 	switch e := e.(type) {
 	case *messages.BlocksScanned:
-		s.scanned = e.GetNumber()
+		s.Scanned = e.GetNumber()
 		if e.GetNumber() > events.MaxBlock {
 			a.find(BlockImpossible, p, "block %d was believed, and no chain is that long", e.GetNumber())
 			return
@@ -295,11 +295,11 @@ func (a *auditor) judgeMarket(s *stream, p place, e messages.MarketEvent) {
 			a.now = t
 		}
 	case *messages.ChainReorganized:
-		if back := s.scanned - min(s.scanned, e.GetAncestor()); back > deepestReorg && s.scanned <= events.MaxBlock {
+		if back := s.Scanned - min(s.Scanned, e.GetAncestor()); back > deepestReorg && s.Scanned <= events.MaxBlock {
 			a.find(BlockImpossible, p, "block %d was believed, and taken back to block %d: either a node said what "+
-				"was not so, or %d blocks were replaced", s.scanned, e.GetAncestor(), back)
+				"was not so, or %d blocks were replaced", s.Scanned, e.GetAncestor(), back)
 		}
-		s.scanned = min(s.scanned, e.GetAncestor())
+		s.Scanned = min(s.Scanned, e.GetAncestor())
 	}
 }
 

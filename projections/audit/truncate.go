@@ -14,14 +14,14 @@ import (
 // gap is called when revisions before an event are not there.
 func (a *auditor) gap(s *stream, r events.Recorded) {
 	p := placeOf(r)
-	first := s.next
+	first := s.Next
 	switch {
 	case s.kind == kindDisposable:
 	case events.MayTruncate(r.Stream) && a.truncatedBefore(r.Stream) >= r.Revision:
 		a.find(QueueTruncated, p, "revisions %d to %d were removed behind a snapshot; the audit of the queue "+
 			"begins here, and does not know what was in it", first, r.Revision-1)
-		s.host.queue.partly()
-		s.partial = true
+		s.host.Queue.partly()
+		s.Partial = true
 	case first == 0 && len(a.damage) == 0:
 		a.find(StreamTruncated, p, "revisions 0 to %d of the stream are not there", r.Revision-1)
 		s.giveUp()
@@ -87,7 +87,7 @@ func (a *auditor) system(r events.Recorded) {
 	}
 	if why != "" {
 		p := placeOf(r)
-		p.stream = name
+		p.Stream = name
 		a.find(StreamTruncated, p, "%s; the record must stay whole", why)
 	}
 }
@@ -96,9 +96,9 @@ func (a *auditor) system(r events.Recorded) {
 func (a *auditor) queueMayEnd(name string, before uint64) string {
 	snapshot := a.streams[events.SnapshotStream(name)]
 	switch s := a.streams[name]; {
-	case snapshot == nil || snapshot.next == 0:
+	case snapshot == nil || snapshot.Next == 0:
 		return "events are to be removed ($tb), and there is no snapshot"
-	case s == nil || before > s.next:
+	case s == nil || before > s.Next:
 		return "events are to be removed that are not yet written ($tb)"
 	}
 	return ""

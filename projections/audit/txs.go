@@ -20,21 +20,21 @@ const (
 
 // txAccount is the record of an account's transactions.
 type txAccount struct {
-	kept    bool              // there is one
-	intents map[string]intent // open, by key
-	last    events.Position   // of its newest event
+	Kept    bool              // there is one
+	Intents map[string]intent // open, by key
+	Last    events.Position   // of its newest event
 	// passed is the highest nonce that was mined, when any was: the chain takes
 	// no lower one any more.
-	passed uint64
-	mined  bool
+	Passed uint64
+	Mined  bool
 }
 
 // intent is a call that must reach the chain.
 type intent struct {
-	at          place
-	correlation string
-	nonce       uint64 // meaningful when sent
-	sent        bool
+	At          place
+	Correlation string
+	Nonce       uint64 // meaningful when sent
+	Sent        bool
 }
 
 // txKey is a transaction of an account.
@@ -42,82 +42,82 @@ type txKey struct{ Account, Hash string }
 
 // awaited is a receipt whose transaction was not seen yet.
 type awaited struct {
-	at      place
-	proof   bool
-	marking bool
-	request string // of the sale that shows it
+	At      place
+	Proof   bool
+	Marking bool
+	Request string // of the sale that shows it
 }
 
 // receipts matches the receipts of sales with mined transactions. Either may
 // come first: transactions are copied to their stream a little later.
 type receipts struct {
-	mined     map[txKey]string // the correlation
-	order     []txKey          // of mined, the oldest first
-	forgotten uint64
-	awaited   map[txKey][]awaited
-	count     int // of awaited, all together
-	unchecked uint64
+	Mined     map[txKey]string // the correlation
+	Order     []txKey          // of mined, the oldest first
+	Forgotten uint64
+	Awaited   map[txKey][]awaited
+	Count     int // of awaited, all together
+	Unchecked uint64
 	// kept and most are keptMined and maxAwaited.
 	kept, most int
 }
 
 func newReceipts(kept, most int) receipts {
-	return receipts{mined: map[txKey]string{}, awaited: map[txKey][]awaited{}, kept: kept, most: most}
+	return receipts{Mined: map[txKey]string{}, Awaited: map[txKey][]awaited{}, kept: kept, most: most}
 }
 
 // expectTx says that a sale shows the receipt of a transaction.
 func (a *auditor) expectTx(h *host, hash string, w awaited) {
-	k := txKey{h.address, hash}
-	correlation, mined := a.txs.mined[k]
+	k := txKey{h.Address, hash}
+	correlation, mined := a.txs.Mined[k]
 	switch {
 	case mined:
 		a.sameRequest(w, correlation)
-	case a.txs.count >= a.txs.most:
-		a.txs.unchecked++
+	case a.txs.Count >= a.txs.most:
+		a.txs.Unchecked++
 	default:
-		a.txs.awaited[k] = append(a.txs.awaited[k], w)
-		a.txs.count++
+		a.txs.Awaited[k] = append(a.txs.Awaited[k], w)
+		a.txs.Count++
 	}
 }
 
 func (a *auditor) sameRequest(w awaited, correlation string) {
-	if correlation != "" && w.request != "" && correlation != w.request {
-		a.find(CorrelationMismatch, w.at, "its transaction belongs to request %s, the sale to %s",
-			clip(correlation), w.request)
+	if correlation != "" && w.Request != "" && correlation != w.Request {
+		a.find(CorrelationMismatch, w.At, "its transaction belongs to request %s, the sale to %s",
+			clip(correlation), w.Request)
 	}
 }
 
 // arrived answers those who wait for a transaction.
 func (a *auditor) arrived(k txKey, correlation string) {
-	for _, w := range a.txs.awaited[k] {
+	for _, w := range a.txs.Awaited[k] {
 		a.sameRequest(w, correlation)
 	}
-	a.txs.count -= len(a.txs.awaited[k])
-	delete(a.txs.awaited, k)
+	a.txs.Count -= len(a.txs.Awaited[k])
+	delete(a.txs.Awaited, k)
 }
 
 func (a *auditor) judgeTx(s *stream, p place, e messages.TxEvent) {
 	h := s.host
-	h.tx.last = p.position
+	h.Tx.Last = p.Position
 	switch e := e.(type) {
 	case *messages.TxIntended:
-		h.tx.intents[e.GetKey()] = intent{at: p, correlation: a.correlation}
+		h.Tx.Intents[e.GetKey()] = intent{At: p, Correlation: a.correlation}
 	case *messages.TxSent:
-		if in, open := h.tx.intents[e.GetKey()]; open {
-			in.nonce, in.sent = e.GetNonce(), true
-			h.tx.intents[e.GetKey()] = in
+		if in, open := h.Tx.Intents[e.GetKey()]; open {
+			in.Nonce, in.Sent = e.GetNonce(), true
+			h.Tx.Intents[e.GetKey()] = in
 		}
 	case *messages.TxAbandoned:
-		delete(h.tx.intents, e.GetKey())
+		delete(h.Tx.Intents, e.GetKey())
 	case *messages.TxMined:
-		if in := h.tx.intents[e.GetKey()]; in.sent {
-			h.tx.passed, h.tx.mined = max(h.tx.passed, in.nonce), true
+		if in := h.Tx.Intents[e.GetKey()]; in.Sent {
+			h.Tx.Passed, h.Tx.Mined = max(h.Tx.Passed, in.Nonce), true
 		}
-		delete(h.tx.intents, e.GetKey())
+		delete(h.Tx.Intents, e.GetKey())
 		if r := e.GetReceipt(); r != nil {
-			h.money.sawBlock(r.GetBlock())
+			h.Money.sawBlock(r.GetBlock())
 			if e.GetSucceeded() {
-				a.mine(txKey{h.address, r.GetTxHash()})
+				a.mine(txKey{h.Address, r.GetTxHash()})
 			}
 		}
 	case *messages.TxCountObserved: // Transactions of others: nothing in this record follows from them.
@@ -127,15 +127,15 @@ func (a *auditor) judgeTx(s *stream, p place, e messages.TxEvent) {
 func (a *auditor) mine(k txKey) {
 	a.arrived(k, a.correlation)
 	t := &a.txs
-	if _, again := t.mined[k]; again {
+	if _, again := t.Mined[k]; again {
 		return
 	}
-	t.mined[k] = a.correlation
-	t.order = append(t.order, k)
-	if len(t.order) > t.kept {
-		delete(t.mined, t.order[0])
-		t.order = t.order[1:]
-		t.forgotten++
+	t.Mined[k] = a.correlation
+	t.Order = append(t.Order, k)
+	if len(t.Order) > t.kept {
+		delete(t.Mined, t.Order[0])
+		t.Order = t.Order[1:]
+		t.Forgotten++
 	}
 }
 
@@ -144,16 +144,16 @@ func (a *auditor) mine(k txKey) {
 // further than that, and the chain has passed their nonce by, something became
 // of them and the record does not say what.
 func (a *auditor) endOfTransactions(h *host) {
-	for _, key := range sortedKeys(h.tx.intents) {
-		in := h.tx.intents[key]
-		if settled := a.settlementOf(h, key); settled != 0 && h.tx.last > settled &&
-			(!in.sent || h.tx.mined && in.nonce < h.tx.passed) {
-			a.cross(TransactionUnresolved, in.at,
+	for _, key := range sortedKeys(h.Tx.Intents) {
+		in := h.Tx.Intents[key]
+		if settled := a.settlementOf(h, key); settled != 0 && h.Tx.Last > settled &&
+			(!in.Sent || h.Tx.Mined && in.Nonce < h.Tx.Passed) {
+			a.cross(TransactionUnresolved, in.At,
 				"the transaction %s is neither mined nor abandoned, and its sale was settled at position %d",
 				clip(key), settled)
 			continue
 		}
-		a.find(TransactionOpen, in.at, "the transaction %s is neither mined nor abandoned", clip(key))
+		a.find(TransactionOpen, in.At, "the transaction %s is neither mined nor abandoned", clip(key))
 	}
 }
 
@@ -190,24 +190,24 @@ func (a *auditor) settlementOf(h *host, key string) events.Position {
 // endOfReceipts reports the receipts whose transactions never came, for the
 // hosts that keep a record of transactions.
 func (a *auditor) endOfReceipts() {
-	for k, list := range a.txs.awaited {
-		if !a.hosts[k.Account].tx.kept {
+	for k, list := range a.txs.Awaited {
+		if !a.hosts[k.Account].Tx.Kept {
 			continue
 		}
 		for _, w := range list {
 			rule := ReceiptWithoutTransaction
 			switch {
-			case w.proof:
+			case w.Proof:
 				rule = ProofWithoutTransaction
-			case w.marking:
+			case w.Marking:
 				rule = MarkingWithoutTransaction
 			}
-			a.cross(rule, w.at, "no transaction %s of the account was mined", k.Hash)
+			a.cross(rule, w.At, "no transaction %s of the account was mined", k.Hash)
 		}
 	}
-	if a.txs.unchecked > 0 {
-		a.find(ReceiptsUnchecked, place{position: a.report.AsOf},
+	if a.txs.Unchecked > 0 {
+		a.find(ReceiptsUnchecked, place{Position: a.report.AsOf},
 			"%d receipts were not compared with transactions: more than %d waited for theirs",
-			a.txs.unchecked, a.txs.most)
+			a.txs.Unchecked, a.txs.most)
 	}
 }

@@ -49,23 +49,23 @@ type marked interface {
 func (a *auditor) judgeValidator(h *host, p place, e messages.ValidatorEvent) {
 	switch e := e.(type) {
 	case *messages.ValidationStarted:
-		h.marks.Started = true
+		h.Marks.Started = true
 	case *messages.ProofMarked:
 		k := a.judgeMark(h, p, e)
-		if h.marks.Of[k] {
+		if h.Marks.Of[k] {
 			a.find(MarkingContradiction, p, "the proof of period %d of slot %s was marked before", k.Period, k.Slot)
 		}
-		h.marks.note(k, true)
-		if l := h.sales[events.Must(events.ParseSlotID(k.Slot))]; l != nil && l.onChain {
+		h.Marks.note(k, true)
+		if l := h.sales[events.Must(events.ParseSlotID(k.Slot))]; l != nil && l.OnChain {
 			a.cross(MarkingOwnSlot, p, "slot %s is hosted by this very account", k.Slot)
 		}
 		a.judgeReward(h, p, e)
 	case *messages.MarkingFailed:
 		k := a.judgeMark(h, p, e)
-		if _, known := h.marks.Of[k]; known {
+		if _, known := h.Marks.Of[k]; known {
 			a.find(MarkingContradiction, p, "period %d of slot %s was settled before", k.Period, k.Slot)
 		}
-		h.marks.note(k, false)
+		h.Marks.note(k, false)
 		if e.GetReason() == "" {
 			a.find(MarkingContradiction, p, "a marking failed without a reason")
 		}
@@ -74,7 +74,7 @@ func (a *auditor) judgeValidator(h *host, p place, e messages.ValidatorEvent) {
 
 // judgeMark looks at which proof an event names.
 func (a *auditor) judgeMark(h *host, p place, e marked) mark {
-	if !h.marks.Started {
+	if !h.Marks.Started {
 		a.find(MarkingContradiction, p, "the validator has not started")
 	}
 	request := events.Must(events.ParseRequestID(e.GetRequestId()))
@@ -92,13 +92,13 @@ func (a *auditor) judgeReward(h *host, p place, e *messages.ProofMarked) {
 		a.find(MarkingWithoutTransaction, p, "a proof was marked without a receipt")
 		return
 	}
-	a.expectTx(h, r.GetTxHash(), awaited{at: p, marking: true, request: e.GetRequestId()})
+	a.expectTx(h, r.GetTxHash(), awaited{At: p, Marking: true, Request: e.GetRequestId()})
 	if a.options.Chain == nil {
 		return
 	}
 	reward := amount(e.GetReward())
-	h.money.in = sum(h.money.in, reward)
-	h.money.claims = append(h.money.claims, claim{at: p, tx: events.Must(events.ParseHash(r.GetTxHash())), in: reward})
+	h.Money.In = sum(h.Money.In, reward)
+	h.Money.Claims = append(h.Money.Claims, claim{At: p, Tx: events.Must(events.ParseHash(r.GetTxHash())), In: reward})
 	a.claims++
 }
 
