@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
 	"github.com/consensys/gnark/constraint"
 	cs "github.com/consensys/gnark/constraint/bn254"
+	"github.com/gofrs/flock"
 )
 
 // Keys are a compiled circuit with its proving and verifying key. They do not change
@@ -73,11 +75,11 @@ func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*
 		return nil, fmt.Errorf("make key directory: %w", err)
 	}
 	home := filepath.Join(dir, developmentKind+"-"+hash[:directoryHashDigits])
-	unlock, err := lockFile(ctx, home+".lock", say)
+	lock, err := lockFile(ctx, home+".lock", say)
 	if err != nil {
 		return nil, fmt.Errorf("lock key directory: %w", err)
 	}
-	defer unlock()
+	defer func() { _ = lock.Close() }()
 
 	say.say("load keys")
 	keys, err := readKeys(system, hash, p, home)
@@ -103,6 +105,23 @@ func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*
 		return nil, fmt.Errorf("write keys: %w", err)
 	}
 	return keys, nil
+}
+
+// lockPoll is how often a busy lock is tried again. The kernel offers no wait that a
+// context could end.
+const lockPoll = 100 * time.Millisecond
+
+// lockFile takes an exclusive lock that the kernel releases when the process ends,
+// however it ends. The file stays; removing it would let two processes lock two
+// files.
+func lockFile(ctx context.Context, path string, say Progress) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetPermissions(0o644))
+	free, err := lock.TryLock()
+	if err == nil && !free {
+		say.say("wait for another process that makes keys")
+		_, err = lock.TryLockContext(ctx, lockPoll)
+	}
+	return lock, err
 }
 
 func compileWithHash(p Params, say Progress) (*cs.R1CS, string, error) {

@@ -5,9 +5,7 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"syscall"
 )
 
@@ -34,20 +32,4 @@ func freeBytes(path string) (uint64, error) {
 // part of it is used up, or it is read-only, as many become that have failed.
 func takesNothing(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
-}
-
-// lockFile takes a lock that the kernel releases when the process ends, however it
-// ends. It answers ErrInUse when another process has it.
-func lockFile(path string) (io.Closer, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = ErrInUse
-		}
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
-	}
-	return f, nil
 }

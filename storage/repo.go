@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -113,6 +115,20 @@ func Open(dir string, cfg Config) (*Repo, error) {
 	}
 	r.lock = lock
 	return r, nil
+}
+
+// lockFile takes a lock that the kernel releases when the process ends, however it
+// ends. It answers ErrInUse when another process has it.
+func lockFile(path string) (io.Closer, error) {
+	lock := flock.New(path, flock.SetPermissions(0o644))
+	free, err := lock.TryLock()
+	if err == nil && !free {
+		err = ErrInUse
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return lock, nil
 }
 
 // makeRoot makes the repo's own directory durable, when there is none yet.
