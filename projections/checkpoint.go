@@ -123,32 +123,14 @@ func loadCheckpoint(dir string) (*Views, error) {
 	return decodeCheckpoint(file)
 }
 
-// saveCheckpoint replaces the file of a directory: after a crash at any moment
-// there is the old file or the new one.
-func saveCheckpoint(dir string, file []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("save checkpoint: %w", err)
-		}
-	}()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+// saveCheckpoint replaces the file of a directory.
+func saveCheckpoint(dir string, file []byte) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = ReplaceFile(filepath.Join(dir, checkpointFile), file)
 	}
-	f, err := os.CreateTemp(dir, checkpointFile+".*")
 	if err != nil {
-		return err
+		return fmt.Errorf("save checkpoint: %w", err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // Nothing is there any more when all went well.
-	_, err = f.Write(file)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), filepath.Join(dir, checkpointFile)); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }

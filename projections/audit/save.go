@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -114,32 +113,7 @@ func (a *auditor) save() (err error) {
 	if err != nil {
 		return err
 	}
-	return replaceFile(a.options.Checkpoint, append(line, '\n'), state.Bytes())
-}
-
-func replaceFile(path string, parts ...[]byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // Nothing is there any more when all went well.
-	for _, part := range parts {
-		if _, err = f.Write(part); err != nil {
-			break
-		}
-	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return projections.ReplaceFile(a.options.Checkpoint, append(line, '\n'), state.Bytes())
 }
 
 // resume is the audit that a checkpoint holds; nil and the reason when there is
