@@ -74,37 +74,26 @@ func (r *reader) yield(yield func(events.Recorded, error) bool) bool {
 func (s *Store) ReadAll(
 	ctx context.Context, after events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
-	return func(yield func(events.Recorded, error) bool) {
-		r := s.newReader(ctx, limit)
-		for {
-			err := r.fillAll(after)
-			if len(r.chunk) > 0 {
-				after = r.chunk[len(r.chunk)-1].Position
-			}
-			if !r.yield(yield) {
-				return
-			}
-			if err != nil {
-				yield(events.Recorded{}, err)
-				return
-			}
-			if len(r.chunk) == 0 {
-				return
-			}
-		}
-	}
+	return s.readLog(ctx, after, limit, (*reader).fillAll)
 }
 
 // ReadBack implements events.Store.
 func (s *Store) ReadBack(
 	ctx context.Context, before events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
+	return s.readLog(ctx, before, limit, (*reader).fillBack)
+}
+
+// readLog reads on from a position in the direction that fill has.
+func (s *Store) readLog(
+	ctx context.Context, at events.Position, limit int, fill func(*reader, events.Position) error,
+) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		r := s.newReader(ctx, limit)
 		for {
-			err := r.fillBack(before)
+			err := fill(r, at)
 			if len(r.chunk) > 0 {
-				before = r.chunk[len(r.chunk)-1].Position
+				at = r.chunk[len(r.chunk)-1].Position
 			}
 			if !r.yield(yield) {
 				return
