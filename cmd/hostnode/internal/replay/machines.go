@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/validation"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -27,11 +28,11 @@ type machine interface {
 func machineOf(stream string) machine {
 	switch events.Category(stream) {
 	case events.CategorySale:
-		return &saleMachine{}
+		return &saleMachine{coreOf(sale.State{}, sale.Evolve)}
 	case events.CategoryCapacity:
-		return &ledgerMachine{capacity.New()}
+		return &ledgerMachine{coreOf(capacity.New(), capacity.Evolve)}
 	case events.CategorySlotQueue:
-		return &queueMachine{slotqueue.New(slotqueue.Limits{MaxItems: math.MaxInt})}
+		return &queueMachine{coreOf(slotqueue.New(slotqueue.Limits{MaxItems: math.MaxInt}), slotqueue.Evolve)}
 	case events.CategoryHost:
 		return &hostMachine{}
 	case events.CategoryTx:
@@ -39,7 +40,7 @@ func machineOf(stream string) machine {
 	case events.CategoryMarket:
 		return &marketMachine{}
 	case events.CategoryValidator:
-		return &validatorMachine{}
+		return &validatorMachine{coreOf(validation.State{}, validation.Evolve)}
 	}
 	return noMachine{}
 }
@@ -49,15 +50,25 @@ type noMachine struct{}
 func (noMachine) fold(proto.Message) bool { return false }
 func (noMachine) state() State            { return State{} }
 
-type saleMachine struct{ s sale.State }
+// core folds the events of one of the pure cores.
+type core[S any, E proto.Message] struct {
+	s      S
+	evolve func(S, E) S
+}
 
-func (m *saleMachine) fold(e proto.Message) bool {
-	se, ok := e.(sale.Event)
+func coreOf[S any, E proto.Message](empty S, evolve func(S, E) S) core[S, E] {
+	return core[S, E]{empty, evolve}
+}
+
+func (c *core[S, E]) fold(e proto.Message) bool {
+	own, ok := e.(E)
 	if ok {
-		m.s = sale.Evolve(m.s, se)
+		c.s = c.evolve(c.s, own)
 	}
 	return ok
 }
+
+type saleMachine struct{ core[sale.State, sale.Event] }
 
 func (m *saleMachine) state() State {
 	s := m.s
@@ -124,14 +135,8 @@ func (s State) with(lists ...List) State {
 	return s
 }
 
-type ledgerMachine struct{ s capacity.State }
-
-func (m *ledgerMachine) fold(e proto.Message) bool {
-	ce, ok := e.(capacity.Event)
-	if ok {
-		m.s = capacity.Evolve(m.s, ce)
-	}
-	return ok
+type ledgerMachine struct {
+	core[capacity.State, capacity.Event]
 }
 
 func (m *ledgerMachine) state() State {
@@ -173,14 +178,8 @@ func (m *ledgerMachine) state() State {
 	return out.with(offers, open)
 }
 
-type queueMachine struct{ s slotqueue.State }
-
-func (m *queueMachine) fold(e proto.Message) bool {
-	qe, ok := e.(slotqueue.Event)
-	if ok {
-		m.s = slotqueue.Evolve(m.s, qe)
-	}
-	return ok
+type queueMachine struct {
+	core[slotqueue.State, slotqueue.Event]
 }
 
 func (m *queueMachine) state() State {

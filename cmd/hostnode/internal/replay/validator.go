@@ -1,20 +1,12 @@
 package replay
 
 import (
-	"google.golang.org/protobuf/proto"
-
 	"github.com/hostnode/hostnode/events/validation"
 )
 
 // validatorMachine is what an account marked.
-type validatorMachine struct{ s validation.State }
-
-func (m *validatorMachine) fold(e proto.Message) bool {
-	ve, ok := e.(validation.Event)
-	if ok {
-		m.s = validation.Evolve(m.s, ve)
-	}
-	return ok
+type validatorMachine struct {
+	core[validation.State, validation.Event]
 }
 
 func (m *validatorMachine) state() State {
