@@ -13,3 +13,13 @@ func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
 	err := m.tx.do(ctx, func(context.Context) { looked <- !m.tx.busy() || m.tx.seen == [32]byte(block) })
 	return err != nil || <-looked
 }
+
+// Compact rewrites the outbox, as it is when it has grown large.
+func (m *Market) Compact(ctx context.Context) error {
+	done := make(chan error, 1)
+	err := m.tx.do(ctx, func(context.Context) { done <- m.outbox.compact(m.tx.book.needed()) })
+	if err != nil {
+		return err
+	}
+	return <-done
+}

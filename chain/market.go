@@ -232,7 +232,7 @@ type Market struct {
 // used before; then the account's stream follows later. An outbox that was never used
 // does not say where the stream stands, so the store must. Errors: ErrConfig,
 // ErrUnavailable, *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
-// ErrUsedElsewhere, ErrStreamShort, and those of the store and the file system.
+// ErrUsedElsewhere, and those of the store and the file system.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -333,7 +333,8 @@ func (m *Market) join(
 	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
 		return nil, 0, nil, fmt.Errorf("read the account's record: %w", err)
 	case err == nil && copied < box.copied:
-		return nil, 0, nil, fmt.Errorf("%w: %d of at least %d events are there", ErrStreamShort, copied, box.copied)
+		records, err = m.renumber(timed, store, box, records, copied)
+		return records, copied, nil, err
 	case err != nil:
 		copied, away = box.copied, err
 		m.cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
@@ -365,7 +366,7 @@ func (m *Market) Close() error {
 func (m *Market) Failed() <-chan struct{} { return m.copier.down.done }
 
 // Failure is why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere,
-// ErrStreamShort or ErrOutboxFailed; nil while all is well.
+// ErrOutboxFailed; nil while all is well.
 func (m *Market) Failure() error { return m.copier.down.reason() }
 
 // DutiesDue says by when the earliest proof that is owed and not handed in must be

@@ -28,14 +28,13 @@ type OutboxDamage struct {
 	raw    []byte
 	owner  *outboxOwner // nil: not legible; the next start knows it
 	keep   []record
-	copied uint64 // events that the stream must have
 }
 
 // outboxSuffix is how the names of outboxes end.
 const outboxSuffix = ".outbox"
 
-// ExamineOutboxes looks for outboxes in a directory that are damaged, or rest on events that
-// the store has lost. The store says what of them is recorded. Nothing is changed. No host may be running.
+// ExamineOutboxes looks for outboxes in a directory that are damaged. The store says what of
+// them is recorded. Nothing is changed. No host may be running.
 func ExamineOutboxes(ctx context.Context, dir string, store events.Store) (all []*OutboxDamage, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+outboxSuffix))
 	if err != nil {
@@ -88,8 +87,6 @@ func (d *OutboxDamage) take(o *outbox, payload []byte, first bool) {
 		}
 	} else if r, err = o.decode(payload); err == nil && r.Event != nil {
 		d.keep = append(d.keep, r)
-	} else if err == nil {
-		d.copied = max(d.copied, r.Revision)
 	}
 	if err != nil && d.Problem == nil {
 		d.Problem = fmt.Errorf("%w: %w", ErrOutboxDamaged, err)
@@ -103,9 +100,6 @@ func (d *OutboxDamage) compare(ctx context.Context, store events.Store) error {
 	recorded, length, err := catchUp(ctx, store, stream, nil, 0)
 	if err != nil {
 		return err
-	}
-	if d.Problem == nil && d.copied > length { // The record was cut since.
-		d.Problem = fmt.Errorf("%w: %d of at least %d events are there", ErrStreamShort, length, d.copied)
 	}
 	legible := d.keep
 	d.Recorded, d.keep = len(recorded), recorded

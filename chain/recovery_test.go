@@ -387,3 +387,38 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 		t.Fatalf("block of the receipt is not on the chain: %v", err)
 	}
 }
+
+// TestACompactedOutboxCompletesAnEmptyStore: the store was lost, or another one was named.
+// Nobody has to take over, because the outbox knows each transaction.
+func TestACompactedOutboxCompletesAnEmptyStore(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	dir, store := t.TempDir(), events.NewMemory()
+	m := w.host("host", dir, store)
+	call := callFor(w.request(), 0)
+	first := w.reserve(m, "host", call)
+	w.await("the record is complete", func() bool { return len(historyOf(t, store, m.Account())) == 3 })
+	if err := m.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // And once more on what that start left.
+		empty := events.NewMemory()
+		m = w.host("host", dir, empty)
+		if again := w.reserve(m, "host", call); again.TxHash != first.TxHash || w.nonce("host") != 1 {
+			t.Fatalf("receipt of %s after %d transactions, want that of %s", again.TxHash, w.nonce("host"), first.TxHash)
+		}
+		w.await("the stream is complete", func() bool {
+			return cmp.Equal(historyOf(t, empty, m.Account()),
+				append([]string{"TxCountObserved"}, wholeTransaction()...))
+		})
+		if err := m.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

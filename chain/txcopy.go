@@ -31,13 +31,14 @@ const (
 	copyAtEnd = 8 * time.Second
 )
 
-// Errors of copying. Both end the sending of transactions.
+// Errors of copying.
 var (
 	// ErrTakenOver: somebody else wrote to the account's stream. Two owners of one
 	// account would take each other's nonces, so this one stops.
 	ErrTakenOver = errors.New("another process sends transactions for this account")
-	// ErrStreamShort: the account's stream has lost events that the outbox knows to be
-	// in it. It is another store, or an older copy of it.
+	// ErrStreamShort: the account's stream has lost events that were in it. It is another
+	// store, or an older copy of it. What is sent waits in the outbox until the events are
+	// there again, or the host is started on this store.
 	ErrStreamShort = errors.New("the event store has lost transactions of this account")
 )
 
@@ -150,7 +151,7 @@ func (c *copier) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, ErrTakenOver) || errors.Is(err, ErrStreamShort) {
+		if errors.Is(err, ErrTakenOver) {
 			c.log.WithError(err).Error("transactions: nothing is sent any more")
 			c.down.set(err)
 			return

@@ -301,9 +301,4 @@ var hostKinds = []kind{
 		"Stop that process, or leave this one stopped: the message names it and its directory. There is no other way " +
 			"to begin.",
 	},
-	{
-		"account-record-short", http.StatusConflict, chain.ErrStreamShort,
-		"The event store has lost transactions of this account.",
-		"It is another store, or an older copy of it: use the one that this data directory was used with.",
-	},
 }

@@ -182,7 +182,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 func isFinal(err error) bool {
 	for _, final := range []error{
 		chain.ErrConfig, chain.ErrOutboxFailed, chain.ErrOutboxDamaged, chain.ErrForeignOutbox, chain.ErrTakenOver,
-		chain.ErrStreamShort, chain.ErrUsedElsewhere,
+		chain.ErrUsedElsewhere,
 	} {
 		if errors.Is(err, final) {
 			return true
