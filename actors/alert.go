@@ -48,6 +48,8 @@ const (
 	AlertChain AlertKind = "chain-silent"
 	// AlertRecord: the event store has not answered for long.
 	AlertRecord AlertKind = "record-away"
+	// AlertWentBack: the event store lacks what it had; nothing is sold until a person wants it.
+	AlertWentBack AlertKind = "record-went-back"
 )
 
 // Alert is something that a person should know at once. Its JSON form is what a

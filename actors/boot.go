@@ -79,6 +79,7 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.lastNews = s.Clock.Now()
 	s.shown, m.survey.heads = m.survey.heads, nil
 	s.planParts(a, m.heads)
+	s.tellWentBack()
 	for _, p := range s.parts() {
 		s.startPart(a, p)
 	}

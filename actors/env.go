@@ -30,6 +30,8 @@ type Ports struct {
 	Store   events.Store
 	// Validation marks missing proofs of other hosts; nil: this host does not.
 	Validation Validation
+	// Witness knows what the store had; nil: nobody does.
+	Witness Witness
 }
 
 // Config are the settings of the shell. Zero values stand for the defaults

@@ -207,6 +207,8 @@ func (s *supervisor) startPart(a *turn, p *part) {
 	switch p {
 	case s.ledger:
 		s.setQuota()
+	case s.queue:
+		s.holdQueue()
 	case s.scheduler:
 		for _, slot := range s.slots() {
 			ag := s.agents[slot]

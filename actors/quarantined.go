@@ -97,7 +97,7 @@ func (q *quarantined) fold(e messages.HostEvent) {
 		q.items[subject] = quarantinedItem{Quarantined{subject, e.GetAt().AsTime(), e.GetReason()}, stored}
 	case *messages.QuarantineEnded:
 		delete(q.items, Subject{SubjectKind(e.GetKind()), e.GetKey()})
-	case *messages.HostStarted, *messages.HostStopped, *messages.HostHeartbeat:
+	case *messages.HostStarted, *messages.HostStopped, *messages.HostHeartbeat, *messages.RecordWentBack:
 	}
 }
 

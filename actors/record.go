@@ -76,6 +76,8 @@ type RecordStatus struct {
 	// Damaged: what is stored is not what was written, so it does not come back by
 	// itself.
 	Damaged bool
+	// WentBack: the store lacks events that it had acknowledged.
+	WentBack bool
 }
 
 // neverPasses reports whether asking the store again cannot help. A store that has
@@ -252,6 +254,7 @@ func (c *recordCall) failed(err error) {
 	r.mu.Lock()
 	r.failing[c] = true
 	r.status.Reason, r.status.Damaged = err.Error(), errors.Is(err, events.ErrDamaged)
+	r.status.WentBack = errors.Is(err, events.ErrWentBack)
 	went := !r.status.Away
 	if went {
 		r.status.Away, r.status.Since, r.back = true, r.clock.Now(), make(chan struct{})

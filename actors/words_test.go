@@ -130,7 +130,7 @@ var cells = []cell{
 	},
 	{
 		"paused", func(f *actors.Facts) { f.Supply.Paused, f.Supply.PausedFor = true, "a walk" },
-		actors.No, actors.Yes, "", "paused by the operator: a walk", "drain --resume",
+		actors.No, actors.Yes, "", "paused until resumed: a walk", "drain --resume",
 	},
 	{
 		"quota-too-small", func(f *actors.Facts) { f.Supply.Allocated = 2048 },

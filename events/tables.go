@@ -61,6 +61,11 @@ func HostTable() []Entry {
 		entryOf("QuarantineEnded", &messages.QuarantineEnded{
 			At: at, Epoch: 1, Kind: "market", Key: "17", Reason: "tried again by the operator",
 		}),
+		entryOf("RecordWentBack", &messages.RecordWentBack{
+			At: at, Epoch: 2, Ends: at, Seen: at,
+			Streams: []*messages.ShortStream{{Stream: "sale-x", Had: 17, Has: 3}}, More: 4,
+			Offers: []string{"an offer"}, Reservations: []string{"a slot"},
+		}),
 	}
 }
 

@@ -4392,6 +4392,169 @@ func (x *QuarantineEnded) GetReason() string {
 	return ""
 }
 
+// RecordWentBack: the event store lacked events that it had acknowledged to this host: it
+// was an older copy, or another one. Nothing is sold until an operator wants it.
+type RecordWentBack struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Ends          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=ends,proto3" json:"ends,omitempty"`                 // the last event that was there; absent: none was
+	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`                 // the last event that had been there
+	Streams       []*ShortStream         `protobuf:"bytes,5,rep,name=streams,proto3" json:"streams,omitempty"`           // at most 1,000, those that were written last first
+	More          uint64                 `protobuf:"varint,6,opt,name=more,proto3" json:"more,omitempty"`                // streams besides
+	Offers        []string               `protobuf:"bytes,7,rep,name=offers,proto3" json:"offers,omitempty"`             // made or changed since, in words; at most 1,000
+	Reservations  []string               `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"` // made since, in words; at most 1,000
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordWentBack) Reset() {
+	*x = RecordWentBack{}
+	mi := &file_hostnode_messages_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordWentBack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordWentBack) ProtoMessage() {}
+
+func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
+func (*RecordWentBack) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *RecordWentBack) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *RecordWentBack) GetEnds() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Ends
+	}
+	return nil
+}
+
+func (x *RecordWentBack) GetSeen() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Seen
+	}
+	return nil
+}
+
+func (x *RecordWentBack) GetStreams() []*ShortStream {
+	if x != nil {
+		return x.Streams
+	}
+	return nil
+}
+
+func (x *RecordWentBack) GetMore() uint64 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
+func (x *RecordWentBack) GetOffers() []string {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
+func (x *RecordWentBack) GetReservations() []string {
+	if x != nil {
+		return x.Reservations
+	}
+	return nil
+}
+
+// ShortStream is a stream that lacks events.
+type ShortStream struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Stream        string                 `protobuf:"bytes,1,opt,name=stream,proto3" json:"stream,omitempty"`
+	Had           uint64                 `protobuf:"varint,2,opt,name=had,proto3" json:"had,omitempty"` // events
+	Has           uint64                 `protobuf:"varint,3,opt,name=has,proto3" json:"has,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShortStream) Reset() {
+	*x = ShortStream{}
+	mi := &file_hostnode_messages_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShortStream) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShortStream) ProtoMessage() {}
+
+func (x *ShortStream) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
+func (*ShortStream) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *ShortStream) GetStream() string {
+	if x != nil {
+		return x.Stream
+	}
+	return ""
+}
+
+func (x *ShortStream) GetHad() uint64 {
+	if x != nil {
+		return x.Had
+	}
+	return 0
+}
+
+func (x *ShortStream) GetHas() uint64 {
+	if x != nil {
+		return x.Has
+	}
+	return 0
+}
+
 // ValidationStarted: this account marks missing proofs of others.
 type ValidationStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4405,7 +4568,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4417,7 +4580,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4430,7 +4593,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -4477,7 +4640,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4489,7 +4652,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4502,7 +4665,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -4569,7 +4732,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4744,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4757,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -4653,7 +4816,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4665,7 +4828,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4678,7 +4841,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -4732,7 +4895,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4744,7 +4907,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4757,7 +4920,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -4823,7 +4986,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4835,7 +4998,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4848,7 +5011,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -4898,7 +5061,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4910,7 +5073,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4923,7 +5086,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -4960,7 +5123,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4972,7 +5135,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4985,7 +5148,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -5031,7 +5194,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5043,7 +5206,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5056,7 +5219,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -5144,7 +5307,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5156,7 +5319,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5169,7 +5332,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -5224,7 +5387,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5236,7 +5399,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5249,7 +5412,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -5326,7 +5489,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5338,7 +5501,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5351,7 +5514,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -5438,7 +5601,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5450,7 +5613,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5463,7 +5626,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -5563,7 +5726,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5575,7 +5738,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5588,7 +5751,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -5633,7 +5796,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5645,7 +5808,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5658,7 +5821,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -5709,7 +5872,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5721,7 +5884,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5734,7 +5897,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -5782,7 +5945,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5794,7 +5957,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5807,7 +5970,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -5886,7 +6049,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5898,7 +6061,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5911,7 +6074,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -6011,7 +6174,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6023,7 +6186,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6036,7 +6199,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -6127,7 +6290,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6139,7 +6302,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6152,7 +6315,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -6179,7 +6342,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6191,7 +6354,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6204,7 +6367,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -6226,7 +6389,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6238,7 +6401,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6251,7 +6414,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -6663,7 +6826,20 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x12\n" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x10\n" +
 	"\x03key\x18\x04 \x01(\tR\x03key\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x95\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xb6\x02\n" +
+	"\x0eRecordWentBack\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12.\n" +
+	"\x04ends\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04ends\x12.\n" +
+	"\x04seen\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04seen\x122\n" +
+	"\astreams\x18\x05 \x03(\v2\x18.hostnode.v1.ShortStreamR\astreams\x12\x12\n" +
+	"\x04more\x18\x06 \x01(\x04R\x04more\x12\x16\n" +
+	"\x06offers\x18\a \x03(\tR\x06offers\x12\"\n" +
+	"\freservations\x18\b \x03(\tR\freservations\"I\n" +
+	"\vShortStream\x12\x16\n" +
+	"\x06stream\x18\x01 \x01(\tR\x06stream\x12\x10\n" +
+	"\x03had\x18\x02 \x01(\x04R\x03had\x12\x10\n" +
+	"\x03has\x18\x03 \x01(\x04R\x03has\"\x95\x01\n" +
 	"\x11ValidationStarted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
 	"\tmax_slots\x18\x02 \x01(\x04R\bmaxSlots\x12\x16\n" +
@@ -6874,7 +7050,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -6938,97 +7114,99 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*HostHeartbeat)(nil),             // 59: hostnode.v1.HostHeartbeat
 	(*WorkQuarantined)(nil),           // 60: hostnode.v1.WorkQuarantined
 	(*QuarantineEnded)(nil),           // 61: hostnode.v1.QuarantineEnded
-	(*ValidationStarted)(nil),         // 62: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),               // 63: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),             // 64: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                // 65: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 66: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 67: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 68: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),           // 69: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),              // 70: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                // 71: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                // 72: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                // 73: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                 // 74: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),               // 75: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),              // 76: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),               // 77: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                // 78: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),        // 79: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),         // 80: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),             // 81: hostnode.v1.LedgerSettled
-	(*HostState)(nil),                 // 82: hostnode.v1.HostState
-	(*LivingSale)(nil),                // 83: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),     // 84: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 85: google.protobuf.FieldOptions
+	(*RecordWentBack)(nil),            // 62: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),               // 63: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),         // 64: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),               // 65: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),             // 66: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                // 67: hostnode.v1.TxIntended
+	(*TxSent)(nil),                    // 68: hostnode.v1.TxSent
+	(*TxMined)(nil),                   // 69: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),               // 70: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),           // 71: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),              // 72: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                // 73: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                // 74: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                // 75: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                 // 76: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),               // 77: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),              // 78: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),               // 79: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                // 80: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),        // 81: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),         // 82: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),             // 83: hostnode.v1.LedgerSettled
+	(*HostState)(nil),                 // 84: hostnode.v1.HostState
+	(*LivingSale)(nil),                // 85: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),     // 86: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 87: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	84,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	84,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	86,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	86,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	84,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	84,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	84,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	84,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	86,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	86,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	86,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	84,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	84,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	84,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	84,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	86,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	86,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	86,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	86,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	86,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	84,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	84,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	84,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	84,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	84,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	84,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	86,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	86,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	86,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	86,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	86,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	86,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	86,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	84,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	84,  // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	84,  // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	84,  // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	84,  // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	84,  // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	84,  // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	86,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	86,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	86,  // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	86,  // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	86,  // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	86,  // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	86,  // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	86,  // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	84,  // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	84,  // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	84,  // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	86,  // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	86,  // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	86,  // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	86,  // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	84,  // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	84,  // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	84,  // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	84,  // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	84,  // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	84,  // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	84,  // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	84,  // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	84,  // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	84,  // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	84,  // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	84,  // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	84,  // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	84,  // 50: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	84,  // 51: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	84,  // 52: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	84,  // 53: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	84,  // 54: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	84,  // 55: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	84,  // 56: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	84,  // 57: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	84,  // 58: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	84,  // 59: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	84,  // 60: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	86,  // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	86,  // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	86,  // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	86,  // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	86,  // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	86,  // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	86,  // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	86,  // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	86,  // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	86,  // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	86,  // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	86,  // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	86,  // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	86,  // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	86,  // 50: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	86,  // 51: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	86,  // 52: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	86,  // 53: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	86,  // 54: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	86,  // 55: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	86,  // 56: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	86,  // 57: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	86,  // 58: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	86,  // 59: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	86,  // 60: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 61: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	84,  // 62: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 62: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	47,  // 63: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	84,  // 64: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	86,  // 64: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	47,  // 65: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	47,  // 66: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	47,  // 67: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -7036,50 +7214,54 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	47,  // 69: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	47,  // 70: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	47,  // 71: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	84,  // 72: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	84,  // 73: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	84,  // 74: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	84,  // 75: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	84,  // 76: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	84,  // 77: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	84,  // 78: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	84,  // 79: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 80: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 81: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	84,  // 82: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	84,  // 83: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	84,  // 84: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	84,  // 85: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 86: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	84,  // 87: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	84,  // 88: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	84,  // 89: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	72,  // 90: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	73,  // 91: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	73,  // 92: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	76,  // 93: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	75,  // 94: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	84,  // 95: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	84,  // 96: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	74,  // 97: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	84,  // 98: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	84,  // 99: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	84,  // 100: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	84,  // 101: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	78,  // 102: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	79,  // 103: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	80,  // 104: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	81,  // 105: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	84,  // 106: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	84,  // 107: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	83,  // 108: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	85,  // 109: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 110: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	111, // [111:111] is the sub-list for method output_type
-	111, // [111:111] is the sub-list for method input_type
-	110, // [110:111] is the sub-list for extension type_name
-	109, // [109:110] is the sub-list for extension extendee
-	0,   // [0:109] is the sub-list for field type_name
+	86,  // 72: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	86,  // 73: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	86,  // 74: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	86,  // 75: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	86,  // 76: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	86,  // 77: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	86,  // 78: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	86,  // 79: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	86,  // 80: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	63,  // 81: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	86,  // 82: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	86,  // 83: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 84: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	86,  // 85: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	86,  // 86: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	86,  // 87: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	86,  // 88: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	86,  // 89: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 90: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	86,  // 91: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	86,  // 92: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	86,  // 93: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	74,  // 94: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	75,  // 95: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	75,  // 96: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	78,  // 97: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	77,  // 98: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	86,  // 99: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	86,  // 100: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	76,  // 101: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	86,  // 102: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	86,  // 103: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	86,  // 104: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	86,  // 105: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	80,  // 106: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	81,  // 107: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	82,  // 108: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	83,  // 109: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	86,  // 110: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	86,  // 111: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	85,  // 112: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	87,  // 113: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 114: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	115, // [115:115] is the sub-list for method output_type
+	115, // [115:115] is the sub-list for method input_type
+	114, // [114:115] is the sub-list for extension type_name
+	113, // [113:114] is the sub-list for extension extendee
+	0,   // [0:113] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -7095,7 +7277,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   83,
+			NumMessages:   85,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

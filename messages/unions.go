@@ -107,6 +107,7 @@ func (*HostStopped) hostEvent()     {}
 func (*HostHeartbeat) hostEvent()   {}
 func (*WorkQuarantined) hostEvent() {}
 func (*QuarantineEnded) hostEvent() {}
+func (*RecordWentBack) hostEvent()  {}
 
 // ValidatorEvent is an event of an account that marks missing proofs of others.
 //

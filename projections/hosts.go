@@ -62,7 +62,7 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.GetEpoch() {
 			s.Runs[n-1].StoppedAt, s.Runs[n-1].HeardAt = at(e), at(e)
 		}
-	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded:
+	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
 		if n := len(s.Runs); n > 0 && s.Runs[n-1].Epoch == e.(hostWord).GetEpoch() {
 			s.Runs[n-1].HeardAt = at(e)
 		}

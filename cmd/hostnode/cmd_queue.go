@@ -56,7 +56,7 @@ func queueLine(q api.Queue) string {
 	text := fmt.Sprintf("%s waiting, %d in work", count(q.Length, "slot"), len(q.Taken))
 	switch {
 	case q.Paused && q.ByOperator:
-		text += "; paused by the operator: " + q.PausedFor
+		text += "; paused until resumed: " + q.PausedFor
 	case q.Paused:
 		text += "; paused until something changes: " + q.PausedFor
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -28,13 +30,15 @@ func (accountMarket) Account() events.Address { return events.Must(events.ParseA
 func host(ts *testscript.TestScript, _ bool, _ []string) {
 	dir, err := datadir.Open(ts.Getenv("DATA"), time.Now())
 	ts.Check(err)
-	store, _, err := embedded.Open(dir.Events(), embedded.Config{})
+	opened, _, err := embedded.Open(dir.Events(), embedded.Config{})
+	ts.Check(err)
+	store, _, err := witness.New(context.Background(), opened, dir.Acknowledged())
 	ts.Check(err)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	ctx, cancel := context.WithCancel(context.Background())
 	ports := sim.NewWorld(events.NewAmount(1 << 40)).Ports(store)
-	ports.Market = accountMarket{ports.Market}
+	ports.Market, ports.Witness = accountMarket{ports.Market}, store
 	host, err := actors.Start(ctx, actors.Config{
 		Node: "script", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{9},
 	}, ports, logrus.NewEntry(log))
@@ -52,13 +56,27 @@ func host(ts *testscript.TestScript, _ bool, _ []string) {
 	socket, err := datadir.At(ts.Getenv("DATA")).SocketPath("hostnode.sock")
 	ts.Check(err)
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
-		Host: host, Store: store, Projector: views, Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"),
+		Host: host, Store: opened, Projector: views, Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"),
 	}), logrus.NewEntry(log))
 	ts.Check(err)
-	ts.Defer(func() {
+	end := sync.OnceFunc(func() {
 		err := server.Close()
 		host.Kill()
 		cancel()
 		ts.Check(errors.Join(err, views.Close(), store.Close(), dir.Close()))
 	})
+	hosts.Store(ts.Getenv("DATA"), end)
+	ts.Defer(end)
+}
+
+// hosts are the ends of the hosts that scripts run, by their data directories.
+var hosts sync.Map
+
+// kill kills the host that the script runs.
+func kill(ts *testscript.TestScript, _ bool, _ []string) {
+	end, ok := hosts.Load(ts.Getenv("DATA"))
+	if !ok {
+		ts.Fatalf("no host runs")
+	}
+	end.(func())()
 }

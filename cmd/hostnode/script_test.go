@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 //	hold                    takes the data directory, as a host does that is starting
 //	serve                   answers on the socket, as a running host does
 //	host                    runs a host on a market on which nothing happens
+//	kill-host               kills it
 //	truncate FILE -BYTES    cuts the end of a file off
 //	eventserver NAME [auditor]  serves an empty event store; NAME has its URL,
 //	                            NAME_ADDRESS host and port; everybody is operator, or auditor
@@ -63,7 +64,7 @@ func TestCommandsSayWhatTheManualSays(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "record": record, "hold": hold, "serve": serve, "flip": flip,
-			"truncate": truncate, "eventserver": eventServer, "host": host,
+			"truncate": truncate, "eventserver": eventServer, "host": host, "kill-host": kill,
 		},
 	})
 }

@@ -103,6 +103,9 @@ func TestRecordedHistoriesFoldForEver(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range report.Findings {
+				if f.Rule == audit.RecordLost && strings.Contains(file, "went_back") {
+					continue // What it is about.
+				}
 				t.Errorf("the audit finds: %s", f)
 			}
 			if head, _ := store.Head(t.Context()); report.Events != uint64(head) {

@@ -102,6 +102,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("quarantined")) {
 		keep(t, "quarantined", quarantined(t))
 	}
+	if missing(t, historyFile("went_back")) {
+		keep(t, "went_back", wentBack(t))
+	}
 	if *from != "" && missing(t, historyFile(*as)) {
 		keep(t, *as, recordOf(t, *from))
 	}

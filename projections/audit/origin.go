@@ -154,7 +154,7 @@ func causeOfLedger(h *host, c events.Cause, m proto.Message, a *auditor) string 
 }
 
 // causesOfQueue are the commands that a queue knows.
-var causesOfQueue = []string{"operator", "take", "wake", "look back"}
+var causesOfQueue = []string{"operator", "start", "take", "wake", "look back"}
 
 func (a *auditor) causeOfQueue(s *stream, r events.Recorded, c events.Cause, m proto.Message) string {
 	switch c.Kind {

@@ -209,7 +209,7 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 		}
 		market.holds(5, 7, nil)
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.PauseQueue(ctx, "a walk") })
-		expect(false, "paused by the operator: a walk")
+		expect(false, "paused until resumed: a walk")
 		ask(t, func(ctx context.Context) (api.Queue, error) { return live.ResumeQueue(ctx, "back") })
 		expect(true, "on offer")
 	})

@@ -45,6 +45,9 @@ func (l Layout) Outbox() string { return l.join("outbox") }
 // Views is the directory of the projections.
 func (l Layout) Views() string { return l.join("views") }
 
+// Acknowledged is the file that remembers what the event store has acknowledged.
+func (l Layout) Acknowledged() string { return l.join("acknowledged") }
+
 // LockFile is the file whose lock means that the directory is in use.
 func (l Layout) LockFile() string { return l.join("hostnode.lock") }
 

@@ -89,8 +89,10 @@ func ProvideDevelopmentFunds(ctx context.Context, c *localchain.Chain, account e
 
 // Parts are what a configuration alone does not say.
 type Parts struct {
-	Dir        datadir.Layout
-	Store      events.Store
+	Dir   datadir.Layout
+	Store events.Store
+	// Witness knows what the store had; nil: nobody does.
+	Witness    actors.Witness
 	Key        *ecdsa.PrivateKey
 	Keys       *prover.Keys
 	Endpoint   string
@@ -124,6 +126,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		atRisk = &most
 	}
 	return Options{
+		Witness:   p.Witness,
 		Validates: c.Validator.Enabled,
 		Store:     p.Store, SlotsDir: p.Dir.Slots(), OutboxDir: p.Dir.Outbox(),
 		Quota: events.Bytes(c.Quota), Key: p.Key, Keys: p.Keys, Log: p.Log,

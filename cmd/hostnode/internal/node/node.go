@@ -26,6 +26,8 @@ import (
 type Options struct {
 	// Store is the event store; the caller closes it after the node.
 	Store events.Store
+	// Witness knows what the store had; nil: nobody does.
+	Witness actors.Witness
 	// SlotsDir holds the slots, OutboxDir the transactions that are on the way.
 	SlotsDir, OutboxDir string
 	// Quota is the hard limit of the disk; the ledger is told the same.
@@ -136,6 +138,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 			return n.Repo.Reader(slot)
 		}),
 		Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
+		Witness: o.Witness,
 	}, o.Log)
 	if err != nil {
 		return fmt.Errorf("start the host: %w", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -41,7 +42,8 @@ type Process struct {
 	Endpoint    string
 	Development bool
 
-	account *flock.Flock // nil: the chain is ours alone
+	account *flock.Flock   // nil: the chain is ours alone
+	witness *witness.Store // nil: it could not be made
 
 	config config.Config
 	begin  Begin
@@ -137,6 +139,9 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 		TakeOver: o.TakeOver || c.Embedded(), Alerts: p.alerts, Waits: p.start.waits,
 		Node: nodeName(), Version: o.Version, Log: p.log,
 	}
+	if p.witness != nil {
+		parts.Store, parts.Witness = p.witness, p.witness
+	}
 	if c.Embedded() {
 		err = p.openChain(ctx, c, &parts)
 	} else {
@@ -189,10 +194,29 @@ func (p *Process) openStore(ctx context.Context, c config.Config) error {
 		p.Store, err = stores.Open(ctx, spec, p.log)
 		return err
 	})
-	if err == nil {
-		p.tellStore()
+	if err != nil {
+		return err
 	}
-	return err
+	p.tellStore()
+	return p.untilRecordAnswers(ctx, func() error { return p.watch(ctx) })
+}
+
+// watch compares the event store with what it has acknowledged, and remembers that from
+// now on. A file that cannot be used keeps no host from proving.
+func (p *Process) watch(ctx context.Context) error {
+	watched, unread, err := witness.New(ctx, p.Store.Store, p.Dir.Acknowledged())
+	switch {
+	case errors.Is(err, events.ErrAway):
+		return err
+	case err != nil:
+		p.log.Warnf("whether the event store is older than this host is not known: %v", err)
+		return nil
+	case unread > 0:
+		p.log.Warnf("%d lines of %s cannot be read and are left out; when the event store is older than this host, "+
+			"that is perhaps not known", unread, p.Dir.Acknowledged())
+	}
+	p.witness = watched
+	return nil
 }
 
 // untilRecordAnswers is untilAnswered, and lets others see what is waited for.
@@ -416,6 +440,9 @@ func (p *Process) Close() error {
 	p.cancel()
 	if p.Local != nil {
 		errs = append(errs, p.Local.Close())
+	}
+	if p.witness != nil {
+		errs = append(errs, p.witness.Close())
 	}
 	if p.Store != nil {
 		errs = append(errs, p.Store.Close())

@@ -239,6 +239,8 @@ func (m *hostMachine) fold(e proto.Message) bool {
 	case *messages.QuarantineEnded:
 		m.heard = events.TimeFromMessage(e.GetAt())
 		m.quarantined = m.without(e.GetKind(), e.GetKey())
+	case *messages.RecordWentBack:
+		m.heard = events.TimeFromMessage(e.GetAt())
 	default:
 		return false
 	}

@@ -1,0 +1,107 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file is what a start does on a record that lacks what it had: the server was
+// restored from an older backup, its database is empty, or it is another one. What the
+// chain and the disk know is found as after every start, and what is owed is proven. What
+// cannot be known again is named, and nothing is sold until a person wants it: the queue
+// is paused as an operator pauses it.
+
+// Witness knows what the event store has acknowledged to this host.
+type Witness interface {
+	// Lost is what the store lacked of it when this process began.
+	Lost() events.WentBack
+	// Settle takes what is there for all there is, because the loss is in the record.
+	Settle() error
+}
+
+// maxNamedLost is how many streams, offers and reservations the record names.
+const maxNamedLost = 1_000
+
+// tellWentBack tells of a record that lacks what it had, in the record too.
+func (s *supervisor) tellWentBack() {
+	if s.Witness == nil || s.Witness.Lost().None() {
+		return
+	}
+	s.alert(AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
+		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on offer "+
+			"again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
+}
+
+// holdQueue pauses a queue that has just been started, until what is lost is recorded: then
+// it is paused by its record.
+func (s *supervisor) holdQueue() {
+	if s.Witness == nil || s.lossTold.Load() {
+		return
+	}
+	lost := s.Witness.Lost()
+	if lost.None() {
+		return
+	}
+	s.queue.tell(queueCommand{
+		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)}, "start",
+		func(r result[slotqueue.State, slotqueue.Event]) {
+			switch {
+			case errors.Is(r.err, errReloading):
+				s.holdQueue()
+			case r.err != nil:
+				s.log.Errorf("the queue could not be paused for a record that went back: %v", r.err)
+			default:
+				s.recordWentBack(lost)
+			}
+		},
+	})
+}
+
+func (s *supervisor) recordWentBack(lost events.WentBack) {
+	s.lossTold.Store(true)
+	s.say(lossOf(lost, s.Clock.Now(), s.epoch), func() {
+		if err := s.Witness.Settle(); err != nil {
+			s.log.Errorf("that the record went back is told again at the next start: %v", err)
+		}
+	})
+}
+
+// lossOf is how a loss is recorded.
+func lossOf(lost events.WentBack, now time.Time, epoch uint64) *messages.RecordWentBack {
+	m := &messages.RecordWentBack{
+		At: events.TimeToMessage(now), Epoch: epoch,
+		Ends: events.TimeToMessage(lost.Ends), Seen: events.TimeToMessage(lost.Seen),
+		Offers:       lost.Offers[:min(maxNamedLost, len(lost.Offers))],
+		Reservations: lost.Reservations[:min(maxNamedLost, len(lost.Reservations))],
+	}
+	for i, short := range lost.Streams {
+		if i == maxNamedLost {
+			m.More = uint64(len(lost.Streams) - i)
+			break
+		}
+		m.Streams = append(m.Streams, &messages.ShortStream{Stream: short.Stream, Had: short.Had, Has: short.Has})
+	}
+	return m
+}
+
+// wentBack says in a sentence what a store lacks.
+func wentBack(lost events.WentBack) string {
+	ends := "it is empty"
+	if !lost.Ends.IsZero() {
+		ends = "it ends at " + lost.Ends.UTC().Format(sinceFormat)
+	}
+	first := lost.Streams[0]
+	text := fmt.Sprintf("the event store is older than this host: %s, and the host wrote until %s. %d streams lack "+
+		"events, among them %s with %d of %d; %d offers and %d reservations made or changed since are lost",
+		ends, lost.Seen.UTC().Format(sinceFormat), len(lost.Streams), first.Stream, first.Has, first.Had,
+		len(lost.Offers), len(lost.Reservations))
+	for _, offer := range lost.Offers[:min(maxNamedStreams, len(lost.Offers))] {
+		text += "; offer " + offer
+	}
+	return text
+}

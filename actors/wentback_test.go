@@ -1,0 +1,186 @@
+package actors_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/witness"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// server is an event store whose database can be exchanged beneath a running host.
+type server struct{ *events.Memory }
+
+// watched lets a witness stand before the rig's store from the next start on.
+func (r *rig) watched(path string) *server {
+	r.Helper()
+	inner := &server{r.store}
+	store, _, err := witness.New(r.Context(), inner, path)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.ports.Store, r.ports.Witness = store, store
+	return inner
+}
+
+// upTo is a copy of the record before the first event of a type; "" makes an empty one.
+func (r *rig) upTo(kind string) *events.Memory {
+	r.Helper()
+	older := events.NewMemory()
+	for e, err := range r.store.ReadAll(r.Context(), 0, 0) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		if kind == "" || e.Type == kind {
+			break
+		}
+		if events.IsSystem(e.Stream) {
+			continue
+		}
+		_, err := older.Append(r.Context(), e.Stream, events.ExpectNext(e.Revision),
+			[]events.NewEvent{{ID: e.ID, Type: e.Type, Data: e.Data, Meta: e.Meta}})
+		if err != nil {
+			r.Fatal(err)
+		}
+	}
+	return older
+}
+
+// wantHeld is what holds of a host that was started on a record that lacks what it had:
+// it is told, nothing is sold, and the slot is proven.
+func (r *rig) wantHeld(slot events.SlotID, h *heard, lost ...string) {
+	r.Helper()
+	r.mineUntil("the loss is recorded", r.has("RecordWentBack"))
+	if all := h.of(actors.AlertWentBack); len(all) != 1 || !strings.Contains(all[0].Text, "lack events") {
+		r.Fatalf("the alerts: %+v", all)
+	}
+	told := stored[*messages.RecordWentBack](r)
+	var streams []string
+	for _, s := range told[0].GetStreams() {
+		streams = append(streams, events.Category(s.GetStream()))
+	}
+	for _, name := range lost {
+		if !slices.Contains(streams, name) {
+			r.Fatalf("%s is not among the streams that lack events: %v", name, streams)
+		}
+	}
+	if err := r.host.ViewQueue(r.Context(), func(s slotqueue.State) {
+		if reason, byOperator, paused := s.Paused(); !paused || !byOperator || !strings.Contains(reason, "older than this host") {
+			r.Errorf("the queue is paused: %t, %q", paused, reason)
+		}
+	}); err != nil {
+		r.Fatal(err)
+	}
+	before := len(r.world.Taken(slot))
+	r.world.Post(sim.Offer(2, 1))
+	r.mine(4 * period)
+	if n := r.world.Slashed(slot); n != 0 || len(r.world.Taken(slot)) == before {
+		r.Fatalf("slashed %d times, %d proofs before, %d after", n, before, len(r.world.Taken(slot)))
+	}
+	if r.count("SlotTaken") > 1 {
+		r.Fatal("it took a slot")
+	}
+}
+
+func TestAStartOnAnOlderRecordProvesAndSellsWhenItIsTold(t *testing.T) {
+	for until, lost := range map[string][]string{
+		"":                    {"capacity", "sale", "host", "slotqueue"},
+		"AvailabilityCreated": {"capacity", "sale", "slotqueue"},
+		"SlotFilled":          {"sale"},
+		"ProofSubmitted":      {"sale"},
+	} {
+		t.Run("before "+until, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "seen")
+			inWorld(t, func(r *rig) {
+				r.cfg.Quota = 1 << 30
+				h := r.listen()
+				r.watched(path)
+				slot := r.hosting()
+				r.host.Kill()
+				if len(h.of(actors.AlertWentBack)) != 0 {
+					r.Fatal("told without a reason")
+				}
+				r.store = r.upTo(until)
+				r.watched(path)
+				s := r.disturb()
+				s.download = func(context.Context, events.DownloadJob) error { return nil }
+				r.start()
+				r.wantHeld(slot, h, lost...)
+				told := stored[*messages.RecordWentBack](r)[0]
+				offers := until == "" || until == "AvailabilityCreated"
+				if (len(told.GetOffers()) == 1) != offers {
+					r.Fatalf("offers that are lost: %v", told.GetOffers())
+				}
+				r.host.Kill() // A start says it once, and the queue stays paused.
+				r.watched(path)
+				r.start()
+				r.mine(period)
+				if r.count("RecordWentBack") != 1 || len(h.of(actors.AlertWentBack)) != 1 {
+					r.Fatal("it is told at each start")
+				}
+				if offers {
+					r.offer(64 * events.BlockSize)
+				}
+				if err := r.host.Queue(r.Context(), slotqueue.Resume{At: time.Now(), Reason: "looked at"}); err != nil {
+					r.Fatal(err)
+				}
+				r.mineUntil("the hosted one is settled", r.has("SaleSettled"))
+				if n := r.world.Slashed(slot); n != 0 || r.count("ProofMissed") != 0 {
+					r.Fatalf("slashed %d times; %v", n, r.names())
+				}
+			})
+		})
+	}
+}
+
+func TestARunningHostWhoseRecordGoesBackGoesOnProving(t *testing.T) {
+	for _, until := range []string{"", "SlotFilled"} {
+		for _, right := range []bool{true, false} {
+			path := filepath.Join(t.TempDir(), "seen")
+			inWorld(t, func(r *rig) {
+				r.cfg.Quota = 1 << 30
+				h := r.listen()
+				inner := r.watched(path)
+				slot := r.hosting()
+				whole := r.store
+				older := r.upTo(until)
+				inner.Memory = older
+				before := len(r.world.Taken(slot))
+				r.mine(6 * period)
+				select {
+				case <-r.host.Done():
+					r.Fatalf("the host ended: %v", r.host.Err())
+				default:
+				}
+				if n := len(r.world.Taken(slot)); n < before+3 || r.world.Slashed(slot) != 0 {
+					r.Fatalf("%d proofs before, %d after, slashed %d times", before, n, r.world.Slashed(slot))
+				}
+				st := r.away()
+				words := actors.Judge(actors.Facts{Stage: actors.Running, Record: st})
+				if !st.Away || !st.WentBack || words.Selling == actors.Yes {
+					r.Fatalf("the record is %+v, the host says %+v", st, words)
+				}
+				if right {
+					inner.Memory = whole
+					r.settled(slot)
+					return
+				}
+				r.host.Kill()
+				synctest.Wait()
+				r.store = older
+				r.watched(path)
+				r.start()
+				r.wantHeld(slot, h, "sale")
+			})
+		}
+	}
+}

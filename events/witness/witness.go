@@ -1,0 +1,295 @@
+package witness
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+const (
+	// compactBytes is the size at which the file is rewritten.
+	compactBytes = 8 << 20
+	// enough is how many of the streams that were written last must be as they were: of
+	// appends under way at once, the last to be acknowledged need not be the last in the log.
+	enough = 16
+)
+
+// Store is an event store that is watched. It is safe for concurrent use.
+type Store struct {
+	events.Store
+	path string
+	lost events.WentBack // at the start
+
+	mu      sync.Mutex
+	book    *book
+	file    *os.File // nil while what was lost is not recorded
+	size    int64
+	trouble error
+	highest events.Position
+	doubt   *seen // what is looked for next
+	back    *seen // what the store lacks since it went back under us
+}
+
+// New watches a store and compares it with what the file says. A store that does not
+// answer is an error of the store's; unread is how many lines of the file are no lines.
+func New(ctx context.Context, store events.Store, path string) (s *Store, unread int, err error) {
+	s = &Store{Store: store, path: path, book: newBook()}
+	if unread, err = s.load(); err != nil {
+		return nil, 0, err
+	}
+	if s.lost, err = s.compare(ctx); err != nil {
+		return nil, 0, fmt.Errorf("compare the record with what it was: %w", err)
+	}
+	if s.lost.None() {
+		err = s.rewrite()
+	}
+	return s, unread, err
+}
+
+func (s *Store) load() (unread int, err error) {
+	raw, err := os.ReadFile(s.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0, fmt.Errorf("read what the record was: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, len(raw)+1)
+	for lines.Scan() {
+		var l line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil || l.Stream == "" {
+			unread++
+			continue
+		}
+		s.book.fold(l)
+	}
+	return unread, lines.Err()
+}
+
+// compare finds out what the store lacks, and takes it for what is so from now on.
+func (s *Store) compare(ctx context.Context) (lost events.WentBack, err error) {
+	all := s.book.newest()
+	for i, of := range all {
+		there, end, err := s.stands(ctx, of)
+		switch {
+		case err != nil:
+			return lost, err
+		case !there:
+			lost.Streams = append(lost.Streams, events.ShortStream{Stream: of.Stream, Had: of.Revision + 1, Has: end.has})
+			s.book.set(of, end)
+		case i+1 >= enough && lost.None():
+			return lost, nil
+		}
+	}
+	if lost.None() {
+		return lost, nil
+	}
+	lost.Seen = all[0].At
+	for r, err := range s.ReadBack(ctx, events.EndPosition, 1) {
+		if err != nil {
+			return lost, err
+		}
+		lost.Ends = r.Recorded
+	}
+	for _, short := range lost.Streams {
+		if events.Category(short.Stream) == events.CategoryCapacity {
+			lost.Offers = s.book.since(kindOffer, short.Has)
+			lost.Reservations = s.book.since(kindReservation, short.Has)
+		}
+	}
+	s.book.last = nil
+	for key, o := range s.book.open {
+		for _, short := range lost.Streams {
+			if events.Category(short.Stream) == events.CategoryCapacity && o.revision >= short.Has {
+				delete(s.book.open, key)
+			}
+		}
+	}
+	return lost, nil
+}
+
+// ending is how a stream ends: how many events it has, and the last one's id.
+type ending struct {
+	has uint64
+	id  string
+}
+
+// stands says whether an event is where it was, and how its stream ends if not.
+func (s *Store) stands(ctx context.Context, of seen) (there bool, end ending, err error) {
+	for r, err := range s.ReadStream(ctx, of.Stream, events.ReadStream{From: of.Revision, Limit: 1}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return false, end, err
+		}
+		if r.Revision == of.Revision && r.ID.String() == of.ID {
+			return true, end, nil
+		}
+	}
+	for r, err := range s.ReadStream(ctx, of.Stream, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return false, end, err
+		}
+		end = ending{min(r.Revision+1, of.Revision), r.ID.String()}
+	}
+	return false, end, nil
+}
+
+// Lost is what the store lacked at the start.
+func (s *Store) Lost() events.WentBack { return s.lost }
+
+// Settle takes what is there for all there is: what was lost is recorded.
+func (s *Store) Settle() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		return nil
+	}
+	return s.rewrite()
+}
+
+// Append appends, and remembers it. ErrAway while the store lacks what it had.
+func (s *Store) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	s.mu.Lock()
+	highest, err := s.highest, s.gone()
+	s.mu.Unlock()
+	if err != nil {
+		return events.AppendResult{}, err
+	}
+	r, err := s.Store.Append(ctx, stream, expected, batch)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if wrong, refused := errors.AsType[*events.WrongRevisionError](err); refused {
+		had, known := s.book.streams[stream]
+		if known && (!wrong.Exists || wrong.Actual < had.Revision) {
+			s.back = &had
+			return r, s.gone()
+		}
+	}
+	if err != nil || len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) {
+		return r, err
+	}
+	if r.Position < highest && s.doubt == nil { // A repeated append, or the log begins again before what it had.
+		s.doubt = s.book.last
+	}
+	s.highest = max(s.highest, r.Position)
+	s.note(stream, r, batch)
+	return r, nil
+}
+
+// Head is the store's, and an error while the store lacks what it had.
+func (s *Store) Head(ctx context.Context) (events.Position, error) {
+	head, err := s.Store.Head(ctx)
+	if err != nil {
+		return head, err
+	}
+	s.mu.Lock()
+	look := cmp.Or(s.back, s.doubt, s.book.last)
+	s.mu.Unlock()
+	if look == nil {
+		return head, nil
+	}
+	there, _, err := s.stands(ctx, *look)
+	if err != nil {
+		return head, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.back, s.doubt = nil, nil; !there {
+		s.back = look
+	}
+	return head, s.gone()
+}
+
+// gone is an error while the store lacks what it had.
+func (s *Store) gone() error {
+	if s.back == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w: event %d of %s, written at %s, is not there", events.ErrAway, events.ErrWentBack,
+		s.back.Revision, s.back.Stream, s.back.At.UTC().Format(time.RFC3339))
+}
+
+func (s *Store) note(stream string, r events.AppendResult, batch []events.NewEvent) {
+	if had, known := s.book.streams[stream]; known && had.Revision >= r.Revision {
+		return // An append that was repeated.
+	}
+	l := line{Stream: stream, Revision: r.Revision, ID: batch[len(batch)-1].ID.String(), At: time.Now().UTC()}
+	if events.Category(stream) == events.CategoryCapacity {
+		for _, e := range batch {
+			if t, ok := termsOf(e); ok {
+				l.Terms = append(l.Terms, t)
+			}
+		}
+	}
+	s.book.fold(l)
+	if s.file == nil || s.trouble != nil {
+		return
+	}
+	raw, err := json.Marshal(l)
+	if err == nil {
+		var n int
+		n, err = s.file.Write(append(raw, '\n'))
+		s.size += int64(n)
+	}
+	if err == nil && s.size > compactBytes {
+		err = s.rewrite()
+	}
+	s.trouble = err // What is not remembered is not known; the record itself is not touched.
+}
+
+// rewrite writes the file anew with what is needed, and goes on in it.
+func (s *Store) rewrite() error {
+	var all bytes.Buffer
+	for _, l := range s.book.lines() {
+		raw, err := json.Marshal(l)
+		if err != nil {
+			return fmt.Errorf("remember the record: %w", err)
+		}
+		all.Write(append(raw, '\n'))
+	}
+	fresh := s.path + ".new"
+	file, err := os.OpenFile(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("remember the record: %w", err)
+	}
+	_, err = file.Write(all.Bytes())
+	if err = errors.Join(err, file.Sync()); err == nil {
+		err = os.Rename(fresh, s.path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("remember the record in %s: %w", filepath.Base(s.path), err), file.Close())
+	}
+	if s.file != nil {
+		err = s.file.Close()
+	}
+	s.file, s.size = file, int64(all.Len())
+	return err
+}
+
+// Close closes the file, and the store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	file := s.file
+	s.file, s.trouble = nil, os.ErrClosed
+	s.mu.Unlock()
+	var err error
+	if file != nil {
+		err = file.Close()
+	}
+	return errors.Join(err, s.Store.Close())
+}
