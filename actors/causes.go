@@ -143,8 +143,9 @@ func recordAway(f Facts) (reason, hint string) {
 	reason = fmt.Sprintf("the event store does not answer%s: %s", since(f.Record.Since), f.Record.Reason)
 	hint = "check the event store's server and network, or the disk; work goes on by itself when the store is back"
 	if f.Record.WentBack {
-		hint = "bring the right event store back, and work goes on by itself; to go on with the older one, stop the host " +
-			"and start it again: it finds on the chain what it can, names what is lost, and sells again when you say so"
+		hint = "bring the right event store back, and work goes on by itself; to go on with the older one, stop the " +
+			"host and start it again: it finds on the chain what it can, names what is lost, and sells again " +
+			"when you say so"
 	}
 	if f.Record.Damaged {
 		hint = "check the disk; the event store does not mend itself: stop the host, then restore a backup, " +

@@ -33,8 +33,8 @@ func (s *supervisor) tellWentBack() {
 		return
 	}
 	s.alert(AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
-		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on offer "+
-			"again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
+		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on "+
+			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }
 
 // holdQueue pauses a queue that has just been started, until what is lost is recorded: then
@@ -48,7 +48,8 @@ func (s *supervisor) holdQueue() {
 		return
 	}
 	s.queue.tell(queueCommand{
-		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)}, "start",
+		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)},
+		"start",
 		func(r result[slotqueue.State, slotqueue.Event]) {
 			switch {
 			case errors.Is(r.err, errReloading):

@@ -25,9 +25,9 @@ type OutboxDamage struct {
 	// events that cannot be kept, because what stood before them is gone.
 	Lost, LostEvents int
 
-	raw    []byte
-	owner  *outboxOwner // nil: not legible; the next start knows it
-	keep   []record
+	raw   []byte
+	owner *outboxOwner // nil: not legible; the next start knows it
+	keep  []record
 }
 
 // outboxSuffix is how the names of outboxes end.

@@ -83,7 +83,8 @@ func (s *Store) compare(ctx context.Context) (lost events.WentBack, err error) {
 		case err != nil:
 			return lost, err
 		case !there:
-			lost.Streams = append(lost.Streams, events.ShortStream{Stream: of.Stream, Had: of.Revision + 1, Has: end.has})
+			short := events.ShortStream{Stream: of.Stream, Had: of.Revision + 1, Has: end.has}
+			lost.Streams = append(lost.Streams, short)
 			s.book.set(of, end)
 		case i+1 >= enough && lost.None():
 			return lost, nil

@@ -84,7 +84,11 @@ type RuleInfo struct {
 // while because a host runs, or tells that the audit could not look at all.
 var ruleTable = []RuleInfo{
 	{StoreDamaged, Error, "Stored bytes have their checksum."},
-	{RecordLost, Warning, "Nothing of the record was lost. If so, its operator accepted it (`hostnode repair`), or the event store went back."},
+	{
+		RecordLost, Warning,
+		"Nothing of the record was lost. If so, its operator accepted it (`hostnode repair`), or the event store " +
+			"went back.",
+	},
 	{PositionOrder, Error, "Positions increase."},
 	{RevisionGap, Error, "The revisions of a stream are 0, 1, 2 ..."},
 	{RevisionRepeated, Error, "No revision comes twice."},

@@ -277,7 +277,8 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 			a.find(HostEpoch, p, "a process of epoch %d tells of a record that went back in epoch %d",
 				e.GetEpoch(), h.started)
 		}
-		a.find(RecordLost, p, "the event store went back before epoch %d: %d streams lack events, the last of them of %s",
+		a.find(RecordLost, p,
+			"the event store went back before epoch %d: %d streams lack events, the last of them of %s",
 			e.GetEpoch(), uint64(len(e.GetStreams()))+e.GetMore(), e.GetSeen().AsTime().Format(time.RFC3339))
 	default:
 		return false
