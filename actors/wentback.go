@@ -54,8 +54,9 @@ func (s *supervisor) holdQueue() {
 			switch {
 			case errors.Is(r.err, errReloading):
 				s.holdQueue()
-			case r.err != nil:
-				s.log.Errorf("the queue could not be paused for a record that went back: %v", r.err)
+			case r.err != nil: // It would sell until then.
+				s.log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", r.err)
+				s.Clock.After(s.RetryAfter, s.holdQueue)
 			default:
 				s.recordWentBack(lost)
 			}

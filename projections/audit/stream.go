@@ -273,9 +273,9 @@ func (a *auditor) judgeHost(h *host, p place, m proto.Message) bool {
 				e.GetEpoch(), e.GetKind(), h.Started)
 		}
 	case *messages.RecordWentBack:
-		if e.GetEpoch() != h.started {
+		if e.GetEpoch() != h.Started {
 			a.find(HostEpoch, p, "a process of epoch %d tells of a record that went back in epoch %d",
-				e.GetEpoch(), h.started)
+				e.GetEpoch(), h.Started)
 		}
 		a.find(RecordLost, p,
 			"the event store went back before epoch %d: %d streams lack events, the last of them of %s",
