@@ -2,9 +2,11 @@ package actors_test
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,12 +20,44 @@ import (
 )
 
 // server is an event store whose database can be exchanged beneath a running host.
-type server struct{ *events.Memory }
+type server struct {
+	events.Store // of the beginning, for what a host does not ask
+	database     atomic.Pointer[events.Memory]
+}
+
+func (s *server) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	return s.database.Load().Append(ctx, stream, expected, batch)
+}
+
+func (s *server) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	return s.database.Load().ReadStream(ctx, stream, q)
+}
+
+func (s *server) ReadAll(
+	ctx context.Context, after events.Position, limit int,
+) iter.Seq2[events.Recorded, error] {
+	return s.database.Load().ReadAll(ctx, after, limit)
+}
+
+func (s *server) ReadBack(
+	ctx context.Context, before events.Position, limit int,
+) iter.Seq2[events.Recorded, error] {
+	return s.database.Load().ReadBack(ctx, before, limit)
+}
+
+func (s *server) Head(ctx context.Context) (events.Position, error) {
+	return s.database.Load().Head(ctx)
+}
 
 // watched lets a witness stand before the rig's store from the next start on.
 func (r *rig) watched(path string) *server {
 	r.Helper()
-	inner := &server{r.store}
+	inner := &server{Store: r.store}
+	inner.database.Store(r.store)
 	store, _, err := witness.New(r.Context(), inner, path)
 	if err != nil {
 		r.Fatal(err)
@@ -153,7 +187,7 @@ func TestARunningHostWhoseRecordGoesBackGoesOnProving(t *testing.T) {
 				slot := r.hosting()
 				whole := r.store
 				older := r.upTo(until)
-				inner.Memory = older
+				inner.database.Store(older)
 				before := len(r.world.Taken(slot))
 				r.mine(6 * period)
 				select {
@@ -170,7 +204,7 @@ func TestARunningHostWhoseRecordGoesBackGoesOnProving(t *testing.T) {
 					r.Fatalf("the record is %+v, the host says %+v", st, words)
 				}
 				if right {
-					inner.Memory = whole
+					inner.database.Store(whole)
 					r.settled(slot)
 					return
 				}
