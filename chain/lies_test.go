@@ -180,6 +180,33 @@ func TestFeedWaitsForANodeThatLags(t *testing.T) {
 	}
 }
 
+// A start at a node that lies waits for it, and tells it once, however often it asks.
+func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
+	w := newWorld(t)
+	w.fund("host")
+	var found doubts
+	cfg := w.config("host")
+	cfg.NotBelieved = found.tell
+	rounds := 0
+	cfg.Waits = func(err error) {
+		if rounds++; rounds == 5 {
+			w.gate.has(nil)
+		}
+		if !errors.Is(err, chain.ErrUnavailable) {
+			t.Errorf("it waits for %v", err)
+		}
+	}
+	w.gate.has(nodetest.Lies()[0].New())
+	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	if rounds < 5 || len(found.told()) != 1 {
+		t.Fatalf("told %d times in %d rounds", len(found.told()), rounds)
+	}
+}
+
 // Who lies about how blocks are linked is found out where they are read by ranges as well:
 // nothing of it is told, and who finds such an update impossible has the node doubted.
 func TestBlocksThatDoNotFollowOnEachOtherAreNeverTold(t *testing.T) {

@@ -135,6 +135,9 @@ type Config struct {
 	// NotBelieved, if it is set, is told when a node said what cannot be true: when that
 	// begins, and then at most once in the time for which it is asked last. It must not block.
 	NotBelieved func(AnswerError)
+	// Waits, if it is set, has Dial try until an endpoint answers, and is told after each
+	// round why none does. It must not block.
+	Waits func(error)
 	// FeeLimited, if it is set, is told when MaxFeeCapWei begins to hold up what must be
 	// sent. It must not block.
 	FeeLimited func(FeeLimit)
@@ -231,7 +234,7 @@ type Market struct {
 // takes up the transactions of the last run. The store may be away, if the outbox was
 // used before; then the account's stream follows later. An outbox that was never used
 // does not say where the stream stands, so the store must. Errors: ErrConfig,
-// ErrUnavailable, *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
+// ErrUnavailable (but see Config.Waits), *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
 // ErrUsedElsewhere, and those of the store and the file system.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
 	if err := cfg.complete(); err != nil {
@@ -250,8 +253,15 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 	m.conn = newConn(cfg, m.contract)
 	m.conn.doubted = m.meetAgain
 	err := m.begin(ctx, store, outboxDir)
-	for left := len(m.conn.endpoints) - 1; left > 0 && errors.Is(err, ErrUnavailable); left-- {
-		err = m.begin(ctx, store, outboxDir) // At the next endpoint.
+	for tried := 1; errors.Is(err, ErrUnavailable) && ctx.Err() == nil; tried++ {
+		if tried%len(m.conn.endpoints) == 0 { // None of them does.
+			if cfg.Waits == nil {
+				break
+			}
+			cfg.Waits(err)
+			sleep(ctx, min(dialPause, cfg.LongestRedialWait))
+		}
+		err = m.begin(ctx, store, outboxDir)
 	}
 	if err != nil {
 		m.conn.close()
@@ -259,6 +269,9 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 	}
 	return m, nil
 }
+
+// dialPause is the pause between two tries to reach a chain of which no endpoint answers.
+const dialPause = 2 * time.Second
 
 func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string) error {
 	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {

@@ -146,8 +146,12 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	return nil
 }
 
-// dialPause is the pause between two tries to reach the chain at the start.
-const dialPause = 2 * time.Second
+const (
+	// dialPause is the pause between two tries to reach the chain or the event store at the start.
+	dialPause = 2 * time.Second
+	// saysAgain is how often the log says that the market is still not reached.
+	saysAgain = time.Minute
+)
 
 func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
@@ -158,6 +162,14 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	waits := o.Waits
 	if waits == nil {
 		waits = func(error) {}
+	}
+	var said time.Time
+	cfg.Waits = func(err error) {
+		waits(err)
+		if time.Since(said) >= saysAgain {
+			said = time.Now()
+			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", chain.Redact(cfg.Endpoint), err)
+		}
 	}
 	for {
 		market, err := chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
@@ -170,9 +182,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		case errors.As(err, &wrong), isFinal(err):
 			return fmt.Errorf("connect to the market: %w", err)
 		}
-		waits(err)
-		// An outbox that was never used waits for the event store as well.
-		o.Log.Warnf("connecting to the market at %s failed, trying again: %v", chain.Redact(cfg.Endpoint), err)
+		cfg.Waits(err) // An outbox that was never used waits for the event store as well.
 		select {
 		case <-time.After(dialPause):
 		case <-ctx.Done():
