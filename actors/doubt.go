@@ -42,10 +42,38 @@ func (v *chainView) possible(h events.Head) error {
 	if err := events.CheckHead(h); err != nil {
 		return err
 	}
-	if now := v.now(); now.Number > 0 && now.Number != h.Number { // One of the same number may be of another branch.
-		h.Parent, now.Parent = now.Hash, h.Hash // The same: how they are linked is for whoever follows the chain.
-		return events.CheckOrder(now, h)
+	if now := v.now(); now.Number > 0 {
+		return beside(now, h)
 	}
+	return nil
+}
+
+// beside says whether two blocks can be of one chain by number and time. Those of the same
+// number may be of two branches, and how they are linked is for whoever follows the chain.
+func beside(a, b events.Head) error {
+	if a.Number == b.Number {
+		return nil
+	}
+	a.Parent, b.Parent = b.Hash, a.Hash
+	return events.CheckOrder(a, b)
+}
+
+// fits compares a block with the newest one that is known, or when that is not on the chain
+// any more with the one that has its place.
+func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
+	impossible := f.view.possible(h)
+	if impossible == nil {
+		return nil
+	}
+	known := f.view.now()
+	at, err := f.Market.HeadAt(ctx, known.Number)
+	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
+		return impossible
+	}
+	if err := beside(at, h); err != nil {
+		return err
+	}
+	f.view.forget(known)
 	return nil
 }
 

@@ -200,21 +200,6 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 	return nil
 }
 
-// fits compares a block with the newest one that is known, unless that is not on the chain.
-func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
-	impossible := f.view.possible(h)
-	if impossible == nil {
-		return nil
-	}
-	known := f.view.now()
-	at, err := f.Market.HeadAt(ctx, known.Number)
-	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
-		return impossible
-	}
-	f.view.forget(known)
-	return nil
-}
-
 // isLate ends the feed when the work has ended.
 func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 	f.late = w

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -132,7 +133,7 @@ type chainOf struct {
 
 func (c *chainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
 	c.asked = append(c.asked, n)
-	h := events.Head{Number: n, Hash: blockHash(n, c.branch)}
+	h := events.Head{Number: n, Hash: blockHash(n, c.branch), Time: time.Unix(int64(n), 0)}
 	if c.during != nil {
 		c.during()
 	}
@@ -181,6 +182,25 @@ func TestAHashThatAReorganisationOvertookIsNotKept(t *testing.T) {
 	c.during, c.branch = nil, 2
 	if h, err := v.lookUp(t.Context(), 8); err != nil || h != blockHash(8, 2) {
 		t.Fatalf("the new branch's block is %v, %v", h, err)
+	}
+}
+
+// After a reorganisation a block is compared with the one that has the place of the newest
+// that was known, and not with nothing.
+func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
+	at := func(n uint64, branch byte) events.Head {
+		return events.Head{Number: n, Hash: blockHash(n, branch), Time: time.Unix(int64(n), 0)}
+	}
+	f := &chainFollower{env: &env{view: newChainView(&chainOf{}), Ports: Ports{Market: &chainOf{branch: 2}}}}
+	f.view.advance(at(20, 1))
+	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: blockHash(21, 2), Time: time.Unix(19, 0)}} {
+		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)
+		if err := f.fits(t.Context(), h); !errors.Is(err, events.ErrImpossible) {
+			t.Errorf("block %d of %s: %v", h.Number, h.Time, err)
+		}
+	}
+	if err := f.fits(t.Context(), at(18, 2)); err != nil {
+		t.Error(err)
 	}
 }
 

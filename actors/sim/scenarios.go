@@ -6,10 +6,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Hosts that crash in loops, with blocks that come slowly enough: some twelve calls come
-// before the first proof of a start, and each waits its turn among those of six slots.
+// Hosts that crash in loops, with blocks that come slowly enough: from a start to the last
+// proof of six slots there are some seventy calls, which are answered one by one, ten to a
+// block.
 const (
-	chanceInLoops = 6  // blocks that give such a host its chance
+	chanceInLoops = 8  // blocks that give such a host its chance
 	blockInLoops  = 30 // in a thousand steps
 )
 
