@@ -26,8 +26,9 @@ const (
 	blocksPerRead, blocksOneByOne = 256, 16
 	// periodsAgain is how many periods before the last one that opened a duty are
 	// judged again after a start: the host may have died after it told of a new duty
-	// and before it had judged the gap in front of it.
-	periodsAgain = 8
+	// and before it had judged the gap in front of it. A longer gap is in the record
+	// before a duty behind it is.
+	periodsAgain = aheadOfAnswer
 )
 
 // headReader is a market that reads many blocks in one call. The blocks come in

@@ -221,3 +221,63 @@ func TestTheWayBackIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// gone is for how many seconds nobody looked: more periods than a sale remembers.
+const gone = 100 * 20
+
+func TestADutyWaitsUntilALongGapBeforeItIsRecorded(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		g := newGap(t, rt, true)
+		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		g.publish()
+		for i := uint64(gone); ; i++ {
+			recorded := 0
+			for _, c := range g.after(i) {
+				if c, ok := c.(sale.ReportSilentPeriod); ok && recorded < maxHeld { // As many as the agent takes at once.
+					recorded++
+					decided, _ := sale.Decide(g.state, c)
+					for _, e := range decided {
+						g.state = sale.Evolve(g.state, e)
+					}
+				}
+				if c, ok := c.(sale.ReportProofDue); ok {
+					for _, p := range g.markable(gone) {
+						if p+periodsAgain < c.Period && !g.state.Settles(p) {
+							t.Fatalf("period %d is told, and %d, which was owed, is not in the record", c.Period, p)
+						}
+					}
+					return
+				}
+			}
+			g.publish()
+		}
+	})
+}
+
+func TestADutyWaitsForAGapThatCannotBeReadHalfAPeriodOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		g := newGap(t, rt, true)
+		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		g.publish()
+		known := func(n uint64) { // The block's own hashes are known, those before it cannot be read.
+			for back := range uint64(300) {
+				g.view.advance(g.chain.block(2000 + n - 300 + back))
+			}
+		}
+		g.chain.fails = true
+		known(gone)
+		var first []uint64
+		for i := uint64(gone); len(first) < 20; i++ {
+			for _, c := range g.after(i) {
+				if c, ok := c.(sale.ReportProofDue); ok {
+					first = append(first, i%20)
+					g.record(c)
+				}
+			}
+		}
+		// The others are told as soon as they can be seen: in the last second before their period.
+		if first[0] != 10 || slices.Min(first[1:]) < 19 {
+			t.Errorf("the duties are told in these seconds of a period, in which only the first waits: %d", first)
+		}
+	})
+}

@@ -13,7 +13,7 @@ import (
 
 // RememberedPeriods is how many periods, back from the last one that opened a
 // duty, a sale remembers one by one. What was silent before them is not recorded
-// any more; the periods of a gap are told within minutes after it.
+// any more; so the periods of a gap are told before the first duty after it is.
 const RememberedPeriods = 64
 
 // Told reports whether a period opened a duty. Of periods before the remembered
