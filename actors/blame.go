@@ -87,7 +87,7 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 	}
 	for _, w := range c.workers {
 		w.tell(refused)
-		s.owned.due = s.owned.due || w.pid == nil // One of ours is not given up: it must be proven.
+		s.owned.due = s.owned.due || w.nobody() // One of ours is not given up: it must be proven.
 	}
 }
 

@@ -344,3 +344,17 @@ func (e *env) retry(ctx context.Context, key string, note func(error), final fun
 		}
 	}
 }
+
+// whenUp asks a part until it answers, with a pause while it is down.
+func whenUp[T any](ctx context.Context, e *env, task string, ask func() question[T]) (T, error) {
+	for n := 1; ; n++ {
+		v, err := ask().wait(ctx)
+		if !errors.Is(err, ErrPartDown) {
+			return v, err
+		}
+		if err := sleep(ctx, e.Clock, e.backoff(task, n)); err != nil {
+			return v, err
+		}
+		e.Turn(ctx, task)
+	}
+}

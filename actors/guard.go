@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 )
 
 // This file makes failures of panics. A panic is a bug of ours, or of a library, that one
@@ -92,19 +91,4 @@ func (rt *runtime) tellPanic(who string, p *panicked) {
 		return
 	}
 	entry.Errorf("%v\n%s", p, p.stack)
-}
-
-// guardedClock is a clock whose callbacks end no process.
-type guardedClock struct {
-	Clock
-	rt *runtime
-}
-
-func (c guardedClock) After(d time.Duration, f func()) func() {
-	return c.Clock.After(d, func() {
-		_ = c.rt.guarded("a timer", func() error {
-			f()
-			return nil
-		})
-	})
 }

@@ -2,20 +2,13 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"io"
-	"iter"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
-
-	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
-	"github.com/hostnode/hostnode/messages"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,143 +48,3 @@ func noTurn(context.Context, string) {}
 type behaviorFunc func(a *turn, msg any)
 
 func (f behaviorFunc) receive(a *turn, msg any) { f(a, msg) }
-
-// slowStore holds every append until it is let go, and notes what was asked.
-type slowStore struct {
-	events.Store
-	mu    sync.Mutex
-	asked [][]events.NewEvent
-	gate  chan func(commit func() error) error // nil: nothing is held
-}
-
-var errDiskBusy = errors.New("the disk is busy")
-
-// The fates of a held append.
-func commits(commit func() error) error { return commit() }
-func failsForNow(func() error) error    { return errDiskBusy }
-func losesTheAnswer(commit func() error) error {
-	return errors.Join(commit(), errDiskBusy)
-}
-
-func (s *slowStore) Append(
-	ctx context.Context, stream string, e events.Expected, batch []events.NewEvent,
-) (r events.AppendResult, err error) {
-	s.mu.Lock()
-	s.asked = append(s.asked, batch)
-	s.mu.Unlock()
-	fate := commits
-	if s.gate != nil {
-		select {
-		case fate = <-s.gate:
-		case <-ctx.Done():
-			return r, ctx.Err()
-		}
-	}
-	err = fate(func() error {
-		r, err = s.Store.Append(ctx, stream, e, batch)
-		return err
-	})
-	return r, err
-}
-
-// heldStore does not answer reads until it is opened.
-type heldStore struct {
-	events.Store
-	open chan struct{}
-}
-
-func (s heldStore) ReadStream(
-	ctx context.Context, stream string, q events.ReadStream,
-) iter.Seq2[events.Recorded, error] {
-	return func(yield func(events.Recorded, error) bool) {
-		select {
-		case <-s.open:
-		case <-ctx.Done():
-			yield(events.Recorded{}, ctx.Err())
-			return
-		}
-		s.Store.ReadStream(ctx, stream, q)(yield)
-	}
-}
-
-// The machine of the journal tests adds numbers. An odd one is refused.
-type (
-	counter struct {
-		*journal[uint64, uint64, messages.CapacityEvent]
-	}
-	counterCommand struct {
-		n     uint64
-		reply func(result[uint64, messages.CapacityEvent])
-	}
-	counterQuery struct{ look func(uint64) }
-)
-
-const counted = "capacity-0x0000000000000000000000000000000000000001"
-
-var errOdd = errors.New("odd")
-
-func newCounter(store events.Store) counter {
-	return counter{&journal[uint64, uint64, messages.CapacityEvent]{
-		machine: machine[uint64, uint64, messages.CapacityEvent]{
-			empty: func() uint64 { return 0 },
-			decide: func(sum, n uint64) ([]messages.CapacityEvent, error) {
-				switch {
-				case n%2 == 1:
-					return nil, errOdd
-				case n == 0:
-					return nil, nil
-				}
-				return []messages.CapacityEvent{&messages.QuotaSet{Bytes: sum + n}}, nil
-			},
-			evolve: func(_ uint64, e messages.CapacityEvent) uint64 { return e.(*messages.QuotaSet).GetBytes() },
-		},
-		stream: counted, store: store, codec: catalog.Codec(), record: newRecord(fakeTime{}, quietLog(), noTurn),
-		meta:      func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: "test"} },
-		onDurable: func(*turn, []messages.CapacityEvent) {},
-		onBroken:  func(*turn, error) {},
-	}}
-}
-
-// run makes an actor of a journal.
-func (j counter) run(rt *runtime) ref {
-	return rt.root("counter", behaviorFunc(func(a *turn, msg any) {
-		if j.handle(a, msg) {
-			return
-		}
-		switch m := msg.(type) {
-		case started:
-			j.load(a)
-		case counterCommand:
-			j.submit(a, m.n, "test", m.reply)
-		case counterQuery:
-			j.query(m.look)
-		}
-	}))
-}
-
-// answers collects the replies of commands in the order of their coming.
-type answers struct {
-	mu  sync.Mutex
-	all []result[uint64, messages.CapacityEvent]
-}
-
-func (s *answers) take(r result[uint64, messages.CapacityEvent]) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all, r)
-}
-
-func (s *answers) sums() (sums []uint64, errs []error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.all {
-		sums, errs = append(sums, r.state), append(errs, r.err)
-	}
-	return sums, errs
-}
-
-func tellNumbers(r ref, s *answers, numbers ...uint64) {
-	for _, n := range numbers {
-		r.tell(counterCommand{n, s.take})
-	}
-}

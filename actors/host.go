@@ -82,8 +82,7 @@ func (h *Host) takenOver(err error) {
 	h.env.alert(AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.fail(err)
-	h.rt.dead.Store(true)
-	h.rt.cancel()
+	h.rt.abandon()
 }
 
 // supervisorFailed ends the host: nobody would start again what fails from now on, nor

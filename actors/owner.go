@@ -26,10 +26,6 @@ import (
 // DefaultHeartbeat is how often a process says that it lives.
 const DefaultHeartbeat = 5 * time.Minute
 
-// ErrTakenOver: another process began to run this host. This one ends, and sends
-// nothing more.
-var ErrTakenOver = errors.New("another process runs this host")
-
 // owner is what a process knows of its host's stream. Safe for concurrent use.
 type owner struct {
 	// words lets one write the stream at a time: it waits for the store, and so may end

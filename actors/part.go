@@ -1,11 +1,9 @@
 package actors
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -32,127 +30,16 @@ const (
 	partAlertAfter = 3
 )
 
-// ErrPartDown: a part of the host failed and is not started again yet. What was asked may
-// have taken effect; asking again is harmless.
-var ErrPartDown = errors.New("a part of the host is down")
-
-// part is the address of a child over all its lives. Those that ask may do so from any
-// goroutine; the rest is the supervisor's.
-type part struct {
-	name string
+// keptPart is a part as the supervisor has it.
+type keptPart struct {
+	*part
 	// start makes what runs; life counts the starts, the first is 1.
 	start func(life int) behavior
 
-	mu   sync.Mutex
-	ref  ref           // of the one that runs
-	gone chan struct{} // closed when that one has failed
-	why  error         // why none runs; nil: one does, or none was started yet
-	from time.Time     // since when
-
 	life     int
 	failures int       // in a row
-	began    time.Time // the last start
+	last     time.Time // the last start
 	told     bool      // a person was told that it is down
-}
-
-func newPart(name string) *part { return &part{name: name} }
-
-// at is the child that runs, and a channel that is closed when it fails.
-func (p *part) at() (r ref, gone <-chan struct{}, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.gone == nil {
-		return ref{}, nil, p.down()
-	}
-	return p.ref, p.gone, nil
-}
-
-// down is the error of those who ask a part that does not run. The mu is held.
-func (p *part) down() error {
-	if p.why == nil {
-		return fmt.Errorf("%w: %s has not begun", ErrPartDown, p.name)
-	}
-	return fmt.Errorf("%w: %s, since %s: %w", ErrPartDown, p.name, p.from.UTC().Format(time.RFC3339), p.why)
-}
-
-// tell puts a message into the mailbox of the child that runs. While none does it is
-// lost: one that starts begins from the record and what the supervisor tells it.
-func (p *part) tell(msg any) {
-	r, _, _ := p.at()
-	r.tell(msg)
-}
-
-func (p *part) is(child ref) bool {
-	r, _, _ := p.at()
-	return r.is(child)
-}
-
-// question is something that a part was asked and has not answered.
-type question[T any] struct {
-	part *part
-	done <-chan answer[T]
-	gone <-chan struct{}
-	err  error
-}
-
-type answer[T any] struct {
-	value T
-	err   error
-}
-
-// askPart asks a part at once. The message gets a function that takes the answer, which
-// is to be called once.
-func askPart[T any](p *part, message func(reply func(T, error)) any) question[T] {
-	r, gone, err := p.at()
-	done := make(chan answer[T], 1)
-	if err == nil {
-		r.tell(message(func(v T, err error) { done <- answer[T]{v, err} }))
-	}
-	return question[T]{p, done, gone, err}
-}
-
-// wait returns the answer. ErrPartDown: there will be none.
-func (q question[T]) wait(ctx context.Context) (none T, err error) {
-	if q.err != nil {
-		return none, q.err
-	}
-	select {
-	case a := <-q.done:
-		return a.value, a.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	case <-q.gone:
-	}
-	select { // Both may be so.
-	case a := <-q.done:
-		return a.value, a.err
-	default:
-		return none, q.part.failed()
-	}
-}
-
-// failed is the error of those who asked a part before it failed.
-func (p *part) failed() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.why == nil { // It runs again already.
-		return fmt.Errorf("%w: %s failed and was started again", ErrPartDown, p.name)
-	}
-	return p.down()
-}
-
-// whenUp asks a part until it answers, with a pause while it is down.
-func whenUp[T any](ctx context.Context, e *env, task string, ask func() question[T]) (T, error) {
-	for n := 1; ; n++ {
-		v, err := ask().wait(ctx)
-		if !errors.Is(err, ErrPartDown) {
-			return v, err
-		}
-		if err := sleep(ctx, e.Clock, e.backoff(task, n)); err != nil {
-			return v, err
-		}
-		e.Turn(ctx, task)
-	}
 }
 
 // PartStatus is a part of the host that does not run.
@@ -165,27 +52,30 @@ type PartStatus struct {
 
 // Messages about parts.
 type (
-	partDue struct{ part *part }
+	partDue struct{ part *keptPart }
 	// partBroken: the record that a part lives by cannot be read.
 	partBroken struct {
-		part *part
+		part *keptPart
 		life int
 		err  error
 	}
 )
 
 // parts are all parts in a fixed order.
-func (s *supervisor) parts() []*part { return []*part{s.ledger, s.queue, s.scheduler} }
+func (s *supervisor) parts() []*keptPart {
+	return []*keptPart{&s.kept.ledger, &s.kept.queue, &s.kept.scheduler}
+}
 
 // planParts says how the parts are started.
 func (s *supervisor) planParts(a *turn, heads []events.Head) {
 	self := a.self
-	broken := func(p *part, life int) func(error) {
+	s.kept.ledger.part, s.kept.queue.part, s.kept.scheduler.part = s.ledger, s.queue, s.scheduler
+	broken := func(p *keptPart, life int) func(error) {
 		return func(err error) { self.tell(partBroken{p, life, err}) }
 	}
-	s.ledger.start = func(life int) behavior { return newReservations(s.env, broken(s.ledger, life)) }
-	s.queue.start = func(life int) behavior { return newSlotQueue(s.env, self, life, broken(s.queue, life)) }
-	s.scheduler.start = func(int) behavior {
+	s.kept.ledger.start = func(life int) behavior { return newReservations(s.env, broken(&s.kept.ledger, life)) }
+	s.kept.queue.start = func(life int) behavior { return newSlotQueue(s.env, self, life, broken(&s.kept.queue, life)) }
+	s.kept.scheduler.start = func(int) behavior {
 		p := newProofScheduler(s.env)
 		p.since = s.since
 		p.pace.learn(heads)
@@ -195,16 +85,15 @@ func (s *supervisor) planParts(a *turn, heads []events.Head) {
 
 // startPart starts a part, for the first time or again, and tells it what it has to know
 // besides the record.
-func (s *supervisor) startPart(a *turn, p *part) {
+func (s *supervisor) startPart(a *turn, p *keptPart) {
 	if p.running() {
 		return
 	}
 	p.life++
 	child := a.spawn(p.name, p.start(p.life))
-	p.mu.Lock()
-	p.ref, p.gone, p.why, p.began = child, make(chan struct{}), nil, s.Clock.Now()
-	p.mu.Unlock()
-	switch p {
+	p.began(child)
+	p.last = s.Clock.Now()
+	switch p.part {
 	case s.ledger:
 		s.setQuota()
 	case s.queue:
@@ -226,7 +115,7 @@ func (s *supervisor) startPart(a *turn, p *part) {
 
 // onPartFailed: a part panicked. What it was working on is left alone when that happens
 // twice.
-func (s *supervisor) onPartFailed(a *turn, p *part, m childFailed) {
+func (s *supervisor) onPartFailed(a *turn, p *keptPart, m childFailed) {
 	s.blame(m.about, m.err)
 	s.partDown(a, p, m.err)
 }
@@ -236,33 +125,21 @@ func (s *supervisor) onPartBroken(a *turn, m partBroken) {
 	if m.life != m.part.life || !m.part.running() {
 		return
 	}
-	m.part.ref.stop()
+	m.part.stop()
 	s.partDown(a, m.part, m.err)
-}
-
-func (p *part) running() bool {
-	_, _, err := p.at()
-	return err == nil
 }
 
 // partDown notes that a part has failed, tells those who wait for it, and has it started
 // again after a while. When it can't read its record, that is at a slow pace.
-func (s *supervisor) partDown(a *turn, p *part, err error) {
+func (s *supervisor) partDown(a *turn, p *keptPart, err error) {
 	now := s.Clock.Now()
-	if now.Sub(p.began) > partSteady {
+	if now.Sub(p.last) > partSteady {
 		p.failures, p.told = 0, false
 	}
 	p.failures++
-	p.mu.Lock()
-	if p.from.IsZero() || p.failures == 1 {
-		p.from = now
-	}
-	p.ref, p.why = ref{}, err
-	close(p.gone)
-	p.gone = nil
-	p.mu.Unlock()
+	p.ended(now, p.failures == 1, err)
 	delete(s.savers, p.name) // What it made of its state is not trusted.
-	if p == s.queue {
+	if p.part == s.queue {
 		s.forgetWorkers()
 	}
 	slow := errors.Is(err, errUnreadable) // No other try finds anything else.
@@ -285,7 +162,7 @@ func (s *supervisor) forgetWorkers() {
 		ag.watchers = nil
 	}
 	for _, c := range s.beginning {
-		c.workers = slices.DeleteFunc(c.workers, func(w ref) bool { return w.pid != nil })
+		c.workers = slices.DeleteFunc(c.workers, func(w ref) bool { return !w.nobody() })
 	}
 }
 
@@ -300,11 +177,9 @@ func partHint(name string) string {
 // downParts are those parts that do not run now.
 func (s *supervisor) downParts() (down []PartStatus) {
 	for _, p := range s.parts() {
-		p.mu.Lock()
-		if p.why != nil {
-			down = append(down, PartStatus{p.name, p.from, p.why.Error()})
+		if since, why := p.trouble(); why != nil {
+			down = append(down, PartStatus{p.name, since, why.Error()})
 		}
-		p.mu.Unlock()
 	}
 	if market := s.unreadMarket.Load(); market != nil {
 		down = append(down, *market)

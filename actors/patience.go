@@ -45,16 +45,3 @@ func patiently[T any](
 	}
 	return v, err
 }
-
-// sleep waits by the clock, or until the context ends.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
-	done := make(chan struct{})
-	stop := clock.After(d, func() { close(done) })
-	defer stop()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -147,11 +147,3 @@ type Content interface {
 	// It answers what Download does.
 	Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error)
 }
-
-// Clock is the machine's time: for logs, back-off and timeouts of our own
-// calls, never for a decision about the market.
-type Clock interface {
-	Now() time.Time
-	// After calls f once, on its own goroutine, after d; stop prevents it.
-	After(d time.Duration, f func()) (stop func())
-}

@@ -60,6 +60,14 @@ const (
 // repeating it is harmless.
 var ErrRecordAway = errors.New("the event store does not answer")
 
+// errBehind: the store shows less of the record than it has shown before, or has
+// acknowledged. It is behind, or it is an older copy; nothing is decided by it.
+var errBehind = errors.New("the event store shows less than it has shown before")
+
+// ErrTakenOver: another process began to run this host. This one ends, and sends
+// nothing more.
+var ErrTakenOver = errors.New("another process runs this host")
+
 // errUnreadable: the store answers, and what it holds cannot be read.
 var errUnreadable = errors.New("the record cannot be read")
 

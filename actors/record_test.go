@@ -230,25 +230,3 @@ func writeElse(t *testing.T, store *slowStore, sum uint64) {
 		t.Fatal(err)
 	}
 }
-
-// The chain is read again from where the record ends, after a start and after
-// an outage; what is known of it already must not seem to be new.
-func TestTheNewestBlockStaysTheNewestWhenOlderOnesAreReadAgain(t *testing.T) {
-	v := newChainView(&chainOf{})
-	at := func(n uint64) events.Head {
-		return events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0), Time: events.Unix(n)}
-	}
-	if !v.advance(at(100)) || v.advance(at(90)) || v.now().Number != 100 {
-		t.Fatalf("the newest block is %d", v.now().Number)
-	}
-	if h, ok := v.hash(90); !ok || h != blockHash(90, 0) {
-		t.Fatal("the hash of the older block is not known")
-	}
-	v.rewind(80) // Now older ones are the newest.
-	if !v.advance(at(85)) || v.now().Number != 85 {
-		t.Fatalf("after the reorganisation the newest block is %d", v.now().Number)
-	}
-	if c := v.cursor(); c.Number != 85 || c.Hash != blockHash(85, 0) || c.Recent[84] != blockHash(84, 0) {
-		t.Fatalf("the cursor is %+v", c)
-	}
-}

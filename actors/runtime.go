@@ -32,6 +32,10 @@ func (r ref) tell(msg any) {
 	}
 }
 
+// nobody reports whether it is the zero ref.
+func (r ref) nobody() bool { return r.pid == nil }
+
+// is reports whether two refs are of the same actor, and not of nobody.
 func (r ref) is(other ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
 
 // behavior is what an actor does with a message. Receive is never called
@@ -210,6 +214,13 @@ func (rt *runtime) kill() {
 	rt.dead.Store(true)
 	rt.endTasks()
 	rt.shutdown()
+}
+
+// abandon lets nothing begin any more, and ends the contexts of what runs; kill or halt
+// frees the rest.
+func (rt *runtime) abandon() {
+	rt.dead.Store(true)
+	rt.cancel()
 }
 
 // halt stops the tree from the top and then kills what is left. No message is handled from

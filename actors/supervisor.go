@@ -26,6 +26,7 @@ type supervisor struct {
 	*env
 	fatal func(error)
 
+	kept      struct{ ledger, queue, scheduler keptPart }
 	validator validatorTree
 	booted    bool
 	lossTold  atomic.Bool            // that the record went back is told in it
@@ -235,7 +236,7 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 		for _, w := range c.workers {
 			w.tell(*m.refused)
 			// One of ours is not given up for terms that nobody could have filled it for.
-			s.owned.due = s.owned.due || w.pid == nil && m.refused.criterion == slotqueue.CriterionUnsound
+			s.owned.due = s.owned.due || w.nobody() && m.refused.criterion == slotqueue.CriterionUnsound
 		}
 		return
 	}

@@ -146,10 +146,6 @@ func (s *survey) restore(pieces [][]byte) error {
 	})
 }
 
-// errBehind: the store shows less of the record than it has shown before, or has
-// acknowledged. It is behind, or it is an older copy; nothing is decided by it.
-var errBehind = errors.New("the event store shows less than it has shown before")
-
 // readSurvey reads the newest snapshot of the survey and the log behind it.
 func readSurvey(ctx context.Context, e *env) (*survey, error) {
 	s := newSurvey(e.me, e.codec)

@@ -1,0 +1,42 @@
+package actors
+
+import (
+	"context"
+	"time"
+)
+
+// Clock is the machine's time: for logs, back-off and timeouts of our own
+// calls, never for a decision about the market.
+type Clock interface {
+	Now() time.Time
+	// After calls f once, on its own goroutine, after d; stop prevents it.
+	After(d time.Duration, f func()) (stop func())
+}
+
+// guardedClock is a clock whose callbacks end no process.
+type guardedClock struct {
+	Clock
+	rt *runtime
+}
+
+func (c guardedClock) After(d time.Duration, f func()) func() {
+	return c.Clock.After(d, func() {
+		_ = c.rt.guarded("a timer", func() error {
+			f()
+			return nil
+		})
+	})
+}
+
+// sleep waits by the clock, or until the context ends.
+func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+	done := make(chan struct{})
+	stop := clock.After(d, func() { close(done) })
+	defer stop()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

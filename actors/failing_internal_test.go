@@ -1,0 +1,48 @@
+package actors
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+)
+
+// The duties of one slot that cannot be computed are no other slot's business. They are
+// tried again with each block, and it is told when that does not help.
+func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *runtime) {
+		s := newSchedule(t, rt)
+		p := newProofScheduler(s.env)
+		s.scheduler = rt.root("scheduler under test", p)
+		healthy := s.state.Slot
+		sick := events.SlotID{31: healthy[31] - 1} // It comes first.
+		var alerts []Alert
+		s.env.Alert = func(a Alert) { alerts = append(alerts, a) }
+		s.publish()
+		s.state.Slot = sick
+		s.publish()
+		s.state.Slot = healthy
+		probability := p.sales[sick].Probability
+		p.sales[sick].Probability = nil // What is drawn with it panics.
+		const period = 1000
+		block, at := s.blockWithPointer(period, 100), duty.Start(s.cfg, period)
+		for i := range uint64(4) {
+			if told := s.head(block+i, at.Add(time.Duration(i)*time.Second)); len(told) != 1 {
+				t.Fatalf("block %d: the other slot was told %+v", i, told)
+			}
+		}
+		about := aboutDuties(sick)
+		if _, ok := s.env.quarantined.has(about); !ok || len(alerts) != 1 || alerts[0].Kind != AlertNotProving {
+			t.Fatalf("quarantined: %v, alerts: %+v", s.env.quarantined.all(), alerts)
+		}
+		p.sales[sick].Probability = probability
+		if told := s.head(block+4, at.Add(4*time.Second)); len(told) != 2 {
+			t.Fatalf("when it can be computed again, told %+v", told)
+		}
+		s.head(block+5, at.Add(2*s.cfg.Period))
+		if _, ok := s.env.quarantined.has(about); ok {
+			t.Fatal("it is quarantined still")
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package actors
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// After a reorganisation a block is compared with the one that has the place of the newest
+// that was known, and not with nothing.
+func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
+	at := func(n uint64, branch byte) events.Head {
+		return events.Head{Number: n, Hash: blockHash(n, branch), Time: time.Unix(int64(n), 0)}
+	}
+	f := &chainFollower{env: &env{view: newChainView(&chainOf{}), Ports: Ports{Market: &chainOf{branch: 2}}}}
+	f.view.advance(at(20, 1))
+	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: blockHash(21, 2), Time: time.Unix(19, 0)}} {
+		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)
+		if err := f.fits(t.Context(), h); !errors.Is(err, events.ErrImpossible) {
+			t.Errorf("block %d of %s: %v", h.Number, h.Time, err)
+		}
+	}
+	if err := f.fits(t.Context(), at(18, 2)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who waits for the log of a block is woken when it is told, which is after the block is known.
+func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &chainFollower{env: &env{view: newChainView(&chainOf{})}}
+		go func() {
+			synctest.Wait()
+			f.view.advance(events.Head{Number: 3})
+			synctest.Wait()
+			f.tell(3)
+		}()
+		if _, err := f.view.wait(t.Context(), func(events.Head) bool { return f.told.Load() >= 3 }); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
