@@ -266,7 +266,7 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	if f.late != nil {
 		return nil
 	}
-	w := f.work(f.rt.ctx, func(_ context.Context, call *recordCall) error { return f.keep(call, u) })
+	w := f.work(f.rt.context(), func(_ context.Context, call *recordCall) error { return f.keep(call, u) })
 	if w.ended(ctx) {
 		return w.err
 	}

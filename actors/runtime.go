@@ -44,7 +44,7 @@ type behavior interface {
 	receive(a *turn, msg any)
 }
 
-// A behavior that has a method failed is told when it panicked, to end what it
+// A behavior that has a method Panicked is told when it panicked, to end what it
 // has begun; another one goes on from the record.
 
 // turn is what an actor may do while it handles a message.
@@ -153,8 +153,8 @@ func (rt *runtime) props(name string, b behavior, parent ref) *actor.Props {
 // failed ends an actor that panicked and tells its parent.
 func (rt *runtime) failed(c actor.Context, b behavior, self, parent ref, p *panicked) {
 	rt.tellPanic(self.name, p)
-	if f, ok := b.(interface{ failed() }); ok {
-		f.failed()
+	if f, ok := b.(interface{ Panicked() }); ok {
+		f.Panicked()
 	}
 	err := fmt.Errorf("actor %s: %w", self.name, p)
 	if parent.pid == nil {
@@ -163,6 +163,9 @@ func (rt *runtime) failed(c actor.Context, b behavior, self, parent ref, p *pani
 	parent.tell(childFailed{self, err, p.about})
 	c.Stop(c.Self())
 }
+
+// context ends with the runtime.
+func (rt *runtime) context() context.Context { return rt.ctx }
 
 // do runs a blocking task of the actor whose turn it is; see ref.do.
 func (a *turn) do(task func(ctx context.Context)) { a.self.do(task) }

@@ -128,8 +128,8 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 	return s
 }
 
-// failed ends the calls of an agent that panicked: the next one begins its own.
-func (s *salesAgent) failed() {
+// Panicked ends the calls of an agent that panicked: the next one begins its own.
+func (s *salesAgent) Panicked() {
 	for _, w := range s.running {
 		w.cancel()
 	}
@@ -303,7 +303,7 @@ func (s *salesAgent) begin(a *turn, st sale.State, e sale.Effect) {
 	if s.running[key] != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(a.rt.ctx)
+	ctx, cancel := context.WithCancel(a.rt.context())
 	s.running[key] = &work{cancel: cancel}
 	a.do(func(context.Context) {
 		defer cancel()

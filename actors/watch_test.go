@@ -64,7 +64,7 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 		e, told := watched(rt)
 		head := nextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
 		e.view.advance(head)
-		go e.watch(rt.ctx)
+		go e.watch(rt.context())
 		blocks := func(n int) {
 			for range n { // One in 12 s.
 				head = nextBlock(head)
@@ -74,7 +74,7 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 			synctest.Wait()
 		}
 		blocks(50)
-		call := e.record.call(rt.ctx, "sale")
+		call := e.record.call(rt.context(), "sale")
 		call.failed(errors.New("connection refused"))
 		blocks(4) // 48 s
 		if len(*told) != 0 {
