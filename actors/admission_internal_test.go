@@ -10,6 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -120,7 +122,7 @@ func TestProofsOfDaysAreCountedUpwards(t *testing.T) {
 func trying() *env {
 	return &env{
 		Config: Config{GiveUpDownload: 10 * time.Minute, RetryMost: 30 * time.Second},
-		Ports:  Ports{Clock: fakeTime{}},
+		Ports:  Ports{Clock: shelltest.Clock{}},
 		view:   newChainView(nil),
 	}
 }
@@ -137,12 +139,12 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 			return context.Cause(ctx)
 		}, 10 * time.Minute},
 		{"tries that fail after a minute", func(ctx context.Context, _ *stall) error {
-			return errors.Join(sleep(ctx, fakeTime{}, time.Minute), errDiskBusy)
+			return errors.Join(shell.Sleep(ctx, shelltest.Clock{}, time.Minute), errDiskBusy)
 		}, 10 * time.Minute},
 		{"a block after nine minutes, then none", func() func(context.Context, *stall) error {
 			came := false
 			return func(ctx context.Context, s *stall) error {
-				if err := sleep(ctx, fakeTime{}, 9*time.Minute); err != nil || came {
+				if err := shell.Sleep(ctx, shelltest.Clock{}, 9*time.Minute); err != nil || came {
 					return errors.Join(err, errDiskBusy)
 				}
 				came = true
@@ -151,14 +153,14 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 			}
 		}(), 19 * time.Minute},
 		{"the same bytes granted again and again", func(ctx context.Context, s *stall) error {
-			err := sleep(ctx, fakeTime{}, 4*time.Minute)
+			err := shell.Sleep(ctx, shelltest.Clock{}, 4*time.Minute)
 			s.granted(time.Now(), 5)
 			return errors.Join(err, errDiskBusy)
 		}, 14 * time.Minute},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ *runtime) {
+			shelltest.Bubble(t, func(t *testing.T, _ *shell.Runtime) {
 				s, began := &stall{}, time.Now()
 				for {
 					stalled, err := s.watch(t.Context(), trying(), 1, func(ctx context.Context) error { return test.try(ctx, s) })
@@ -181,7 +183,7 @@ func TestADownloadIsGivenUpWhenNothingNewComesForTooLong(t *testing.T) {
 }
 
 func TestAnOutageBetweenTwoTriesIsNotHeldAgainstTheClient(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, _ *shell.Runtime) {
 		s := &stall{}
 		fails := func(context.Context) error { return errDiskBusy }
 		for range 3 {
@@ -197,7 +199,7 @@ func TestAnOutageBetweenTwoTriesIsNotHeldAgainstTheClient(t *testing.T) {
 }
 
 func TestAnotherAttemptHasPatienceOfItsOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, _ *shell.Runtime) {
 		s := &stall{}
 		hangs := func(ctx context.Context) error {
 			<-ctx.Done()

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -29,26 +30,26 @@ type ownedSlots struct {
 
 // askOwned asks which slots are ours, once after a reorganisation and when the chain
 // is followed live again.
-func (s *supervisor) askOwned(a *turn, head events.Head) {
+func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 	o := &s.owned
 	if !o.due || o.asking || !s.live || head.Number < o.asked+askOwnedEvery && head.Number >= o.asked {
 		return
 	}
 	*o = ownedAgain{asking: true, asked: head.Number}
-	self := a.self
-	a.do(func(ctx context.Context) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		s.Turn(ctx, "our slots after a reorganisation")
 		slots, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {
 			s.log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
 		}
 		if ctx.Err() == nil {
-			self.tell(ownedSlots{slots, err != nil})
+			self.Tell(ownedSlots{slots, err != nil})
 		}
 	})
 }
 
-func (s *supervisor) onOwned(a *turn, m ownedSlots) {
+func (s *supervisor) onOwned(a *shell.Turn, m ownedSlots) {
 	s.owned.asking = false
 	s.owned.due = s.owned.due || m.failed
 	s.adopt(a, m.slots)
@@ -57,7 +58,7 @@ func (s *supervisor) onOwned(a *turn, m ownedSlots) {
 // adopt begins a sale for each slot of ours that has none. One whose sale is about to
 // be settled has one still: it is asked again, because a reorganisation may have given
 // back what the sale was paid for already.
-func (s *supervisor) adopt(a *turn, owned []events.OwnedSlot) {
+func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 	for _, o := range owned {
 		ag := s.agents[o.Slot]
 		if ag != nil && ag.state.Ended() && !ag.state.OnChain {
@@ -66,7 +67,7 @@ func (s *supervisor) adopt(a *turn, owned []events.OwnedSlot) {
 		if ag == nil {
 			s.log.WithField("slot", o.Slot.String()).
 				Warn("the chain says this slot is ours, the record does not know it: adopting it")
-			s.candidate(a, o.Slot, o.Request.ID, o.Index, ref{})
+			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{})
 		}
 	}
 }

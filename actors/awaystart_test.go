@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -64,7 +65,7 @@ func TestAStopDoesNotWaitForAStoreThatIsAway(t *testing.T) {
 			began := time.Now()
 			err := r.host.Stop(context.Background())
 			stream := events.SaleStream(r.ports.Market.Account(), slot)
-			if !errors.Is(err, actors.ErrRecordAway) || !strings.Contains(err.Error(), stream) {
+			if !errors.Is(err, shell.ErrRecordAway) || !strings.Contains(err.Error(), stream) {
 				r.Fatalf("mood %d: %v", how, err)
 			}
 			if took := time.Since(began); took > 5*time.Second {

@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -29,15 +30,15 @@ type (
 	// tryAgain: an operator wants something tried again. The reply is called when that is
 	// in the record.
 	tryAgain struct {
-		subject Subject
+		subject shell.Subject
 		reply   func(error)
 	}
 )
 
 // blame notes that something panicked on a piece of work, and leaves it alone when it is
 // not the first time.
-func (s *supervisor) blame(about Subject, err error) (leftAlone bool) {
-	if about == (Subject{}) {
+func (s *supervisor) blame(about shell.Subject, err error) (leftAlone bool) {
+	if about == (shell.Subject{}) {
 		return false
 	}
 	if s.blamed[about]++; s.blamed[about] < mostPanics {
@@ -55,17 +56,17 @@ func (s *supervisor) blame(about Subject, err error) (leftAlone bool) {
 }
 
 // describe says what a piece of work is.
-func describe(about Subject) string {
+func describe(about shell.Subject) string {
 	switch about.Kind {
-	case SubjectSale:
+	case shell.SubjectSale:
 		return "the sale of slot " + about.Key
-	case SubjectMarket:
+	case shell.SubjectMarket:
 		return "event " + about.Key + " of the market"
-	case SubjectLedger:
+	case shell.SubjectLedger:
 		return "the ledger's command " + about.Key
-	case SubjectDuties:
+	case shell.SubjectDuties:
 		return "what slot " + about.Key + " owes"
-	case SubjectSlot:
+	case shell.SubjectSlot:
 		return "slot " + about.Key + " on offer"
 	}
 	return about.String()
@@ -78,7 +79,7 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 	if c == nil {
 		return
 	}
-	leftAlone := s.blame(Subject{SubjectSlot, m.slot.String()}, m.err)
+	leftAlone := s.blame(shell.Subject{Kind: shell.SubjectSlot, Key: m.slot.String()}, m.err)
 	refused := saleRefused{
 		criterion: slotqueue.CriterionQuarantined, reason: m.err.Error(), requeue: true,
 	}
@@ -86,18 +87,18 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 		refused.retryAt = s.chainTime().Add(lookAgainAfter)
 	}
 	for _, w := range c.workers {
-		w.tell(refused)
-		s.owned.due = s.owned.due || w.nobody() // One of ours is not given up: it must be proven.
+		w.Tell(refused)
+		s.owned.due = s.owned.due || w.Nobody() // One of ours is not given up: it must be proven.
 	}
 }
 
 // onTryAgain ends a quarantine because an operator wants it.
-func (s *supervisor) onTryAgain(a *turn, m tryAgain) {
+func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	if _, ok := s.quarantined.has(m.subject); !ok {
-		m.reply(fmt.Errorf("%w: %s", ErrNotQuarantined, m.subject))
+		m.reply(fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
 		return
 	}
-	if m.subject.Kind == SubjectSale { // It ends by itself when the sale runs.
+	if m.subject.Kind == shell.SubjectSale { // It ends by itself when the sale runs.
 		slot, err := events.ParseSlotID(m.subject.Key)
 		if err == nil {
 			s.retryQuarantined(a, slot)
@@ -106,23 +107,23 @@ func (s *supervisor) onTryAgain(a *turn, m tryAgain) {
 		return
 	}
 	s.blamed[m.subject] = mostPanics - 1 // The next panic is not the first.
-	self, subject := a.self, m.subject
+	self, subject := a.Self, m.subject
 	s.endQuarantine(subject, "tried again by the operator", func() {
-		self.tell(quarantineOver{subject})
+		self.Tell(quarantineOver{subject})
 		m.reply(nil)
 	})
 }
 
 // quarantineOver: the record has it that something is to be tried again.
-type quarantineOver struct{ subject Subject }
+type quarantineOver struct{ subject shell.Subject }
 
 // onQuarantineOver begins again what nobody else begins.
 func (s *supervisor) onQuarantineOver(m quarantineOver) {
-	if m.subject.Kind == SubjectMarket {
+	if m.subject.Kind == shell.SubjectMarket {
 		var revision uint64
 		if _, err := fmt.Sscan(m.subject.Key, &revision); err == nil && revision > 0 {
-			s.queue.tell(tryMarket{revision})
+			s.queue.Tell(tryMarket{revision})
 		}
 	}
-	s.queue.tell(wakeQueue{"an operator wants it tried again", []string{slotqueue.CriterionQuarantined}})
+	s.queue.Tell(wakeQueue{"an operator wants it tried again", []string{slotqueue.CriterionQuarantined}})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 )
@@ -15,9 +16,9 @@ import (
 
 // boot asks record and chain what there is to do. It waits for the chain for
 // as long as it takes.
-func (s *supervisor) boot(a *turn) {
-	self := a.self
-	a.do(func(ctx context.Context) {
+func (s *supervisor) boot(a *shell.Turn) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		var report bootReport
 		err := s.retry(ctx, "boot",
 			func(err error) {
@@ -35,7 +36,7 @@ func (s *supervisor) boot(a *turn) {
 			})
 		switch {
 		case err == nil:
-			self.tell(report)
+			self.Tell(report)
 		case ctx.Err() == nil:
 			s.fatal(fmt.Errorf("start: %w", err))
 		}
@@ -68,7 +69,7 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	return r, r.survey.whole()
 }
 
-func (s *supervisor) onBoot(a *turn, m bootReport) {
+func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	if have, want := s.Prover.KeyHash(), m.market.Proofs.KeyHash; have != want {
 		s.fatal(fmt.Errorf("%w: the contract wants %s, at hand is %s", ErrWrongKeys, want, have))
 		return
@@ -95,9 +96,9 @@ func (s *supervisor) onBoot(a *turn, m bootReport) {
 	s.booted = true
 	s.survey(a, m.survey)
 	s.startValidator(a)
-	a.rt.do("room", s.watchRoom(func(m wakeQueue) { s.queue.tell(m) }))
+	a.RT.Do("room", s.watchRoom(func(m wakeQueue) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
-		a.rt.do("scrub", s.scrub(a.self))
+		a.RT.Do("scrub", s.scrub(a.Self))
 	}
 	s.follow(a)
 }
@@ -109,26 +110,26 @@ func (s *supervisor) setQuota() {
 	if s.Quota == 0 {
 		return
 	}
-	s.ledger.tell(ledgerCommand{
+	s.ledger.Tell(ledgerCommand{
 		capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true},
 		"start",
-		func(r result[capacity.State, capacity.Event]) {
+		func(r shell.Result[capacity.State, capacity.Event]) {
 			switch {
-			case errors.Is(r.err, errReloading):
-			case r.err != nil:
+			case errors.Is(r.Err, shell.ErrReloading):
+			case r.Err != nil:
 				s.alert(AlertQuota, events.SlotID{}, 0, fmt.Sprintf("the ledger did not take the quota of %d bytes: %v",
-					s.Quota, r.err), "the last one counts; find the cause in the log and start again")
+					s.Quota, r.Err), "the last one counts; find the cause in the log and start again")
 			default:
 				s.alertCause("quota-too-small", events.SlotID{},
-					Facts{Supply: Supply{Quota: s.Quota, Allocated: r.state.Book().Allocated()}})
+					Facts{Supply: Supply{Quota: s.Quota, Allocated: r.State.Book().Allocated()}})
 			}
 		},
 	})
 }
 
 // follow follows the chain from where the record ends.
-func (s *supervisor) follow(a *turn) {
-	self := a.self
-	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.tell(n) }}
-	a.rt.do("chain follower", f.run)
+func (s *supervisor) follow(a *shell.Turn) {
+	self := a.Self
+	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.Tell(n) }}
+	a.RT.Do("chain follower", f.run)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -111,7 +112,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 		c.report = report
 		return c, err
 	})
-	if err == nil || ctx.Err() != nil || !last || s.record.away() {
+	if err == nil || ctx.Err() != nil || !last || s.record.Away() {
 		return c, err
 	}
 	c.report, c.unread = report, err.Error()
@@ -190,7 +191,7 @@ func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.Slo
 // lossOf is the block in which the contract took the slot: of the logs that are on the
 // chain, the first after our fill that says so.
 func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
-	if s.record.away() {
+	if s.record.Away() {
 		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
 	}
 	// The log is on its way, from far behind when the host was down for long.
@@ -230,7 +231,7 @@ func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.Mark
 		for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
 			var m messages.MarketEvent
 			if err == nil {
-				m, err = decodeAs[messages.MarketEvent](s.codec, r)
+				m, err = shell.DecodeAs[messages.MarketEvent](s.codec, r)
 			}
 			if !yield(m, err) || err != nil {
 				return
@@ -243,7 +244,7 @@ func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.Mark
 // not count as filled: the newest one while the slot is ours, and for an adopted one that
 // was lost the last one before the attempt began.
 func (s *salesAgent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
-	if s.record.away() {
+	if s.record.Away() {
 		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
 	}
 	if _, err := s.view.wait(ctx, func(events.Head) bool { return s.told.Load() >= facts.At.Number }); err != nil {
@@ -344,8 +345,8 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 
 // closeDuties closes, before the end is recorded, the duties whose periods were over
 // by then and for which the contract took no proof.
-func (s *salesAgent) closeDuties(a *turn, at events.Head, c *closing) {
-	for _, d := range slices.Clone(s.journal.ahead.Duties) {
+func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
+	for _, d := range slices.Clone(s.journal.Ahead.Duties) {
 		if !c.until.After(d.Deadline) {
 			continue
 		}
@@ -368,5 +369,5 @@ func (s *salesAgent) closeDuties(a *turn, at events.Head, c *closing) {
 // same, and closes the account before it is recorded.
 func (s *salesAgent) leavesToLook(cmd sale.Command) bool {
 	report, ok := cmd.(sale.ReportChain)
-	return ok && s.endsHosting(s.journal.ahead, report)
+	return ok && s.endsHosting(s.journal.Ahead, report)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -115,11 +116,11 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 	return func(ctx context.Context) {
 		for {
 			e.Turn(ctx, "room")
-			_ = e.rt.guarded("room", func() error { // It looks again.
+			_ = e.rt.Guarded("room", func() error { // It looks again.
 				look()
 				return nil
 			})
-			if sleep(ctx, e.Clock, roomEvery) != nil {
+			if shell.Sleep(ctx, e.Clock, roomEvery) != nil {
 				return
 			}
 		}

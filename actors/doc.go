@@ -1,7 +1,7 @@
 // Package actors is the shell around the pure cores: it runs them as actors.
 //
 // An actor owns one machine (a sale, the ledger, the queue). Its loop is
-// always the same, and it lives in journal.go: load the stream and fold it;
+// always the same, and it lives in package shell: load the stream and fold it;
 // for a command, Decide; append what follows with the expected revision; when
 // that is durable, answer and perform the effects that Next names. What the
 // world answers comes back as a command. A crash at any point is followed by
@@ -13,5 +13,4 @@
 // ProofScheduler, and feeds them with what the chain says.
 //
 // Not for: rules. What a sale does next stands in events/sale and nowhere else.
-// runtime.go is the only file that knows the actor library.
 package actors

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -26,7 +27,7 @@ type Ports struct {
 	Prover  Prover
 	Repo    Repo
 	Content Content
-	Clock   Clock
+	Clock   shell.Clock
 	Store   events.Store
 	// Validation marks missing proofs of other hosts; nil: this host does not.
 	Validation Validation
@@ -221,7 +222,7 @@ const maxProofTxs = 1024
 type env struct {
 	Config
 	Ports
-	rt    *runtime
+	rt    *shell.Runtime
 	log   *logrus.Entry
 	codec *events.Codec
 	me    events.Address
@@ -235,7 +236,7 @@ type env struct {
 	// the actors that read it exist.
 	shown map[string]uint64
 	// record says whether the event store answers.
-	record *record
+	record *shell.Record
 	// savers save what is not saved at a stop. They are added by the supervisor's
 	// actor, and read when it has stopped.
 	savers map[string]saver // by the name of whose state it is
@@ -243,12 +244,12 @@ type env struct {
 	quarantined quarantined
 	words       words
 	// ledger, queue and scheduler are started again when they fail; see part.go.
-	ledger, queue, scheduler *part
+	ledger, queue, scheduler *shell.Part
 
-	downloads, transactions, reads, disk, repairs *pool
+	downloads, transactions, reads, disk, repairs *shell.Pool
 	// proofTxs are the proofs on their way: each waits for its confirmations, which may
 	// take longer than a period, and none may wait for another's.
-	proofTxs *pool
+	proofTxs *shell.Pool
 	provers  *provers
 	// load is what proofs cost and how many are to be expected.
 	load *provingLoad
@@ -260,32 +261,32 @@ type env struct {
 	validating atomic.Pointer[ValidatorStatus]
 }
 
-func newEnv(cfg Config, ports Ports, rt *runtime) *env {
+func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	load := newProvingLoad()
 	if cfg.Met != nil {
-		rt.met = cfg.Met
+		rt.Met = cfg.Met
 	}
-	ports.Clock = guardedClock{ports.Clock, rt}
+	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	view := newChainView(nil)
 	ports.Market = &doubtful{ports.Market, view}
 	view.market = ports.Market
 	e := &env{
-		Config: cfg, Ports: ports, rt: rt, log: rt.log, codec: catalog.Codec(),
+		Config: cfg, Ports: ports, rt: rt, log: rt.Log, codec: catalog.Codec(),
 		me:           ports.Market.Account(),
 		savers:       map[string]saver{},
-		owner:        owner{words: newPool("words of the host's stream", 1)},
-		quarantined:  quarantined{items: map[Subject]quarantinedItem{}},
-		ledger:       newPart(ledgerName),
-		queue:        newPart(queueName),
-		scheduler:    newPart(schedulerName),
+		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
+		quarantined:  quarantined{items: map[shell.Subject]quarantinedItem{}},
+		ledger:       shell.NewPart(ledgerName),
+		queue:        shell.NewPart(queueName),
+		scheduler:    shell.NewPart(schedulerName),
 		view:         view,
-		record:       newRecord(ports.Clock, rt.log, cfg.Turn),
-		downloads:    newPool("downloads", cfg.Downloads),
-		transactions: newPool("transactions", cfg.Transactions),
-		proofTxs:     newPool("proofs on their way", maxProofTxs),
-		reads:        newPool("reads", cfg.Reads),
-		disk:         newPool("disk", cfg.Disk),
-		repairs:      newPool("repairs", maxRepairs),
+		record:       shell.NewRecord(ports.Clock, rt.Log, cfg.Turn),
+		downloads:    shell.NewPool("downloads", cfg.Downloads),
+		transactions: shell.NewPool("transactions", cfg.Transactions),
+		proofTxs:     shell.NewPool("proofs on their way", maxProofTxs),
+		reads:        shell.NewPool("reads", cfg.Reads),
+		disk:         shell.NewPool("disk", cfg.Disk),
+		repairs:      shell.NewPool("repairs", maxRepairs),
 		load:         load,
 		room:         &diskRoom{DiskStatus: DiskStatus{Keep: cfg.KeepFree}},
 	}
@@ -301,8 +302,8 @@ func (e *env) metadata(correlation string) events.Metadata {
 }
 
 // in runs a call inside a pool.
-func in[T any](ctx context.Context, p *pool, deadline time.Time, call func() (T, error)) (T, error) {
-	leave, err := p.enter(ctx, deadline)
+func in[T any](ctx context.Context, p *shell.Pool, deadline time.Time, call func() (T, error)) (T, error) {
+	leave, err := p.Enter(ctx, deadline)
 	if err != nil {
 		var none T
 		return none, err
@@ -339,20 +340,20 @@ func (e *env) retry(ctx context.Context, key string, note func(error), final fun
 			return err
 		}
 		note(err)
-		if err := sleep(ctx, e.Clock, e.backoff(key, n)); err != nil {
+		if err := shell.Sleep(ctx, e.Clock, e.backoff(key, n)); err != nil {
 			return err
 		}
 	}
 }
 
 // whenUp asks a part until it answers, with a pause while it is down.
-func whenUp[T any](ctx context.Context, e *env, task string, ask func() question[T]) (T, error) {
+func whenUp[T any](ctx context.Context, e *env, task string, ask func() shell.Question[T]) (T, error) {
 	for n := 1; ; n++ {
-		v, err := ask().wait(ctx)
-		if !errors.Is(err, ErrPartDown) {
+		v, err := ask().Wait(ctx)
+		if !errors.Is(err, shell.ErrPartDown) {
 			return v, err
 		}
-		if err := sleep(ctx, e.Clock, e.backoff(task, n)); err != nil {
+		if err := shell.Sleep(ctx, e.Clock, e.backoff(task, n)); err != nil {
 			return v, err
 		}
 		e.Turn(ctx, task)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -24,7 +25,7 @@ func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request ev
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
 			// Nothing begins while the record is away.
-			if err := s.record.wait(ctx, "begin/"+slot.String()); err != nil {
+			if err := s.record.Wait(ctx, "begin/"+slot.String()); err != nil {
 				return err
 			}
 			ready, err = in(ctx, s.reads, time.Time{}, func() (saleReady, error) {
@@ -70,7 +71,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	if refusal := s.judgeFacts(facts, ready.start); refusal != nil {
 		return refused(*refusal)
 	}
-	avoided, err := avoidedClient(s.queue, r.Client, facts.At.Time).wait(ctx)
+	avoided, err := avoidedClient(s.queue, r.Client, facts.At.Time).Wait(ctx)
 	if err != nil {
 		return saleReady{}, err
 	}
@@ -126,8 +127,8 @@ func (e *env) mayReserve(r events.Request, index uint64, repair bool, expires, e
 
 // avoidedClient asks the queue about a client; nil when it is not avoided at
 // that chain time.
-func avoidedClient(queue *part, client events.Address, at time.Time) question[*slotqueue.AvoidedClient] {
-	return askPart(queue, func(reply func(*slotqueue.AvoidedClient, error)) any {
+func avoidedClient(queue *shell.Part, client events.Address, at time.Time) shell.Question[*slotqueue.AvoidedClient] {
+	return shell.AskPart(queue, func(reply func(*slotqueue.AvoidedClient, error)) any {
 		return queueQuery{func(q slotqueue.State) {
 			if a, avoided := q.Avoided(client, at); avoided {
 				reply(&a, nil)

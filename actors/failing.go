@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
@@ -20,7 +21,7 @@ type failing struct {
 
 // ofSlot does what concerns one slot alone.
 func (p *proofScheduler) ofSlot(slot events.SlotID, work func()) {
-	err := p.rt.guarded(schedulerName, func() error {
+	err := p.rt.Guarded(schedulerName, func() error {
 		work()
 		return nil
 	})
@@ -46,7 +47,9 @@ func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
 	}
 }
 
-func aboutDuties(slot events.SlotID) Subject { return Subject{SubjectDuties, slot.String()} }
+func aboutDuties(slot events.SlotID) shell.Subject {
+	return shell.Subject{Kind: shell.SubjectDuties, Key: slot.String()}
+}
 
 // lookAtFailing ends the quarantine of slots that did not fail for a whole period.
 func (p *proofScheduler) lookAtFailing(head events.Head) {
@@ -69,7 +72,7 @@ func (p *proofScheduler) recovers(slot events.SlotID, why string) {
 // learnFailing begins with what is quarantined by the record.
 func (p *proofScheduler) learnFailing() {
 	for _, q := range p.quarantined.all() {
-		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == SubjectDuties {
+		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {
 			p.failing[slot] = &failing{mostPanics, duty.Period(p.terms.Proofs, p.view.now().Time)}
 		}
 	}

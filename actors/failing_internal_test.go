@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
@@ -11,10 +13,10 @@ import (
 // The duties of one slot that cannot be computed are no other slot's business. They are
 // tried again with each block, and it is told when that does not help.
 func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		p := newProofScheduler(s.env)
-		s.scheduler = rt.root("scheduler under test", p)
+		s.scheduler = rt.Root("scheduler under test", p)
 		healthy := s.state.Slot
 		sick := events.SlotID{31: healthy[31] - 1} // It comes first.
 		var alerts []Alert

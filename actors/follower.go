@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -56,13 +57,13 @@ type storeWork struct {
 }
 
 // work does what needs the store in a task of its own.
-func (f *chainFollower) work(ctx context.Context, task func(context.Context, *recordCall) error) *storeWork {
-	call := f.record.call(ctx, f.stream)
-	w := &storeWork{trouble: call.trouble, done: make(chan struct{})}
-	f.rt.do("chain follower", func(context.Context) { // A task that never begins ends with ctx, too.
-		w.err = f.rt.guarded("chain follower", func() error { return task(ctx, call) })
+func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.RecordCall) error) *storeWork {
+	call := f.record.Call(ctx, f.stream)
+	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
+	f.rt.Do("chain follower", func(context.Context) { // A task that never begins ends with ctx, too.
+		w.err = f.rt.Guarded("chain follower", func() error { return task(ctx, call) })
 		close(w.done)
-		call.end()
+		call.End()
 	})
 	return w
 }
@@ -87,7 +88,7 @@ func (w *storeWork) ended(ctx context.Context) bool {
 func (f *chainFollower) run(ctx context.Context) {
 	f.stream = events.MarketStream(f.ChainID, f.Contract)
 	for n := 0; ctx.Err() == nil; {
-		err := f.rt.guarded("chain follower", func() error { return f.followOnce(ctx) })
+		err := f.rt.Guarded("chain follower", func() error { return f.followOnce(ctx) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -97,7 +98,7 @@ func (f *chainFollower) run(ctx context.Context) {
 		}
 		n++
 		f.log.Warnf("following the chain stopped, and begins again: %v", err)
-		_ = sleep(ctx, f.Clock, f.backoff("follow", n))
+		_ = shell.Sleep(ctx, f.Clock, f.backoff("follow", n))
 	}
 }
 
@@ -109,8 +110,8 @@ var errCaughtUp = errors.New("the event store is back")
 // something cannot be written, it follows for the blocks alone until it can.
 func (f *chainFollower) followOnce(ctx context.Context) error {
 	var cursor events.Cursor
-	read := f.work(ctx, func(ctx context.Context, call *recordCall) error {
-		return call.repeat(func() (err error) {
+	read := f.work(ctx, func(ctx context.Context, call *shell.RecordCall) error {
+		return call.Repeat(func() (err error) {
 			cursor, err = f.cursor(ctx)
 			return err
 		})
@@ -118,7 +119,7 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 	if !read.ended(ctx) {
 		return f.feed(ctx, f.view.cursor(), read)
 	}
-	if errors.Is(read.err, errUnreadable) {
+	if errors.Is(read.err, shell.ErrUnreadable) {
 		return f.withoutRecord(ctx, read.err)
 	}
 	if read.err != nil {
@@ -167,7 +168,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 			break
 		}
 		f.log.Warnf("following the chain without the event store stopped, and begins again: %v", err)
-		_ = sleep(feeding, f.Clock, f.backoff("follow", n))
+		_ = shell.Sleep(feeding, f.Clock, f.backoff("follow", n))
 		from = f.view.cursor()
 	}
 	select { // Two works on the stream must never run at once.
@@ -203,7 +204,7 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 // isLate ends the feed when the work has ended.
 func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 	f.late = w
-	f.rt.do("chain follower", func(ctx context.Context) {
+	f.rt.Do("chain follower", func(ctx context.Context) {
 		select {
 		case <-w.done:
 			stop(errCaughtUp)
@@ -227,9 +228,9 @@ func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 		if first {
 			f.revision, first = r.Revision+1, false
 		}
-		m, err := decodeAs[messages.MarketEvent](f.codec, r)
+		m, err := shell.DecodeAs[messages.MarketEvent](f.codec, r)
 		if err != nil {
-			return c, fmt.Errorf("read the cursor: %w: %w", errUnreadable, err)
+			return c, fmt.Errorf("read the cursor: %w: %w", shell.ErrUnreadable, err)
 		}
 		if done := f.rewindCursor(&c, m); done {
 			break
@@ -266,7 +267,7 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	if f.late != nil {
 		return nil
 	}
-	w := f.work(f.rt.context(), func(_ context.Context, call *recordCall) error { return f.keep(call, u) })
+	w := f.work(f.rt.Context(), func(_ context.Context, call *shell.RecordCall) error { return f.keep(call, u) })
 	if w.ended(ctx) {
 		return w.err
 	}
@@ -282,7 +283,7 @@ func (f *chainFollower) tell(number uint64) {
 }
 
 // keep stores an update and passes on what is new.
-func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
+func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error {
 	if u.Reorganized != nil {
 		if err := f.store(call, []messages.MarketEvent{u.Reorganized}); err != nil {
 			return err
@@ -323,13 +324,13 @@ func (f *chainFollower) keep(call *recordCall, u events.ChainUpdate) error {
 
 // store appends in pieces that every store takes, and repeats each until it is
 // taken.
-func (f *chainFollower) store(call *recordCall, batch []messages.MarketEvent) error {
+func (f *chainFollower) store(call *shell.RecordCall, batch []messages.MarketEvent) error {
 	for len(batch) > 0 {
 		encoded, err := f.encode(batch)
 		if err != nil {
 			return fmt.Errorf("store what the chain said: %w", err)
 		}
-		if err := call.append(f.Store, events.ExpectNext(f.revision), encoded); err != nil {
+		if err := call.Append(f.Store, events.ExpectNext(f.revision), encoded); err != nil {
 			return fmt.Errorf("store what the chain said: %w", err)
 		}
 		f.revision += uint64(len(encoded))

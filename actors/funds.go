@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -39,31 +40,31 @@ type fundsSeen struct {
 // watchFunds looks at the account when it is time. Nothing is asked while the
 // record is away: nothing is taken then.
 func (q *slotQueue) watchFunds(head events.Head) {
-	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.record.away() {
+	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.record.Away() {
 		return
 	}
 	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)
-	q.self.do(func(ctx context.Context) {
+	q.self.Do(func(ctx context.Context) {
 		q.Turn(ctx, "funds")
 		var m fundsSeen
-		m.err = q.rt.guarded("funds", func() (err error) {
+		m.err = q.rt.Guarded("funds", func() (err error) {
 			m.balance, err = in(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
 				return q.Market.Balance(ctx)
 			})
 			return err
 		})
 		unpaid := make(chan events.Amount, 1)
-		q.supervisor.tell(lookAround{func(s *supervisor) { unpaid <- s.unpaid() }})
+		q.supervisor.Tell(lookAround{func(s *supervisor) { unpaid <- s.unpaid() }})
 		select {
 		case n := <-unpaid:
 			m.free = m.balance.Tokens.SubFloor(n)
-			q.self.tell(m)
+			q.self.Tell(m)
 		case <-ctx.Done():
 		}
 	})
 }
 
-func (q *slotQueue) onFunds(a *turn, m fundsSeen) {
+func (q *slotQueue) onFunds(a *shell.Turn, m fundsSeen) {
 	w := &q.funds
 	w.looking = false
 	if m.err != nil { // The next look comes soon; whoever needs the balance asks himself.
@@ -97,7 +98,7 @@ func (q *slotQueue) onFunds(a *turn, m fundsSeen) {
 
 // waitFor keeps the criteria that some slot waits for.
 func (q *slotQueue) waitFor(criteria []string) (out []string) {
-	waiting := q.journal.ahead.Waiting()
+	waiting := q.journal.Ahead.Waiting()
 	for _, c := range criteria {
 		if waiting[c] > 0 {
 			out = append(out, c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -31,8 +32,8 @@ var (
 // Host is a running host. Safe for concurrent use.
 type Host struct {
 	env        *env
-	rt         *runtime
-	supervisor ref
+	rt         *shell.Runtime
+	supervisor shell.Ref
 
 	once  sync.Once
 	ended chan struct{}
@@ -46,28 +47,29 @@ type Host struct {
 // does not answer is waited for, until ctx ends. A process that ran the host until
 // now ends with ErrTakenOver as soon as it looks at the record.
 func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Host, error) {
-	rt := newRuntime(context.WithoutCancel(ctx), log)
+	rt := shell.NewRuntime(context.WithoutCancel(ctx), log)
 	e := newEnv(cfg.withDefaults(), ports, rt)
 	if err := e.takeOver(ctx); err != nil {
-		rt.kill()
+		rt.Kill()
 		return nil, err
 	}
 	h := &Host{env: e, rt: rt, ended: make(chan struct{})}
-	rt.rootFailed = h.supervisorFailed
-	e.owner.lost, e.record.conflict = h.takenOver, e.suspect
-	h.supervisor = rt.root("Supervisor", &supervisor{
-		env: e, fatal: h.fail, agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
-		blamed: map[Subject]int{},
+	rt.RootFailed = h.supervisorFailed
+	e.owner.lost, e.record.Conflict = h.takenOver, e.suspect
+	h.supervisor = rt.Root("Supervisor", &supervisor{
+		env: e, fatal: h.fail, kept: keep(e),
+		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
+		blamed: map[shell.Subject]int{},
 	})
-	e.record.notify(func() { h.supervisor.tell(recordMoved{}) })
+	e.record.Notify(func() { h.supervisor.Tell(recordMoved{}) })
 	if e.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
-		rt.do("watch", e.keepWatch)
+		rt.Do("watch", e.keepWatch)
 	}
-	rt.do("heartbeat", e.beat)
-	rt.do("probe of the store", func(ctx context.Context) {
+	rt.Do("heartbeat", e.beat)
+	rt.Do("probe of the store", func(ctx context.Context) {
 		for ctx.Err() == nil { // It ends with ctx, or panics.
-			_ = rt.guarded("probe of the store", func() error {
-				e.record.probe(ctx, e.Store)
+			_ = rt.Guarded("probe of the store", func() error {
+				e.record.Probe(ctx, e.Store)
 				return nil
 			})
 		}
@@ -82,7 +84,7 @@ func (h *Host) takenOver(err error) {
 	h.env.alert(AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.fail(err)
-	h.rt.abandon()
+	h.rt.Abandon()
 }
 
 // supervisorFailed ends the host: nobody would start again what fails from now on, nor
@@ -115,32 +117,32 @@ func (h *Host) Err() error {
 // is not waited for: the error, ErrRecordAway, names what is not in it. That is
 // lost, and safe to lose: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
-	away, unwritten := h.env.record.now(), h.env.record.unwritten()
+	away, unwritten := h.env.record.Now(), h.env.record.Unwritten()
 	h.fail(ErrStopped)
-	h.env.record.stopping.Store(true)
-	h.rt.halt(h.supervisor)
-	if errors.Is(h.Err(), ErrTakenOver) { // Whatever it wrote would be beside the other process.
+	h.env.record.Stopping.Store(true)
+	h.rt.Halt(h.supervisor)
+	if errors.Is(h.Err(), shell.ErrTakenOver) { // Whatever it wrote would be beside the other process.
 		return nil
 	}
 	if !away.Away {
 		h.env.saveAll(ctx)
 	} else {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, stopPatience)
+		ctx, cancel = context.WithTimeout(ctx, shell.StopPatience)
 		defer cancel()
 	}
 	err := h.recordStop(ctx)
-	if err == nil || neverPasses(err) {
+	if err == nil || shell.NeverPasses(err) {
 		return err
 	}
 	lost := "that the host stopped"
 	if n := len(unwritten); n > 0 {
-		lost += ", and what was decided last in " + strings.Join(unwritten[:min(n, maxNamedStreams)], ", ")
-		if n > maxNamedStreams {
-			lost += fmt.Sprintf(" and %d more", n-maxNamedStreams)
+		lost += ", and what was decided last in " + strings.Join(unwritten[:min(n, shell.MaxNamedStreams)], ", ")
+		if n > shell.MaxNamedStreams {
+			lost += fmt.Sprintf(" and %d more", n-shell.MaxNamedStreams)
 		}
 	}
-	return fmt.Errorf("%w: not in the record: %s: %w", ErrRecordAway, lost, err)
+	return fmt.Errorf("%w: not in the record: %s: %w", shell.ErrRecordAway, lost, err)
 }
 
 func (h *Host) recordStop(ctx context.Context) error {
@@ -152,7 +154,7 @@ func (h *Host) recordStop(ctx context.Context) error {
 // Kill ends the host as a crash does; for simulations.
 func (h *Host) Kill() {
 	h.fail(ErrStopped)
-	h.rt.kill()
+	h.rt.Kill()
 }
 
 // ask runs a function in an actor's turn and waits for it.
@@ -176,8 +178,8 @@ func ask[T any](ctx context.Context, h *Host, send func(done chan<- T)) (T, erro
 // take effect. Repeating it is harmless, as for every command.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 	return h.command(ctx, h.env.ledger, func(reply replies) any {
-		return ledgerCommand{cmd, operatorCause, func(r result[capacity.State, capacity.Event]) {
-			reply(struct{}{}, r.err)
+		return ledgerCommand{cmd, operatorCause, func(r shell.Result[capacity.State, capacity.Event]) {
+			reply(struct{}{}, r.Err)
 		}}
 	})
 }
@@ -185,8 +187,8 @@ func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 // Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	return h.command(ctx, h.env.queue, func(reply replies) any {
-		return queueCommand{cmd, operatorCause, func(r result[slotqueue.State, slotqueue.Event]) {
-			reply(struct{}{}, r.err)
+		return queueCommand{cmd, operatorCause, func(r shell.Result[slotqueue.State, slotqueue.Event]) {
+			reply(struct{}{}, r.Err)
 		}}
 	})
 }
@@ -197,43 +199,43 @@ const operatorCause = "operator"
 // replies takes the answer to a command.
 type replies = func(struct{}, error)
 
-func (h *Host) command(ctx context.Context, to *part, message func(reply replies) any) error {
-	if r := h.env.record.now(); r.Away {
+func (h *Host) command(ctx context.Context, to *shell.Part, message func(reply replies) any) error {
+	if r := h.env.record.Now(); r.Away {
 		return fmt.Errorf("%w since %s; nothing was changed: %s",
-			ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
+			shell.ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
 	if err := h.started(ctx); err != nil {
 		return err
 	}
-	return h.await(ctx, askPart(to, message))
+	return h.await(ctx, shell.AskPart(to, message))
 }
 
 // TryAgain ends the quarantine of a piece of work, so that it is tried again; the answer
 // comes when the record has it. ErrNotQuarantined.
-func (h *Host) TryAgain(ctx context.Context, what Subject) error {
+func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
 	if err := h.started(ctx); err != nil {
 		return err
 	}
-	done := make(chan answer[struct{}], 1)
-	h.supervisor.tell(tryAgain{what, func(err error) { done <- answer[struct{}]{err: err} }})
-	return h.await(ctx, question[struct{}]{done: done})
+	done := make(chan shell.Answer[struct{}], 1)
+	h.supervisor.Tell(tryAgain{what, func(err error) { done <- shell.Answer[struct{}]{Err: err} }})
+	return h.await(ctx, shell.Question[struct{}]{Done: done})
 }
 
 // await waits for the answer to a command while the record is there.
-func (h *Host) await(ctx context.Context, asked question[struct{}]) error {
-	if asked.err != nil {
-		return asked.err
+func (h *Host) await(ctx context.Context, asked shell.Question[struct{}]) error {
+	if asked.Err != nil {
+		return asked.Err
 	}
 	for {
 		impatient := make(chan struct{})
-		stop := h.env.Clock.After(operatorPatience, func() { close(impatient) })
+		stop := h.env.Clock.After(shell.OperatorPatience, func() { close(impatient) })
 		select {
-		case a := <-asked.done:
+		case a := <-asked.Done:
 			stop()
-			return a.err
-		case <-asked.gone:
+			return a.Err
+		case <-asked.Gone:
 			stop()
-			_, err := asked.wait(ctx) // It may have answered at the same moment.
+			_, err := asked.Wait(ctx) // It may have answered at the same moment.
 			return err
 		case <-h.ended:
 			stop()
@@ -243,8 +245,9 @@ func (h *Host) await(ctx context.Context, asked question[struct{}]) error {
 			return ctx.Err()
 		case <-impatient:
 		}
-		if r := h.env.record.now(); r.Away {
-			return fmt.Errorf("%w; the command may still take effect when it is back: %s", ErrRecordAway, r.Reason)
+		if r := h.env.record.Now(); r.Away {
+			return fmt.Errorf("%w; the command may still take effect when it is back: %s",
+				shell.ErrRecordAway, r.Reason)
 		}
 	}
 }
@@ -255,7 +258,7 @@ var ErrStarting = errors.New("the host is starting; the chain has not answered y
 // started is an error while the host has not begun.
 func (h *Host) started(ctx context.Context) error {
 	booted, err := ask(ctx, h, func(done chan<- bool) {
-		h.supervisor.tell(lookAround{func(s *supervisor) { done <- s.booted }})
+		h.supervisor.Tell(lookAround{func(s *supervisor) { done <- s.booted }})
 	})
 	if err == nil && !booted {
 		err = ErrStarting
@@ -280,7 +283,7 @@ func (h *Host) ViewQueue(ctx context.Context, look func(slotqueue.State)) error 
 	if err := h.started(ctx); err != nil {
 		return err
 	}
-	return h.await(ctx, askPart(h.env.queue, func(reply replies) any {
+	return h.await(ctx, shell.AskPart(h.env.queue, func(reply replies) any {
 		return queueQuery{func(s slotqueue.State) {
 			look(s)
 			reply(struct{}{}, nil)

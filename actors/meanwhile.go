@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -19,14 +20,14 @@ type judgedMeanwhile struct {
 }
 
 // judgeMeanwhile judges the periods up to now, and goes on when the next one is over.
-func (s *salesAgent) judgeMeanwhile(a *turn, next uint64) {
-	st := s.journal.durable
-	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.record.away() {
+func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
+	st := s.journal.Durable
+	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.record.Away() {
 		return
 	}
 	s.meanwhile = true
-	self := a.self
-	a.do(func(ctx context.Context) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		m := judgedMeanwhile{next: next}
 		_, err := s.view.wait(ctx, func(h events.Head) bool { return s.closedPeriod(h) >= next })
 		if err == nil {
@@ -40,7 +41,7 @@ func (s *salesAgent) judgeMeanwhile(a *turn, next uint64) {
 			m.next = s.closedPeriod(s.view.now()) + 1
 		}
 		if ctx.Err() == nil {
-			self.tell(m)
+			self.Tell(m)
 		}
 	})
 }
@@ -91,9 +92,9 @@ func (s *salesAgent) after(st sale.State, cmd sale.Command) sale.State {
 	return st
 }
 
-func (s *salesAgent) onJudgedMeanwhile(a *turn, m judgedMeanwhile) {
+func (s *salesAgent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
 	s.meanwhile = false
-	if st := s.journal.ahead; !st.Owes() || !st.BeforeFill() {
+	if st := s.journal.Ahead; !st.Owes() || !st.BeforeFill() {
 		return
 	}
 	for _, t := range m.told {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -23,7 +24,7 @@ import (
 //
 // That the survey does not show a sale is only the reason to look: before anything
 // is deleted the sale's own stream and the contract are asked about this one slot.
-func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
+func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 	if m.survey.blind {
 		return
 	}
@@ -38,9 +39,9 @@ func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
 	asked := askLedgerAbout(s.ledger, func(l capacity.State) []capacity.Reservation {
 		return slices.Collect(l.Reservations())
 	})
-	self := a.self
-	s.rt.do("orphans", func(ctx context.Context) {
-		reserved, err := asked.wait(ctx)
+	self := a.Self
+	s.rt.Do("orphans", func(ctx context.Context) {
+		reserved, err := asked.Wait(ctx)
 		if err != nil { // Asked later, new sales would count as orphans.
 			if ctx.Err() == nil {
 				s.log.Warnf("what the ledger or the disk holds for no sale is given back at the next start: %v", err)
@@ -62,7 +63,7 @@ func (s *supervisor) releaseOrphans(a *turn, m bootReport) {
 type overlookedSale struct{ sale livingSale }
 
 // onOverlooked lets a sale go on that was taken for none.
-func (s *supervisor) onOverlooked(a *turn, m overlookedSale) {
+func (s *supervisor) onOverlooked(a *shell.Turn, m overlookedSale) {
 	l := m.sale
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
 		return
@@ -97,9 +98,9 @@ func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.
 		if err != nil {
 			return st, fmt.Errorf("read %s: %w", stream, err)
 		}
-		m, err := decodeAs[sale.Event](s.codec, e)
+		m, err := shell.DecodeAs[sale.Event](s.codec, e)
 		if err != nil {
-			return st, fmt.Errorf("%w: %w", errUnreadable, err)
+			return st, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
 		st = sale.Evolve(st, m)
 	}
@@ -107,15 +108,15 @@ func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.
 }
 
 // isTaken says that asking again would not change the answer.
-func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, errUnreadable) }
+func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, shell.ErrUnreadable) }
 
-func (s *supervisor) releaseOrphan(ctx context.Context, self ref, r capacity.Reservation) {
+func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capacity.Reservation) {
 	entry := s.log.WithField("slot", r.Slot.String())
 	err := s.retry(ctx, "orphan/"+r.Slot.String()+"/look",
 		func(err error) { entry.Warnf("whether a sale lives is asked again: %v", err) },
 		isTaken,
 		func(ctx context.Context) error {
-			if err := s.record.wait(ctx, "orphan/"+r.Slot.String()); err != nil {
+			if err := s.record.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
 				return err
 			}
 			return s.orphaned(ctx, r)
@@ -125,7 +126,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self ref, r capacity.Res
 		return
 	case errors.Is(err, errLives):
 		entry.Errorf("the list of living sales did not show this one, it goes on: %v", err)
-		self.tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
+		self.Tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
 		return
 	case err != nil:
 		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+
@@ -159,7 +160,7 @@ func (s *supervisor) untilDone(
 		func(err error) { entry.Warnf("giving it back is tried again: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) error {
-			if err := s.record.wait(ctx, key); err != nil {
+			if err := s.record.Wait(ctx, key); err != nil {
 				return err
 			}
 			return do(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -30,7 +31,7 @@ const DefaultHeartbeat = 5 * time.Minute
 type owner struct {
 	// words lets one write the stream at a time: it waits for the store, and so may end
 	// with its context.
-	words   *pool
+	words   *shell.Pool
 	count   uint64 // events in the stream, as far as this process knows
 	looking bool   // guarded by lookMu
 	lookMu  sync.Mutex
@@ -89,9 +90,9 @@ func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, m
 		if err != nil {
 			return err
 		}
-		m, err := decodeAs[messages.HostEvent](e.codec, r)
+		m, err := shell.DecodeAs[messages.HostEvent](e.codec, r)
 		if err != nil {
-			return fmt.Errorf("%w: %w", errUnreadable, err)
+			return fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
 		take(r.Revision, m)
 	}
@@ -101,7 +102,7 @@ func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, m
 // appendHost writes the next word of this process. ErrTakenOver when another
 // process has spoken.
 func (e *env) appendHost(ctx context.Context, m hostWord) error {
-	leave, err := e.owner.words.enter(ctx, time.Time{})
+	leave, err := e.owner.words.Enter(ctx, time.Time{})
 	if err != nil {
 		return fmt.Errorf("write the host's record: %w", err)
 	}
@@ -173,24 +174,24 @@ func (e *env) readOn(ctx context.Context) error {
 		is = "stopped"
 	}
 	return fmt.Errorf("%w: start %d of account %s began at %s on %q and %s at %s; this process is start %d on %q",
-		ErrTakenOver, other.GetEpoch(), e.me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
+		shell.ErrTakenOver, other.GetEpoch(), e.me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
 		is, heard.Format(time.RFC3339), e.epoch, e.Node)
 }
 
 // beat says now and then that this process lives, until ctx ends. That is how
 // others know, and how it learns that another one has begun.
 func (e *env) beat(ctx context.Context) {
-	for e.Heartbeat > 0 && sleep(ctx, e.Clock, e.Heartbeat) == nil {
+	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
 		e.Turn(ctx, "heartbeat")
 		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch}
-		err := e.rt.guarded("heartbeat", func() error {
+		err := e.rt.Guarded("heartbeat", func() error {
 			return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
 		})
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, ErrTakenOver):
+		case errors.Is(err, shell.ErrTakenOver):
 			e.owner.lost(err)
 			return
 		default:
@@ -209,9 +210,9 @@ func (e *env) suspect() {
 		return
 	}
 	o.looking = true
-	e.rt.do("owner", func(ctx context.Context) {
+	e.rt.Do("owner", func(ctx context.Context) {
 		e.Turn(ctx, "owner")
-		err := e.rt.guarded("owner", func() error {
+		err := e.rt.Guarded("owner", func() error {
 			return e.ask(ctx, func() error {
 				_, err := in(ctx, o.words, time.Time{}, func() (struct{}, error) { return struct{}{}, e.readOn(ctx) })
 				return err
@@ -220,7 +221,7 @@ func (e *env) suspect() {
 		o.lookMu.Lock()
 		o.looking = false
 		o.lookMu.Unlock()
-		if errors.Is(err, ErrTakenOver) {
+		if errors.Is(err, shell.ErrTakenOver) {
 			o.lost(err)
 		}
 	})
@@ -228,10 +229,10 @@ func (e *env) suspect() {
 
 // ask asks the store until it answers. When it never does, the error says why.
 func (e *env) ask(ctx context.Context, question func() error) error {
-	call := e.record.call(ctx, events.HostStream(e.me))
-	defer call.end()
+	call := e.record.Call(ctx, events.HostStream(e.me))
+	defer call.End()
 	var last error
-	err := call.repeat(func() error {
+	err := call.Repeat(func() error {
 		last = question()
 		return last
 	})

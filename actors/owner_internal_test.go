@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
@@ -25,15 +27,17 @@ func (hangingStore) Append(
 func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &env{
-			Ports: Ports{Store: hangingStore{}}, codec: catalog.Codec(), owner: owner{words: newPool("words", 1)},
+			Ports: Ports{Store: hangingStore{}}, codec: catalog.Codec(), owner: owner{words: shell.NewPool("words", 1)},
 		}
 		first, end := context.WithCancel(t.Context())
-		go func() { _ = e.appendHost(first, &messages.HostHeartbeat{At: events.TimeToMessage(fakeTime{}.Now())}) }()
+		go func() {
+			_ = e.appendHost(first, &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())})
+		}()
 		synctest.Wait()
 		second, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- e.appendHost(second, &messages.HostHeartbeat{At: events.TimeToMessage(fakeTime{}.Now())})
+			done <- e.appendHost(second, &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())})
 		}()
 		synctest.Wait()
 		cancel()

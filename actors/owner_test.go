@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 )
@@ -42,7 +43,7 @@ func (r *rig) mustEnd(h *actors.Host, where string) {
 	default:
 		r.Fatalf("two processes run; the record holds %v", r.names())
 	}
-	if err := h.Err(); !errors.Is(err, actors.ErrTakenOver) || !strings.Contains(err.Error(), where) {
+	if err := h.Err(); !errors.Is(err, shell.ErrTakenOver) || !strings.Contains(err.Error(), where) {
 		r.Fatalf("it ended with %v, and should name %q", err, where)
 	}
 	before := len(r.names())
@@ -165,7 +166,7 @@ func TestAStopOfAnOlderProcessIsNotRecorded(t *testing.T) {
 		}
 		defer newer.Kill()
 		synctest.Wait()
-		if err := r.host.Stop(r.Context()); !errors.Is(err, actors.ErrTakenOver) {
+		if err := r.host.Stop(r.Context()); !errors.Is(err, shell.ErrTakenOver) {
 			r.Fatalf("stop: %v", err)
 		}
 		if r.count("HostStopped") != 0 {
@@ -216,7 +217,7 @@ func TestOfTwoProcessesThatBeginAtOnceOneRuns(t *testing.T) {
 					case o.err == nil:
 						running++
 						defer o.host.Kill()
-					case errors.Is(o.err, actors.ErrTakenOver):
+					case errors.Is(o.err, shell.ErrTakenOver):
 						refused++
 					default:
 						r.Errorf("start: %v", o.err)

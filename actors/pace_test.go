@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -113,7 +115,7 @@ func (s *schedule) knows(block uint64, at func(uint64) time.Time) {
 // Without the blocks before the start a duty is opened that nobody demands; with them not.
 func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T) {
 	for _, known := range []bool{true, false} {
-		bubble(t, func(t *testing.T, rt *runtime) {
+		shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 			s := newSchedule(t, rt)
 			s.cfg.Timeout = 50 * time.Second
 			s.env.terms.Proofs, s.env.Margin.BlockTime = s.cfg, usualPace
@@ -130,7 +132,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 				}
 				p.pace.learn(heads)
 			}
-			s.scheduler = rt.root("started again", p)
+			s.scheduler = rt.Root("started again", p)
 			s.publish()
 			told := s.head(block, at(block))
 			if opened := len(told) > 0; opened == known {
@@ -143,7 +145,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 // A duty that was opened because the pace was not known is no miss when no block came that
 // could mark it.
 func TestADutyThatNobodyCouldMarkIsExcusedAndNotMissed(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		s.cfg.Timeout = 50 * time.Second
 		s.env.terms.Proofs = s.cfg
@@ -175,7 +177,7 @@ func TestADutyThatNobodyCouldMarkIsExcusedAndNotMissed(t *testing.T) {
 
 // One that can be marked in the last block of the marking only is a miss.
 func TestADutyThatTheLastBlockOfTheMarkingDemandsIsMissed(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		const period = 1000
 		end := duty.End(s.cfg, period)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -29,7 +30,7 @@ func (r *rig) alive() {
 }
 
 // subjects are the quarantined pieces of work of a kind.
-func (r *rig) subjects(kind actors.SubjectKind) (all []actors.Subject) {
+func (r *rig) subjects(kind shell.SubjectKind) (all []shell.Subject) {
 	r.Helper()
 	for _, q := range r.status().Quarantined {
 		if q.Subject.Kind == kind {
@@ -73,17 +74,17 @@ func TestAnOfferOnWhichTheQueuePanicsIsLeftAlone(t *testing.T) {
 		r.world.Post(longer(3, 1))
 		r.mineUntil("the next offer is filled", func() bool { return r.count("SlotFilled") == 2 })
 		r.alive()
-		if n := len(told.of(actors.AlertWorkQuarantined)); n != 1 || len(r.subjects(actors.SubjectMarket)) != 1 {
+		if n := len(told.of(actors.AlertWorkQuarantined)); n != 1 || len(r.subjects(shell.SubjectMarket)) != 1 {
 			r.Fatalf("%d alerts, the status has %v", n, r.status().Quarantined)
 		}
 		r.restart()
 		r.mine(5)
 		r.alive()
-		if n := r.count("WorkQuarantined"); n != 1 || len(r.subjects(actors.SubjectMarket)) != 1 {
+		if n := r.count("WorkQuarantined"); n != 1 || len(r.subjects(shell.SubjectMarket)) != 1 {
 			r.Fatalf("after a restart it was quarantined %d times; status: %v", n, r.status().Quarantined)
 		}
 		broken.Store(false)
-		if err := r.host.TryAgain(r.Context(), r.subjects(actors.SubjectMarket)[0]); err != nil {
+		if err := r.host.TryAgain(r.Context(), r.subjects(shell.SubjectMarket)[0]); err != nil {
 			r.Fatal(err)
 		}
 		r.mineUntil("it is filled after all", func() bool { return r.count("SlotFilled") == 3 })
@@ -108,12 +109,12 @@ func TestWhatFailsAgainWhenTriedAgainIsQuarantinedAgain(t *testing.T) {
 		r.offer(64 * events.BlockSize)
 		r.world.Post(sim.Offer(1, 1))
 		r.mineUntil("it is quarantined", r.has("WorkQuarantined"))
-		if err := r.host.TryAgain(r.Context(), r.subjects(actors.SubjectMarket)[0]); err != nil {
+		if err := r.host.TryAgain(r.Context(), r.subjects(shell.SubjectMarket)[0]); err != nil {
 			r.Fatal(err)
 		}
 		r.mineUntil("it is quarantined again", func() bool { return r.count("WorkQuarantined") == 2 })
-		err := r.host.TryAgain(r.Context(), actors.Subject{Kind: actors.SubjectMarket, Key: "999"})
-		if !errors.Is(err, actors.ErrNotQuarantined) {
+		err := r.host.TryAgain(r.Context(), shell.Subject{Kind: shell.SubjectMarket, Key: "999"})
+		if !errors.Is(err, shell.ErrNotQuarantined) {
 			r.Fatalf("something that is not quarantined: %v", err)
 		}
 	})
@@ -127,7 +128,7 @@ func TestAnOfferThatThePortsPanicOnIsLeftAlone(t *testing.T) {
 		hosted := r.hosting()
 		r.world.Post(bad)
 		r.mineUntil("it is quarantined", r.has("WorkQuarantined"))
-		if len(r.subjects(actors.SubjectSlot)) != 1 {
+		if len(r.subjects(shell.SubjectSlot)) != 1 {
 			r.Fatalf("quarantined: %v", r.status().Quarantined)
 		}
 		r.alive()
@@ -168,7 +169,7 @@ func TestALedgerCommandThatPanicsIsRefusedAndTheOthersAreNot(t *testing.T) {
 		r.alive()
 		r.mineUntil("the ledger runs", func() bool { return len(r.status().Down) == 0 })
 		broken.Store(false)
-		if err := r.host.TryAgain(r.Context(), r.subjects(actors.SubjectLedger)[0]); err != nil {
+		if err := r.host.TryAgain(r.Context(), r.subjects(shell.SubjectLedger)[0]); err != nil {
 			r.Fatal(err)
 		}
 		r.mineUntil("it is filled after all", func() bool { return r.count("SlotFilled") == 3 })
@@ -196,7 +197,7 @@ func TestASettlementThatPanicsWaits(t *testing.T) {
 			r.Fatalf("settled without the ledger: %v", r.names())
 		}
 		broken.Store(false)
-		if err := r.host.TryAgain(r.Context(), r.subjects(actors.SubjectLedger)[0]); err != nil {
+		if err := r.host.TryAgain(r.Context(), r.subjects(shell.SubjectLedger)[0]); err != nil {
 			r.Fatal(err)
 		}
 		r.mineUntil("it is settled", r.has("SaleSettled"))
@@ -251,7 +252,7 @@ func (r *rig) setUp(size events.Bytes) {
 	} {
 		r.mineUntil("the ledger takes it", func() bool {
 			err := r.host.Ledger(r.Context(), cmd)
-			if err != nil && !errors.Is(err, actors.ErrPartDown) {
+			if err != nil && !errors.Is(err, shell.ErrPartDown) {
 				r.Fatal(err)
 			}
 			return err == nil

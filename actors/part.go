@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -32,14 +33,21 @@ const (
 
 // keptPart is a part as the supervisor has it.
 type keptPart struct {
-	*part
+	*shell.Part
 	// start makes what runs; life counts the starts, the first is 1.
-	start func(life int) behavior
+	start func(life int) shell.Behavior
 
 	life     int
 	failures int       // in a row
 	last     time.Time // the last start
 	told     bool      // a person was told that it is down
+}
+
+// keptParts are all of them.
+type keptParts struct{ ledger, queue, scheduler keptPart }
+
+func keep(e *env) keptParts {
+	return keptParts{keptPart{Part: e.ledger}, keptPart{Part: e.queue}, keptPart{Part: e.scheduler}}
 }
 
 // PartStatus is a part of the host that does not run.
@@ -67,15 +75,16 @@ func (s *supervisor) parts() []*keptPart {
 }
 
 // planParts says how the parts are started.
-func (s *supervisor) planParts(a *turn, heads []events.Head) {
-	self := a.self
-	s.kept.ledger.part, s.kept.queue.part, s.kept.scheduler.part = s.ledger, s.queue, s.scheduler
+func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
+	self := a.Self
 	broken := func(p *keptPart, life int) func(error) {
-		return func(err error) { self.tell(partBroken{p, life, err}) }
+		return func(err error) { self.Tell(partBroken{p, life, err}) }
 	}
-	s.kept.ledger.start = func(life int) behavior { return newReservations(s.env, broken(&s.kept.ledger, life)) }
-	s.kept.queue.start = func(life int) behavior { return newSlotQueue(s.env, self, life, broken(&s.kept.queue, life)) }
-	s.kept.scheduler.start = func(int) behavior {
+	s.kept.ledger.start = func(life int) shell.Behavior { return newReservations(s.env, broken(&s.kept.ledger, life)) }
+	s.kept.queue.start = func(life int) shell.Behavior {
+		return newSlotQueue(s.env, self, life, broken(&s.kept.queue, life))
+	}
+	s.kept.scheduler.start = func(int) shell.Behavior {
 		p := newProofScheduler(s.env)
 		p.since = s.since
 		p.pace.learn(heads)
@@ -85,15 +94,15 @@ func (s *supervisor) planParts(a *turn, heads []events.Head) {
 
 // startPart starts a part, for the first time or again, and tells it what it has to know
 // besides the record.
-func (s *supervisor) startPart(a *turn, p *keptPart) {
-	if p.running() {
+func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
+	if p.Running() {
 		return
 	}
 	p.life++
-	child := a.spawn(p.name, p.start(p.life))
-	p.began(child)
+	child := a.Spawn(p.Name, p.start(p.life))
+	p.Began(child)
 	p.last = s.Clock.Now()
-	switch p.part {
+	switch p.Part {
 	case s.ledger:
 		s.setQuota()
 	case s.queue:
@@ -103,9 +112,9 @@ func (s *supervisor) startPart(a *turn, p *keptPart) {
 			ag := s.agents[slot]
 			switch {
 			case ag.quarantined != "":
-				child.tell(saleQuarantined{slot, ag.request, ag.index, ag.quarantined})
+				child.Tell(saleQuarantined{slot, ag.request, ag.index, ag.quarantined})
 			case ag.state.Phase != sale.Unknown:
-				child.tell(saleChanged{
+				child.Tell(saleChanged{
 					agent: ag.ref, slot: slot, state: ag.state, ahead: ag.ahead, trouble: ag.trouble,
 				})
 			}
@@ -115,45 +124,45 @@ func (s *supervisor) startPart(a *turn, p *keptPart) {
 
 // onPartFailed: a part panicked. What it was working on is left alone when that happens
 // twice.
-func (s *supervisor) onPartFailed(a *turn, p *keptPart, m childFailed) {
-	s.blame(m.about, m.err)
-	s.partDown(a, p, m.err)
+func (s *supervisor) onPartFailed(a *shell.Turn, p *keptPart, m shell.ChildFailed) {
+	s.blame(m.About, m.Err)
+	s.partDown(a, p, m.Err)
 }
 
 // onPartBroken: the record of a part cannot be read, or not folded.
-func (s *supervisor) onPartBroken(a *turn, m partBroken) {
-	if m.life != m.part.life || !m.part.running() {
+func (s *supervisor) onPartBroken(a *shell.Turn, m partBroken) {
+	if m.life != m.part.life || !m.part.Running() {
 		return
 	}
-	m.part.stop()
+	m.part.Stop()
 	s.partDown(a, m.part, m.err)
 }
 
 // partDown notes that a part has failed, tells those who wait for it, and has it started
 // again after a while. When it can't read its record, that is at a slow pace.
-func (s *supervisor) partDown(a *turn, p *keptPart, err error) {
+func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	now := s.Clock.Now()
 	if now.Sub(p.last) > partSteady {
 		p.failures, p.told = 0, false
 	}
 	p.failures++
-	p.ended(now, p.failures == 1, err)
-	delete(s.savers, p.name) // What it made of its state is not trusted.
-	if p.part == s.queue {
+	p.Ended(now, p.failures == 1, err)
+	delete(s.savers, p.Name) // What it made of its state is not trusted.
+	if p.Part == s.queue {
 		s.forgetWorkers()
 	}
-	slow := errors.Is(err, errUnreadable) // No other try finds anything else.
-	pause := s.backoff(p.name, p.failures)
+	slow := errors.Is(err, shell.ErrUnreadable) // No other try finds anything else.
+	pause := s.backoff(p.Name, p.failures)
 	if slow {
 		pause = s.quarantinePause(p.failures)
 	}
-	s.log.WithField("part", p.name).Errorf("%s is down and is started again in %s: %v", p.name, pause, err)
+	s.log.WithField("part", p.Name).Errorf("%s is down and is started again in %s: %v", p.Name, pause, err)
 	if (slow || p.failures >= partAlertAfter) && !p.told {
 		p.told = true
-		s.alert(AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.name, err), partHint(p.name))
+		s.alert(AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
 	}
-	self := a.self
-	s.Clock.After(pause, func() { self.tell(partDue{p}) })
+	self := a.Self
+	s.Clock.After(pause, func() { self.Tell(partDue{p}) })
 }
 
 // forgetWorkers: those of a queue that failed are gone; its next life begins others.
@@ -162,7 +171,7 @@ func (s *supervisor) forgetWorkers() {
 		ag.watchers = nil
 	}
 	for _, c := range s.beginning {
-		c.workers = slices.DeleteFunc(c.workers, func(w ref) bool { return !w.nobody() })
+		c.workers = slices.DeleteFunc(c.workers, func(w shell.Ref) bool { return !w.Nobody() })
 	}
 }
 
@@ -177,8 +186,8 @@ func partHint(name string) string {
 // downParts are those parts that do not run now.
 func (s *supervisor) downParts() (down []PartStatus) {
 	for _, p := range s.parts() {
-		if since, why := p.trouble(); why != nil {
-			down = append(down, PartStatus{p.name, since, why.Error()})
+		if since, why := p.Trouble(); why != nil {
+			down = append(down, PartStatus{p.Name, since, why.Error()})
 		}
 	}
 	if market := s.unreadMarket.Load(); market != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -52,7 +53,7 @@ type (
 
 // quarantine leaves a sale alone that cannot be run, with an alert, and tries it again
 // later. The host and its other sales go on.
-func (s *supervisor) quarantine(a *turn, slot events.SlotID, err error) {
+func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	ag := s.agents[slot]
 	if ag == nil {
 		return
@@ -66,14 +67,14 @@ func (s *supervisor) quarantine(a *turn, slot events.SlotID, err error) {
 	}
 	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
 	s.beginQuarantine(aboutSale(slot), err.Error())
-	ag.ref.stop()
+	ag.ref.Stop()
 	for _, w := range ag.watchers {
-		w.tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
+		w.Tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
 	}
 	ag.watchers = nil
-	s.scheduler.tell(saleQuarantined{slot, ag.request, ag.index, err.Error()})
-	self := a.self
-	s.Clock.After(pause, func() { self.tell(retryQuarantined{slot}) })
+	s.scheduler.Tell(saleQuarantined{slot, ag.request, ag.index, err.Error()})
+	self := a.Self
+	s.Clock.After(pause, func() { self.Tell(retryQuarantined{slot}) })
 }
 
 func (e *env) quarantinePause(n int) time.Duration {
@@ -82,7 +83,7 @@ func (e *env) quarantinePause(n int) time.Duration {
 
 // retryQuarantined runs a sale again. It is quarantined until its record was read, and
 // once more as soon as it fails.
-func (s *supervisor) retryQuarantined(a *turn, slot events.SlotID) {
+func (s *supervisor) retryQuarantined(a *shell.Turn, slot events.SlotID) {
 	ag := s.agents[slot]
 	if ag == nil || ag.quarantined == "" || ag.retrying {
 		return
@@ -97,7 +98,7 @@ func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
 	if ag.quarantined == "" {
 		return true
 	}
-	if !ag.retrying || !ag.ref.is(m.agent) {
+	if !ag.retrying || !ag.ref.Is(m.agent) {
 		return false
 	}
 	s.log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
@@ -106,7 +107,9 @@ func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
 	return true
 }
 
-func aboutSale(slot events.SlotID) Subject { return Subject{SubjectSale, slot.String()} }
+func aboutSale(slot events.SlotID) shell.Subject {
+	return shell.Subject{Kind: shell.SubjectSale, Key: slot.String()}
+}
 
 // stayQuarantined leaves a sale quarantined that was so when the process before ended,
 // until it runs. It is tried at once.
@@ -114,7 +117,7 @@ func (s *supervisor) stayQuarantined(slot events.SlotID) {
 	ag := s.agents[slot]
 	if q, ok := s.quarantined.has(aboutSale(slot)); ok {
 		ag.quarantined, ag.retrying, ag.failures, ag.state.Slot = q.Reason, true, maxFailures, slot
-		s.scheduler.tell(saleQuarantined{slot, ag.request, ag.index, q.Reason})
+		s.scheduler.Tell(saleQuarantined{slot, ag.request, ag.index, q.Reason})
 	}
 }
 
@@ -122,7 +125,8 @@ func (s *supervisor) stayQuarantined(slot events.SlotID) {
 func (s *supervisor) endOldQuarantines() {
 	for _, q := range s.quarantined.all() {
 		slot, err := events.ParseSlotID(q.Subject.Key)
-		if (q.Subject.Kind == SubjectSale || q.Subject.Kind == SubjectDuties) && (err != nil || s.agents[slot] == nil) {
+		ofSale := q.Subject.Kind == shell.SubjectSale || q.Subject.Kind == shell.SubjectDuties
+		if ofSale && (err != nil || s.agents[slot] == nil) {
 			s.endQuarantine(q.Subject, "the sale is over", func() {})
 		}
 	}
@@ -137,7 +141,7 @@ type unproven struct {
 }
 
 // onQuarantined begins to watch what a slot owes that nobody proves.
-func (p *proofScheduler) onQuarantined(a *turn, m saleQuarantined) {
+func (p *proofScheduler) onQuarantined(a *shell.Turn, m saleQuarantined) {
 	u := &unproven{saleQuarantined: m, Slot: duty.Slot{ID: m.slot}}
 	if old := p.unproven[m.slot]; old != nil {
 		u.told = old.told
@@ -152,15 +156,15 @@ func (p *proofScheduler) onQuarantined(a *turn, m saleQuarantined) {
 	p.askTerms(a, u)
 }
 
-func (p *proofScheduler) askTerms(a *turn, u *unproven) {
-	self, slot, request := a.self, u.slot, u.request
-	a.do(func(ctx context.Context) {
+func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
+	self, slot, request := a.Self, u.slot, u.request
+	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
 		r, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.Request, error) {
 			return p.Market.Request(ctx, request)
 		})
 		if ctx.Err() == nil {
-			self.tell(quarantinedTerms{slot, r.Ask, err})
+			self.Tell(quarantinedTerms{slot, r.Ask, err})
 		}
 	})
 }
@@ -177,7 +181,7 @@ func (p *proofScheduler) onTerms(m quarantinedTerms) {
 }
 
 // lookAtUnproven asks of each quarantined slot that owes a proof whether it is ours.
-func (p *proofScheduler) lookAtUnproven(a *turn, head events.Head) {
+func (p *proofScheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 	if len(p.unproven) == 0 {
 		return
 	}
@@ -200,15 +204,15 @@ func (p *proofScheduler) lookAtUnproven(a *turn, head events.Head) {
 	}
 }
 
-func (p *proofScheduler) askOurs(a *turn, u *unproven, period uint64) {
-	self, slot, request, index := a.self, u.slot, u.request, u.index
-	a.do(func(ctx context.Context) {
+func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
+	self, slot, request, index := a.Self, u.slot, u.request, u.index
+	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
 		facts, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return p.Market.Slot(ctx, request, index)
 		})
 		if ctx.Err() == nil {
-			self.tell(quarantinedOwes{slot, period, facts.Host == p.me && facts.SlotState == events.SlotFilled, err})
+			self.Tell(quarantinedOwes{slot, period, facts.Host == p.me && facts.SlotState == events.SlotFilled, err})
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
@@ -99,7 +100,7 @@ func TestWhatWasMissedInALongQuarantineIsRecorded(t *testing.T) {
 		r.mineUntil("the slot is lost", func() bool { return r.world.Slashed(slot) > 0 })
 		broken.Store(false)
 		slow.is.Store(true) // What the slot is comes after the answer about its proofs.
-		if err := r.host.TryAgain(r.Context(), r.subjects(actors.SubjectSale)[0]); err != nil {
+		if err := r.host.TryAgain(r.Context(), r.subjects(shell.SubjectSale)[0]); err != nil {
 			r.Fatal(err)
 		}
 		r.mine(3)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
@@ -30,7 +31,7 @@ var ErrQuarantined = errors.New("quarantined")
 
 // Quarantined is a piece of work that is left alone.
 type Quarantined struct {
-	Subject Subject
+	Subject shell.Subject
 	// Since is by the machine's clock.
 	Since  time.Time
 	Reason string
@@ -39,7 +40,7 @@ type Quarantined struct {
 // quarantined are all of them. Safe for concurrent use.
 type quarantined struct {
 	mu    sync.Mutex
-	items map[Subject]quarantinedItem
+	items map[shell.Subject]quarantinedItem
 }
 
 type quarantinedItem struct {
@@ -53,17 +54,17 @@ func (q *quarantined) fold(e messages.HostEvent) {
 	defer q.mu.Unlock()
 	switch e := e.(type) {
 	case *messages.WorkQuarantined:
-		subject := Subject{SubjectKind(e.GetKind()), e.GetKey()}
+		subject := shell.Subject{Kind: shell.SubjectKind(e.GetKind()), Key: e.GetKey()}
 		stored := make(chan struct{})
 		close(stored)
 		q.items[subject] = quarantinedItem{Quarantined{subject, e.GetAt().AsTime(), e.GetReason()}, stored}
 	case *messages.QuarantineEnded:
-		delete(q.items, Subject{SubjectKind(e.GetKind()), e.GetKey()})
+		delete(q.items, shell.Subject{Kind: shell.SubjectKind(e.GetKind()), Key: e.GetKey()})
 	case *messages.HostStarted, *messages.HostStopped, *messages.HostHeartbeat, *messages.RecordWentBack:
 	}
 }
 
-func (q *quarantined) has(s Subject) (Quarantined, bool) {
+func (q *quarantined) has(s shell.Subject) (Quarantined, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	item, ok := q.items[s]
@@ -72,7 +73,7 @@ func (q *quarantined) has(s Subject) (Quarantined, bool) {
 
 // recorded waits until the record has it that a piece of work is quarantined; false when
 // it is not.
-func (q *quarantined) recorded(ctx context.Context, s Subject) (bool, error) {
+func (q *quarantined) recorded(ctx context.Context, s shell.Subject) (bool, error) {
 	q.mu.Lock()
 	item, ok := q.items[s]
 	q.mu.Unlock()
@@ -107,13 +108,13 @@ func (q *quarantined) all() []Quarantined {
 // ReadQuarantined is what a host left alone by its record.
 func ReadQuarantined(ctx context.Context, store events.Store, host events.Address) ([]Quarantined, error) {
 	e := &env{Ports: Ports{Store: store}, codec: catalog.Codec(), me: host}
-	e.quarantined.items = map[Subject]quarantinedItem{}
+	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	_, _, err := e.readHost(ctx)
 	return e.quarantined.all(), err
 }
 
 // beginQuarantine leaves a piece of work alone from now on; false when it was so already.
-func (e *env) beginQuarantine(s Subject, reason string) bool {
+func (e *env) beginQuarantine(s shell.Subject, reason string) bool {
 	now := e.Clock.Now()
 	reason = fmt.Sprintf("%.*s", maxReason, reason)
 	q := &e.quarantined
@@ -136,7 +137,7 @@ func (e *env) beginQuarantine(s Subject, reason string) bool {
 
 // endQuarantine ends it; stored is called when that is in the record. False: it was not
 // quarantined.
-func (e *env) endQuarantine(s Subject, reason string, stored func()) bool {
+func (e *env) endQuarantine(s shell.Subject, reason string, stored func()) bool {
 	q := &e.quarantined
 	q.mu.Lock()
 	_, known := q.items[s]
@@ -169,7 +170,7 @@ func (e *env) say(m hostWord, stored func()) {
 	e.words.waiting = append(e.words.waiting, word{m, stored})
 	if !e.words.writing {
 		e.words.writing = true
-		e.rt.do("host's stream", e.writeWords)
+		e.rt.Do("host's stream", e.writeWords)
 	}
 }
 
@@ -185,13 +186,13 @@ func (e *env) writeWords(ctx context.Context) {
 		next := e.words.waiting[0]
 		e.words.waiting = e.words.waiting[1:]
 		e.words.mu.Unlock()
-		err := e.rt.guarded("host's stream", func() error {
+		err := e.rt.Guarded("host's stream", func() error {
 			return e.ask(ctx, func() error { return e.appendHost(ctx, next.event) })
 		})
 		switch {
 		case ctx.Err() != nil: // It stays `writing`: nothing is written any more.
 			return
-		case errors.Is(err, ErrTakenOver):
+		case errors.Is(err, shell.ErrTakenOver):
 			e.owner.lost(err)
 			return
 		case err != nil:

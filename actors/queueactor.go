@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
@@ -17,13 +18,13 @@ import (
 // the best slots to at most MaxWorkers children.
 type slotQueue struct {
 	*env
-	supervisor ref
+	supervisor shell.Ref
 	life       int // counts the starts of the queue in this process
-	self       ref
-	journal    *journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
+	self       shell.Ref
+	journal    *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
 	keeper     *keeper[slotqueue.State]
-	workers    map[string]ref // by the key of their Work
-	stumbles   map[string]int // how often one failed, by the same key
+	workers    map[string]shell.Ref // by the key of their Work
+	stumbles   map[string]int       // how often one failed, by the same key
 	taking     bool
 	woken      bool // what waits was looked at after a restart
 
@@ -46,7 +47,7 @@ type (
 	queueCommand struct {
 		cmd   slotqueue.Command
 		cause string
-		reply func(result[slotqueue.State, slotqueue.Event])
+		reply func(shell.Result[slotqueue.State, slotqueue.Event])
 	}
 	queueQuery struct{ look func(slotqueue.State) }
 	// wakeQueue says that slots may fit now that failed one of the criteria.
@@ -70,32 +71,34 @@ type (
 	}
 )
 
-func newSlotQueue(e *env, supervisor ref, life int, broken func(error)) *slotQueue {
+func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *slotQueue {
 	q := &slotQueue{
-		env: e, supervisor: supervisor, life: life, workers: map[string]ref{}, stumbles: map[string]int{},
+		env: e, supervisor: supervisor, life: life, workers: map[string]shell.Ref{}, stumbles: map[string]int{},
 		news: newNewsList(maxNews), broken: broken,
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
 	q.keeper = newSlotQueueKeeper(e, limits)
-	q.keeper.now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.standing() }
+	q.keeper.now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.Standing() }
 	e.savers[queueName] = q.keeper
-	q.journal = &journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-		machine: machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-			empty: empty, decide: e.Cores.DecideQueue, evolve: slotqueue.Evolve, about: aboutCause,
-			restore: func(ctx context.Context) (saved[slotqueue.State], error) { return q.keeper.load(ctx, empty) },
+	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
+		Machine: shell.Machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
+			Empty: empty, Decide: e.Cores.DecideQueue, Evolve: slotqueue.Evolve, About: aboutCause,
+			Restore: func(ctx context.Context) (shell.Saved[slotqueue.State], error) {
+				return q.keeper.load(ctx, empty)
+			},
 		},
-		stream: events.SlotQueueStream(e.me), store: e.Store, codec: e.codec, record: e.record,
-		shown: e.shown[events.SlotQueueStream(e.me)],
-		meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
+		Stream: events.SlotQueueStream(e.me), Store: e.Store, Codec: e.codec, Record: e.record,
+		Shown: e.shown[events.SlotQueueStream(e.me)],
+		Meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			m, _ := ev.(interface{ GetRequestId() string })
 			if m == nil {
 				return e.metadata("")
 			}
 			return e.metadata(m.GetRequestId())
 		},
-		onDurable: q.onDurable,
-		onBroken:  func(_ *turn, err error) { broken(err) },
+		OnDurable: q.onDurable,
+		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
 	}
 	return q
 }
@@ -108,14 +111,14 @@ func newSlotQueueKeeper(e *env, limits slotqueue.Limits) *keeper[slotqueue.State
 	}
 }
 
-func (q *slotQueue) receive(a *turn, msg any) {
-	if q.journal.handle(a, msg) || q.keeper.handle(msg) {
+func (q *slotQueue) Receive(a *shell.Turn, msg any) {
+	if q.journal.Handle(a, msg) || q.keeper.handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
-	case started:
-		q.self = a.self
-		q.journal.load(a)
+	case shell.Started:
+		q.self = a.Self
+		q.journal.Load(a)
 	case marketNews:
 		q.news.add(m)
 		q.judgeNext(a)
@@ -124,9 +127,9 @@ func (q *slotQueue) receive(a *turn, msg any) {
 	case judged:
 		q.onJudged(a, m)
 	case queueCommand:
-		q.journal.submit(a, m.cmd, m.cause, m.reply)
+		q.journal.Submit(a, m.cmd, m.cause, m.reply)
 	case queueQuery:
-		q.journal.query(m.look)
+		q.journal.Query(m.look)
 	case wakeQueue:
 		q.onWake(a, m)
 	case lookedBack:
@@ -146,30 +149,30 @@ func (q *slotQueue) receive(a *turn, msg any) {
 	case workerDue:
 		delete(q.workers, m.key)
 		q.employ(a)
-	case childFailed:
+	case shell.ChildFailed:
 		q.onWorkerFailed(a, m)
 	}
 }
 
 // onWorkerFailed starts another worker after a pause; until then its place is taken.
-func (q *slotQueue) onWorkerFailed(a *turn, m childFailed) {
+func (q *slotQueue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 	for key, w := range q.workers {
-		if !w.is(m.child) {
+		if !w.Is(m.Child) {
 			continue
 		}
 		q.stumbles[key]++
 		pause := q.backoff(key, q.stumbles[key])
-		q.log.WithField("actor", m.child.name).Errorf("a worker failed and is started again in %s: %v", pause, m.err)
-		self := a.self
-		q.Clock.After(pause, func() { self.tell(workerDue{key}) })
+		q.log.WithField("actor", m.Child.Name).Errorf("a worker failed and is started again in %s: %v", pause, m.Err)
+		self := a.Self
+		q.Clock.After(pause, func() { self.Tell(workerDue{key}) })
 	}
 }
 
-func (q *slotQueue) onDurable(a *turn, fresh []slotqueue.Event) {
+func (q *slotQueue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 	q.keeper.consider(a)
 	if len(fresh) == 0 && q.life > 1 && !q.woken { // What it was told meanwhile is lost.
 		q.woken = true
-		q.onWake(a, wakeQueue{"the queue was started again", slices.Sorted(maps.Keys(q.journal.durable.Waiting()))})
+		q.onWake(a, wakeQueue{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
 	}
 	q.employ(a)
 	q.judgeNext(a)
@@ -177,32 +180,32 @@ func (q *slotQueue) onDurable(a *turn, fresh []slotqueue.Event) {
 
 // employ gives every taken slot a worker and takes another slot if there is
 // room for one.
-func (q *slotQueue) employ(a *turn) {
-	if !q.journal.loaded {
+func (q *slotQueue) employ(a *shell.Turn) {
+	if !q.journal.Loaded {
 		return
 	}
-	for _, effect := range slotqueue.Next(q.journal.durable) {
+	for _, effect := range slotqueue.Next(q.journal.Durable) {
 		w := effect.(slotqueue.Work)
 		if _, busy := q.workers[w.Key()]; !busy {
-			q.workers[w.Key()] = a.spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
+			q.workers[w.Key()] = a.Spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
 				&slotWorker{env: q.env, work: w, supervisor: q.supervisor})
 		}
 	}
-	_, _, paused := q.journal.durable.Paused()
-	if q.taking || paused || q.room.now().Full || q.journal.durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
+	_, _, paused := q.journal.Durable.Paused()
+	if q.taking || paused || q.room.now().Full || q.journal.Durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
 		return
 	}
 	q.taking = true
-	q.journal.submit(a, slotqueue.Take{At: q.chainTime(), MaxWorkers: q.MaxWorkers}, "take",
-		func(result[slotqueue.State, slotqueue.Event]) { q.taking = false })
+	q.journal.Submit(a, slotqueue.Take{At: q.chainTime(), MaxWorkers: q.MaxWorkers}, "take",
+		func(shell.Result[slotqueue.State, slotqueue.Event]) { q.taking = false })
 }
 
-func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
+func (q *slotQueue) onWorkerDone(a *shell.Turn, m workerDone) {
 	key := m.work.Key()
-	q.journal.submit(a, slotqueue.Release{
+	q.journal.Submit(a, slotqueue.Release{
 		At: q.chainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
 		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
-	}, key, func(result[slotqueue.State, slotqueue.Event]) {
+	}, key, func(shell.Result[slotqueue.State, slotqueue.Event]) {
 		delete(q.stumbles, key)
 		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
@@ -214,23 +217,24 @@ func (q *slotQueue) onWorkerDone(a *turn, m workerDone) {
 func (q *slotQueue) again(err error, msg any) {
 	if undecided(err) {
 		self := q.self
-		q.Clock.After(q.backoff(fmt.Sprintf("%T", msg), 1), func() { self.tell(msg) })
+		q.Clock.After(q.backoff(fmt.Sprintf("%T", msg), 1), func() { self.Tell(msg) })
 	}
 }
 
 // undecided says that a command was not decided, and wants to be given again.
 func undecided(err error) bool {
-	return errors.Is(err, errReloading) || errors.Is(err, ErrOverloaded) || errors.Is(err, ErrRecordAway)
+	return errors.Is(err, shell.ErrReloading) || errors.Is(err, shell.ErrOverloaded) ||
+		errors.Is(err, shell.ErrRecordAway)
 }
 
 // onAvoid remembers a client whose data could not be had.
-func (q *slotQueue) onAvoid(a *turn, m avoidClient) {
+func (q *slotQueue) onAvoid(a *shell.Turn, m avoidClient) {
 	if q.AvoidClient <= 0 {
 		return
 	}
 	at := q.chainTime()
 	q.log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
 		q.AvoidClient, m.reason)
-	q.journal.submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
-		m.work.Key(), func(r result[slotqueue.State, slotqueue.Event]) { q.again(r.err, m) })
+	q.journal.Submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
+		m.work.Key(), func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
 }

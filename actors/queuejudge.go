@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -111,9 +112,9 @@ func (q *slotQueue) judgeFull(
 
 // holds asks the queue whether a slot is in it, or with a worker.
 func (q *slotQueue) holds(ctx context.Context, id events.RequestID, index uint64) (bool, error) {
-	return askPart(q.queue, func(reply func(bool, error)) any {
+	return shell.AskPart(q.queue, func(reply func(bool, error)) any {
 		return queueQuery{func(s slotqueue.State) { reply(s.Holds(id, index), nil) }}
-	}).wait(ctx)
+	}).Wait(ctx)
 }
 
 // judgeSlots filters by soundness and by what is on offer (seed 000: slots
@@ -131,7 +132,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionUnsound, Reason: err.Error()}
 		return []slotqueue.Command{cmd}, nil
 	}
-	avoided, err := whenUp(ctx, q.env, "judge", func() question[*slotqueue.AvoidedClient] {
+	avoided, err := whenUp(ctx, q.env, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
 		return avoidedClient(q.queue, r.Client, cmd.At)
 	})
 	if err != nil {
@@ -159,7 +160,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 }
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	return whenUp(ctx, q.env, "judge", func() question[*slotqueue.Refusal] {
+	return whenUp(ctx, q.env, "judge", func() shell.Question[*slotqueue.Refusal] {
 		return askLedgerAbout(q.ledger, func(l capacity.State) *slotqueue.Refusal {
 			if _, refusal := capacity.Match(l, ask); refusal != nil {
 				return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}

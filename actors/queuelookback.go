@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -85,7 +86,7 @@ func (q *slotQueue) lookAgain() {
 	}
 	criteria, due := slices.Sorted(maps.Keys(l.waiting)), l.due
 	l.running, l.waiting, l.due = true, nil, false
-	q.journal.query(func(s slotqueue.State) {
+	q.journal.Query(func(s slotqueue.State) {
 		again := s.RefusedBy(criteria, maxLookedAgain)
 		if due {
 			again = l.withOwed(s, again)
@@ -124,7 +125,7 @@ func (l *lookBack) withOwed(s slotqueue.State, again []slotqueue.RefusedRequest)
 // judgeAll looks at refused requests, one after the other.
 func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 	tried := maps.Clone(q.lookBack.owed)
-	q.self.do(func(ctx context.Context) {
+	q.self.Do(func(ctx context.Context) {
 		m := lookedBack{reason: reason}
 		inARow := 0
 		for _, r := range again {
@@ -134,7 +135,7 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				continue
 			}
 			var decided slotqueue.Command
-			err := q.rt.guarded("look back", func() (err error) { // The others have their look.
+			err := q.rt.Guarded("look back", func() (err error) { // The others have their look.
 				decided, err = q.judgeAgain(ctx, r)
 				return err
 			})
@@ -146,22 +147,22 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				q.log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
 				m.unanswered = append(m.unanswered, id)
 			default:
-				q.self.tell(queueCommand{decided, lookedAgain + reason, q.onJudgedAgain(id)})
+				q.self.Tell(queueCommand{decided, lookedAgain + reason, q.onJudgedAgain(id)})
 			}
 			if inARow++; err == nil || unknown {
 				inARow = 0
 			}
 		}
 		if ctx.Err() == nil {
-			q.self.tell(m)
+			q.self.Tell(m)
 		}
 	})
 }
 
 // onJudgedAgain is called in the queue's turn when a verdict is in the record, or is not.
-func (q *slotQueue) onJudgedAgain(id events.RequestID) func(result[slotqueue.State, slotqueue.Event]) {
-	return func(r result[slotqueue.State, slotqueue.Event]) {
-		if !undecided(r.err) {
+func (q *slotQueue) onJudgedAgain(id events.RequestID) func(shell.Result[slotqueue.State, slotqueue.Event]) {
+	return func(r shell.Result[slotqueue.State, slotqueue.Event]) {
+		if !undecided(r.Err) {
 			delete(q.lookBack.owed, id)
 			return
 		}
@@ -203,7 +204,7 @@ func (q *slotQueue) pauseLookBack() {
 			"not answer: %d; they are tried again", len(l.owed))
 	}
 	self := q.self
-	q.Clock.After(q.backoff("look back", l.pauses), func() { self.tell(lookAtOwed{}) })
+	q.Clock.After(q.backoff("look back", l.pauses), func() { self.Tell(lookAtOwed{}) })
 }
 
 // onPauseOver looks at what is owed.
@@ -215,10 +216,10 @@ func (q *slotQueue) onPauseOver() {
 // refill looks at what a full queue let go, when there is room for it. New blocks set
 // its pace, so that a chain that does not answer is not asked without a pause.
 func (q *slotQueue) refill() {
-	if q.lookBack.running || q.record.away() {
+	if q.lookBack.running || q.record.Away() {
 		return
 	}
-	if again := q.journal.ahead.MayReturn(maxLookedAgain); len(again) > 0 {
+	if again := q.journal.Ahead.MayReturn(maxLookedAgain); len(again) > 0 {
 		q.lookBack.running = true
 		q.judgeAll(again, "the queue has room")
 	}
@@ -235,7 +236,7 @@ func (q *slotQueue) judgeAgain(
 	}
 	q.Turn(ctx, "look back")
 	// Nothing is decided while the record is away.
-	if err := q.record.wait(ctx, "look back"); err != nil {
+	if err := q.record.Wait(ctx, "look back"); err != nil {
 		return nil, err
 	}
 	r, facts, err := q.refusedFacts(ctx, refused.RequestID, refused.SlotIndices[0])

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
@@ -114,14 +115,14 @@ func concernsQueue(e messages.MarketEvent) bool {
 }
 
 // readOn reads the next part of the market's stream when nothing else is left to judge.
-func (q *slotQueue) readOn(a *turn) {
+func (q *slotQueue) readOn(a *shell.Turn) {
 	if !q.news.behind || q.news.reading {
 		return
 	}
 	q.news.reading = true
-	q.news.last = max(q.news.last, q.journal.durable.LastMarketRevision())
+	q.news.last = max(q.news.last, q.journal.Durable.LastMarketRevision())
 	after, left, most := q.news.last, q.news.left, q.news.most
-	a.do(func(ctx context.Context) {
+	a.Do(func(ctx context.Context) {
 		var m newsRead
 		m.err = q.retry(ctx, "news", func(err error) { q.log.Warnf("read the market stream: %v", err) },
 			func(err error) bool {
@@ -135,7 +136,7 @@ func (q *slotQueue) readOn(a *turn) {
 				return err
 			})
 		if ctx.Err() == nil {
-			q.self.tell(m)
+			q.self.Tell(m)
 		}
 	})
 }
@@ -155,7 +156,7 @@ func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsR
 		if len(m.news) >= most {
 			return m, nil
 		}
-		e, err := decodeAs[messages.MarketEvent](q.codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](q.codec, r)
 		if err != nil {
 			return m, err
 		}
@@ -168,7 +169,7 @@ func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsR
 	return m, nil
 }
 
-func (q *slotQueue) onNewsRead(a *turn, m newsRead) {
+func (q *slotQueue) onNewsRead(a *shell.Turn, m newsRead) {
 	if m.err != nil {
 		q.broken(fmt.Errorf("the market's record: %w", m.err))
 		return
@@ -179,23 +180,23 @@ func (q *slotQueue) onNewsRead(a *turn, m newsRead) {
 
 // judgeNext looks at the oldest news; one at a time, so that they reach the
 // queue in the order of the market.
-func (q *slotQueue) judgeNext(a *turn) {
-	if q.judging || !q.journal.loaded || len(q.journal.waiting) >= maxVerdicts {
+func (q *slotQueue) judgeNext(a *shell.Turn) {
+	if q.judging || !q.journal.Loaded || len(q.journal.Waiting) >= maxVerdicts {
 		return
 	}
-	n, ok := q.news.first(q.journal.durable.LastMarketRevision())
+	n, ok := q.news.first(q.journal.Durable.LastMarketRevision())
 	if !ok {
 		q.readOn(a)
 		return
 	}
 	q.judging = true
-	a.do(func(ctx context.Context) {
-		if q.record.wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
+	a.Do(func(ctx context.Context) {
+		if q.record.Wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
 			return
 		}
 		commands, err := q.judgeUnlessQuarantined(ctx, n)
 		if err == nil {
-			q.self.tell(judged{n.revision, commands})
+			q.self.Tell(judged{n.revision, commands})
 		}
 	})
 }
@@ -209,9 +210,9 @@ func (q *slotQueue) judgeUnlessQuarantined(
 	if skip, err := q.quarantined.recorded(ctx, about); skip || err != nil {
 		return nil, err
 	}
-	during(about, func() {
+	shell.During(about, func() {
 		commands, err = q.judge(ctx, n)
-		if p, ok := errors.AsType[*panicked](err); ok {
+		if p, ok := errors.AsType[*shell.Panicked](err); ok {
 			panic(p) // A call panicked: nothing else would come of asking again.
 		}
 	})
@@ -219,19 +220,19 @@ func (q *slotQueue) judgeUnlessQuarantined(
 }
 
 // aboutMarket is an event of the market as something to quarantine.
-func aboutMarket(revision uint64) Subject {
-	return Subject{SubjectMarket, strconv.FormatUint(revision, 10)}
+func aboutMarket(revision uint64) shell.Subject {
+	return shell.Subject{Kind: shell.SubjectMarket, Key: strconv.FormatUint(revision, 10)}
 }
 
 // marketCause is the cause of what the queue decides about an event of the market, and
 // aboutCause the way back.
 func marketCause(revision uint64) string { return fmt.Sprintf("market@%d", revision) }
 
-func aboutCause(cause string) Subject {
+func aboutCause(cause string) shell.Subject {
 	if key, ok := strings.CutPrefix(strings.TrimPrefix(cause, lookedAgain), "market@"); ok {
-		return Subject{SubjectMarket, key}
+		return shell.Subject{Kind: shell.SubjectMarket, Key: key}
 	}
-	return Subject{}
+	return shell.Subject{}
 }
 
 // lookedAgain begins the cause of what is decided long after the market said it.
@@ -239,11 +240,11 @@ const lookedAgain = "look back: "
 
 // judgeQuarantined judges an event of the market that an operator wants to be tried again.
 // The queue's record is behind it, so its commands do not name its revision.
-func (q *slotQueue) judgeQuarantined(a *turn, revision uint64) {
-	a.do(func(ctx context.Context) {
+func (q *slotQueue) judgeQuarantined(a *shell.Turn, revision uint64) {
+	a.Do(func(ctx context.Context) {
 		var news newsRead
 		err := q.retry(ctx, "quarantined", func(err error) { q.log.Warnf("read the market stream: %v", err) },
-			neverPasses,
+			shell.NeverPasses,
 			func(ctx context.Context) (err error) {
 				news, err = q.readNews(ctx, revision-1, 1)
 				return err
@@ -258,8 +259,9 @@ func (q *slotQueue) judgeQuarantined(a *turn, revision uint64) {
 			return
 		}
 		for _, cmd := range commands {
-			q.self.tell(queueCommand{
-				unnumbered(cmd), lookedAgain + marketCause(revision), func(result[slotqueue.State, slotqueue.Event]) {},
+			q.self.Tell(queueCommand{
+				unnumbered(cmd), lookedAgain + marketCause(revision),
+				func(shell.Result[slotqueue.State, slotqueue.Event]) {},
 			})
 		}
 	})
@@ -279,7 +281,7 @@ func unnumbered(cmd slotqueue.Command) slotqueue.Command {
 	panic(fmt.Sprintf("the queue's actor does not know %T", cmd))
 }
 
-func (q *slotQueue) onJudged(a *turn, m judged) {
+func (q *slotQueue) onJudged(a *shell.Turn, m judged) {
 	q.judging = false
 	if n, ok := q.news.first(0); !ok || n.revision != m.revision {
 		q.judgeNext(a)
@@ -287,14 +289,14 @@ func (q *slotQueue) onJudged(a *turn, m judged) {
 	}
 	q.news.drop()
 	for _, cmd := range m.commands {
-		q.journal.submit(a, cmd, marketCause(m.revision),
-			func(r result[slotqueue.State, slotqueue.Event]) { q.onVerdict(a, m.revision, r.err) })
+		q.journal.Submit(a, cmd, marketCause(m.revision),
+			func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.onVerdict(a, m.revision, r.Err) })
 	}
 	q.judgeNext(a)
 }
 
 // onVerdict: what was decided about an event of the market is in the record, or is not.
-func (q *slotQueue) onVerdict(a *turn, revision uint64, err error) {
+func (q *slotQueue) onVerdict(a *shell.Turn, revision uint64, err error) {
 	switch {
 	case err == nil:
 	case undecided(err):

@@ -3,6 +3,7 @@ package actors
 import (
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -31,16 +32,16 @@ func wakeFor(e capacity.Event, criteria []capacity.Criterion) []string {
 
 // onWake makes slots that failed one of the criteria worth another look, those of
 // refused requests included.
-func (q *slotQueue) onWake(a *turn, m wakeQueue) {
-	q.journal.submit(a, slotqueue.Wake{At: q.chainTime(), Reason: m.reason, Criteria: m.criteria}, "wake",
-		func(r result[slotqueue.State, slotqueue.Event]) { q.again(r.err, m) })
+func (q *slotQueue) onWake(a *shell.Turn, m wakeQueue) {
+	q.journal.Submit(a, slotqueue.Wake{At: q.chainTime(), Reason: m.reason, Criteria: m.criteria}, "wake",
+		func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
 	q.lookBack.wake(m)
 	q.lookAgain()
 }
 
 // wakeAtStart wakes what waits for the ledger: what changed just before the process
 // before ended may not have come to the queue, and settings may be others than they were.
-func (q *slotQueue) wakeAtStart(a *turn) {
+func (q *slotQueue) wakeAtStart(a *shell.Turn) {
 	if q.lookBack.started {
 		return
 	}
@@ -56,13 +57,13 @@ func (q *slotQueue) wakeAtStart(a *turn) {
 
 // onHead wakes what waited for a point in chain time, fills the queue again, and
 // looks at the account now and then.
-func (q *slotQueue) onHead(a *turn, head events.Head) {
-	if !q.journal.loaded {
+func (q *slotQueue) onHead(a *shell.Turn, head events.Head) {
+	if !q.journal.Loaded {
 		return
 	}
 	q.wakeAtStart(a)
-	if next := q.journal.ahead.NextWake(); !next.IsZero() && !next.After(head.Time) {
-		q.onWake(a, wakeQueue{"its time has come", q.journal.ahead.Due(head.Time)})
+	if next := q.journal.Ahead.NextWake(); !next.IsZero() && !next.After(head.Time) {
+		q.onWake(a, wakeQueue{"its time has come", q.journal.Ahead.Due(head.Time)})
 	}
 	q.refill()
 	q.watchFunds(head)

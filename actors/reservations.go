@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 )
@@ -13,7 +14,7 @@ import (
 // reservations of the host.
 type reservations struct {
 	*env
-	journal *journal[capacity.State, capacity.Command, capacity.Event]
+	journal *shell.Journal[capacity.State, capacity.Command, capacity.Event]
 	keeper  *keeper[capacity.State]
 }
 
@@ -22,7 +23,7 @@ type reservations struct {
 type ledgerCommand struct {
 	cmd   capacity.Command
 	cause string
-	reply func(result[capacity.State, capacity.Event])
+	reply func(shell.Result[capacity.State, capacity.Event])
 }
 
 // ledgerQuery looks at the durable ledger, in its turn.
@@ -31,27 +32,27 @@ type ledgerQuery struct{ look func(capacity.State) }
 // commandLedger submits a command to the ledger and waits until it is durable. take is
 // called in the ledger's turn and copies what the caller needs. ErrPartDown: it may have
 // taken effect; it is to be given again.
-func commandLedger(ctx context.Context, ledger *part, cmd capacity.Command, cause string,
+func commandLedger(ctx context.Context, ledger *shell.Part, cmd capacity.Command, cause string,
 	take func(capacity.State),
 ) error {
-	_, err := askPart(ledger, func(reply func(struct{}, error)) any {
-		return ledgerCommand{cmd, cause, func(r result[capacity.State, capacity.Event]) {
-			if r.err == nil && take != nil {
-				take(r.state)
+	_, err := shell.AskPart(ledger, func(reply func(struct{}, error)) any {
+		return ledgerCommand{cmd, cause, func(r shell.Result[capacity.State, capacity.Event]) {
+			if r.Err == nil && take != nil {
+				take(r.State)
 			}
-			reply(struct{}{}, r.err)
+			reply(struct{}{}, r.Err)
 		}}
-	}).wait(ctx)
+	}).Wait(ctx)
 	return err
 }
 
 // askLedgerAbout looks at the durable ledger. A look that panics is the failure of whoever
 // asks: it changes nothing of the ledger.
-func askLedgerAbout[T any](ledger *part, look func(capacity.State) T) question[T] {
-	return askPart(ledger, func(reply func(T, error)) any {
+func askLedgerAbout[T any](ledger *shell.Part, look func(capacity.State) T) shell.Question[T] {
+	return shell.AskPart(ledger, func(reply func(T, error)) any {
 		return ledgerQuery{func(l capacity.State) {
 			var v T
-			err := caught(func() error {
+			err := shell.Caught(func() error {
 				v = look(l)
 				return nil
 			})
@@ -63,22 +64,22 @@ func askLedgerAbout[T any](ledger *part, look func(capacity.State) T) question[T
 func newReservations(e *env, broken func(error)) *reservations {
 	r := &reservations{env: e}
 	r.keeper = newLedgerKeeper(e)
-	r.keeper.now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.standing() }
+	r.keeper.now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.Standing() }
 	e.savers[ledgerName] = r.keeper
-	r.journal = &journal[capacity.State, capacity.Command, capacity.Event]{
-		machine: machine[capacity.State, capacity.Command, capacity.Event]{
-			empty: capacity.New, decide: e.Cores.DecideCapacity, evolve: capacity.Evolve, about: aboutLedger,
-			restore: func(ctx context.Context) (saved[capacity.State], error) {
+	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
+		Machine: shell.Machine[capacity.State, capacity.Command, capacity.Event]{
+			Empty: capacity.New, Decide: e.Cores.DecideCapacity, Evolve: capacity.Evolve, About: aboutLedger,
+			Restore: func(ctx context.Context) (shell.Saved[capacity.State], error) {
 				return r.keeper.load(ctx, capacity.New)
 			},
 		},
-		stream: events.CapacityStream(e.me), store: e.Store, codec: e.codec, record: e.record,
-		shown: e.shown[events.CapacityStream(e.me)],
-		meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
+		Stream: events.CapacityStream(e.me), Store: e.Store, Codec: e.codec, Record: e.record,
+		Shown: e.shown[events.CapacityStream(e.me)],
+		Meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
 			return e.metadata(requestOf(ev))
 		},
-		onDurable: r.onDurable,
-		onBroken:  func(_ *turn, err error) { broken(err) },
+		OnDurable: r.onDurable,
+		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
 	}
 	return r
 }
@@ -101,46 +102,46 @@ func requestOf(ev capacity.Event) string {
 	return ""
 }
 
-func (r *reservations) receive(a *turn, msg any) {
-	if r.journal.handle(a, msg) || r.keeper.handle(msg) {
+func (r *reservations) Receive(a *shell.Turn, msg any) {
+	if r.journal.Handle(a, msg) || r.keeper.handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
-	case started:
-		r.journal.load(a)
+	case shell.Started:
+		r.journal.Load(a)
 	case ledgerCommand:
 		r.submit(a, m)
 	case ledgerQuery:
-		r.journal.query(m.look)
+		r.journal.Query(m.look)
 	}
 }
 
 // submit decides a command, unless that one made the ledger fail twice.
-func (r *reservations) submit(a *turn, m ledgerCommand) {
+func (r *reservations) submit(a *shell.Turn, m ledgerCommand) {
 	if q, ok := r.quarantined.has(aboutLedger(m.cause)); ok {
-		m.reply(result[capacity.State, capacity.Event]{
-			err: fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
+		m.reply(shell.Result[capacity.State, capacity.Event]{
+			Err: fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
 				ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject),
 		})
 		return
 	}
-	r.journal.submit(a, m.cmd, m.cause, m.reply)
+	r.journal.Submit(a, m.cmd, m.cause, m.reply)
 }
 
 // aboutLedger is a command as something to quarantine. Those of operators are not: one is
 // given once, and the next may be another.
-func aboutLedger(cause string) Subject {
+func aboutLedger(cause string) shell.Subject {
 	if cause == operatorCause {
-		return Subject{}
+		return shell.Subject{}
 	}
-	return Subject{SubjectLedger, cause}
+	return shell.Subject{Kind: shell.SubjectLedger, Key: cause}
 }
 
-func (r *reservations) onDurable(a *turn, fresh []capacity.Event) {
+func (r *reservations) onDurable(a *shell.Turn, fresh []capacity.Event) {
 	r.keeper.consider(a)
 	for _, ev := range fresh {
-		if reason, criteria := capacity.Wakes(r.journal.durable, ev); len(criteria) > 0 {
-			r.queue.tell(wakeQueue{reason, wakeFor(ev, criteria)})
+		if reason, criteria := capacity.Wakes(r.journal.Durable, ev); len(criteria) > 0 {
+			r.queue.Tell(wakeQueue{reason, wakeFor(ev, criteria)})
 		}
 	}
 	r.followQuota(a, len(fresh) > 0)
@@ -148,8 +149,8 @@ func (r *reservations) onDurable(a *turn, fresh []capacity.Event) {
 
 // followQuota lets the disk hold what the ledger has promised, which may be more than the
 // quota of this host. When something of it became free, the ledger takes that back.
-func (r *reservations) followQuota(a *turn, changed bool) {
-	book := r.journal.durable.Book()
+func (r *reservations) followQuota(a *shell.Turn, changed bool) {
+	book := r.journal.Durable.Book()
 	if r.Quota == 0 {
 		return
 	}
@@ -161,6 +162,6 @@ func (r *reservations) followQuota(a *turn, changed bool) {
 	r.submit(a, ledgerCommand{
 		capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true},
 		"quota",
-		func(result[capacity.State, capacity.Event]) {},
+		func(shell.Result[capacity.State, capacity.Event]) {},
 	})
 }

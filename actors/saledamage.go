@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
@@ -64,7 +65,7 @@ func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (
 
 // onDamaged records damage that a call has met. The call is tried again when it is repaired,
 // or after a pause, because it may not need what is damaged by then.
-func (s *salesAgent) onDamaged(a *turn, m effectEnded, w *work) {
+func (s *salesAgent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
 	w.damaged = true
 	s.submit(a, saleCommand{cmd: m.cmd, cause: m.key})
 	s.tryAgain(a, m.key, w)
@@ -82,12 +83,12 @@ func (s *salesAgent) tryDamagedAgain() {
 // whyDamaged says what is damaged and why it is not repaired, for a proof that was missed;
 // empty: nothing is.
 func (s *salesAgent) whyDamaged() string {
-	d := s.journal.ahead.Damage
+	d := s.journal.Ahead.Damage
 	if !d.Any() {
 		return ""
 	}
 	why := "the data is damaged on disk, found by " + d.FoundBy
-	for _, e := range s.Cores.NextSale(s.journal.ahead) {
+	for _, e := range s.Cores.NextSale(s.journal.Ahead) {
 		if w := s.running[e.Key()]; w != nil && w.lastErr != nil {
 			if _, repairs := e.(sale.Repair); repairs {
 				return why + "; " + w.lastErr.Error()
@@ -117,7 +118,7 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 		default:
 			continue
 		}
-		s.agents[slot].ref.tell(saleCommand{cmd: sale.ReportDamaged{
+		s.agents[slot].ref.Tell(saleCommand{cmd: sale.ReportDamaged{
 			At: s.chainTime(), Whole: true, FoundBy: "the start: " + what,
 		}, cause: "start"})
 	}
@@ -131,15 +132,15 @@ const scrubPiece = 1 << 20
 const scrubPatience = time.Hour
 
 // scrub looks through all that is stored, again and again, at a bounded pace.
-func (s *supervisor) scrub(self ref) func(context.Context) {
+func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
 	return func(ctx context.Context) {
-		for pause := time.Duration(0); sleep(ctx, s.Clock, pause) == nil; {
+		for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
 			s.Turn(ctx, "scrub")
 			if pause = s.untilScrub(); pause > 0 {
 				continue
 			}
 			var piece events.Scrubbed
-			err := s.rt.guarded("scrub", func() (err error) {
+			err := s.rt.Guarded("scrub", func() (err error) {
 				piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
 				return err
 			})
@@ -148,7 +149,7 @@ func (s *supervisor) scrub(self ref) func(context.Context) {
 				pause = s.RetryMost
 			}
 			if piece.Damage != nil {
-				self.tell(scrubFound{piece.Slot, *piece.Damage})
+				self.Tell(scrubFound{piece.Slot, *piece.Damage})
 			}
 			pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.ScrubBytesPerSecond)*float64(time.Second)))
 		}
@@ -177,7 +178,7 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 		s.log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, and no sale needs it: %v", &m.damage)
 		return
 	}
-	ag.ref.tell(saleCommand{cmd: sale.ReportDamaged{
+	ag.ref.Tell(saleCommand{cmd: sale.ReportDamaged{
 		At: s.chainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
 	}, cause: "scrub"})
 }

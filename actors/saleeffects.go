@@ -275,5 +275,5 @@ func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount
 			r.Collateral = e.Returned.Add(e.Lost)
 		}
 		return r.Collateral.SubFloor(e.Lost)
-	}).wait(ctx)
+	}).Wait(ctx)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
@@ -105,7 +106,7 @@ func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.S
 // when the record of the market does not reach to what the chain was asked at, or
 // its last word about the slot is another one.
 func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
-	if s.record.away() {
+	if s.record.Away() {
 		return events.Head{}, nil
 	}
 	if s.told.Load() < facts.At.Number { // It is on its way, unless the log is read from far behind.
@@ -128,7 +129,7 @@ func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (event
 		if err != nil {
 			return events.Head{}, err
 		}
-		m, err := decodeAs[messages.MarketEvent](s.codec, r)
+		m, err := shell.DecodeAs[messages.MarketEvent](s.codec, r)
 		if err != nil {
 			return events.Head{}, err
 		}

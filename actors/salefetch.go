@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -100,7 +101,7 @@ func (s *salesAgent) paceOf(st sale.State) sale.PaceMeter {
 // up: the content is not what it should be, nothing new came for too long, or it comes
 // too slowly to be of use. A slot that the contract counts as ours is never given up: a
 // source may be mended.
-func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *pool, deadline time.Time,
+func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadline time.Time,
 	try func(context.Context) error,
 ) (end sale.Command, err error) {
 	stalled := false

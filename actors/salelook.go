@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -15,8 +16,8 @@ import (
 
 // onLook looks now, or when the record is back: what it would bring could not
 // be recorded, and only duties are seen to meanwhile.
-func (s *salesAgent) onLook(a *turn) {
-	if s.record.away() && s.decided {
+func (s *salesAgent) onLook(a *shell.Turn) {
+	if s.record.Away() && s.decided {
 		s.again = true
 		return
 	}
@@ -24,19 +25,19 @@ func (s *salesAgent) onLook(a *turn) {
 }
 
 // look asks the chain about the slot and reports what it says.
-func (s *salesAgent) look(a *turn) {
+func (s *salesAgent) look(a *shell.Turn) {
 	if s.looking {
 		s.again = true
 		return
 	}
-	if !s.journal.loaded || s.journal.durable.Phase == sale.Unknown || s.journal.durable.Over() {
+	if !s.journal.Loaded || s.journal.Durable.Phase == sale.Unknown || s.journal.Durable.Over() {
 		return
 	}
 	s.looking = true
-	self, st, ahead := a.self, s.journal.durable, s.journal.ahead
+	self, st, ahead := a.Self, s.journal.Durable, s.journal.Ahead
 	loaded, tries := !s.looked, s.closingTries
 	hear := loaded && !s.heard && (proves(st) || st.Phase == sale.Filled)
-	a.do(func(ctx context.Context) {
+	a.Do(func(ctx context.Context) {
 		s.Turn(ctx, s.slot.String()+"/look")
 		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)
@@ -55,10 +56,10 @@ func (s *salesAgent) look(a *turn) {
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil
 			s.log.WithField("slot", s.slot.String()).Warnf("a look at the slot failed and is tried again: %v", err)
-			_ = sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", max(1, tries)))
+			_ = shell.Sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", max(1, tries)))
 		}
 		if ctx.Err() == nil {
-			self.tell(m)
+			self.Tell(m)
 		}
 	})
 }
@@ -77,14 +78,14 @@ type lookEnded struct {
 	closing *closing
 }
 
-func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
+func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 	s.looking = false
-	if m.cmd == nil || s.again && !s.record.away() {
+	if m.cmd == nil || s.again && !s.record.Away() {
 		s.again = false
 		defer s.look(a)
 	}
 	if m.cmd == nil {
-		if m.closing != nil && !s.record.away() {
+		if m.closing != nil && !s.record.Away() {
 			s.closingTries++
 		}
 		return
@@ -98,7 +99,7 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 		f := report.Facts
 		if m.closing != nil {
 			report = m.closing.report
-			if report.FillOnly = !s.journal.ahead.Owes(); report.FillOnly {
+			if report.FillOnly = !s.journal.Ahead.Owes(); report.FillOnly {
 				s.decide(a, saleCommand{cmd: report, cause: fmt.Sprintf("block:%d", f.At.Number)})
 			}
 			s.tellTaken(a, m.closing.told)
@@ -106,7 +107,7 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 			report.FillOnly, report.Unjudged = false, m.closing.unjudged
 			m.cmd = report
 		}
-		if s.journal.durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
+		if s.journal.Durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
 			s.looked, s.decided = true, true // The fill itself reports this, with its receipt.
 			s.act(a)
 			return
@@ -115,8 +116,8 @@ func (s *salesAgent) onLookEnded(a *turn, m lookEnded) {
 	}
 	_, filled := m.cmd.(sale.ReportFilled)
 	s.decided = true
-	s.submit(a, saleCommand{m.cmd, cause, func(r result[sale.State, sale.Event]) {
-		if errors.Is(r.err, errReloading) {
+	s.submit(a, saleCommand{m.cmd, cause, func(r shell.Result[sale.State, sale.Event]) {
+		if errors.Is(r.Err, shell.ErrReloading) {
 			return // The reload looks again.
 		}
 		if filled { // The slot is lost, or over: what it owed since comes first.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -40,9 +41,9 @@ type heardProof struct {
 }
 
 // onDuty takes what the scheduler tells of duties.
-func (s *salesAgent) onDuty(a *turn, m saleCommand) {
+func (s *salesAgent) onDuty(a *shell.Turn, m saleCommand) {
 	_, due := m.cmd.(sale.ReportProofDue)
-	if due && s.heard || !proves(s.journal.ahead) {
+	if due && s.heard || !proves(s.journal.Ahead) {
 		s.submit(a, m)
 		return
 	}
@@ -73,12 +74,12 @@ const aheadOfAnswer = sale.RememberedPeriods / 4
 // mayGoAhead reports whether a duty may be recorded without the market's answer.
 func (s *salesAgent) mayGoAhead(cmd sale.Command) bool {
 	due, ok := cmd.(sale.ReportProofDue)
-	known := max(s.loadedTo, duty.Period(s.terms.Proofs, s.journal.ahead.FilledAt))
+	known := max(s.loadedTo, duty.Period(s.terms.Proofs, s.journal.Ahead.FilledAt))
 	return ok && due.Period <= known+aheadOfAnswer
 }
 
 // tellTaken reports proofs that the contract took.
-func (s *salesAgent) tellTaken(a *turn, taken []heardProof) {
+func (s *salesAgent) tellTaken(a *shell.Turn, taken []heardProof) {
 	for _, t := range taken {
 		s.decide(a, saleCommand{cmd: t.cmd, cause: t.cause})
 	}
@@ -106,12 +107,12 @@ func sameDuty(x, y sale.Command) bool {
 }
 
 // hear asks the market which proofs of ours it took that the sale does not know.
-func (s *salesAgent) hear(a *turn) {
+func (s *salesAgent) hear(a *shell.Turn) {
 	if s.hearing {
 		return
 	}
 	s.hearing = true
-	self, st := a.self, s.journal.ahead
+	self, st := a.Self, s.journal.Ahead
 	var silent []uint64
 	misses := false
 	s.asked, s.held = s.held, nil // What comes from now on may need another question.
@@ -125,7 +126,7 @@ func (s *salesAgent) hear(a *turn) {
 			misses = true
 		}
 	}
-	a.do(func(ctx context.Context) {
+	a.Do(func(ctx context.Context) {
 		var m proofsHeard
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
 		m.taken, m.err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) ([]heardProof, error) {
@@ -135,7 +136,7 @@ func (s *salesAgent) hear(a *turn) {
 			m.lost, m.err = s.owesNothing(ctx, st)
 		}
 		if ctx.Err() == nil {
-			self.tell(m)
+			self.Tell(m)
 		}
 	})
 }
@@ -242,7 +243,7 @@ func (s *salesAgent) challengeOf(ctx context.Context, t events.TakenProof) (even
 	return duty.Challenge(hash), nil
 }
 
-func (s *salesAgent) onHeard(a *turn, m proofsHeard) {
+func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
 	s.hearing = false
 	held := s.asked
 	s.asked = nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
@@ -45,15 +46,15 @@ func newsOf(c sale.Command) news {
 
 // onReported looks at what became of a report. One that changed nothing, or
 // was refused because the record moved, leads to another try after a pause.
-func (s *salesAgent) onReported(a *turn, key string, r result[sale.State, sale.Event]) {
-	if len(r.events) > 0 {
+func (s *salesAgent) onReported(a *shell.Turn, key string, r shell.Result[sale.State, sale.Event]) {
+	if len(r.Events) > 0 {
 		if w := s.running[key]; w != nil {
 			delete(s.running, key) // If the state wants it again, it is new work.
 		}
 		return
 	}
-	if r.err != nil && !errors.Is(r.err, errReloading) {
-		s.fields().WithField("effect", key).Warnf("a report was refused: %v", r.err)
+	if r.Err != nil && !errors.Is(r.Err, shell.ErrReloading) {
+		s.fields().WithField("effect", key).Warnf("a report was refused: %v", r.Err)
 	}
 	w := s.running[key]
 	if w == nil {
@@ -64,10 +65,10 @@ func (s *salesAgent) onReported(a *turn, key string, r result[sale.State, sale.E
 }
 
 // tryAgain begins an effect once more after a pause, if the state still wants it.
-func (s *salesAgent) tryAgain(a *turn, key string, w *work) {
+func (s *salesAgent) tryAgain(a *shell.Turn, key string, w *work) {
 	w.tries++
-	self := a.self
+	self := a.Self
 	s.Clock.After(s.backoff(s.slot.String()+"/again/"+key, w.tries), func() {
-		self.tell(effectRetry{key, w})
+		self.Tell(effectRetry{key, w})
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -20,9 +21,9 @@ type salesAgent struct {
 	request events.RequestID
 	index   uint64
 	// observers are told each new durable state.
-	observers []ref
+	observers []shell.Ref
 
-	journal *journal[sale.State, sale.Command, sale.Event]
+	journal *shell.Journal[sale.State, sale.Command, sale.Event]
 	running map[string]*work
 	stall   stall
 	looked  bool // compared with the chain since the record was loaded
@@ -64,7 +65,7 @@ type (
 	saleCommand struct {
 		cmd   sale.Command
 		cause string
-		reply func(result[sale.State, sale.Event])
+		reply func(shell.Result[sale.State, sale.Event])
 	}
 	// lookAtChain makes the agent compare its record with the chain.
 	lookAtChain struct{}
@@ -88,7 +89,7 @@ type (
 // saleChanged tells observers of a sale. The states are theirs to keep: states
 // of sales share nothing that changes.
 type saleChanged struct {
-	agent ref
+	agent shell.Ref
 	slot  events.SlotID
 	state sale.State // what is in the record
 	// ahead is the same with what is decided; duties are seen to by it.
@@ -105,25 +106,25 @@ var (
 )
 
 func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index uint64,
-	broken func(error), observers ...ref,
+	broken func(error), observers ...shell.Ref,
 ) *salesAgent {
 	s := &salesAgent{
 		env: e, slot: slot, request: request, index: index, observers: observers,
 		running: map[string]*work{},
 	}
-	s.journal = &journal[sale.State, sale.Command, sale.Event]{
-		machine: machine[sale.State, sale.Command, sale.Event]{
-			empty: func() sale.State { return sale.State{} }, decide: e.Cores.DecideSale, evolve: sale.Evolve,
-			keeps: sale.TellsOfDuty,
+	s.journal = &shell.Journal[sale.State, sale.Command, sale.Event]{
+		Machine: shell.Machine[sale.State, sale.Command, sale.Event]{
+			Empty: func() sale.State { return sale.State{} }, Decide: e.Cores.DecideSale, Evolve: sale.Evolve,
+			Keeps: sale.TellsOfDuty,
 		},
-		stream: events.SaleStream(e.me, slot), store: e.Store, codec: e.codec, record: e.record,
-		shown: e.shown[events.SaleStream(e.me, slot)],
-		meta: func(sale.State, sale.Event) events.Metadata {
+		Stream: events.SaleStream(e.me, slot), Store: e.Store, Codec: e.codec, Record: e.record,
+		Shown: e.shown[events.SaleStream(e.me, slot)],
+		Meta: func(sale.State, sale.Event) events.Metadata {
 			return e.metadata(request.String())
 		},
-		each:      func(e sale.Event) { s.fields().Info(sale.Sentence(e)) },
-		onDurable: s.onDurable,
-		onBroken:  func(_ *turn, err error) { broken(err) },
+		Each:      func(e sale.Event) { s.fields().Info(sale.Sentence(e)) },
+		OnDurable: s.onDurable,
+		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
 	}
 	return s
 }
@@ -136,7 +137,7 @@ func (s *salesAgent) Panicked() {
 }
 
 func (s *salesAgent) fields() *logrus.Entry {
-	st := s.journal.durable
+	st := s.journal.Durable
 	return s.log.WithFields(logrus.Fields{
 		"slot": s.slot.String(), "request": s.request.String(), "index": s.index,
 		"reservation": st.Reservation.String(), "availability": st.Availability.String(),
@@ -144,13 +145,13 @@ func (s *salesAgent) fields() *logrus.Entry {
 	})
 }
 
-func (s *salesAgent) receive(a *turn, msg any) {
-	if s.journal.handle(a, msg) {
+func (s *salesAgent) Receive(a *shell.Turn, msg any) {
+	if s.journal.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
-	case started:
-		s.journal.load(a)
+	case shell.Started:
+		s.journal.Load(a)
 	case saleCommand:
 		s.onCommand(a, m)
 	case lookAtChain:
@@ -175,7 +176,7 @@ func (s *salesAgent) receive(a *turn, msg any) {
 	}
 }
 
-func (s *salesAgent) onCommand(a *turn, m saleCommand) {
+func (s *salesAgent) onCommand(a *shell.Turn, m saleCommand) {
 	switch newsOf(m.cmd) {
 	case startNews:
 		s.looked, s.decided = true, true
@@ -188,22 +189,22 @@ func (s *salesAgent) onCommand(a *turn, m saleCommand) {
 }
 
 // submit hands a command to the journal.
-func (s *salesAgent) submit(a *turn, m saleCommand) {
+func (s *salesAgent) submit(a *shell.Turn, m saleCommand) {
 	s.decide(a, m)
 	s.whileAway(a)
 }
 
-func (s *salesAgent) decide(a *turn, m saleCommand) {
+func (s *salesAgent) decide(a *shell.Turn, m saleCommand) {
 	if m.reply == nil {
-		m.reply = func(result[sale.State, sale.Event]) {}
+		m.reply = func(shell.Result[sale.State, sale.Event]) {}
 	}
-	s.journal.submit(a, m.cmd, m.cause, m.reply)
+	s.journal.Submit(a, m.cmd, m.cause, m.reply)
 }
 
 // whileAway sees to the duties that follow from what was decided: nobody is told
 // when it becomes durable, because that is not to be expected.
-func (s *salesAgent) whileAway(a *turn) {
-	if s.record.away() {
+func (s *salesAgent) whileAway(a *shell.Turn) {
+	if s.record.Away() {
 		s.tellObservers(a, nil)
 		s.act(a)
 	}
@@ -211,21 +212,21 @@ func (s *salesAgent) whileAway(a *turn) {
 
 // onRecordMoved does what is owed when the record goes away, and goes on with
 // everything when it is back.
-func (s *salesAgent) onRecordMoved(a *turn) {
+func (s *salesAgent) onRecordMoved(a *shell.Turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
 	s.judgeMeanwhile(a, 0)
-	if s.again && !s.looking && !s.record.away() {
+	if s.again && !s.looking && !s.record.Away() {
 		s.again = false
 		s.look(a)
 	}
 }
 
-func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
+func (s *salesAgent) onDurable(a *shell.Turn, fresh []sale.Event) {
 	if len(fresh) == 0 { // Loaded, for the first time or again.
 		// A sale that lives is compared with the chain. One that is about to start
 		// was, by whoever starts it, also when its command overtook the load.
-		st := s.journal.durable
+		st := s.journal.Durable
 		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
 		s.decided, s.heard, s.loadedTo = s.looked, false, st.LastPeriod
 	}
@@ -234,20 +235,20 @@ func (s *salesAgent) onDurable(a *turn, fresh []sale.Event) {
 	s.judgeMeanwhile(a, 0)
 }
 
-func (s *salesAgent) tellObservers(a *turn, fresh []sale.Event) {
+func (s *salesAgent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 	for _, o := range s.observers {
-		o.tell(saleChanged{a.self, s.slot, s.journal.durable, s.journal.ahead, fresh, s.trouble})
+		o.Tell(saleChanged{a.Self, s.slot, s.journal.Durable, s.journal.Ahead, fresh, s.trouble})
 	}
 }
 
 // act brings the running calls in line with what the durable state wants, and,
 // while the record is away, with what is owed by the state ahead.
-func (s *salesAgent) act(a *turn) {
-	st := s.journal.durable
-	if !s.journal.loaded || st.Phase == sale.Unknown {
+func (s *salesAgent) act(a *shell.Turn) {
+	st := s.journal.Durable
+	if !s.journal.Loaded || st.Phase == sale.Unknown {
 		return
 	}
-	away := s.record.away()
+	away := s.record.Away()
 	durable, owed := s.Cores.NextSale(st), s.owed()
 	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // What the record closed ends, whatever the chain says.
 	if !s.looked && !st.Over() {
@@ -261,7 +262,7 @@ func (s *salesAgent) act(a *turn) {
 	}
 	if away {
 		for _, e := range owed {
-			s.begin(a, s.journal.ahead, e)
+			s.begin(a, s.journal.Ahead, e)
 		}
 		return
 	}
@@ -276,7 +277,7 @@ func (s *salesAgent) act(a *turn) {
 // owed are the duties by what is decided. They go on when the record is back,
 // before the last of what they rest on is in it.
 func (s *salesAgent) owed() []sale.Effect {
-	return slices.DeleteFunc(s.Cores.NextSale(s.journal.ahead), func(e sale.Effect) bool { return !s.Cores.IsDuty(e) })
+	return slices.DeleteFunc(s.Cores.NextSale(s.journal.Ahead), func(e sale.Effect) bool { return !s.Cores.IsDuty(e) })
 }
 
 // endUnwanted ends the calls that nobody wants any more, and reports whether
@@ -298,33 +299,33 @@ func (s *salesAgent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
 
 // begin performs an effect outside of the mailbox, unless it runs already, and
 // keeps trying until it is answered, it is final, or nobody wants it any more.
-func (s *salesAgent) begin(a *turn, st sale.State, e sale.Effect) {
-	key, self := e.Key(), a.self
+func (s *salesAgent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
+	key, self := e.Key(), a.Self
 	if s.running[key] != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(a.rt.context())
+	ctx, cancel := context.WithCancel(a.RT.Context())
 	s.running[key] = &work{cancel: cancel}
-	a.do(func(context.Context) {
+	a.Do(func(context.Context) {
 		defer cancel()
 		var cmd sale.Command
 		err := s.retry(ctx, s.slot.String()+"/"+key,
-			func(err error) { self.tell(effectTrouble{key, err}) },
+			func(err error) { self.Tell(effectTrouble{key, err}) },
 			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
-				if s.record.away() && !s.Cores.IsDuty(e) {
+				if s.record.Away() && !s.Cores.IsDuty(e) {
 					return errHeld
 				}
-				return s.rt.guarded("effect "+key, func() error { // The sale goes on with what else it owes.
+				return s.rt.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.
 					cmd, err = s.perform(ctx, st, e)
 					return err
 				})
 			})
-		self.tell(effectEnded{key, cmd, err})
+		self.Tell(effectEnded{key, cmd, err})
 	})
 }
 
-func (s *salesAgent) onTrouble(a *turn, m effectTrouble) {
+func (s *salesAgent) onTrouble(a *shell.Turn, m effectTrouble) {
 	w := s.running[m.key]
 	if w == nil || w.unwanted {
 		return
@@ -336,7 +337,7 @@ func (s *salesAgent) onTrouble(a *turn, m effectTrouble) {
 	s.trouble.Tries++
 	s.trouble.Error = m.err.Error()
 	entry := s.fields().WithField("effect", m.key).WithField("tries", s.trouble.Tries)
-	if s.journal.durable.OnChain {
+	if s.journal.Durable.OnChain {
 		entry.Errorf("a call of a hosted slot failed and is tried again: %v", m.err)
 	} else {
 		entry.Warnf("a call failed and is tried again: %v", m.err)
@@ -344,7 +345,7 @@ func (s *salesAgent) onTrouble(a *turn, m effectTrouble) {
 	s.tellObservers(a, nil)
 }
 
-func (s *salesAgent) onEnded(a *turn, m effectEnded) {
+func (s *salesAgent) onEnded(a *shell.Turn, m effectEnded) {
 	w := s.running[m.key]
 	if w == nil {
 		return
@@ -375,7 +376,7 @@ func (s *salesAgent) onEnded(a *turn, m effectEnded) {
 	case startNews, dutyNews, missNews, plainNews:
 	}
 	w.reporting = true
-	s.submit(a, saleCommand{m.cmd, m.key, func(r result[sale.State, sale.Event]) {
+	s.submit(a, saleCommand{m.cmd, m.key, func(r shell.Result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
 	}})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
@@ -12,8 +13,8 @@ import (
 func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &salesAgent{
-		env:     &env{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}, record: &record{}},
-		journal: &journal[sale.State, sale.Command, sale.Event]{loaded: true, durable: st, ahead: st},
+		env:     &env{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}, record: &shell.Record{}},
+		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},
 		running: map[string]*work{}, looking: true,
 	}
 	wanted := sale.Next(st)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -66,7 +67,7 @@ type scheduled struct {
 	// closed says of open duties that are past their deadline whether a miss can be marked.
 	closed map[uint64]bool
 	damage incident // its data is damaged
-	agent  ref
+	agent  shell.Ref
 	state  sale.State // with what is decided and not in the record yet
 }
 
@@ -76,9 +77,9 @@ type headMoved struct{ head events.Head }
 // hashesFetched says that missing block hashes were read, or that it failed.
 type hashesFetched struct{ more bool }
 
-func (p *proofScheduler) receive(a *turn, msg any) {
+func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
-	case started:
+	case shell.Started:
 		p.learnFailing()
 	case saleChanged:
 		p.ofSlot(m.slot, func() {
@@ -103,7 +104,7 @@ func (p *proofScheduler) receive(a *turn, msg any) {
 	}
 }
 
-func (p *proofScheduler) onSale(a *turn, m saleChanged) {
+func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
 	p.noteLoad(m.slot, m.ahead)
 	delete(p.unproven, m.slot)
 	if m.state.Over() {
@@ -161,7 +162,7 @@ func (p *proofScheduler) drop(slot events.SlotID) {
 
 func proves(s sale.State) bool { return s.Hosting() && s.Phase != sale.Filled }
 
-func (p *proofScheduler) onHead(a *turn, head events.Head) {
+func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
 	if head.Number < p.view.now().Number {
 		return // A newer one is on its way; it covers this one.
 	}
@@ -182,7 +183,7 @@ func (p *proofScheduler) onHead(a *turn, head events.Head) {
 
 // look tells the sales of these slots what a block means for them. It returns the
 // deadline of the earliest duty that is open or about to be.
-func (p *proofScheduler) look(a *turn, slots []*scheduled, head events.Head) (next time.Time) {
+func (p *proofScheduler) look(a *shell.Turn, slots []*scheduled, head events.Head) (next time.Time) {
 	margin := p.margin()
 	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{
 		Shortest: p.pace.shortest(margin.BlockTime),
@@ -207,28 +208,28 @@ func (p *proofScheduler) look(a *turn, slots []*scheduled, head events.Head) (ne
 // lookAt tells one sale what a block means for it; see duties.
 func (p *proofScheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
 	if !s.wake.IsZero() && !head.Time.Before(s.wake) {
-		s.agent.tell(lookAtChain{})
+		s.agent.Tell(lookAtChain{})
 	}
 	if !s.proves {
 		return due, true
 	}
 	if !head.Time.Before(s.look) {
 		s.look = head.Time.Add(lookEvery)
-		s.agent.tell(lookAtChain{})
+		s.agent.Tell(lookAtChain{})
 	}
 	return p.duties(pass, s, head)
 }
 
-func (p *proofScheduler) fetch(a *turn) {
+func (p *proofScheduler) fetch(a *shell.Turn) {
 	p.fetching = true
-	self := a.self
-	a.do(func(ctx context.Context) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "block hashes")
 		more, err := patiently(ctx, p.env, p.patience(), p.view.fetch)
 		if err != nil { // The next head asks again.
 			p.log.Warnf("read block hashes for proof duties: %v", err)
 		}
-		self.tell(hashesFetched{more})
+		self.Tell(hashesFetched{more})
 	})
 }
 
@@ -309,5 +310,5 @@ func (p *proofScheduler) tell(s *scheduled, head events.Head, cmd sale.Command) 
 	if p.causedBy != head.Number || p.cause == "" {
 		p.cause, p.causedBy = fmt.Sprintf("block:%d", head.Number), head.Number
 	}
-	s.agent.tell(saleCommand{cmd: cmd, cause: p.cause})
+	s.agent.Tell(saleCommand{cmd: cmd, cause: p.cause})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -54,9 +56,9 @@ func nextBlock(head events.Head) events.Head {
 }
 
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
-func hostedSlots(n int) (*proofScheduler, *turn) {
+func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 	e := loadedEnv(1)
-	e.log, e.view, e.provers = quietLog(), newChainView(&chainOf{}), newProvers(1, eachSecond, e.load)
+	e.log, e.view, e.provers = shelltest.QuietLog(), newChainView(&chainOf{}), newProvers(1, eachSecond, e.load)
 	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {
@@ -79,5 +81,5 @@ func hostedSlots(n int) (*proofScheduler, *turn) {
 		s.wake, s.look = s.state.WakeAt(), head.Time.Add(1000*time.Hour)
 		s.judged = duty.Period(e.terms.Proofs, head.Time)
 	}
-	return p, &turn{}
+	return p, &shell.Turn{}
 }

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
@@ -15,8 +17,8 @@ import (
 // schedule is a scheduler with one hosted slot, and what it told its sale.
 type schedule struct {
 	t         *testing.T
-	scheduler ref
-	agent     ref
+	scheduler shell.Ref
+	agent     shell.Ref
 	view      *chainView
 	env       *env
 	state     sale.State
@@ -24,24 +26,24 @@ type schedule struct {
 	cfg       events.ProofConfig
 }
 
-func newSchedule(t *testing.T, rt *runtime) *schedule {
+func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 	s := &schedule{t: t, cfg: events.ProofConfig{
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: fakeTime{}, Store: events.NewMemory()}, rt: rt, log: quietLog(),
+		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: shelltest.Clock{}, Store: events.NewMemory()}, rt: rt, log: shelltest.QuietLog(),
 		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
 		load: newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
-	e.codec, e.record = catalog.Codec(), newRecord(fakeTime{}, quietLog(), noTurn)
-	e.quarantined.items = map[Subject]quarantinedItem{}
+	e.codec, e.record = catalog.Codec(), shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn)
+	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	s.view, s.env = e.view, e
-	s.agent = rt.root("sale", behaviorFunc(func(_ *turn, msg any) {
+	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {
 		if m, ok := msg.(saleCommand); ok {
 			s.told = append(s.told, m.cmd)
 		}
 	}))
-	s.scheduler = rt.root("scheduler", newProofScheduler(e))
+	s.scheduler = rt.Root("scheduler", newProofScheduler(e))
 	s.state = sale.State{
 		Phase: sale.Proving, Slot: events.SlotID{31: 7}, Started: true,
 		FilledAt: events.Unix(998 * 20), EndsAt: events.Unix(1 << 30),
@@ -61,7 +63,7 @@ func (s *schedule) head(number uint64, at time.Time) []sale.Command {
 	s.told = nil
 	h := events.Head{Number: number, Hash: blockHash(number, 0), Parent: blockHash(number-1, 0), Time: at}
 	s.view.advance(h)
-	s.scheduler.tell(headMoved{h})
+	s.scheduler.Tell(headMoved{h})
 	synctest.Wait()
 	return s.told
 }
@@ -78,7 +80,7 @@ func (s *schedule) record(cmd sale.Command) {
 }
 
 func (s *schedule) publish() {
-	s.scheduler.tell(saleChanged{agent: s.agent, slot: s.state.Slot, state: s.state, ahead: s.state})
+	s.scheduler.Tell(saleChanged{agent: s.agent, slot: s.state.Slot, state: s.state, ahead: s.state})
 	synctest.Wait()
 }
 
@@ -92,7 +94,7 @@ func (s *schedule) blockWithPointer(period uint64, wanted uint8) uint64 {
 }
 
 func TestADutyIsToldUntilItIsRecorded(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		const period = 1000
 		block, at := s.blockWithPointer(period, 100), duty.Start(s.cfg, period)
@@ -123,7 +125,7 @@ func TestADutyIsToldUntilItIsRecorded(t *testing.T) {
 }
 
 func TestAnOpenDutyIsClosedAfterItsDeadline(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		const period = 1000
 		block, at := s.blockWithPointer(period, 100), duty.Start(s.cfg, period)
@@ -144,7 +146,7 @@ func TestAnOpenDutyIsClosedAfterItsDeadline(t *testing.T) {
 }
 
 func TestADutyIsExcusedWhenThePointerWrapsToWhereNoneIsDemanded(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		const period = 1000
 		block, at := s.blockWithPointer(period, 255), duty.Start(s.cfg, period)
@@ -161,7 +163,7 @@ func TestADutyIsExcusedWhenThePointerWrapsToWhereNoneIsDemanded(t *testing.T) {
 }
 
 func TestASlotThatBeginsToProveIsToldWithoutWaitingForABlock(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		const period = 1000
 		s.state.Phase = sale.Filled

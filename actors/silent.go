@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -37,7 +38,7 @@ func firstUnjudged(cfg events.ProofConfig, st sale.State) uint64 {
 }
 
 // judge reads what decides about the periods that are over and were not judged.
-func (p *proofScheduler) judge(a *turn, head events.Head) {
+func (p *proofScheduler) judge(a *shell.Turn, head events.Head) {
 	to := p.closedPeriod(head)
 	from := to + 1
 	for _, s := range p.order {
@@ -51,24 +52,24 @@ func (p *proofScheduler) judge(a *turn, head events.Head) {
 	p.readPast(a, from, to)
 }
 
-func (p *proofScheduler) readPast(a *turn, from, to uint64) {
+func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
 	p.judging = true
-	self := a.self
-	a.do(func(ctx context.Context) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "periods that are over")
 		m := pastRead{}
-		m.err = p.rt.guarded("periods that are over", func() (err error) {
+		m.err = p.rt.Guarded("periods that are over", func() (err error) {
 			m.past, err = p.env.readPast(ctx, from, to, p.view.now().Number)
 			return err
 		})
 		if ctx.Err() == nil {
-			self.tell(m)
+			self.Tell(m)
 		}
 	})
 }
 
 // onPast judges all sales, once everything that decides is at hand.
-func (p *proofScheduler) onPast(a *turn, m pastRead) {
+func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 	p.judging = false
 	if m.err != nil { // The next head asks again.
 		p.log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
@@ -114,15 +115,15 @@ func (p *proofScheduler) onPast(a *turn, m pastRead) {
 }
 
 // readMissing reads hashes that lie before the blocks that were read.
-func (p *proofScheduler) readMissing(a *turn, past *past, missing map[uint64]bool) {
+func (p *proofScheduler) readMissing(a *shell.Turn, past *past, missing map[uint64]bool) {
 	p.judging = true
-	self := a.self
-	a.do(func(ctx context.Context) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "challenges of periods that are over")
 		m := pastRead{past: past, missing: missing}
-		m.err = p.rt.guarded("periods that are over", func() error { return past.fill(ctx, p.view, missing) })
+		m.err = p.rt.Guarded("periods that are over", func() error { return past.fill(ctx, p.view, missing) })
 		if ctx.Err() == nil {
-			self.tell(m)
+			self.Tell(m)
 		}
 	})
 }

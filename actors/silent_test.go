@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -62,7 +64,7 @@ type gap struct {
 
 const gapPeriod = 1000 // the first period of these tests
 
-func newGap(t *testing.T, rt *runtime, batched bool) *gap {
+func newGap(t *testing.T, rt *shell.Runtime, batched bool) *gap {
 	s := newSchedule(t, rt)
 	g := &gap{s, &pastChain{from: duty.Start(s.cfg, gapPeriod).Add(-2000 * time.Second)}}
 	var m Market = g.chain
@@ -79,7 +81,7 @@ func (g *gap) after(seconds uint64) []sale.Command {
 	g.told = nil
 	h := g.chain.block(2000 + seconds)
 	g.view.advance(h)
-	g.scheduler.tell(headMoved{h})
+	g.scheduler.Tell(headMoved{h})
 	synctest.Wait()
 	return g.told
 }
@@ -117,7 +119,7 @@ func silentOnes(told []sale.Command) (periods []uint64, reasons string) {
 
 func TestPeriodsThatWereOwedWhileTheHostWasDownAreTold(t *testing.T) {
 	for _, batched := range []bool{false, true} {
-		bubble(t, func(t *testing.T, rt *runtime) {
+		shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 			g := newGap(t, rt, batched)
 			g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 			g.publish()
@@ -154,7 +156,7 @@ func TestPeriodsThatWereOwedWhileTheHostWasDownAreTold(t *testing.T) {
 }
 
 func TestPeriodsWhoseBlocksCouldNotBeReadAreToldWhenTheyCan(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.chain.fails = true
@@ -176,7 +178,7 @@ func TestPeriodsWhoseBlocksCouldNotBeReadAreToldWhenTheyCan(t *testing.T) {
 }
 
 func TestWhileTheHostRunsNothingIsReadAndNothingIsSilent(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		for n := uint64(1000); n < 2000; n++ {
 			g.view.advance(g.chain.block(n))
@@ -208,7 +210,7 @@ func TestWhileTheHostRunsNothingIsReadAndNothingIsSilent(t *testing.T) {
 }
 
 func TestTheWayBackIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.publish()
@@ -226,7 +228,7 @@ func TestTheWayBackIsBounded(t *testing.T) {
 const gone = 100 * 20
 
 func TestADutyWaitsUntilALongGapBeforeItIsRecorded(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.publish()
@@ -255,7 +257,7 @@ func TestADutyWaitsUntilALongGapBeforeItIsRecorded(t *testing.T) {
 }
 
 func TestADutyWaitsForAGapThatCannotBeReadHalfAPeriodOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.publish()

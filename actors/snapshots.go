@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/snapshot"
 )
@@ -34,7 +35,7 @@ func (e *env) saveAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopSaving)
 	defer cancel()
 	for _, name := range slices.Sorted(maps.Keys(e.savers)) {
-		err := e.rt.guarded("snapshot", func() error { return e.savers[name].finish(ctx) })
+		err := e.rt.Guarded("snapshot", func() error { return e.savers[name].finish(ctx) })
 		if err != nil {
 			e.log.Warnf("a state was not saved at the stop; the next start reads more of the record: %v", err)
 		}
@@ -88,46 +89,41 @@ type snapshotWritten struct {
 	err    error
 }
 
-// standing is what a journal's keeper wants to know.
-func (j *journal[S, C, E]) standing() (S, uint64, events.EventID, bool) {
-	return j.durable, j.stored, j.last, j.loaded
-}
-
 // load is the restore of a machine.
-func (k *keeper[S]) load(ctx context.Context, empty func() S) (saved[S], error) {
-	var from saved[S]
+func (k *keeper[S]) load(ctx context.Context, empty func() S) (shell.Saved[S], error) {
+	var from shell.Saved[S]
 	found, err := k.readSnapshot(ctx, snapshot.Reader{
 		Stream: events.SnapshotStream(k.stream), Schema: k.schema, Of: k.stream,
 	}, func(pieces [][]byte) (err error) {
-		if from.durable, err = k.parse(pieces); err == nil {
-			from.ahead, err = k.parse(pieces)
+		if from.Durable, err = k.parse(pieces); err == nil {
+			from.Ahead, err = k.parse(pieces)
 		}
 		return err
 	})
 	if err != nil || !found.Usable {
-		return saved[S]{durable: empty(), ahead: empty()}, err
+		return shell.Saved[S]{Durable: empty(), Ahead: empty()}, err
 	}
-	from.events, from.last = found.Last.Revision+1, found.Last.ID
-	k.begun.Store(from.events)
-	k.written.Store(from.events)
+	from.Events, from.Last = found.Last.Revision+1, found.Last.ID
+	k.begun.Store(from.Events)
+	k.written.Store(from.Events)
 	return from, nil
 }
 
 // consider begins a snapshot when enough happened since the last one: as many
 // events as are set, and not fewer than the state has entries, so that writing
 // it costs each event about what storing the event cost.
-func (k *keeper[S]) consider(a *turn) {
+func (k *keeper[S]) consider(a *shell.Turn) {
 	state, stored, last, loaded := k.now()
-	if !k.saves() || !loaded || k.saving || k.record.away() ||
+	if !k.saves() || !loaded || k.saving || k.record.Away() ||
 		stored < k.begun.Load()+uint64(max(k.SnapshotEvery, k.size(state))) {
 		return
 	}
 	k.saving = true
 	k.begun.Store(stored) // Also when it fails: the next try is as far away.
-	pieces, self := k.pieces(state), a.self
-	a.do(func(ctx context.Context) {
+	pieces, self := k.pieces(state), a.Self
+	a.Do(func(ctx context.Context) {
 		k.Turn(ctx, "snapshot "+k.stream)
-		self.tell(snapshotWritten{stored, k.rt.guarded("snapshot", func() error {
+		self.Tell(snapshotWritten{stored, k.rt.Guarded("snapshot", func() error {
 			return k.save(ctx, stored, last, pieces)
 		})})
 	})

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -26,10 +28,10 @@ var snapshotHost = events.Address{0x51}
 // bareEnv is what loading and saving need of a host.
 func bareEnv(store events.Store) *env {
 	e := &env{
-		Config: Config{SnapshotEvery: 1}, Ports: Ports{Store: store, Clock: fakeTime{}},
-		log: quietLog(), codec: catalog.Codec(), me: snapshotHost,
+		Config: Config{SnapshotEvery: 1}, Ports: Ports{Store: store, Clock: shelltest.Clock{}},
+		log: shelltest.QuietLog(), codec: catalog.Codec(), me: snapshotHost,
 	}
-	e.record = newRecord(e.Clock, e.log, noTurn)
+	e.record = shell.NewRecord(e.Clock, e.log, shelltest.NoTurn)
 	return e
 }
 
@@ -104,25 +106,25 @@ func (l life[S, E]) check(t *testing.T) {
 			data[rapid.IntRange(0, len(data)-1).Draw(t, "at")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 			return data
 		}}
-		j := journal[S, int, E]{
-			machine: machine[S, int, E]{
-				empty: l.empty, evolve: l.evolve,
-				restore: func(ctx context.Context) (saved[S], error) { return k.load(ctx, l.empty) },
+		j := shell.Journal[S, int, E]{
+			Machine: shell.Machine[S, int, E]{
+				Empty: l.empty, Evolve: l.evolve,
+				Restore: func(ctx context.Context) (shell.Saved[S], error) { return k.load(ctx, l.empty) },
 			},
-			stream: l.stream, store: e.Store, codec: e.codec, record: e.record,
+			Stream: l.stream, Store: e.Store, Codec: e.codec, Record: e.record,
 		}
-		m, err := j.read(t.Context())
+		m, err := j.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := m.from.events + uint64(len(m.events)); n != stored || stored > 0 && m.last != last {
-			t.Fatalf("%d events end with %v, want %d that end with %v", n, m.last, stored, last)
+		if n := m.From.Events + uint64(len(m.Events)); n != stored || stored > 0 && m.Last != last {
+			t.Fatalf("%d events end with %v, want %d that end with %v", n, m.Last, stored, last)
 		}
-		for _, ev := range m.events {
-			m.from.durable, m.from.ahead = l.evolve(m.from.durable, ev), l.evolve(m.from.ahead, ev)
+		for _, ev := range m.Events {
+			m.From.Durable, m.From.Ahead = l.evolve(m.From.Durable, ev), l.evolve(m.From.Ahead, ev)
 		}
 		replayed := l.replay(t, store, e.codec)
-		for name, got := range map[string]S{"durable": m.from.durable, "speculative": m.from.ahead, "live": state} {
+		for name, got := range map[string]S{"durable": m.From.Durable, "speculative": m.From.Ahead, "live": state} {
 			if diff := cmp.Diff(l.plain(replayed), l.plain(got), sameAmounts); diff != "" {
 				t.Fatalf("%s state (-replayed +loaded):\n%s", name, diff)
 			}
@@ -138,7 +140,7 @@ func (l life[S, E]) replay(t *rapid.T, store events.Store, codec *events.Codec) 
 			t.Fatal(err)
 		}
 		if r.Stream == l.stream {
-			ev, err := decodeAs[E](codec, r)
+			ev, err := shell.DecodeAs[E](codec, r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +267,7 @@ func notOver(t *rapid.T, store events.Store, codec *events.Codec) []events.SlotI
 		if err != nil || host != snapshotHost {
 			continue
 		}
-		ev, err := decodeAs[sale.Event](codec, r)
+		ev, err := shell.DecodeAs[sale.Event](codec, r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
@@ -58,7 +60,11 @@ func benchRecord(b *testing.B, e *env) {
 // reading the whole log for beginnings and ends, and from a snapshot with
 // 10,000 events behind it.
 func BenchmarkStart1M(b *testing.B) {
-	store := openEmbedded(b)
+	store, _, err := embedded.Open(b.TempDir(), embedded.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
 	e := bareEnv(store)
 	benchRecord(b, e)
 	start := func(b *testing.B) {
@@ -99,7 +105,7 @@ func foldEverySale(b *testing.B, e *env) {
 		if err != nil {
 			continue
 		}
-		ev, err := decodeAs[sale.Event](e.codec, r)
+		ev, err := shell.DecodeAs[sale.Event](e.codec, r)
 		if err != nil {
 			b.Fatal(err)
 		}

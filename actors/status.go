@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -29,7 +30,7 @@ type Status struct {
 	// has more while availabilities and sales do.
 	Quota events.Bytes
 	// Record says whether the event store answers.
-	Record RecordStatus
+	Record shell.RecordStatus
 	// Unanswered is how many calls on the event store have no answer yet.
 	Unanswered int
 	Sales      []SaleStatus
@@ -76,7 +77,7 @@ type PoolStatus struct {
 // Status reads what the host does now.
 func (h *Host) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, h, func(done chan<- Status) {
-		h.supervisor.tell(lookAround{func(s *supervisor) { done <- s.status() }})
+		h.supervisor.Tell(lookAround{func(s *supervisor) { done <- s.status() }})
 	})
 }
 
@@ -86,7 +87,7 @@ func (s *supervisor) status() Status {
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.stalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
-		Unanswered: int(s.record.asked.Load()),
+		Unanswered: int(s.record.Asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why
@@ -100,9 +101,9 @@ func (s *supervisor) status() Status {
 		ag := s.agents[slot]
 		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.quarantined})
 	}
-	for _, p := range []*pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs} {
-		running, waiting := p.busy()
-		st.Pools = append(st.Pools, PoolStatus{p.name, running, waiting, p.size})
+	for _, p := range []*shell.Pool{s.downloads, s.transactions, s.proofTxs, s.reads, s.disk, s.repairs} {
+		running, waiting := p.Busy()
+		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})
 	}
 	running, waiting := s.provers.busy()
 	st.Pools = slices.Insert(st.Pools, 1, PoolStatus{"proofs", running, waiting, s.provers.size})
@@ -111,8 +112,8 @@ func (s *supervisor) status() Status {
 
 // recordStatus is also about the transactions, whose events the market copies
 // into the record by itself.
-func (s *supervisor) recordStatus() RecordStatus {
-	r := s.record.now()
+func (s *supervisor) recordStatus() shell.RecordStatus {
+	r := s.record.Now()
 	copying, ok := optional[interface {
 		RecordAway() (since time.Time, reason error)
 	}](s.Market)
@@ -120,7 +121,8 @@ func (s *supervisor) recordStatus() RecordStatus {
 		return r
 	}
 	if since, reason := copying.RecordAway(); reason != nil {
-		return RecordStatus{Away: true, Since: since, Reason: "the events of transactions wait: " + reason.Error()}
+		why := "the events of transactions wait: " + reason.Error()
+		return shell.RecordStatus{Away: true, Since: since, Reason: why}
 	}
 	return r
 }

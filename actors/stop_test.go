@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 )
@@ -51,7 +52,7 @@ func TestAStopWithoutTheStoreSaysWhatIsNotInTheRecord(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		err = host.Stop(r.Context())
-		if !errors.Is(err, actors.ErrRecordAway) || !strings.Contains(err.Error(), "market-1-") {
+		if !errors.Is(err, shell.ErrRecordAway) || !strings.Contains(err.Error(), "market-1-") {
 			r.Fatalf("stop: %v", err)
 		}
 		if text := said.String(); strings.Contains(text, "answers again") || !strings.Contains(text, "does not answer") {

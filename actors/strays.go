@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -20,7 +21,7 @@ func strays(stored []events.StoredSlot, known map[events.SlotID]bool) []events.S
 // clearStrays deletes data without a sale, when what the chain says now is final: a
 // reorganisation may give a slot back until then. That nothing showed a sale is only the
 // reason to look.
-func (s *supervisor) clearStrays(ctx context.Context, self ref, all []events.StoredSlot) {
+func (s *supervisor) clearStrays(ctx context.Context, self shell.Ref, all []events.StoredSlot) {
 	if len(all) == 0 {
 		return
 	}
@@ -37,14 +38,14 @@ func (s *supervisor) clearStrays(ctx context.Context, self ref, all []events.Sto
 	}
 }
 
-func (s *supervisor) clearStray(ctx context.Context, self ref, st events.StoredSlot) {
+func (s *supervisor) clearStray(ctx context.Context, self shell.Ref, st events.StoredSlot) {
 	entry := s.log.WithField("slot", st.Slot.String())
 	err := s.held(ctx, self, st.Slot, func() error {
 		key := "stray/" + st.Slot.String()
 		return s.retry(ctx, key,
 			func(err error) { entry.Warnf("data without a sale: it is looked at again: %v", err) }, isTaken,
 			func(ctx context.Context) error {
-				if err := s.record.wait(ctx, key); err != nil {
+				if err := s.record.Wait(ctx, key); err != nil {
 					return err
 				}
 				if err := s.stray(ctx, st.Slot); err != nil {
@@ -91,9 +92,9 @@ type (
 )
 
 // held does something while no sale of a slot can begin. errLives when one has begun.
-func (s *supervisor) held(ctx context.Context, self ref, slot events.SlotID, do func() error) error {
+func (s *supervisor) held(ctx context.Context, self shell.Ref, slot events.SlotID, do func() error) error {
 	held := make(chan bool, 1)
-	self.tell(holdSlot{slot, held})
+	self.Tell(holdSlot{slot, held})
 	select {
 	case ok := <-held:
 		if !ok {
@@ -102,7 +103,7 @@ func (s *supervisor) held(ctx context.Context, self ref, slot events.SlotID, do 
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer self.tell(releaseSlot{slot})
+	defer self.Tell(releaseSlot{slot})
 	return do()
 }
 
@@ -115,7 +116,7 @@ func (s *supervisor) onHold(m holdSlot) {
 }
 
 // onRelease lets the sale begin that was asked for meanwhile.
-func (s *supervisor) onRelease(a *turn, m releaseSlot) {
+func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
 	c := s.beginning[m.slot]
 	if c == nil || !c.held {
 		return

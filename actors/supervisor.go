@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -26,7 +27,7 @@ type supervisor struct {
 	*env
 	fatal func(error)
 
-	kept      struct{ ledger, queue, scheduler keptPart }
+	kept      keptParts
 	validator validatorTree
 	booted    bool
 	lossTold  atomic.Bool            // that the record went back is told in it
@@ -34,7 +35,7 @@ type supervisor struct {
 	agents    map[events.SlotID]*agent
 	beginning map[events.SlotID]*candidate
 	// blamed is how often something failed on a piece of work.
-	blamed   map[Subject]int
+	blamed   map[shell.Subject]int
 	since    time.Time // chain time at which the host began to look
 	live     bool
 	owned    ownedAgain
@@ -43,13 +44,13 @@ type supervisor struct {
 
 // agent is a sale that is in work or hosted.
 type agent struct {
-	ref         ref
+	ref         shell.Ref
 	request     events.RequestID
 	index       uint64
 	state       sale.State
 	ahead       sale.State // with what is decided and not in the record yet
 	trouble     Trouble
-	watchers    []ref // workers
+	watchers    []shell.Ref // workers
 	failures    int
 	quarantined string
 	quarantines int  // in a row
@@ -64,7 +65,7 @@ type agent struct {
 type candidate struct {
 	request events.RequestID
 	index   uint64
-	workers []ref
+	workers []shell.Ref
 	held    bool // it begins when what an earlier sale left is cleared away
 }
 
@@ -82,7 +83,7 @@ type (
 	// beginSale asks for a sale of a slot; the worker is told how it goes.
 	beginSale struct {
 		work   slotqueue.Work
-		worker ref
+		worker shell.Ref
 	}
 	// saleReady is the answer of the chain about a slot that may be begun.
 	saleReady struct {
@@ -101,9 +102,9 @@ type (
 	lookAround struct{ look func(*supervisor) }
 )
 
-func (s *supervisor) receive(a *turn, msg any) {
+func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
-	case started:
+	case shell.Started:
 		s.boot(a)
 	case bootReport:
 		s.onBoot(a, m)
@@ -125,10 +126,10 @@ func (s *supervisor) receive(a *turn, msg any) {
 		s.onLetGo(m)
 	case chainNews:
 		s.onNews(a, m)
-		s.validator.ref.tell(m)
+		s.validator.ref.Tell(m)
 	case recordMoved:
 		for _, slot := range s.slots() {
-			s.agents[slot].ref.tell(m)
+			s.agents[slot].ref.Tell(m)
 		}
 	case agentBroken:
 		s.quarantine(a, m.slot, m.err)
@@ -138,7 +139,7 @@ func (s *supervisor) receive(a *turn, msg any) {
 		s.onValidatorBroken(m.err)
 	case validatorDue:
 		s.startValidator(a)
-	case childFailed:
+	case shell.ChildFailed:
 		s.onFailed(a, m)
 	case partDue:
 		s.startPart(a, m.part)
@@ -161,36 +162,36 @@ func (s *supervisor) receive(a *turn, msg any) {
 	}
 }
 
-func (s *supervisor) spawnAgent(a *turn, slot events.SlotID, request events.RequestID, index uint64) ref {
-	self := a.self
-	return a.spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index,
-		func(err error) { self.tell(agentBroken{slot, err}) }, self))
+func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64) shell.Ref {
+	self := a.Self
+	return a.Spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index,
+		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
 }
 
 // runAgent starts the agent of a sale again. A sale that is not in the record begins once
 // more.
-func (s *supervisor) runAgent(a *turn, slot events.SlotID, ag *agent) {
+func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
 	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
 	if ag.starting {
-		s.startSale(ag.ref, a.self, slot, ag.start)
+		s.startSale(ag.ref, a.Self, slot, ag.start)
 	}
 }
 
-func (s *supervisor) onBegin(a *turn, m beginSale) {
+func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.quarantined != "" {
-			m.worker.tell(saleRefused{
+			m.worker.Tell(saleRefused{
 				criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + ag.quarantined,
 			})
 			return
 		}
 		ag.watchers = append(ag.watchers, m.worker)
-		m.worker.tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, trouble: ag.trouble})
+		m.worker.Tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, trouble: ag.trouble})
 		return
 	}
-	if q, ok := s.quarantined.has(Subject{SubjectSlot, slot.String()}); ok {
-		m.worker.tell(saleRefused{
+	if q, ok := s.quarantined.has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
+		m.worker.Tell(saleRefused{
 			criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + q.Reason, requeue: true,
 		})
 		return
@@ -200,30 +201,32 @@ func (s *supervisor) onBegin(a *turn, m beginSale) {
 
 // candidate asks the chain about a slot before its sale begins. The zero
 // worker stands for a slot that is to be adopted.
-func (s *supervisor) candidate(a *turn, slot events.SlotID, request events.RequestID, index uint64, worker ref) {
+func (s *supervisor) candidate(
+	a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64, worker shell.Ref,
+) {
 	if c := s.beginning[slot]; c != nil {
 		c.request, c.index = request, index
 		c.workers = append(c.workers, worker)
 		return
 	}
-	s.beginning[slot] = &candidate{request: request, index: index, workers: []ref{worker}}
-	self := a.self
-	a.do(func(ctx context.Context) {
+	s.beginning[slot] = &candidate{request: request, index: index, workers: []shell.Ref{worker}}
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		var ready saleReady
-		err := s.rt.guarded("begin a sale", func() (err error) {
+		err := s.rt.Guarded("begin a sale", func() (err error) {
 			ready, err = s.examine(ctx, slot, request, index)
 			return err
 		})
 		switch {
 		case err == nil:
-			self.tell(ready)
+			self.Tell(ready)
 		case ctx.Err() == nil:
-			self.tell(examineFailed{slot, err})
+			self.Tell(examineFailed{slot, err})
 		}
 	})
 }
 
-func (s *supervisor) onReady(a *turn, m saleReady) {
+func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 	c := s.beginning[m.slot]
 	delete(s.beginning, m.slot)
 	if c == nil {
@@ -234,9 +237,9 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 	}
 	if m.refused != nil {
 		for _, w := range c.workers {
-			w.tell(*m.refused)
+			w.Tell(*m.refused)
 			// One of ours is not given up for terms that nobody could have filled it for.
-			s.owned.due = s.owned.due || w.nobody() && m.refused.criterion == slotqueue.CriterionUnsound
+			s.owned.due = s.owned.due || w.Nobody() && m.refused.criterion == slotqueue.CriterionUnsound
 		}
 		return
 	}
@@ -245,51 +248,51 @@ func (s *supervisor) onReady(a *turn, m saleReady) {
 	s.load.set(m.slot, s.expectedProofs(m.start.Request)) // The next slot is judged with this one.
 	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
-	s.startSale(ag.ref, a.self, m.slot, m.start)
+	s.startSale(ag.ref, a.Self, m.slot, m.start)
 }
 
 // startSale tells an agent to begin. When somebody else wrote to the sale's
 // stream at that very moment, it is told again; nothing was decided.
-func (s *supervisor) startSale(agent, self ref, slot events.SlotID, start sale.Start) {
-	agent.tell(saleCommand{start, "begin", func(r result[sale.State, sale.Event]) {
+func (s *supervisor) startSale(agent, self shell.Ref, slot events.SlotID, start sale.Start) {
+	agent.Tell(saleCommand{start, "begin", func(r shell.Result[sale.State, sale.Event]) {
 		switch {
-		case errors.Is(r.err, errReloading):
+		case errors.Is(r.Err, shell.ErrReloading):
 			s.startSale(agent, self, slot, start)
-		case r.err != nil:
-			self.tell(agentBroken{slot, fmt.Errorf("begin the sale: %w", r.err)})
+		case r.Err != nil:
+			self.Tell(agentBroken{slot, fmt.Errorf("begin the sale: %w", r.Err)})
 		}
 	}})
 }
 
-func (s *supervisor) onSale(_ *turn, m saleChanged) {
+func (s *supervisor) onSale(_ *shell.Turn, m saleChanged) {
 	ag := s.agents[m.slot]
 	if ag == nil || m.state.Phase == sale.Unknown || ag.starting && m.state.Over() ||
 		!s.runsAgain(ag, m) {
 		return
 	}
 	ag.starting = false
-	s.scheduler.tell(m)
-	s.validator.ref.tell(m)
+	s.scheduler.Tell(m)
+	s.validator.ref.Tell(m)
 	ag.state, ag.ahead, ag.trouble = m.state, m.ahead, m.trouble
 	if len(m.fresh) > 0 {
 		ag.failures, ag.quarantines = 0, 0
 	}
 	for _, w := range ag.watchers {
-		w.tell(m)
+		w.Tell(m)
 	}
 	if m.state.Over() {
-		ag.ref.stop()
+		ag.ref.Stop()
 		delete(s.agents, m.slot)
 	}
 }
 
 func (s *supervisor) onLetGo(m letGo) {
-	if s.record.away() { // No sale makes progress; the worker goes on waiting.
+	if s.record.Away() { // No sale makes progress; the worker goes on waiting.
 		return
 	}
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
-		ag.ref.tell(saleCommand{cmd: sale.GiveUp{
+		ag.ref.Tell(saleCommand{cmd: sale.GiveUp{
 			At: s.chainTime(), Reason: m.reason, LetGo: true, Reprocess: true,
 			Criterion: slotqueue.CriterionNoProgress,
 		}, cause: "worker"})
@@ -298,11 +301,11 @@ func (s *supervisor) onLetGo(m letGo) {
 
 // onNews takes what the chain says. Proofs that are due do not wait for the
 // record, so a block comes before what it holds is recorded.
-func (s *supervisor) onNews(a *turn, m chainNews) {
+func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	switch {
 	case m.recorded != nil:
 		for _, n := range m.recorded {
-			s.queue.tell(n)
+			s.queue.Tell(n)
 			s.wakeConcerned(n.event)
 		}
 		return
@@ -312,7 +315,7 @@ func (s *supervisor) onNews(a *turn, m chainNews) {
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.view.rewind(m.reorganized.GetAncestor())
 		for _, slot := range s.slots() {
-			s.agents[slot].ref.tell(lookAtChain{})
+			s.agents[slot].ref.Tell(lookAtChain{})
 		}
 		s.owned.due = true
 		return
@@ -323,8 +326,8 @@ func (s *supervisor) onNews(a *turn, m chainNews) {
 			s.since = m.head.Time
 		}
 		s.askOwned(a, m.head)
-		s.scheduler.tell(headMoved{m.head})
-		s.queue.tell(headMoved{m.head})
+		s.scheduler.Tell(headMoved{m.head})
+		s.queue.Tell(headMoved{m.head})
 	}
 }
 
@@ -349,14 +352,14 @@ func (s *supervisor) wakeConcerned(e messages.MarketEvent) {
 func (s *supervisor) wakeSlot(request string, index uint64) {
 	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
 	if ag := s.agents[slot]; ag != nil {
-		ag.ref.tell(lookAtChain{})
+		ag.ref.Tell(lookAtChain{})
 	}
 }
 
 func (s *supervisor) wakeRequest(request string) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.request.String() == request {
-			ag.ref.tell(lookAtChain{})
+			ag.ref.Tell(lookAtChain{})
 		}
 	}
 }
@@ -372,26 +375,26 @@ func sortedSlots[V any](of map[events.SlotID]V) []events.SlotID {
 }
 
 // onFailed starts again what panicked.
-func (s *supervisor) onFailed(a *turn, m childFailed) {
+func (s *supervisor) onFailed(a *shell.Turn, m shell.ChildFailed) {
 	for slot, ag := range s.agents {
-		if !ag.ref.is(m.child) {
+		if !ag.ref.Is(m.Child) {
 			continue
 		}
 		ag.failures++
 		if ag.failures > maxFailures {
-			s.quarantine(a, slot, m.err)
+			s.quarantine(a, slot, m.Err)
 			return
 		}
-		self := a.self
-		s.Clock.After(s.backoff(slot.String(), ag.failures), func() { self.tell(restartAgent{slot}) })
+		self := a.Self
+		s.Clock.After(s.backoff(slot.String(), ag.failures), func() { self.Tell(restartAgent{slot}) })
 		return
 	}
-	if m.child.is(s.validator.ref) {
-		s.onValidatorFailed(a, m.err)
+	if m.Child.Is(s.validator.ref) {
+		s.onValidatorFailed(a, m.Err)
 		return
 	}
 	for _, p := range s.parts() {
-		if p.is(m.child) {
+		if p.Is(m.Child) {
 			s.onPartFailed(a, p, m)
 			return
 		}

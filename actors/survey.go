@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/snapshot"
@@ -168,7 +169,7 @@ func (s *survey) whole() error {
 	if s.reached {
 		return nil
 	}
-	return fmt.Errorf("%w: start %d of this host is not in the log", errBehind, s.epoch)
+	return fmt.Errorf("%w: start %d of this host is not in the log", shell.ErrBehind, s.epoch)
 }
 
 // catchUp reads the log behind a snapshot, or all of it.
@@ -212,23 +213,23 @@ type surveyor struct {
 	survey *survey
 }
 
-func (s *supervisor) survey(a *turn, from *survey) {
+func (s *supervisor) survey(a *shell.Turn, from *survey) {
 	if !s.saves() {
 		return
 	}
 	w := &surveyor{env: s.env, survey: from}
 	s.savers["survey"] = w
-	a.rt.do("survey", w.run)
+	a.RT.Do("survey", w.run)
 }
 
 func (w *surveyor) run(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
-		err := w.rt.guarded("survey", func() error { return w.follow(ctx) })
+		err := w.rt.Guarded("survey", func() error { return w.follow(ctx) })
 		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
 			return
 		}
 		w.log.Debugf("following the log for the next start was interrupted: %v", err)
-		_ = sleep(ctx, w.Clock, w.backoff("survey", n))
+		_ = shell.Sleep(ctx, w.Clock, w.backoff("survey", n))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/validation"
@@ -22,7 +23,7 @@ import (
 // why it failed, is recorded; what was sent before a crash is asked for at the start.
 type validator struct {
 	*env
-	journal *journal[validation.State, validation.Command, validation.Event]
+	journal *shell.Journal[validation.State, validation.Command, validation.Event]
 	broken  func(error)
 
 	watch   *validation.Watch
@@ -34,7 +35,7 @@ type validator struct {
 	// them is recorded.
 	open   map[proofKey]*marking
 	asking map[uint64]bool // periods about which the contract is being asked
-	pool   *pool
+	pool   *shell.Pool
 	// resumed: what was sent before a crash is known.
 	begun, resumed bool
 	skipping       bool
@@ -91,36 +92,36 @@ func newValidator(e *env, broken func(error)) *validator {
 	v := &validator{
 		env: e, broken: broken, watch: validation.NewWatch(e.Validator), ours: map[events.SlotID]bool{},
 		received: map[proofKey]uint64{}, open: map[proofKey]*marking{}, asking: map[uint64]bool{},
-		pool: newPool("markings", maxMarkings),
+		pool: shell.NewPool("markings", maxMarkings),
 	}
 	v.history = marketHistory{env: e, stream: events.MarketStream(e.ChainID, e.Contract)}
-	v.journal = &journal[validation.State, validation.Command, validation.Event]{
-		machine: machine[validation.State, validation.Command, validation.Event]{
-			empty:  func() validation.State { return validation.State{} },
-			decide: validation.Decide, evolve: validation.Evolve,
-			keeps: func(validation.Command) bool { return true }, // What the chain did is so, whoever wrote meanwhile.
+	v.journal = &shell.Journal[validation.State, validation.Command, validation.Event]{
+		Machine: shell.Machine[validation.State, validation.Command, validation.Event]{
+			Empty:  func() validation.State { return validation.State{} },
+			Decide: validation.Decide, Evolve: validation.Evolve,
+			Keeps: func(validation.Command) bool { return true }, // What the chain did is so, whoever wrote meanwhile.
 		},
-		stream: events.ValidatorStream(e.me), store: e.Store, codec: e.codec, record: e.record,
-		meta: func(_ validation.State, ev validation.Event) events.Metadata {
+		Stream: events.ValidatorStream(e.me), Store: e.Store, Codec: e.codec, Record: e.record,
+		Meta: func(_ validation.State, ev validation.Event) events.Metadata {
 			if m, ok := ev.(interface{ GetRequestId() string }); ok {
 				return e.metadata(m.GetRequestId())
 			}
 			return e.metadata("")
 		},
-		onDurable: v.onDurable,
-		onBroken:  func(_ *turn, err error) { broken(err) },
+		OnDurable: v.onDurable,
+		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
 	}
 	return v
 }
 
-func (v *validator) receive(a *turn, msg any) {
+func (v *validator) Receive(a *shell.Turn, msg any) {
 	defer v.publish()
-	if v.journal.handle(a, msg) {
+	if v.journal.Handle(a, msg) {
 		return
 	}
 	switch m := msg.(type) {
-	case started:
-		v.journal.load(a)
+	case shell.Started:
+		v.journal.Load(a)
 	case chainNews:
 		v.onNews(a, m)
 	case saleChanged:
@@ -138,7 +139,7 @@ func (v *validator) receive(a *turn, msg any) {
 	case sentTold:
 		v.resumed = true
 		for _, proof := range m.proofs {
-			if !v.journal.durable.Settled(proof.Slot, proof.Period) {
+			if !v.journal.Durable.Settled(proof.Slot, proof.Period) {
 				v.mark(a, proof)
 			}
 		}
@@ -146,11 +147,11 @@ func (v *validator) receive(a *turn, msg any) {
 }
 
 // onDurable begins when the record is loaded.
-func (v *validator) onDurable(a *turn, _ []validation.Event) {
+func (v *validator) onDurable(a *shell.Turn, _ []validation.Event) {
 	if !v.begun {
 		v.begun = true
-		v.journal.submit(a, validation.Start{At: v.chainTime(), Settings: v.Validator}, "start",
-			func(result[validation.State, validation.Event]) {})
+		v.journal.Submit(a, validation.Start{At: v.chainTime(), Settings: v.Validator}, "start",
+			func(shell.Result[validation.State, validation.Event]) {})
 		v.history.readOn(a)
 		v.resume(a)
 	}
@@ -159,9 +160,9 @@ func (v *validator) onDurable(a *turn, _ []validation.Event) {
 
 // resume asks what was sent before: a process may have died between sending and
 // recording.
-func (v *validator) resume(a *turn) {
-	self := a.self
-	a.do(func(ctx context.Context) {
+func (v *validator) resume(a *shell.Turn) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		var sent []events.MissingProof
 		err := v.retry(ctx, "validator resumes",
 			func(err error) { v.log.Warnf("look for markings of before: %v", err) },
@@ -171,12 +172,12 @@ func (v *validator) resume(a *turn) {
 				return err
 			})
 		if err == nil {
-			self.tell(sentTold{sent})
+			self.Tell(sentTold{sent})
 		}
 	})
 }
 
-func (v *validator) onNews(a *turn, m chainNews) {
+func (v *validator) onNews(a *shell.Turn, m chainNews) {
 	switch {
 	case m.recorded != nil:
 		v.history.readOn(a)
@@ -207,10 +208,10 @@ func (v *validator) onProof(p *messages.ChainProofSubmitted) {
 }
 
 // look does what a new block allows.
-func (v *validator) look(a *turn, head events.Head) {
+func (v *validator) look(a *shell.Turn, head events.Head) {
 	v.closeWindows(head)
 	watched := v.show(head)
-	if !v.resumed || !v.history.done || v.record.away() { // Nothing begins while the record is away.
+	if !v.resumed || !v.history.done || v.record.Away() { // Nothing begins while the record is away.
 		return
 	}
 	// What failed may have been mined all the same: then the contract says no more
@@ -252,14 +253,14 @@ func (v *validator) openKeys() []proofKey {
 
 // ask asks the contract about the slots that may be missing the proof of a period.
 // Of those whose challenge cannot be computed it may be so.
-func (v *validator) ask(a *turn, head events.Head, period uint64, watched []validation.Slot) {
+func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched []validation.Slot) {
 	if v.asking[period] {
 		return
 	}
 	var candidates []events.SlotRef
 	for _, s := range watched {
 		k := proofKey{s.Slot, period}
-		if _, came := v.received[k]; came || v.busy(k) || v.journal.ahead.Settled(k.slot, k.period) {
+		if _, came := v.received[k]; came || v.busy(k) || v.journal.Ahead.Settled(k.slot, k.period) {
 			continue
 		}
 		owed, known := duty.MarkedAfter(v.terms.Proofs, duty.Slot{
@@ -273,13 +274,13 @@ func (v *validator) ask(a *turn, head events.Head, period uint64, watched []vali
 		return
 	}
 	v.asking[period] = true
-	self := a.self
-	a.do(func(ctx context.Context) {
+	self := a.Self
+	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
 		missing, err := in(ctx, v.reads, duty.LastMarking(v.terms.Proofs, period),
 			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
 		if ctx.Err() == nil {
-			self.tell(missingTold{period, missing, err})
+			self.Tell(missingTold{period, missing, err})
 		}
 	})
 }
@@ -290,7 +291,7 @@ func (v *validator) busy(k proofKey) bool {
 	return m != nil && (m.running || m.told)
 }
 
-func (v *validator) onMissing(a *turn, m missingTold) {
+func (v *validator) onMissing(a *shell.Turn, m missingTold) {
 	delete(v.asking, m.period)
 	if m.err != nil { // The next block asks again.
 		v.log.WithField("period", m.period).Warnf("ask the contract for missing proofs: %v", m.err)
@@ -302,7 +303,7 @@ func (v *validator) onMissing(a *turn, m missingTold) {
 }
 
 // mark sends the marking of a missing proof, unless it is under way.
-func (v *validator) mark(a *turn, proof events.MissingProof) {
+func (v *validator) mark(a *shell.Turn, proof events.MissingProof) {
 	k := proofKey{proof.Slot, proof.Period}
 	m := v.open[k]
 	if m == nil {
@@ -314,19 +315,19 @@ func (v *validator) mark(a *turn, proof events.MissingProof) {
 	}
 	m.running = true
 	m.tries++
-	self, deadline := a.self, duty.LastMarking(v.terms.Proofs, proof.Period)
-	a.do(func(ctx context.Context) {
+	self, deadline := a.Self, duty.LastMarking(v.terms.Proofs, proof.Period)
+	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, markingCause(proof))
 		marking, err := in(ctx, v.pool, deadline, func() (events.Marking, error) {
 			return v.Validation.MarkMissing(ctx, proof.SlotRef, proof.Period, deadline)
 		})
 		if ctx.Err() == nil {
-			self.tell(markingDone{proof, marking, err})
+			self.Tell(markingDone{proof, marking, err})
 		}
 	})
 }
 
-func (v *validator) onDone(a *turn, m markingDone) {
+func (v *validator) onDone(a *shell.Turn, m markingDone) {
 	of := v.open[proofKey{m.proof.Slot, m.proof.Period}]
 	if of == nil {
 		return
@@ -346,20 +347,20 @@ func (v *validator) onDone(a *turn, m markingDone) {
 }
 
 // fail records that a missing proof was not marked.
-func (v *validator) fail(a *turn, m *marking) {
+func (v *validator) fail(a *shell.Turn, m *marking) {
 	v.settle(a, m, validation.ReportFailed{At: v.chainTime(), Proof: m.proof, Reason: m.last.Error()})
 }
 
 // settle records what became of a marking, and only then forgets it.
-func (v *validator) settle(a *turn, m *marking, cmd validation.Command) {
+func (v *validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
 	m.told = true
-	v.journal.submit(a, cmd, markingCause(m.proof), func(r result[validation.State, validation.Event]) {
-		if r.err == nil {
+	v.journal.Submit(a, cmd, markingCause(m.proof), func(r shell.Result[validation.State, validation.Event]) {
+		if r.Err == nil {
 			delete(v.open, proofKey{m.proof.Slot, m.proof.Period})
 			return
 		}
 		m.told = false // The next block settles it again.
-		v.log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.err)
+		v.log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
 	})
 }
 

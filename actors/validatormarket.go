@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -42,19 +43,19 @@ type marketRead struct {
 }
 
 // readOn reads the next piece, unless one is being read.
-func (h *marketHistory) readOn(a *turn) {
+func (h *marketHistory) readOn(a *shell.Turn) {
 	if h.reading {
 		h.more = true
 		return
 	}
 	h.reading, h.more = true, false
-	self, next, begun := a.self, h.next, h.begun
-	a.do(func(ctx context.Context) {
+	self, next, begun := a.Self, h.next, h.begun
+	a.Do(func(ctx context.Context) {
 		h.Turn(ctx, "validator reads the market")
 		m := marketRead{next: next}
-		call := h.record.call(ctx, h.stream)
-		defer call.end()
-		m.err = call.repeat(func() (err error) {
+		call := h.record.Call(ctx, h.stream)
+		defer call.End()
+		m.err = call.Repeat(func() (err error) {
 			m.events = nil
 			if !begun {
 				if m.next, err = h.start(ctx); err != nil {
@@ -66,7 +67,7 @@ func (h *marketHistory) readOn(a *turn) {
 		})
 		m.next += uint64(len(m.events))
 		if ctx.Err() == nil {
-			self.tell(m)
+			self.Tell(m)
 		}
 	})
 }
@@ -80,9 +81,9 @@ func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages
 		if err != nil {
 			return nil, false, err
 		}
-		e, err := decodeAs[messages.MarketEvent](h.codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](h.codec, r)
 		if err != nil {
-			return nil, false, fmt.Errorf("%w: %w", errUnreadable, err)
+			return nil, false, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
 		list = append(list, e)
 	}
@@ -127,9 +128,9 @@ func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time,
 		if err != nil {
 			return time.Time{}, err
 		}
-		e, err := decodeAs[messages.MarketEvent](h.codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](h.codec, r)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%w: %w", errUnreadable, err)
+			return time.Time{}, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
 		switch e := e.(type) {
 		case *messages.BlocksScanned:
@@ -142,7 +143,7 @@ func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time,
 }
 
 // onMarket folds a piece of the market's stream.
-func (v *validator) onMarket(a *turn, m marketRead) {
+func (v *validator) onMarket(a *shell.Turn, m marketRead) {
 	h := &v.history
 	h.reading = false
 	if m.err != nil {

@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/validation"
 )
@@ -45,7 +46,7 @@ func (v *validator) show(head events.Head) []validation.Slot {
 
 // publish sets what everybody may see.
 func (v *validator) publish() {
-	st := v.journal.durable
+	st := v.journal.Durable
 	v.validating.Store(&ValidatorStatus{
 		Settings: v.Validator, Ready: v.resumed && v.history.done,
 		Watching: v.watching, Skipped: v.skipped, Marking: uint64(len(v.open)), Asking: len(v.asking) > 0,
@@ -55,7 +56,7 @@ func (v *validator) publish() {
 
 // validatorTree is the validator as the supervisor has it.
 type validatorTree struct {
-	ref      ref
+	ref      shell.Ref
 	failures int
 }
 
@@ -63,16 +64,16 @@ type validatorTree struct {
 type validatorDue struct{}
 
 // startValidator spawns the validator, if this process is to be one.
-func (s *supervisor) startValidator(a *turn) {
+func (s *supervisor) startValidator(a *shell.Turn) {
 	if s.Validation == nil {
 		return
 	}
-	self := a.self
-	v := newValidator(s.env, func(err error) { self.tell(validatorBroken{err}) })
+	self := a.Self
+	v := newValidator(s.env, func(err error) { self.Tell(validatorBroken{err}) })
 	for _, slot := range s.slots() {
 		v.ours[slot] = true
 	}
-	s.validator.ref = a.spawn("Validator", v)
+	s.validator.ref = a.Spawn("Validator", v)
 }
 
 // validatorBroken: the validator's record or the market's cannot be read.
@@ -80,19 +81,19 @@ type validatorBroken struct{ err error }
 
 // onValidatorFailed starts a validator again that panicked. When that does not help
 // the host goes on without.
-func (s *supervisor) onValidatorFailed(a *turn, err error) {
+func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
 	s.validator.failures++
 	if s.validator.failures > maxFailures {
 		s.onValidatorBroken(err)
 		return
 	}
-	self := a.self
-	s.Clock.After(s.backoff("validator", s.validator.failures), func() { self.tell(validatorDue{}) })
+	self := a.Self
+	s.Clock.After(s.backoff("validator", s.validator.failures), func() { self.Tell(validatorDue{}) })
 }
 
 func (s *supervisor) onValidatorBroken(err error) {
-	s.validator.ref.stop()
-	s.validator.ref = ref{}
+	s.validator.ref.Stop()
+	s.validator.ref = shell.Ref{}
 	s.log.Errorf("nothing is validated any more; the host goes on: %v", err)
 	s.alert(AlertQuarantined, events.SlotID{}, 0,
 		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
@@ -61,12 +62,12 @@ func (i *incident) is(so bool, tell func()) {
 // keepWatch watches until ctx ends.
 func (e *env) keepWatch(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := e.rt.guarded("watch", func() error {
+		err := e.rt.Guarded("watch", func() error {
 			e.watch(ctx)
 			return nil
 		})
 		if err != nil {
-			_ = sleep(ctx, e.Clock, watchEvery)
+			_ = shell.Sleep(ctx, e.Clock, watchEvery)
 		}
 	}
 }
@@ -82,7 +83,7 @@ func (e *env) watch(ctx context.Context) {
 		if head := e.view.now(); head.Hash != last.Hash {
 			last, moved = head, now
 		}
-		r := e.record.now()
+		r := e.record.Now()
 		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
 			e.alertCause("record-away", events.SlotID{}, Facts{Stage: Running, Record: r})
 		})
@@ -90,7 +91,7 @@ func (e *env) watch(ctx context.Context) {
 			e.alertCause("chain-silent", events.SlotID{},
 				Facts{Chain: ChainFacts{SilentSince: moved, Head: last}})
 		})
-		if sleep(ctx, e.Clock, watchEvery) != nil {
+		if shell.Sleep(ctx, e.Clock, watchEvery) != nil {
 			return
 		}
 	}

@@ -8,18 +8,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // watched is an environment whose alerts are kept.
-func watched(rt *runtime) (*env, *[]Alert) {
+func watched(rt *shell.Runtime) (*env, *[]Alert) {
 	e := loadedEnv(1)
 	var told []Alert
-	e.rt, e.log, e.view = rt, quietLog(), newChainView(&chainOf{})
-	e.Clock, e.Turn = fakeTime{}, noTurn
-	e.record = newRecord(fakeTime{}, e.log, noTurn)
+	e.rt, e.log, e.view = rt, shelltest.QuietLog(), newChainView(&chainOf{})
+	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
+	e.record = shell.NewRecord(shelltest.Clock{}, e.log, shelltest.NoTurn)
 	e.Alert = func(a Alert) { told = append(told, a) }
 	return e, &told
 }
@@ -32,7 +34,7 @@ func kinds(alerts []Alert) (k []AlertKind) {
 }
 
 func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		e, told := watched(rt)
 		slot := events.SlotID{1}
 		e.alertSale(slot, []sale.Event{
@@ -60,11 +62,11 @@ func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
 }
 
 func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		e, told := watched(rt)
 		head := nextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
 		e.view.advance(head)
-		go e.watch(rt.context())
+		go e.watch(rt.Context())
 		blocks := func(n int) {
 			for range n { // One in 12 s.
 				head = nextBlock(head)
@@ -74,14 +76,14 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 			synctest.Wait()
 		}
 		blocks(50)
-		call := e.record.call(rt.context(), "sale")
-		call.failed(errors.New("connection refused"))
+		call := e.record.Call(rt.Context(), "sale")
+		call.Failed(errors.New("connection refused"))
 		blocks(4) // 48 s
 		if len(*told) != 0 {
 			t.Fatalf("told of what passes by itself: %+v", *told)
 		}
 		blocks(50)
-		call.end()
+		call.End()
 		blocks(10)
 		time.Sleep(time.Hour) // No block comes.
 		synctest.Wait()

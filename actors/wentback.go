@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
@@ -47,15 +48,15 @@ func (s *supervisor) holdQueue() {
 	if lost.None() {
 		return
 	}
-	s.queue.tell(queueCommand{
+	s.queue.Tell(queueCommand{
 		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)},
 		"start",
-		func(r result[slotqueue.State, slotqueue.Event]) {
+		func(r shell.Result[slotqueue.State, slotqueue.Event]) {
 			switch {
-			case errors.Is(r.err, errReloading):
+			case errors.Is(r.Err, shell.ErrReloading):
 				s.holdQueue()
-			case r.err != nil: // It would sell until then.
-				s.log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", r.err)
+			case r.Err != nil: // It would sell until then.
+				s.log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", r.Err)
 				s.Clock.After(s.RetryAfter, s.holdQueue)
 			default:
 				s.recordWentBack(lost)
@@ -102,7 +103,7 @@ func wentBack(lost events.WentBack) string {
 		"events, among them %s with %d of %d; %d offers and %d reservations made or changed since are lost",
 		ends, lost.Seen.UTC().Format(sinceFormat), len(lost.Streams), first.Stream, first.Has, first.Had,
 		len(lost.Offers), len(lost.Reservations))
-	for _, offer := range lost.Offers[:min(maxNamedStreams, len(lost.Offers))] {
+	for _, offer := range lost.Offers[:min(shell.MaxNamedStreams, len(lost.Offers))] {
 		text += "; offer " + offer
 	}
 	return text

@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -46,7 +47,7 @@ type Facts struct {
 	Views string
 
 	Chain  ChainFacts
-	Record RecordStatus
+	Record shell.RecordStatus
 	Disk   DiskStatus
 	// Down are the parts of the host that do not run.
 	Down   []PartStatus

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -79,7 +80,7 @@ var cells = []cell{
 		actors.No, actors.No, actors.AlertChain, "no block has come since 2025-06-15 15:06:40Z; the newest is 7", "ws://node",
 	},
 	{
-		"record-away", func(f *actors.Facts) { f.Record = actors.RecordStatus{Away: true, Since: then, Reason: "refused"} },
+		"record-away", func(f *actors.Facts) { f.Record = shell.RecordStatus{Away: true, Since: then, Reason: "refused"} },
 		actors.No, actors.Yes, actors.AlertRecord, "event store does not answer since 2025-06-15 15:06:40Z: refused", "Let the host run",
 	},
 	{

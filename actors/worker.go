@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -14,7 +15,7 @@ import (
 type slotWorker struct {
 	*env
 	work       slotqueue.Work
-	supervisor ref
+	supervisor shell.Ref
 	patience   func() // stops the timer
 	// downloading: the download itself knows when nothing comes any more.
 	downloading bool
@@ -44,13 +45,13 @@ type (
 	patienceEnded struct{}
 )
 
-func (w *slotWorker) receive(a *turn, msg any) {
+func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	if w.done {
 		return
 	}
 	switch m := msg.(type) {
-	case started:
-		w.supervisor.tell(beginSale{w.work, a.self})
+	case shell.Started:
+		w.supervisor.Tell(beginSale{w.work, a.Self})
 		w.wait(a)
 	case saleRefused:
 		w.finish(a, verdict{"not begun: " + m.reason, m.requeue, m.criterion, m.retryAt})
@@ -61,19 +62,19 @@ func (w *slotWorker) receive(a *turn, msg any) {
 			w.wait(a)
 			return
 		}
-		w.supervisor.tell(letGo{w.work, "the sale made no progress for " + w.WorkerPatience.String()})
+		w.supervisor.Tell(letGo{w.work, "the sale made no progress for " + w.WorkerPatience.String()})
 		w.wait(a)
 	}
 }
 
-func (w *slotWorker) onSale(a *turn, m saleChanged) {
+func (w *slotWorker) onSale(a *shell.Turn, m saleChanged) {
 	s := m.state
 	w.downloading = s.Phase == sale.Downloading
 	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong ||
 		s.Criterion == slotqueue.CriterionSlow
 	if s.Ended() && blamed && !w.avoids {
 		w.avoids = true
-		a.parent.tell(avoidClient{w.work, s.Request.Client, s.Reason})
+		a.Parent.Tell(avoidClient{w.work, s.Request.Client, s.Reason})
 	}
 	switch {
 	case s.Over():
@@ -107,17 +108,17 @@ func (w *slotWorker) retryAt(s sale.State) time.Time {
 const lookAgainAfter = 10 * time.Minute
 
 // wait starts the worker's patience anew.
-func (w *slotWorker) wait(a *turn) {
+func (w *slotWorker) wait(a *shell.Turn) {
 	if w.patience != nil {
 		w.patience()
 	}
-	self := a.self
-	w.patience = w.Clock.After(max(w.WorkerPatience, time.Second), func() { self.tell(patienceEnded{}) })
+	self := a.Self
+	w.patience = w.Clock.After(max(w.WorkerPatience, time.Second), func() { self.Tell(patienceEnded{}) })
 }
 
-func (w *slotWorker) finish(a *turn, v verdict) {
+func (w *slotWorker) finish(a *shell.Turn, v verdict) {
 	w.done = true
 	w.patience()
-	a.parent.tell(workerDone{w.work, v})
-	a.self.stop()
+	a.Parent.Tell(workerDone{w.work, v})
+	a.Self.Stop()
 }

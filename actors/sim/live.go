@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -69,10 +70,10 @@ func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
 		}
 		ledger := h.ViewLedger(ctx, func(st capacity.State) { now.ledger = new(st.Snapshot()) })
 		queue := h.ViewQueue(ctx, func(st slotqueue.State) { now.queue = new(st.Snapshot()) })
-		if errors.Is(ledger, actors.ErrPartDown) {
+		if errors.Is(ledger, shell.ErrPartDown) {
 			ledger = nil
 		}
-		if errors.Is(queue, actors.ErrPartDown) {
+		if errors.Is(queue, shell.ErrPartDown) {
 			queue = nil
 		}
 		done <- answer{now, errors.Join(ledger, queue)}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
@@ -347,7 +348,7 @@ func (s *simulator) retryQuarantined(ctx context.Context) {
 	again := slices.Sorted(maps.Keys(s.audit.quarantined))
 	go func() {
 		for _, subject := range again {
-			_ = h.TryAgain(ctx, events.Must(actors.ParseSubject(subject))) // It is asked for again while it is there.
+			_ = h.TryAgain(ctx, events.Must(shell.ParseSubject(subject))) // It is asked for again while it is there.
 			s.bus.turn(ctx, "operator tries again")
 		}
 		s.world.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -96,7 +96,7 @@ func (s *simulator) pause(ctx context.Context) {
 	}
 	go func() {
 		err := h.Queue(ctx, cmd)
-		for errors.Is(err, actors.ErrRecordAway) { // It may take effect; asking again is harmless.
+		for errors.Is(err, shell.ErrRecordAway) { // It may take effect; asking again is harmless.
 			time.Sleep(time.Second)
 			s.bus.turn(ctx, "operator pauses")
 			err = h.Queue(ctx, cmd)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -209,7 +210,7 @@ func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
 
 // TryAgain implements Backend.
 func (l *Live) TryAgain(ctx context.Context, work string) (Quarantine, error) {
-	subject, err := actors.ParseSubject(work)
+	subject, err := shell.ParseSubject(work)
 	if err == nil {
 		err = l.cfg.Host.TryAgain(ctx, subject)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -124,7 +124,7 @@ func matches(err, is error) bool {
 	case errors.Is(is, errNoSpace):
 		return errors.As(err, &space)
 	case errors.Is(is, errTakenOver):
-		return errors.Is(err, is) || errors.Is(err, actors.ErrTakenOver) || errors.Is(err, chain.ErrTakenOver)
+		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, chain.ErrTakenOver)
 	case errors.Is(is, node.ErrElsewhere):
 		return errors.Is(err, is) || errors.Is(err, chain.ErrUsedElsewhere)
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -133,7 +134,7 @@ var hostKinds = []kind{
 		"Start it again: `hostnode run`.",
 	},
 	{
-		"host-busy", http.StatusServiceUnavailable, actors.ErrOverloaded, "Too many commands wait for the host.",
+		"host-busy", http.StatusServiceUnavailable, shell.ErrOverloaded, "Too many commands wait for the host.",
 		"Try again in a moment.",
 	},
 	{
@@ -141,14 +142,14 @@ var hostKinds = []kind{
 		"Start one: `hostnode run`; or name another directory with --data-dir.",
 	},
 	{
-		"record-away", http.StatusServiceUnavailable, actors.ErrRecordAway,
+		"record-away", http.StatusServiceUnavailable, shell.ErrRecordAway,
 		"The event store does not answer the host, so nothing can be decided.",
 		"`hostnode status` says since when and why; the host goes on by itself when the store is back. " +
 			"Then run the command again. What was on its way may have taken effect, and doing it twice is harmless; " +
 			"but `availability add` adds another one, so look at `hostnode availability list` first.",
 	},
 	{
-		"part-down", http.StatusServiceUnavailable, actors.ErrPartDown,
+		"part-down", http.StatusServiceUnavailable, shell.ErrPartDown,
 		"A part of the host failed and is not started again yet.",
 		"Try again in a moment; the message says which part and why, and the host's log has more. When its record " +
 			"cannot be read, look at it with `hostnode audit`. What is hosted is proven meanwhile.",
@@ -159,7 +160,7 @@ var hostKinds = []kind{
 		"Find the cause in the host's log; `hostnode quarantine retry WORK` tries it again.",
 	},
 	{
-		"not-quarantined", http.StatusNotFound, actors.ErrNotQuarantined, "Nothing of that name is quarantined.",
+		"not-quarantined", http.StatusNotFound, shell.ErrNotQuarantined, "Nothing of that name is quarantined.",
 		"`hostnode quarantine` lists what is.",
 	},
 	{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -17,7 +18,7 @@ func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
 	facts := func() actors.Facts {
 		return actors.Facts{
 			Stage: actors.Starting, StageSince: time.Unix(1_750_000_000, 0), Account: me.String(), DataDir: "/data",
-			Record: actors.RecordStatus{Away: true, Since: time.Unix(1_750_000_000, 0), Reason: "refused"},
+			Record: shell.RecordStatus{Away: true, Since: time.Unix(1_750_000_000, 0), Reason: "refused"},
 		}
 	}
 	p, err := projections.Open(t.Context(), store, projections.Config{})

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/events"
 )
@@ -63,7 +64,7 @@ func (s *start) waits(why error) {
 	now := s.now()
 	switch f := &s.f; {
 	case why == nil:
-		f.Chain, f.Record = actors.ChainFacts{}, actors.RecordStatus{}
+		f.Chain, f.Record = actors.ChainFacts{}, shell.RecordStatus{}
 		clear(s.told)
 	case errors.Is(why, events.ErrAway):
 		if !f.Record.Away {

@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -17,31 +17,31 @@ import (
 
 func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, moved := newRecord(fakeTime{}, quietLog(), noTurn), 0
-		r.notify(func() { moved++ })
-		first, second := r.call(t.Context(), "sale-1"), r.call(t.Context(), "sale-2")
+		r, moved := NewRecord(fakeTime{}, quietLog(), noTurn), 0
+		r.Notify(func() { moved++ })
+		first, second := r.Call(t.Context(), "sale-1"), r.Call(t.Context(), "sale-2")
 		began := time.Now()
-		for _, c := range []*recordCall{first, second, first} {
-			c.failed(errDiskBusy)
+		for _, c := range []*RecordCall{first, second, first} {
+			c.Failed(errDiskBusy)
 			time.Sleep(time.Second)
 		}
 		want := RecordStatus{Away: true, Since: began, Reason: errDiskBusy.Error()}
-		if diff := cmp.Diff(want, r.now()); diff != "" || moved != 1 {
+		if diff := cmp.Diff(want, r.Now()); diff != "" || moved != 1 {
 			t.Fatalf("told %d times: %s", moved, diff)
 		}
-		first.end()
+		first.End()
 		waited := make(chan error)
-		go func() { waited <- r.wait(t.Context(), "test") }()
+		go func() { waited <- r.Wait(t.Context(), "test") }()
 		synctest.Wait()
-		if !r.away() || len(waited) != 0 {
+		if !r.Away() || len(waited) != 0 {
 			t.Fatal("the record is back, though a call fails")
 		}
-		second.end()
-		if err := <-waited; err != nil || r.away() || moved != 2 {
+		second.End()
+		if err := <-waited; err != nil || r.Away() || moved != 2 {
 			t.Fatalf("not back (%v), told %d times", err, moved)
 		}
-		r.call(t.Context(), "sale-3").end() // Calls that never failed move nothing.
-		if err := r.wait(t.Context(), "test"); err != nil || moved != 2 {
+		r.Call(t.Context(), "sale-3").End() // Calls that never failed move nothing.
+		if err := r.Wait(t.Context(), "test"); err != nil || moved != 2 {
 			t.Fatalf("%v, told %d times", err, moved)
 		}
 	})
@@ -49,19 +49,19 @@ func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 
 func TestACallWithoutAnAnswerCountsAsFailingUntilItHasOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, answer := newRecord(fakeTime{}, quietLog(), noTurn), make(chan error)
-		c := r.call(t.Context(), "sale-1")
+		r, answer := NewRecord(fakeTime{}, quietLog(), noTurn), make(chan error)
+		c := r.Call(t.Context(), "sale-1")
 		done := make(chan error)
 		go func() {
-			done <- c.repeat(func() error { return <-answer })
-			c.end()
+			done <- c.Repeat(func() error { return <-answer })
+			c.End()
 		}()
 		time.Sleep(answerPatience - time.Millisecond)
-		if r.away() {
+		if r.Away() {
 			t.Fatal("away before its time")
 		}
 		time.Sleep(2 * time.Millisecond)
-		if s := r.now(); !s.Away || s.Reason != errNoAnswer.Error() {
+		if s := r.Now(); !s.Away || s.Reason != errNoAnswer.Error() {
 			t.Fatalf("%+v", s)
 		}
 		answer <- nil
@@ -70,7 +70,7 @@ func TestACallWithoutAnAnswerCountsAsFailingUntilItHasOne(t *testing.T) {
 		}
 		synctest.Wait()
 		time.Sleep(2 * answerPatience)
-		if r.away() {
+		if r.Away() {
 			t.Fatal("answered, and still away")
 		}
 	})
@@ -82,14 +82,14 @@ func TestAnAnswerThatCanNeverBeAnotherEndsTheCall(t *testing.T) {
 			events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
 			events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent,
 		} {
-			r := newRecord(fakeTime{}, quietLog(), noTurn)
-			if err := r.call(t.Context(), "").repeat(func() error { return final }); !errors.Is(err, final) || r.away() {
+			r := NewRecord(fakeTime{}, quietLog(), noTurn)
+			if err := r.Call(t.Context(), "").Repeat(func() error { return final }); !errors.Is(err, final) || r.Away() {
 				t.Errorf("%v: ended with %v", final, err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		err := newRecord(fakeTime{}, quietLog(), noTurn).call(ctx, "").repeat(func() error { return errDiskBusy })
+		err := NewRecord(fakeTime{}, quietLog(), noTurn).Call(ctx, "").Repeat(func() error { return errDiskBusy })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end of its context: %v", err)
 		}
@@ -112,12 +112,12 @@ func (s *brokenReads) ReadStream(
 }
 
 func TestAStreamThatCannotBeReadForNowIsReadAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		memory, got := events.NewMemory(), &answers{}
 		tellNumbers(newCounter(memory).run(rt), got, 2)
 		synctest.Wait()
 		j := newCounter(&brokenReads{memory, 3})
-		j.onBroken = func(_ *turn, err error) { t.Errorf("broken: %v", err) }
+		j.OnBroken = func(_ *Turn, err error) { t.Errorf("broken: %v", err) }
 		tellNumbers(j.run(rt), got, 4)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -129,10 +129,10 @@ func TestAStreamThatCannotBeReadForNowIsReadAgain(t *testing.T) {
 
 func TestAppendsStayBelowWhatEveryStoreTakes(t *testing.T) {
 	for name, node := range map[string]string{"many": "n", "large": strings.Repeat("n", 10_000)} {
-		bubble(t, func(t *testing.T, rt *runtime) {
+		bubble(t, func(t *testing.T, rt *Runtime) {
 			store, got := held(), &answers{}
 			j := newCounter(store)
-			j.meta = func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: node} }
+			j.Meta = func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: node} }
 			r := j.run(rt)
 			const n = 10_000
 			for range n {
@@ -163,10 +163,10 @@ func TestAppendsStayBelowWhatEveryStoreTakes(t *testing.T) {
 }
 
 func TestFewCommandsWaitWhileTheRecordIsAwayButThoseThatAreKept(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		j := newCounter(store)
-		j.keeps = func(n uint64) bool { return n == 4 }
+		j.Keeps = func(n uint64) bool { return n == 4 }
 		r := j.run(rt)
 		tellNumbers(r, got, 2)
 		store.gate <- failsForNow
@@ -194,10 +194,10 @@ func TestFewCommandsWaitWhileTheRecordIsAwayButThoseThatAreKept(t *testing.T) {
 }
 
 func TestKeptCommandsAreDecidedAgainWhenSomebodyElseWrote(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		j := newCounter(store)
-		j.keeps = func(n uint64) bool { return n == 4 }
+		j.Keeps = func(n uint64) bool { return n == 4 }
 		r := j.run(rt)
 		tellNumbers(r, got, 2)
 		synctest.Wait()
@@ -208,7 +208,7 @@ func TestKeptCommandsAreDecidedAgainWhenSomebodyElseWrote(t *testing.T) {
 		store.gate <- commits
 		synctest.Wait()
 		sums, errs := got.sums()
-		if len(sums) != 3 || !errors.Is(errs[0], errReloading) || !errors.Is(errs[1], errReloading) {
+		if len(sums) != 3 || !errors.Is(errs[0], ErrReloading) || !errors.Is(errs[1], ErrReloading) {
 			t.Fatalf("answered %v, %v", sums, errs)
 		}
 		if sums[2] != 104 || errs[2] != nil {
@@ -220,7 +220,7 @@ func TestKeptCommandsAreDecidedAgainWhenSomebodyElseWrote(t *testing.T) {
 // writeElse lets somebody else write to the counter's stream.
 func writeElse(t *testing.T, store *slowStore, sum uint64) {
 	t.Helper()
-	name, version, data, err := newCounter(store).codec.Encode(&messages.QuotaSet{Bytes: sum})
+	name, version, data, err := newCounter(store).Codec.Encode(&messages.QuotaSet{Bytes: sum})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 
 func TestPlacesGoToTheEarliestDeadlineFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool("proofs", 1)
-		leave, err := p.enter(t.Context(), time.Time{})
+		p := NewPool("proofs", 1)
+		leave, err := p.Enter(t.Context(), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestPlacesGoToTheEarliestDeadlineFirst(t *testing.T) {
 			{"soon too", now.Add(time.Minute)},
 		} {
 			go func() {
-				leave, err := p.enter(t.Context(), w.deadline)
+				leave, err := p.Enter(t.Context(), w.deadline)
 				if err != nil {
 					return
 				}
@@ -44,7 +44,7 @@ func TestPlacesGoToTheEarliestDeadlineFirst(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		if running, waiting := p.busy(); running != 1 || waiting != 4 {
+		if running, waiting := p.Busy(); running != 1 || waiting != 4 {
 			t.Fatalf("%d run, %d wait", running, waiting)
 		}
 		leave()
@@ -52,7 +52,7 @@ func TestPlacesGoToTheEarliestDeadlineFirst(t *testing.T) {
 		if diff := cmp.Diff([]string{"soon", "soon too", "late", "none"}, got); diff != "" {
 			t.Fatal(diff)
 		}
-		if running, waiting := p.busy(); running != 0 || waiting != 0 {
+		if running, waiting := p.Busy(); running != 0 || waiting != 0 {
 			t.Fatalf("%d run, %d wait at the end", running, waiting)
 		}
 	})
@@ -60,15 +60,15 @@ func TestPlacesGoToTheEarliestDeadlineFirst(t *testing.T) {
 
 func TestAPlaceThatCameTooLateIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPool("proofs", 1)
-		leave, err := p.enter(t.Context(), time.Time{})
+		p := NewPool("proofs", 1)
+		leave, err := p.Enter(t.Context(), time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
 		go func() {
-			_, err := p.enter(ctx, time.Time{})
+			_, err := p.Enter(ctx, time.Time{})
 			failed <- err
 		}()
 		synctest.Wait()
@@ -80,11 +80,11 @@ func TestAPlaceThatCameTooLateIsPassedOn(t *testing.T) {
 		w := &waiter{ready: make(chan struct{})}
 		p.waiters = append(p.waiters, w)
 		leave()
-		if running, _ := p.busy(); running != 1 {
+		if running, _ := p.Busy(); running != 1 {
 			t.Fatalf("%d run after the place was handed on", running)
 		}
 		p.giveUp(w)
-		if running, waiting := p.busy(); running != 0 || waiting != 0 {
+		if running, waiting := p.Busy(); running != 0 || waiting != 0 {
 			t.Fatalf("%d run, %d wait after it was given up", running, waiting)
 		}
 	})
@@ -97,7 +97,7 @@ func TestPoolNeverLosesOrInventsPlaces(t *testing.T) {
 		size := rapid.IntRange(1, 4).Draw(rt, "size")
 		steps := rapid.SliceOfN(rapid.IntRange(0, 2), 1, 40).Draw(rt, "steps")
 		picks := rapid.SliceOfN(rapid.IntRange(0, 1000), len(steps), len(steps)).Draw(rt, "picks")
-		p := newPool("any", size)
+		p := NewPool("any", size)
 		var mu sync.Mutex
 		var inside []func()
 		var waits []context.CancelFunc
@@ -111,7 +111,7 @@ func TestPoolNeverLosesOrInventsPlaces(t *testing.T) {
 				began++
 				go func() {
 					defer func() { done <- struct{}{} }()
-					leave, err := p.enter(ctx, time.Unix(int64(picks[i]), 0))
+					leave, err := p.Enter(ctx, time.Unix(int64(picks[i]), 0))
 					if err == nil {
 						mu.Lock()
 						inside = append(inside, leave)
@@ -132,7 +132,7 @@ func TestPoolNeverLosesOrInventsPlaces(t *testing.T) {
 					mu.Unlock()
 				}
 			}
-			if running, _ := p.busy(); running > size {
+			if running, _ := p.Busy(); running > size {
 				rt.Fatalf("%d run in a pool of %d", running, size)
 			}
 		}
@@ -145,7 +145,7 @@ func TestPoolNeverLosesOrInventsPlaces(t *testing.T) {
 		for _, leave := range inside {
 			leave()
 		}
-		if running, waiting := p.busy(); running != 0 || waiting != 0 || p.free != size {
+		if running, waiting := p.Busy(); running != 0 || waiting != 0 || p.free != size {
 			rt.Fatalf("%d run, %d wait, %d are free of %d", running, waiting, p.free, size)
 		}
 	})

@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 // and again would fill the log.
 const maxStacks = 100
 
-// panicked is a panic that was recovered.
-type panicked struct {
+// Panicked is a panic that was recovered.
+type Panicked struct {
 	value any
 	stack []byte
 	// about is what was being worked on; zero where that is not known.
@@ -25,18 +25,18 @@ type panicked struct {
 	told  bool // it was logged
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+func (p *Panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // recovered makes a failure of what recover returned, which is not nil.
-func recovered(value any) *panicked {
-	if p, ok := value.(*panicked); ok { // It came through during.
+func recovered(value any) *Panicked {
+	if p, ok := value.(*Panicked); ok { // It came through during.
 		return p
 	}
-	return &panicked{value: value, stack: debug.Stack()}
+	return &Panicked{value: value, stack: debug.Stack()}
 }
 
-// during does a piece of work and names it in case that it panics.
-func during(about Subject, work func()) {
+// During does a piece of work and names it in case that it panics.
+func During(about Subject, work func()) {
 	defer func() {
 		if v := recover(); v != nil {
 			p := recovered(v)
@@ -49,8 +49,8 @@ func during(about Subject, work func()) {
 	work()
 }
 
-// caught makes an error of a panic in a call.
-func caught(call func() error) (err error) {
+// Caught makes an error of a panic in a call.
+func Caught(call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = recovered(v)
@@ -59,18 +59,18 @@ func caught(call func() error) (err error) {
 	return call()
 }
 
-// guarded makes an error of a panic in a call, and logs its stack. The name says in the
+// Guarded makes an error of a panic in a call, and logs its stack. The name says in the
 // log who called.
-func (rt *runtime) guarded(who string, call func() error) error {
-	err := caught(call)
-	if p, ok := errors.AsType[*panicked](err); ok {
+func (rt *Runtime) Guarded(who string, call func() error) error {
+	err := Caught(call)
+	if p, ok := errors.AsType[*Panicked](err); ok {
 		rt.tellPanic(who, p)
 	}
 	return err
 }
 
 // tellPanic logs a panic, the first time with its stack.
-func (rt *runtime) tellPanic(who string, p *panicked) {
+func (rt *Runtime) tellPanic(who string, p *Panicked) {
 	if p.told {
 		return
 	}
@@ -82,7 +82,7 @@ func (rt *runtime) tellPanic(who string, p *panicked) {
 		rt.stacks[key] = true
 	}
 	rt.mu.Unlock()
-	entry := rt.log.WithField("in", who)
+	entry := rt.Log.WithField("in", who)
 	if p.about != (Subject{}) {
 		entry = entry.WithField("about", p.about.String())
 	}

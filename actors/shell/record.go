@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -46,13 +46,13 @@ const (
 	// probeEvery is how often the store is asked for its head, so that an idle
 	// host knows as well, and says so.
 	probeEvery = 5 * time.Second
-	// operatorPatience is how long an operator's command may wait for a store
+	// OperatorPatience is how long an operator's command may wait for a store
 	// that went away meanwhile.
-	operatorPatience = 10 * time.Second
-	// stopPatience is how long a stop waits for a store that is away.
-	stopPatience = 2 * time.Second
-	// maxNamedStreams is how many streams a message names.
-	maxNamedStreams = 5
+	OperatorPatience = 10 * time.Second
+	// StopPatience is how long a stop waits for a store that is away.
+	StopPatience = 2 * time.Second
+	// MaxNamedStreams is how many streams a message names.
+	MaxNamedStreams = 5
 )
 
 // ErrRecordAway: the event store does not answer, so nothing can be decided. A
@@ -60,16 +60,16 @@ const (
 // repeating it is harmless.
 var ErrRecordAway = errors.New("the event store does not answer")
 
-// errBehind: the store shows less of the record than it has shown before, or has
+// ErrBehind: the store shows less of the record than it has shown before, or has
 // acknowledged. It is behind, or it is an older copy; nothing is decided by it.
-var errBehind = errors.New("the event store shows less than it has shown before")
+var ErrBehind = errors.New("the event store shows less than it has shown before")
 
 // ErrTakenOver: another process began to run this host. This one ends, and sends
 // nothing more.
 var ErrTakenOver = errors.New("another process runs this host")
 
-// errUnreadable: the store answers, and what it holds cannot be read.
-var errUnreadable = errors.New("the record cannot be read")
+// ErrUnreadable: the store answers, and what it holds cannot be read.
+var ErrUnreadable = errors.New("the record cannot be read")
 
 // errNoAnswer is the reason of a call that has had no answer for answerPatience.
 var errNoAnswer = fmt.Errorf("no answer for %s", answerPatience)
@@ -88,15 +88,15 @@ type RecordStatus struct {
 	WentBack bool
 }
 
-// neverPasses reports whether asking the store again cannot help. A store that has
+// NeverPasses reports whether asking the store again cannot help. A store that has
 // stopped is away, also when damage was the reason: what is owed is done without it.
-func neverPasses(err error) bool {
+func NeverPasses(err error) bool {
 	if errors.Is(err, events.ErrStoreFailed) {
 		return false
 	}
 	for _, final := range []error{
 		events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
-		events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent, errUnreadable,
+		events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent, ErrUnreadable,
 		ErrTakenOver,
 	} {
 		if errors.Is(err, final) {
@@ -106,8 +106,8 @@ func neverPasses(err error) bool {
 	return false
 }
 
-// record knows whether the event store answers. Safe for concurrent use.
-type record struct {
+// Record knows whether the event store answers. Safe for concurrent use.
+type Record struct {
 	clock Clock
 	log   *logrus.Entry
 	// turn is Config.Turn: it comes before everything that moves the record, so
@@ -115,45 +115,49 @@ type record struct {
 	turn func(ctx context.Context, task string)
 
 	mu      sync.Mutex
-	failing map[*recordCall]bool
+	failing map[*RecordCall]bool
 	status  RecordStatus
 	back    chan struct{} // closed when the record is back; nil while it is here
 	moved   func()        // told when it went away or came back; it must not block
 
-	// conflict is told when somebody else wrote to a stream of this host. It is set
+	// Conflict is told when somebody else wrote to a stream of this host. It is set
 	// before anybody writes, and must not block.
-	conflict func()
-	// asked is how many calls have no answer yet.
-	asked atomic.Int64
-	// stopping says that calls end because the host does, not because they are answered.
-	stopping atomic.Bool
+	Conflict func()
+	// Asked is how many calls have no answer yet.
+	Asked atomic.Int64
+	// Stopping says that calls end because the host does, not because they are answered.
+	Stopping atomic.Bool
 }
 
-func newRecord(clock Clock, log *logrus.Entry, turn func(context.Context, string)) *record {
-	return &record{
-		clock: clock, log: log, turn: turn, failing: map[*recordCall]bool{},
-		moved: func() {}, conflict: func() {},
+// NewRecord is the record of a host whose event store answers. Turn comes before whatever
+// moves it (a simulation orders tasks there).
+func NewRecord(clock Clock, log *logrus.Entry, turn func(context.Context, string)) *Record {
+	return &Record{
+		clock: clock, log: log, turn: turn, failing: map[*RecordCall]bool{},
+		moved: func() {}, Conflict: func() {},
 	}
 }
 
-// notify sets who is told when the record goes away or comes back.
-func (r *record) notify(moved func()) {
+// Notify sets who is told when the record goes away or comes back.
+func (r *Record) Notify(moved func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.moved = moved
 }
 
-func (r *record) now() RecordStatus {
+// Now says whether the event store answers.
+func (r *Record) Now() RecordStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.status
 }
 
-func (r *record) away() bool { return r.now().Away }
+// Away reports whether the event store does not answer.
+func (r *Record) Away() bool { return r.Now().Away }
 
-// wait returns when the record is here, or with the context's error. The task
+// Wait returns when the record is here, or with the context's error. The task
 // that waits has a name for its turn.
-func (r *record) wait(ctx context.Context, task string) error {
+func (r *Record) Wait(ctx context.Context, task string) error {
 	for {
 		r.mu.Lock()
 		back := r.back
@@ -170,8 +174,8 @@ func (r *record) wait(ctx context.Context, task string) error {
 	}
 }
 
-// unwritten names streams whose appends fail.
-func (r *record) unwritten() (streams []string) {
+// Unwritten names streams whose appends fail.
+func (r *Record) Unwritten() (streams []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.failing {
@@ -183,50 +187,50 @@ func (r *record) unwritten() (streams []string) {
 	return streams
 }
 
-// recordCall is one piece of work on the store, repeated until it is answered.
-type recordCall struct {
-	record *record
+// RecordCall is one piece of work on the store, repeated until it is answered.
+type RecordCall struct {
+	record *Record
 	stream string
 	writes bool
 	ctx    context.Context //nolint:containedctx // Of the task that the call belongs to.
-	// trouble is closed when the call fails for the first time.
-	trouble chan struct{}
+	// Trouble is closed when the call fails for the first time.
+	Trouble chan struct{}
 	once    sync.Once
 }
 
-// call begins a piece of work of a task. It must be ended with end, after whoever
+// Call begins a piece of work of a task. It must be ended with end, after whoever
 // waits for it was told: who hears that the record is back then hears it later.
-func (r *record) call(ctx context.Context, stream string) *recordCall {
-	return &recordCall{record: r, stream: stream, ctx: ctx, trouble: make(chan struct{})}
+func (r *Record) Call(ctx context.Context, stream string) *RecordCall {
+	return &RecordCall{record: r, stream: stream, ctx: ctx, Trouble: make(chan struct{})}
 }
 
-// append appends until the store says yes or no. Ids and expectation stay the
+// Append appends until the store says yes or no. Ids and expectation stay the
 // same, so that an append whose answer was lost is recognised.
-func (c *recordCall) append(store events.Store, expected events.Expected, batch []events.NewEvent) error {
+func (c *RecordCall) Append(store events.Store, expected events.Expected, batch []events.NewEvent) error {
 	c.writes = true
-	err := c.repeat(func() error {
+	err := c.Repeat(func() error {
 		_, err := store.Append(c.ctx, c.stream, expected, batch)
 		return err
 	})
 	if errors.Is(err, events.ErrWrongRevision) {
-		c.record.conflict()
+		c.record.Conflict()
 	}
 	return err
 }
 
-// repeat asks until the store answers, or the answer can never be another one.
-func (c *recordCall) repeat(ask func() error) error {
+// Repeat asks until the store answers, or the answer can never be another one.
+func (c *RecordCall) Repeat(ask func() error) error {
 	for pause := appendRetry; ; pause = min(2*pause, appendRetryMost) {
 		err := c.try(ask)
 		switch {
-		case err == nil, neverPasses(err):
+		case err == nil, NeverPasses(err):
 			return err
 		case c.ctx.Err() != nil:
 			return c.ctx.Err()
 		}
 		c.takeTurn()
-		c.failed(err)
-		if err := sleep(c.ctx, c.record.clock, pause); err != nil {
+		c.Failed(err)
+		if err := Sleep(c.ctx, c.record.clock, pause); err != nil {
 			return err
 		}
 	}
@@ -234,7 +238,7 @@ func (c *recordCall) repeat(ask func() error) error {
 
 // try asks once; while there is no answer for too long, the call counts as
 // failing.
-func (c *recordCall) try(ask func() error) error {
+func (c *RecordCall) try(ask func() error) error {
 	var mu sync.Mutex
 	answered := false
 	stop := c.record.clock.After(answerPatience, func() {
@@ -242,12 +246,12 @@ func (c *recordCall) try(ask func() error) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if !answered {
-			c.failed(errNoAnswer)
+			c.Failed(errNoAnswer)
 		}
 	})
 	defer stop()
-	c.record.asked.Add(1)
-	defer c.record.asked.Add(-1)
+	c.record.Asked.Add(1)
+	defer c.record.Asked.Add(-1)
 	err := ask()
 	mu.Lock()
 	defer mu.Unlock()
@@ -255,9 +259,10 @@ func (c *recordCall) try(ask func() error) error {
 	return err
 }
 
-func (c *recordCall) takeTurn() { c.record.turn(c.ctx, "record "+c.stream) }
+func (c *RecordCall) takeTurn() { c.record.turn(c.ctx, "record "+c.stream) }
 
-func (c *recordCall) failed(err error) {
+// Failed says that the call failed, and is tried again.
+func (c *RecordCall) Failed(err error) {
 	r := c.record
 	r.mu.Lock()
 	r.failing[c] = true
@@ -274,11 +279,11 @@ func (c *recordCall) failed(err error) {
 			"nothing else begins until it is back: %v", err)
 		moved()
 	}
-	c.once.Do(func() { close(c.trouble) })
+	c.once.Do(func() { close(c.Trouble) })
 }
 
-// end says that the call is over, whatever came of it.
-func (c *recordCall) end() {
+// End says that the call is over, whatever came of it.
+func (c *RecordCall) End() {
 	r := c.record
 	r.mu.Lock()
 	failing := r.failing[c]
@@ -298,23 +303,23 @@ func (c *recordCall) end() {
 	}
 	moved := r.moved
 	r.mu.Unlock()
-	if came && !r.stopping.Load() {
+	if came && !r.Stopping.Load() {
 		r.log.Infof("the event store answers again after %s; work goes on", took.Round(time.Millisecond))
 		moved()
 	}
 }
 
-// probe asks the store for its head now and then, until ctx ends.
-func (r *record) probe(ctx context.Context, store events.Store) {
-	for sleep(ctx, r.clock, probeEvery) == nil {
+// Probe asks the store for its head now and then, until ctx ends.
+func (r *Record) Probe(ctx context.Context, store events.Store) {
+	for Sleep(ctx, r.clock, probeEvery) == nil {
 		r.probeOnce(ctx, store)
 	}
 }
 
-func (r *record) probeOnce(ctx context.Context, store events.Store) {
-	c := r.call(ctx, "")
-	defer c.end()
-	_ = c.repeat(func() error { // What never passes is met by whoever needs the store.
+func (r *Record) probeOnce(ctx context.Context, store events.Store) {
+	c := r.Call(ctx, "")
+	defer c.End()
+	_ = c.Repeat(func() error { // What never passes is met by whoever needs the store.
 		_, err := store.Head(ctx)
 		return err
 	})

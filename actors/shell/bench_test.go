@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -40,12 +40,12 @@ const outstanding = 4096
 
 func benchJournal(b *testing.B, entities int) {
 	store := openEmbedded(b)
-	rt := newRuntime(context.Background(), quietLog())
-	defer rt.kill()
-	refs := make([]ref, entities)
+	rt := NewRuntime(context.Background(), quietLog())
+	defer rt.Kill()
+	refs := make([]Ref, entities)
 	for i := range refs {
 		j := newCounter(store)
-		j.stream = entity(i)
+		j.Stream = entity(i)
 		refs[i] = j.run(rt)
 	}
 	var mu sync.Mutex
@@ -54,10 +54,10 @@ func benchJournal(b *testing.B, entities int) {
 	b.ResetTimer()
 	for i := range b.N {
 		places <- struct{}{}
-		refs[i%entities].tell(counterCommand{2, func(r result[uint64, messages.CapacityEvent]) {
-			if r.err != nil {
+		refs[i%entities].Tell(counterCommand{2, func(r Result[uint64, messages.CapacityEvent]) {
+			if r.Err != nil {
 				mu.Lock()
-				failed = r.err
+				failed = r.Err
 				mu.Unlock()
 			}
 			<-places

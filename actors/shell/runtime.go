@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -18,61 +18,61 @@ import (
 // of the child; the library's futures, stash, receive timeouts, persistence
 // and restart strategies are not used.
 
-// ref addresses an actor. The zero ref swallows what it is told.
-type ref struct {
-	rt   *runtime
+// Ref addresses an actor. The zero ref swallows what it is told.
+type Ref struct {
+	rt   *Runtime
 	pid  *actor.PID
-	name string
+	Name string
 }
 
-// tell puts a message into the actor's mailbox. It never blocks.
-func (r ref) tell(msg any) {
+// Tell puts a message into the actor's mailbox. It never blocks.
+func (r Ref) Tell(msg any) {
 	if r.pid != nil && !r.rt.dead.Load() {
 		r.rt.system.Root.Send(r.pid, msg)
 	}
 }
 
-// nobody reports whether it is the zero ref.
-func (r ref) nobody() bool { return r.pid == nil }
+// Nobody reports whether it is the zero ref.
+func (r Ref) Nobody() bool { return r.pid == nil }
 
-// is reports whether two refs are of the same actor, and not of nobody.
-func (r ref) is(other ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
+// Is reports whether two refs are of the same actor, and not of nobody.
+func (r Ref) Is(other Ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
 
-// behavior is what an actor does with a message. Receive is never called
+// Behavior is what an actor does with a message. Receive is never called
 // twice at once for one actor, and it must not block.
-type behavior interface {
-	receive(a *turn, msg any)
+type Behavior interface {
+	Receive(a *Turn, msg any)
 }
 
 // A behavior that has a method Panicked is told when it panicked, to end what it
 // has begun; another one goes on from the record.
 
-// turn is what an actor may do while it handles a message.
-type turn struct {
-	rt     *runtime
+// Turn is what an actor may do while it handles a message.
+type Turn struct {
+	RT     *Runtime
 	ctx    actor.Context
-	self   ref
-	parent ref
+	Self   Ref
+	Parent Ref
 }
 
-// started is the first message of every actor.
-type started struct{}
+// Started is the first message of every actor.
+type Started struct{}
 
-// childFailed tells a parent that a child panicked. The child is stopped; what
+// ChildFailed tells a parent that a child panicked. The child is stopped; what
 // it did not say is lost, so the parent starts another from the record.
-type childFailed struct {
-	child ref
-	err   error
-	about Subject // what it was working on, if that is known
+type ChildFailed struct {
+	Child Ref
+	Err   error
+	About Subject // what it was working on, if that is known
 }
 
 // taskPanicked tells an actor that a task of its own panicked, which is its failure.
-type taskPanicked struct{ panic *panicked }
+type taskPanicked struct{ panic *Panicked }
 
-// runtime is one actor system: one host in one process.
-type runtime struct {
+// Runtime is one actor system: one host in one process.
+type Runtime struct {
 	system *actor.ActorSystem
-	log    *logrus.Entry
+	Log    *logrus.Entry
 	ctx    context.Context
 	cancel context.CancelFunc
 	dead   atomic.Bool
@@ -82,56 +82,57 @@ type runtime struct {
 	mu     sync.Mutex
 	ending bool
 	stacks map[string]bool // panics that were logged
-	// rootFailed is told that the actor without a parent panicked: nobody starts it again.
-	rootFailed func(error)
-	// met is Config.Met.
-	met func(actor string, msg any)
+	// RootFailed is told that the actor without a parent panicked: nobody starts it again.
+	RootFailed func(error)
+	// Met is Config.Met.
+	Met func(actor string, msg any)
 	// shutdown is called once; the library closes a channel in it.
 	shutdown func()
 }
 
-func newRuntime(ctx context.Context, log *logrus.Entry) *runtime {
+// NewRuntime is a runtime without actors; its tasks end with ctx. Kill or Halt ends it.
+func NewRuntime(ctx context.Context, log *logrus.Entry) *Runtime {
 	ctx, cancel := context.WithCancel(ctx)
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(quietHandler{log})
 	}))
-	return &runtime{
-		system: system, log: log, ctx: ctx, cancel: cancel, shutdown: sync.OnceFunc(system.Shutdown),
-		stacks: map[string]bool{}, rootFailed: func(error) {}, met: func(string, any) {},
+	return &Runtime{
+		system: system, Log: log, ctx: ctx, cancel: cancel, shutdown: sync.OnceFunc(system.Shutdown),
+		stacks: map[string]bool{}, RootFailed: func(error) {}, Met: func(string, any) {},
 	}
 }
 
-// root spawns an actor without a parent.
-func (rt *runtime) root(name string, b behavior) ref {
-	r := ref{rt: rt, name: name}
-	r.pid = rt.system.Root.Spawn(rt.props(name, b, ref{}))
+// Root spawns an actor without a parent.
+func (rt *Runtime) Root(name string, b Behavior) Ref {
+	r := Ref{rt: rt, Name: name}
+	r.pid = rt.system.Root.Spawn(rt.props(name, b, Ref{}))
 	return r
 }
 
-// spawn starts a child of the actor whose turn it is.
-func (a *turn) spawn(name string, b behavior) ref {
-	r := ref{rt: a.rt, name: name}
-	r.pid = a.ctx.Spawn(a.rt.props(name, b, a.self))
+// Spawn starts a child of the actor whose turn it is.
+func (a *Turn) Spawn(name string, b Behavior) Ref {
+	r := Ref{rt: a.RT, Name: name}
+	r.pid = a.ctx.Spawn(a.RT.props(name, b, a.Self))
 	return r
 }
 
-// stop ends the actor once it has handled what is in its mailbox.
-func (r ref) stop() {
+// Stop ends the actor once it has handled what is in its mailbox.
+func (r Ref) Stop() {
 	if r.pid != nil {
 		r.rt.system.Root.Poison(r.pid)
 	}
 }
 
-func (rt *runtime) props(name string, b behavior, parent ref) *actor.Props {
+func (rt *Runtime) props(name string, b Behavior, parent Ref) *actor.Props {
 	return actor.PropsFromFunc(func(c actor.Context) {
 		if rt.dead.Load() {
 			return
 		}
-		self := ref{rt: rt, pid: c.Self(), name: name}
+		self := Ref{rt: rt, pid: c.Self(), Name: name}
 		var msg any
 		switch m := c.Message().(type) {
 		case *actor.Started:
-			msg = started{}
+			msg = Started{}
 		case *actor.Stopping, *actor.Stopped, *actor.Restarting, *actor.Terminated, *actor.PoisonPill:
 			return
 		default:
@@ -142,51 +143,51 @@ func (rt *runtime) props(name string, b behavior, parent ref) *actor.Props {
 				rt.failed(c, b, self, parent, recovered(v))
 			}
 		}()
-		rt.met(name, msg)
+		rt.Met(name, msg)
 		if m, ok := msg.(taskPanicked); ok {
 			panic(m.panic)
 		}
-		b.receive(&turn{rt, c, self, parent}, msg)
+		b.Receive(&Turn{rt, c, self, parent}, msg)
 	})
 }
 
 // failed ends an actor that panicked and tells its parent.
-func (rt *runtime) failed(c actor.Context, b behavior, self, parent ref, p *panicked) {
-	rt.tellPanic(self.name, p)
+func (rt *Runtime) failed(c actor.Context, b Behavior, self, parent Ref, p *Panicked) {
+	rt.tellPanic(self.Name, p)
 	if f, ok := b.(interface{ Panicked() }); ok {
 		f.Panicked()
 	}
-	err := fmt.Errorf("actor %s: %w", self.name, p)
+	err := fmt.Errorf("actor %s: %w", self.Name, p)
 	if parent.pid == nil {
-		rt.rootFailed(err)
+		rt.RootFailed(err)
 	}
-	parent.tell(childFailed{self, err, p.about})
+	parent.Tell(ChildFailed{self, err, p.about})
 	c.Stop(c.Self())
 }
 
-// context ends with the runtime.
-func (rt *runtime) context() context.Context { return rt.ctx }
+// Context ends with the runtime.
+func (rt *Runtime) Context() context.Context { return rt.ctx }
 
-// do runs a blocking task of the actor whose turn it is; see ref.do.
-func (a *turn) do(task func(ctx context.Context)) { a.self.do(task) }
+// Do runs a blocking task of the actor whose turn it is; see ref.do.
+func (a *Turn) Do(task func(ctx context.Context)) { a.Self.Do(task) }
 
-// do runs a blocking task of an actor outside of its mailbox; its context ends with
+// Do runs a blocking task of an actor outside of its mailbox; its context ends with
 // the runtime. While the runtime ends nothing begins any more. A task that panics is
 // the failure of its actor.
-func (r ref) do(task func(ctx context.Context)) {
-	r.rt.begin(task, func(p *panicked) {
-		r.rt.tellPanic(r.name, p) // Also of an actor that is gone.
-		r.tell(taskPanicked{p})
+func (r Ref) Do(task func(ctx context.Context)) {
+	r.rt.begin(task, func(p *Panicked) {
+		r.rt.tellPanic(r.Name, p) // Also of an actor that is gone.
+		r.Tell(taskPanicked{p})
 	})
 }
 
-// do runs a blocking task of no actor, as ref.do does. One that panics is over: what must
+// Do runs a blocking task of no actor, as ref.do does. One that panics is over: what must
 // go on makes an error of it by itself (guarded).
-func (rt *runtime) do(who string, task func(ctx context.Context)) {
-	rt.begin(task, func(p *panicked) { rt.tellPanic(who, p) })
+func (rt *Runtime) Do(who string, task func(ctx context.Context)) {
+	rt.begin(task, func(p *Panicked) { rt.tellPanic(who, p) })
 }
 
-func (rt *runtime) begin(task func(ctx context.Context), failed func(*panicked)) {
+func (rt *Runtime) begin(task func(ctx context.Context), failed func(*Panicked)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.ending {
@@ -203,7 +204,7 @@ func (rt *runtime) begin(task func(ctx context.Context), failed func(*panicked))
 }
 
 // endTasks ends the contexts of all tasks and returns when none runs.
-func (rt *runtime) endTasks() {
+func (rt *Runtime) endTasks() {
 	rt.mu.Lock()
 	rt.ending = true
 	rt.mu.Unlock()
@@ -211,31 +212,31 @@ func (rt *runtime) endTasks() {
 	rt.tasks.Wait()
 }
 
-// kill ends everything at once, as a crash does: nothing is delivered any
+// Kill ends everything at once, as a crash does: nothing is delivered any
 // more, and the contexts of all calls end. It returns when no task runs.
-func (rt *runtime) kill() {
+func (rt *Runtime) Kill() {
 	rt.dead.Store(true)
 	rt.endTasks()
 	rt.shutdown()
 }
 
-// abandon lets nothing begin any more, and ends the contexts of what runs; kill or halt
+// Abandon lets nothing begin any more, and ends the contexts of what runs; kill or halt
 // frees the rest.
-func (rt *runtime) abandon() {
+func (rt *Runtime) Abandon() {
 	rt.dead.Store(true)
 	rt.cancel()
 }
 
-// halt stops the tree from the top and then kills what is left. No message is handled from
+// Halt stops the tree from the top and then kills what is left. No message is handled from
 // here on, so that what a state is saved as does not depend on which ones still were: what
 // is durable is in the record, and nothing else could become so.
-func (rt *runtime) halt(root ref) {
+func (rt *Runtime) Halt(root Ref) {
 	rt.dead.Store(true)
 	rt.endTasks()
 	if root.pid != nil {
 		_ = rt.system.Root.StopFuture(root.pid).Wait()
 	}
-	rt.kill()
+	rt.Kill()
 }
 
 // quietHandler hands the library's log to ours: its warnings and errors, and

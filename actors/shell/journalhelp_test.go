@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -72,11 +72,11 @@ func (s heldStore) ReadStream(
 // The machine of the journal tests adds numbers. An odd one is refused.
 type (
 	counter struct {
-		*journal[uint64, uint64, messages.CapacityEvent]
+		*Journal[uint64, uint64, messages.CapacityEvent]
 	}
 	counterCommand struct {
 		n     uint64
-		reply func(result[uint64, messages.CapacityEvent])
+		reply func(Result[uint64, messages.CapacityEvent])
 	}
 	counterQuery struct{ look func(uint64) }
 )
@@ -86,10 +86,10 @@ const counted = "capacity-0x0000000000000000000000000000000000000001"
 var errOdd = errors.New("odd")
 
 func newCounter(store events.Store) counter {
-	return counter{&journal[uint64, uint64, messages.CapacityEvent]{
-		machine: machine[uint64, uint64, messages.CapacityEvent]{
-			empty: func() uint64 { return 0 },
-			decide: func(sum, n uint64) ([]messages.CapacityEvent, error) {
+	return counter{&Journal[uint64, uint64, messages.CapacityEvent]{
+		Machine: Machine[uint64, uint64, messages.CapacityEvent]{
+			Empty: func() uint64 { return 0 },
+			Decide: func(sum, n uint64) ([]messages.CapacityEvent, error) {
 				switch {
 				case n%2 == 1:
 					return nil, errOdd
@@ -98,28 +98,28 @@ func newCounter(store events.Store) counter {
 				}
 				return []messages.CapacityEvent{&messages.QuotaSet{Bytes: sum + n}}, nil
 			},
-			evolve: func(_ uint64, e messages.CapacityEvent) uint64 { return e.(*messages.QuotaSet).GetBytes() },
+			Evolve: func(_ uint64, e messages.CapacityEvent) uint64 { return e.(*messages.QuotaSet).GetBytes() },
 		},
-		stream: counted, store: store, codec: catalog.Codec(), record: newRecord(fakeTime{}, quietLog(), noTurn),
-		meta:      func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: "test"} },
-		onDurable: func(*turn, []messages.CapacityEvent) {},
-		onBroken:  func(*turn, error) {},
+		Stream: counted, Store: store, Codec: catalog.Codec(), Record: NewRecord(fakeTime{}, quietLog(), noTurn),
+		Meta:      func(uint64, messages.CapacityEvent) events.Metadata { return events.Metadata{Node: "test"} },
+		OnDurable: func(*Turn, []messages.CapacityEvent) {},
+		OnBroken:  func(*Turn, error) {},
 	}}
 }
 
-// run makes an actor of a journal.
-func (j counter) run(rt *runtime) ref {
-	return rt.root("counter", behaviorFunc(func(a *turn, msg any) {
-		if j.handle(a, msg) {
+// Run makes an actor of a journal.
+func (j counter) run(rt *Runtime) Ref {
+	return rt.Root("counter", behaviorFunc(func(a *Turn, msg any) {
+		if j.Handle(a, msg) {
 			return
 		}
 		switch m := msg.(type) {
-		case started:
-			j.load(a)
+		case Started:
+			j.Load(a)
 		case counterCommand:
-			j.submit(a, m.n, "test", m.reply)
+			j.Submit(a, m.n, "test", m.reply)
 		case counterQuery:
-			j.query(m.look)
+			j.Query(m.look)
 		}
 	}))
 }
@@ -127,10 +127,10 @@ func (j counter) run(rt *runtime) ref {
 // answers collects the replies of commands in the order of their coming.
 type answers struct {
 	mu  sync.Mutex
-	all []result[uint64, messages.CapacityEvent]
+	all []Result[uint64, messages.CapacityEvent]
 }
 
-func (s *answers) take(r result[uint64, messages.CapacityEvent]) {
+func (s *answers) take(r Result[uint64, messages.CapacityEvent]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, r)
@@ -140,13 +140,13 @@ func (s *answers) sums() (sums []uint64, errs []error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.all {
-		sums, errs = append(sums, r.state), append(errs, r.err)
+		sums, errs = append(sums, r.State), append(errs, r.Err)
 	}
 	return sums, errs
 }
 
-func tellNumbers(r ref, s *answers, numbers ...uint64) {
+func tellNumbers(r Ref, s *answers, numbers ...uint64) {
 	for _, n := range numbers {
-		r.tell(counterCommand{n, s.take})
+		r.Tell(counterCommand{n, s.take})
 	}
 }

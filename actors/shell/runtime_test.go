@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 )
 
 func TestAPanicOfAChildReachesItsParentAndStopsTheChild(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
-		var failed []childFailed
-		var child ref
+	bubble(t, func(t *testing.T, rt *Runtime) {
+		var failed []ChildFailed
+		var child Ref
 		heard := 0
-		rt.root("parent", behaviorFunc(func(a *turn, msg any) {
+		rt.Root("parent", behaviorFunc(func(a *Turn, msg any) {
 			switch m := msg.(type) {
-			case started:
-				child = a.spawn("child", behaviorFunc(func(_ *turn, msg any) {
+			case Started:
+				child = a.Spawn("child", behaviorFunc(func(_ *Turn, msg any) {
 					switch msg {
 					case "panic":
 						panic("on purpose")
@@ -24,17 +24,17 @@ func TestAPanicOfAChildReachesItsParentAndStopsTheChild(t *testing.T) {
 						heard++
 					}
 				}))
-			case childFailed:
+			case ChildFailed:
 				failed = append(failed, m)
 			}
 		}))
 		synctest.Wait()
-		child.tell("more")
-		child.tell("panic")
+		child.Tell("more")
+		child.Tell("panic")
 		synctest.Wait()
-		child.tell("more")
+		child.Tell("more")
 		synctest.Wait()
-		if len(failed) != 1 || !failed[0].child.is(child) || !strings.Contains(failed[0].err.Error(), "on purpose") {
+		if len(failed) != 1 || !failed[0].Child.Is(child) || !strings.Contains(failed[0].Err.Error(), "on purpose") {
 			t.Fatalf("the parent heard %v", failed)
 		}
 		if heard != 1 {
@@ -44,28 +44,28 @@ func TestAPanicOfAChildReachesItsParentAndStopsTheChild(t *testing.T) {
 }
 
 func TestAfterAKillNothingIsDelivered(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		heard := 0
-		r := rt.root("any", behaviorFunc(func(_ *turn, msg any) {
+		r := rt.Root("any", behaviorFunc(func(_ *Turn, msg any) {
 			if msg == "hello" {
 				heard++
 			}
 		}))
 		var ended error
-		rt.do("task", func(ctx context.Context) {
+		rt.Do("task", func(ctx context.Context) {
 			<-ctx.Done()
 			ended = ctx.Err()
-			r.tell("hello") // The last word of a task.
+			r.Tell("hello") // The last word of a task.
 		})
-		r.tell("hello")
+		r.Tell("hello")
 		synctest.Wait()
-		rt.kill()
+		rt.Kill()
 		if !errors.Is(ended, context.Canceled) {
 			t.Fatalf("kill returned while a task ran: %v", ended)
 		}
-		r.tell("hello")
+		r.Tell("hello")
 		began := false
-		rt.do("task", func(context.Context) { began = true })
+		rt.Do("task", func(context.Context) { began = true })
 		synctest.Wait()
 		if heard != 1 || began {
 			t.Fatalf("%d messages were delivered, a task began: %t", heard, began)
@@ -76,36 +76,36 @@ func TestAfterAKillNothingIsDelivered(t *testing.T) {
 // An actor that answers the end of its tasks with another task must not keep
 // the host from stopping.
 func TestAStopHandlesNoMessageAndBeginsNoTask(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		answers, late := 0, 0
-		asking := rt.root("asking", behaviorFunc(func(a *turn, msg any) {
+		asking := rt.Root("asking", behaviorFunc(func(a *Turn, msg any) {
 			switch msg {
 			case "ask":
-				self := a.self
-				a.do(func(ctx context.Context) {
+				self := a.Self
+				a.Do(func(ctx context.Context) {
 					<-ctx.Done()
-					self.tell("answer")
+					self.Tell("answer")
 				})
 			case "answer":
 				answers++
 			}
 		}))
 		goOn := make(chan struct{})
-		slow := rt.root("slow", behaviorFunc(func(a *turn, msg any) {
+		slow := rt.Root("slow", behaviorFunc(func(a *Turn, msg any) {
 			if msg == "work" {
 				<-goOn
-				a.do(func(context.Context) { late++ })
+				a.Do(func(context.Context) { late++ })
 			}
 		}))
-		asking.tell("ask")
-		slow.tell("work")
+		asking.Tell("ask")
+		slow.Tell("work")
 		synctest.Wait()
 		go func() {
 			synctest.Wait() // The stop waits for the turn that has not ended.
 			close(goOn)
 		}()
-		rt.halt(slow)
-		rt.halt(asking)
+		rt.Halt(slow)
+		rt.Halt(asking)
 		if answers+late > 0 {
 			t.Fatalf("after the stop %d answers were handled and %d tasks begun", answers, late)
 		}
@@ -113,9 +113,9 @@ func TestAStopHandlesNoMessageAndBeginsNoTask(t *testing.T) {
 }
 
 func TestTheZeroRefSwallowsWhatItIsTold(t *testing.T) {
-	ref{}.tell("anything")
-	ref{}.stop()
-	if (ref{}).is(ref{}) {
+	Ref{}.Tell("anything")
+	Ref{}.Stop()
+	if (Ref{}).Is(Ref{}) {
 		t.Fatal("nobody is nobody")
 	}
 }

@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"cmp"
@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// pool bounds how many calls of one kind run at once (law 3). Those that wait
+// Pool bounds how many calls of one kind run at once (law 3). Those that wait
 // are served by deadline, earliest first, then in the order of their coming;
 // calls without a deadline come last.
-type pool struct {
-	name string
+type Pool struct {
+	Name string
 
 	mu      sync.Mutex
 	free    int
-	size    int
+	Size    int
 	ticket  uint64
 	waiters []*waiter
 }
@@ -27,12 +27,13 @@ type waiter struct {
 	ready    chan struct{}
 }
 
-func newPool(name string, size int) *pool {
-	return &pool{name: name, free: size, size: size}
+// NewPool is a pool with so many places; the name is for the status.
+func NewPool(name string, size int) *Pool {
+	return &Pool{Name: name, free: size, Size: size}
 }
 
-// enter waits for a place. The caller leaves it by calling leave once.
-func (p *pool) enter(ctx context.Context, deadline time.Time) (leave func(), err error) {
+// Enter waits for a place. The caller leaves it by calling leave once.
+func (p *Pool) Enter(ctx context.Context, deadline time.Time) (leave func(), err error) {
 	p.mu.Lock()
 	if p.free > 0 {
 		p.free--
@@ -66,7 +67,7 @@ func order(a, b *waiter) int {
 	return cmp.Compare(a.ticket, b.ticket)
 }
 
-func (p *pool) leave() {
+func (p *Pool) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.waiters) == 0 {
@@ -80,7 +81,7 @@ func (p *pool) leave() {
 
 // giveUp takes a waiter out; if its place came at the same moment, it is
 // passed on.
-func (p *pool) giveUp(w *waiter) {
+func (p *Pool) giveUp(w *waiter) {
 	p.mu.Lock()
 	at := slices.Index(p.waiters, w)
 	if at >= 0 {
@@ -92,9 +93,9 @@ func (p *pool) giveUp(w *waiter) {
 	}
 }
 
-// busy is how many calls run and how many wait.
-func (p *pool) busy() (running, waiting int) {
+// Busy is how many calls run and how many wait.
+func (p *Pool) Busy() (running, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.size - p.free, len(p.waiters)
+	return p.Size - p.free, len(p.waiters)
 }

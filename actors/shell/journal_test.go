@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func sizes(s *slowStore) (n []int) {
 }
 
 func TestCommandsThatComeDuringAnAppendGoOutAsOne(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		r := newCounter(store).run(rt)
 		tellNumbers(r, got, 2)
@@ -54,11 +54,11 @@ func TestCommandsThatComeDuringAnAppendGoOutAsOne(t *testing.T) {
 }
 
 func TestEachEventOfABatchIsSeenWithItsOwnState(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store := held()
 		var seen []uint64
 		j := newCounter(store)
-		j.each = func(messages.CapacityEvent) { seen = append(seen, j.durable) }
+		j.Each = func(messages.CapacityEvent) { seen = append(seen, j.Durable) }
 		r := j.run(rt)
 		tellNumbers(r, &answers{}, 2)
 		synctest.Wait()
@@ -74,7 +74,7 @@ func TestEachEventOfABatchIsSeenWithItsOwnState(t *testing.T) {
 }
 
 func TestAnAnswerThatRestsOnAnAppendWaitsForIt(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		r := newCounter(store).run(rt)
 		synctest.Wait()
@@ -101,7 +101,7 @@ func TestAnAnswerThatRestsOnAnAppendWaitsForIt(t *testing.T) {
 }
 
 func TestTemporaryFailureIsTriedAgainWithTheSameIds(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		r := newCounter(store).run(rt)
 		tellNumbers(r, got, 2)
@@ -133,7 +133,7 @@ func stored(t *testing.T, store events.Store) (n int) {
 }
 
 func TestWhenSomebodyElseWroteAllIsRefusedAndReadAnew(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		j := newCounter(store)
 		r := j.run(rt)
@@ -149,7 +149,7 @@ func TestWhenSomebodyElseWroteAllIsRefusedAndReadAnew(t *testing.T) {
 			t.Fatalf("%d answers", len(errs))
 		}
 		for _, err := range errs {
-			if !errors.Is(err, errReloading) {
+			if !errors.Is(err, ErrReloading) {
 				t.Fatalf("answered %v, want that it reloads", err)
 			}
 		}
@@ -163,7 +163,7 @@ func TestWhenSomebodyElseWroteAllIsRefusedAndReadAnew(t *testing.T) {
 }
 
 func TestAFailureForGoodRefusesAllThatWasDecided(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		r := newCounter(store).run(rt)
 		tellNumbers(r, got, 2)
@@ -186,7 +186,7 @@ func TestAFailureForGoodRefusesAllThatWasDecided(t *testing.T) {
 }
 
 func TestCommandsAndLooksWaitForTheRecord(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		memory, got := events.NewMemory(), &answers{}
 		first := newCounter(memory).run(rt)
 		tellNumbers(first, got, 2)
@@ -194,7 +194,7 @@ func TestCommandsAndLooksWaitForTheRecord(t *testing.T) {
 		store := heldStore{memory, make(chan struct{})}
 		second := newCounter(store).run(rt)
 		looked := []uint64{}
-		second.tell(counterQuery{func(sum uint64) { looked = append(looked, sum) }})
+		second.Tell(counterQuery{func(sum uint64) { looked = append(looked, sum) }})
 		tellNumbers(second, got, 4)
 		synctest.Wait()
 		if sums, _ := got.sums(); len(sums) != 1 || len(looked) != 0 {
@@ -209,7 +209,7 @@ func TestCommandsAndLooksWaitForTheRecord(t *testing.T) {
 }
 
 func TestTooManyWaitingCommandsAreRefused(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		got := &answers{}
 		j := newCounter(heldStore{events.NewMemory(), make(chan struct{})})
 		j.backlog = make([]command[uint64, uint64, messages.CapacityEvent], maxWaiting-1)
@@ -223,7 +223,7 @@ func TestTooManyWaitingCommandsAreRefused(t *testing.T) {
 }
 
 func TestARecordThatCannotBeReadIsTold(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		memory := events.NewMemory()
 		if _, err := memory.Append(t.Context(), counted, events.NoStream(), []events.NewEvent{{
 			ID: events.NewEventID(counted, "other", 0), Type: "FromTheFuture", Data: []byte("{}"),
@@ -232,7 +232,7 @@ func TestARecordThatCannotBeReadIsTold(t *testing.T) {
 		}
 		j := newCounter(memory)
 		var broken error
-		j.onBroken = func(_ *turn, err error) { broken = err }
+		j.OnBroken = func(_ *Turn, err error) { broken = err }
 		j.run(rt)
 		synctest.Wait()
 		if !errors.Is(broken, events.ErrUnknownEvent) {
@@ -242,7 +242,7 @@ func TestARecordThatCannotBeReadIsTold(t *testing.T) {
 }
 
 func TestAPauseBetweenTriesIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, rt *runtime) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
 		store, got := held(), &answers{}
 		tellNumbers(newCounter(store).run(rt), got, 2)
 		began := time.Now()

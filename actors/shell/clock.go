@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -16,20 +16,23 @@ type Clock interface {
 // guardedClock is a clock whose callbacks end no process.
 type guardedClock struct {
 	Clock
-	rt *runtime
+	rt *Runtime
 }
+
+// GuardClock is a clock whose callbacks end no process when they panic.
+func GuardClock(clock Clock, rt *Runtime) Clock { return guardedClock{clock, rt} }
 
 func (c guardedClock) After(d time.Duration, f func()) func() {
 	return c.Clock.After(d, func() {
-		_ = c.rt.guarded("a timer", func() error {
+		_ = c.rt.Guarded("a timer", func() error {
 			f()
 			return nil
 		})
 	})
 }
 
-// sleep waits by the clock, or until the context ends.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+// Sleep waits by the clock, or until the context ends.
+func Sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	done := make(chan struct{})
 	stop := clock.After(d, func() { close(done) })
 	defer stop()

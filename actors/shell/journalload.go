@@ -1,0 +1,99 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/snapshot"
+)
+
+// How a journal reads its stream and makes its state of it.
+
+// Load reads the stream; commands that come meanwhile wait. A store that does
+// not answer is asked again.
+func (j *Journal[S, C, E]) Load(a *Turn) {
+	j.incarnation++
+	j.self, j.Loaded = a.Self, false
+	incarnation, least := j.incarnation, max(j.Shown, j.Stored)
+	a.Do(func(ctx context.Context) {
+		call := j.Record.Call(ctx, j.Stream)
+		defer call.End()
+		var m Loaded[S, E]
+		err := call.Repeat(func() (err error) {
+			if m, err = j.Read(ctx); err != nil {
+				return err
+			}
+			if n := m.From.Events + uint64(len(m.Events)); n < least {
+				return fmt.Errorf("%w: %d events of %s, there were %d", ErrBehind, n, j.Stream, least)
+			}
+			return nil
+		})
+		m.incarnation = incarnation
+		if err != nil {
+			m.err = fmt.Errorf("read %s: %w", j.Stream, err)
+		}
+		if ctx.Err() == nil { // Nobody is told of a record that could not be read because the host stops.
+			j.self.Tell(m)
+		}
+	})
+}
+
+// Read reads the stream, behind the newest saved state if there is one.
+func (j *Journal[S, C, E]) Read(ctx context.Context) (m Loaded[S, E], err error) {
+	m.From = Saved[S]{Durable: j.Empty(), Ahead: j.Empty()}
+	if j.Restore != nil {
+		if m.From, err = j.Restore(ctx); err != nil {
+			return m, err
+		}
+	}
+	m.Last = m.From.Last
+	for r, err := range snapshot.Tail(ctx, j.Store, j.Stream, m.From.Events) {
+		if err != nil {
+			return m, err
+		}
+		e, err := DecodeAs[E](j.Codec, r)
+		if err != nil {
+			return m, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		m.Events, m.Last = append(m.Events, e), r.ID
+	}
+	return m, nil
+}
+
+// DecodeAs is an event of one kind. ErrUnknownEvent: it is of another one, which does not
+// belong into its stream.
+func DecodeAs[E proto.Message](codec *events.Codec, r events.Recorded) (E, error) {
+	var none E
+	m, err := codec.Decode(r)
+	if err != nil {
+		return none, err
+	}
+	e, ok := m.(E)
+	if !ok {
+		return none, fmt.Errorf("%s revision %d: %s does not belong into this stream: %w",
+			r.Stream, r.Revision, r.Type, events.ErrUnknownEvent)
+	}
+	return e, nil
+}
+
+// fold makes the state of what was read. What is stored is never passed over, so a rule
+// that panics on it makes the record one that cannot be read by this build.
+func (j *Journal[S, C, E]) fold(m Loaded[S, E]) error {
+	at := 0
+	err := j.self.rt.Guarded("fold of "+j.Stream, func() error {
+		j.Durable, j.Ahead = m.From.Durable, m.From.Ahead
+		for i, e := range m.Events {
+			at = i
+			j.Durable, j.Ahead = j.Evolve(j.Durable, e), j.Evolve(j.Ahead, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %s: the rules fail on revision %d: %w",
+			ErrUnreadable, j.Stream, m.From.Events+uint64(at), err)
+	}
+	return nil
+}
