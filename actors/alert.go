@@ -2,8 +2,6 @@ package actors
 
 import (
 	"time"
-
-	"github.com/hostnode/hostnode/events"
 )
 
 // AlertKind says what an alert is about. The names are stable: operators write
@@ -65,21 +63,4 @@ type Alert struct {
 	// Text says in one sentence what is so, and Hint what to do.
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
-}
-
-// alert tells an operator, and the log; slot may be zero.
-func (e *env) alert(kind AlertKind, slot events.SlotID, period uint64, text, hint string) {
-	a := Alert{Kind: kind, At: e.Clock.Now(), Host: e.me.String(), Period: period, Text: text, Hint: hint}
-	log := e.log.WithField("alert", kind)
-	if slot != (events.SlotID{}) {
-		a.Slot = slot.String()
-		log = log.WithField("slot", a.Slot)
-	}
-	if hint != "" {
-		log = log.WithField("hint", hint)
-	}
-	log.Error(text)
-	if e.Alert != nil {
-		e.Alert(a)
-	}
 }

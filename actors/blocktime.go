@@ -65,13 +65,3 @@ func (e *env) noRoom() string {
 	}
 	return ""
 }
-
-// periodsTooShort: what is hosted may be proven all the same, if all goes well.
-func periodsTooShort(f Facts) (reason, hint string) {
-	if f.Chain.NoRoom == "" {
-		return "", ""
-	}
-	return "no slot could be filled or proven in time: " + f.Chain.NoRoom,
-		"where proofs are mined sooner lower sales.proofBlocks, and where blocks come otherwise than it says set " +
-			"chain.blockTime; then start again. Else this market's periods are too short for this chain"
-}

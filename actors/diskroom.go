@@ -31,19 +31,6 @@ type diskRoom struct {
 	wokenAt events.Bytes // the room at which slots that did not fit were looked at last
 }
 
-// DiskStatus is how much room the host's disk has.
-type DiskStatus struct {
-	// Full says that nothing is taken for want of room, since when by the machine's
-	// clock, and why.
-	Full   bool
-	Since  time.Time
-	Reason string
-	// Free is what the file system has left, Keep how much of it stays free. Known: it
-	// was looked at.
-	Known      bool
-	Free, Keep events.Bytes
-}
-
 func (d *diskRoom) now() DiskStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,9 +17,6 @@ import (
 // pace: what is stored is never passed over. Meanwhile the others go on, and whoever asks
 // a part that is down is told so and asks again.
 
-// PartScheduler is the name of the part that says which proofs are due.
-const PartScheduler = "ProofScheduler"
-
 const (
 	ledgerName    = "Reservations"
 	queueName     = "SlotQueue"
@@ -48,14 +45,6 @@ type keptParts struct{ ledger, queue, scheduler keptPart }
 
 func keep(e *env) keptParts {
 	return keptParts{keptPart{Part: e.ledger}, keptPart{Part: e.queue}, keptPart{Part: e.scheduler}}
-}
-
-// PartStatus is a part of the host that does not run.
-type PartStatus struct {
-	Name string
-	// Since is when it failed, by the machine's clock, and Reason how.
-	Since  time.Time
-	Reason string
 }
 
 // Messages about parts.

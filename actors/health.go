@@ -208,9 +208,26 @@ func CauseOf(code string, f Facts) (Cause, bool) {
 	return Cause{}, false
 }
 
-// alertCause tells an operator of a cause.
-func (e *env) alertCause(code string, slot events.SlotID, f Facts) {
-	if c, so := CauseOf(code, f); so {
-		e.alert(c.Alert, slot, 0, c.Reason, c.Hint)
-	}
+// DiskStatus is how much room the host's disk has.
+type DiskStatus struct {
+	// Full says that nothing is taken for want of room, since when by the machine's
+	// clock, and why.
+	Full   bool
+	Since  time.Time
+	Reason string
+	// Free is what the file system has left, Keep how much of it stays free. Known: it
+	// was looked at.
+	Known      bool
+	Free, Keep events.Bytes
 }
+
+// PartStatus is a part of the host that does not run.
+type PartStatus struct {
+	Name string
+	// Since is when it failed, by the machine's clock, and Reason how.
+	Since  time.Time
+	Reason string
+}
+
+// PartScheduler is the name of the part that says which proofs are due.
+const PartScheduler = "ProofScheduler"
