@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -135,8 +136,8 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 }
 
 // needs are what the account must hold for what is hosted and in work.
-func (s *supervisor) needs() Funds {
-	n := Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
+func (s *supervisor) needs() health.Funds {
+	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
 	_, expected := s.load.total()
 	n.Proofs = s.proofsWithin(n.Days, expected)
 	return n

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -94,7 +95,7 @@ func TestAnAccountThatRunsDryIsToldOnceUntilItIsBetter(t *testing.T) {
 		}{{rich, 0}, {dry, 1}, {dry, 1}, {rich, 1}, {dry, 2}} {
 			p.set(step.balance)
 			r.mine(65)
-			if told := alerts.of(actors.AlertFunds); len(told) != step.want {
+			if told := alerts.of(health.AlertFunds); len(told) != step.want {
 				r.Fatalf("step %d: told %d times, want %d: %+v", i, len(told), step.want, told)
 			}
 		}

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 )
 
 // heard keeps the alerts of a host. Safe for concurrent use.
 type heard struct {
 	mu  sync.Mutex
-	all []actors.Alert
+	all []health.Alert
 }
 
 // listen keeps the alerts of all hosts that start from now on.
 func (r *rig) listen() *heard {
 	h := &heard{}
-	r.cfg.Alert = func(a actors.Alert) {
+	r.cfg.Alert = func(a health.Alert) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.all = append(h.all, a)
@@ -25,14 +25,14 @@ func (r *rig) listen() *heard {
 }
 
 // of are the alerts of a kind, in their order.
-func (h *heard) of(kind actors.AlertKind) []actors.Alert {
+func (h *heard) of(kind health.AlertKind) []health.Alert {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(h.all), func(a actors.Alert) bool { return a.Kind != kind })
+	return slices.DeleteFunc(slices.Clone(h.all), func(a health.Alert) bool { return a.Kind != kind })
 }
 
 // periods are those that the alerts of a kind are about.
-func (h *heard) periods(kind actors.AlertKind) (periods []uint64) {
+func (h *heard) periods(kind health.AlertKind) (periods []uint64) {
 	for _, a := range h.of(kind) {
 		periods = append(periods, a.Period)
 	}

@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -49,7 +50,8 @@ func (s *supervisor) blame(about shell.Subject, err error) (leftAlone bool) {
 	}
 	delete(s.blamed, about)
 	if s.beginQuarantine(about, err.Error()) {
-		s.alert(AlertWorkQuarantined, events.SlotID{}, 0, fmt.Sprintf("%s is left alone: %v", describe(about), err),
+		s.alert(health.AlertWorkQuarantined, events.SlotID{}, 0,
+			fmt.Sprintf("%s is left alone: %v", describe(about), err),
 			fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
 	}
 	return true

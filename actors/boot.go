@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -117,11 +118,12 @@ func (s *supervisor) setQuota() {
 			switch {
 			case errors.Is(r.Err, shell.ErrReloading):
 			case r.Err != nil:
-				s.alert(AlertQuota, events.SlotID{}, 0, fmt.Sprintf("the ledger did not take the quota of %d bytes: %v",
+				s.alert(health.AlertQuota, events.SlotID{}, 0, fmt.Sprintf(
+					"the ledger did not take the quota of %d bytes: %v",
 					s.Quota, r.Err), "the last one counts; find the cause in the log and start again")
 			default:
 				s.alertCause("quota-too-small", events.SlotID{},
-					Facts{Supply: Supply{Quota: s.Quota, Allocated: r.State.Book().Allocated()}})
+					health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: r.State.Book().Allocated()}})
 			}
 		},
 	})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -27,11 +28,11 @@ const (
 // diskRoom is what is known of the disk. Safe for concurrent use.
 type diskRoom struct {
 	mu sync.Mutex
-	DiskStatus
+	health.DiskStatus
 	wokenAt events.Bytes // the room at which slots that did not fit were looked at last
 }
 
-func (d *diskRoom) now() DiskStatus {
+func (d *diskRoom) now() health.DiskStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.DiskStatus
@@ -94,7 +95,7 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 		}
 		d, was := e.room.now(), full.told
 		full.is(d.Full, func() {
-			e.alertCause("disk-full", events.SlotID{}, Facts{Disk: d})
+			e.alertCause("disk-full", events.SlotID{}, health.Facts{Disk: d})
 		})
 		if was && !full.told {
 			e.log.Infof("the disk has room again: %d bytes", d.Free)
@@ -130,4 +131,4 @@ func (s *supervisor) promised() (sum events.Bytes) {
 }
 
 // Room is how much room the disk has, as it was looked at last.
-func (h *Host) Room() DiskStatus { return h.env.room.now() }
+func (h *Host) Room() health.DiskStatus { return h.env.room.now() }

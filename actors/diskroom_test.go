@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -31,7 +31,7 @@ func TestAFullDiskIsBlamedOnNobodyAndSellingGoesOnWhenThereIsRoom(t *testing.T) 
 		if d := r.status().Disk; !d.Full || d.Reason == "" || d.Since.IsZero() {
 			r.Fatalf("the disk is %+v", d)
 		}
-		if n := len(heard.of(actors.AlertDisk)); n != 1 {
+		if n := len(heard.of(health.AlertDisk)); n != 1 {
 			r.Fatalf("%d alerts of a full disk", n)
 		}
 		if r.count("SaleStarted") != started || r.count("ClientAvoided") != 0 || !r.released(q.ID).GetRequeue() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -107,7 +108,7 @@ type Config struct {
 	// had or was wrong; chain time. 0: not at all.
 	AvoidClient time.Duration
 	// Alert is told what a person should know at once. It must not block. Nil: nobody.
-	Alert func(Alert)
+	Alert func(health.Alert)
 	// Heartbeat is how often the host's stream hears that this process lives; default
 	// 5 minutes; negative: never.
 	Heartbeat time.Duration
@@ -256,7 +257,7 @@ type env struct {
 	// room is what the disk has left.
 	room *diskRoom
 	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
-	unreadMarket atomic.Pointer[PartStatus]
+	unreadMarket atomic.Pointer[health.PartStatus]
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[ValidatorStatus]
 }
@@ -288,7 +289,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		disk:         shell.NewPool("disk", cfg.Disk),
 		repairs:      shell.NewPool("repairs", maxRepairs),
 		load:         load,
-		room:         &diskRoom{DiskStatus: DiskStatus{Keep: cfg.KeepFree}},
+		room:         &diskRoom{DiskStatus: health.DiskStatus{Keep: cfg.KeepFree}},
 	}
 	e.provers = newProvers(cfg.Proofs, e.blockTime, load)
 	return e

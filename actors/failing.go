@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -40,7 +41,7 @@ func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
 	f.period = duty.Period(p.terms.Proofs, p.view.now().Time)
 	about := aboutDuties(slot)
 	if f.times >= mostPanics && p.beginQuarantine(about, err.Error()) {
-		p.alert(AlertNotProving, slot, f.period,
+		p.alert(health.AlertNotProving, slot, f.period,
 			"NOT PROVING: what the slot owes cannot be computed: "+err.Error(),
 			fmt.Sprintf("find the cause in the log; it is tried again with every block, and what was found before "+
 				"is proven; `hostnode quarantine` says whether it has passed (%s)", about))

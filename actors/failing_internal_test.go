@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -19,8 +20,8 @@ func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 		s.scheduler = rt.Root("scheduler under test", p)
 		healthy := s.state.Slot
 		sick := events.SlotID{31: healthy[31] - 1} // It comes first.
-		var alerts []Alert
-		s.env.Alert = func(a Alert) { alerts = append(alerts, a) }
+		var alerts []health.Alert
+		s.env.Alert = func(a health.Alert) { alerts = append(alerts, a) }
 		s.publish()
 		s.state.Slot = sick
 		s.publish()
@@ -35,7 +36,7 @@ func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 			}
 		}
 		about := aboutDuties(sick)
-		if _, ok := s.env.quarantined.has(about); !ok || len(alerts) != 1 || alerts[0].Kind != AlertNotProving {
+		if _, ok := s.env.quarantined.has(about); !ok || len(alerts) != 1 || alerts[0].Kind != health.AlertNotProving {
 			t.Fatalf("quarantined: %v, alerts: %+v", s.env.quarantined.all(), alerts)
 		}
 		p.sales[sick].Probability = probability

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -133,8 +134,10 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 // market's stream cannot be read: what is hosted is proven, and nothing is sold.
 func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 	if f.unreadMarket.Load() == nil {
-		f.unreadMarket.Store(&PartStatus{"the record of the market", f.Clock.Now(), why.Error()})
-		f.alert(AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
+		f.unreadMarket.Store(&health.PartStatus{
+			Name: "the record of the market", Since: f.Clock.Now(), Reason: why.Error(),
+		})
+		f.alert(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
 			"nothing is sold, and what is hosted is proven: look at the record with `hostnode audit`; "+
 				"it is tried again by itself")
 	}

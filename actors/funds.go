@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -111,7 +112,7 @@ func (q *slotQueue) waitFor(criteria []string) (out []string) {
 // or for another slot, until they do again; and again when not even a proof can be paid.
 func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 	w := &q.funds
-	n := Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
+	n := health.Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
 	if n.Days > 0 && expected > 0 {
 		n.Proofs = q.proofsWithin(n.Days, expected)
 		if balance.ProofWei.IsZero() && !w.unknown {
@@ -119,10 +120,10 @@ func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 			q.log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")
 		}
 	}
-	f := Facts{Account: q.me.String(), Funds: n}
+	f := health.Facts{Account: q.me.String(), Funds: n}
 	low := ""
 	for _, code := range []string{"no-gas", "gas-low"} {
-		if _, so := CauseOf(code, f); so && low == "" {
+		if _, so := health.CauseOf(code, f); so && low == "" {
 			low = code
 		}
 	}

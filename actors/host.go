@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -81,7 +82,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 // the process that runs it now. Stop frees what is left.
 func (h *Host) takenOver(err error) {
 	h.env.log.Errorf("%v; nothing more is done here", err)
-	h.env.alert(AlertTakenOver, events.SlotID{}, 0, err.Error(),
+	h.env.alert(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.fail(err)
 	h.rt.Abandon()

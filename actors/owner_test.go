@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -92,7 +93,7 @@ func TestAnOlderProcessEndsWhenItHearsOfANewerOne(t *testing.T) {
 		if alive(newer) != 1 {
 			r.Fatalf("the newer one ended, too: %v", newer.Err())
 		}
-		alerts := told.of(actors.AlertTakenOver)
+		alerts := told.of(health.AlertTakenOver)
 		if len(alerts) != 1 || alerts[0].Hint == "" {
 			r.Fatalf("alerts: %+v", alerts)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
@@ -74,7 +75,7 @@ func TestAnOfferOnWhichTheQueuePanicsIsLeftAlone(t *testing.T) {
 		r.world.Post(longer(3, 1))
 		r.mineUntil("the next offer is filled", func() bool { return r.count("SlotFilled") == 2 })
 		r.alive()
-		if n := len(told.of(actors.AlertWorkQuarantined)); n != 1 || len(r.subjects(shell.SubjectMarket)) != 1 {
+		if n := len(told.of(health.AlertWorkQuarantined)); n != 1 || len(r.subjects(shell.SubjectMarket)) != 1 {
 			r.Fatalf("%d alerts, the status has %v", n, r.status().Quarantined)
 		}
 		r.restart()
@@ -317,7 +318,7 @@ func TestAnUnreadableRecordOfAPartSellsNothingAndProvesWhatIsHosted(t *testing.T
 				if down := r.status().Down; name != "market" && (len(down) != 1 || down[0].Name != name) {
 					r.Fatalf("down: %+v", down)
 				}
-				if n := len(told.of(actors.AlertPartDown)); n == 0 {
+				if n := len(told.of(health.AlertPartDown)); n == 0 {
 					r.Fatal("nobody was told")
 				}
 				r.mineUntil("the request ends", r.has("PayoutReceived"))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -20,7 +21,7 @@ import (
 const (
 	ledgerName    = "Reservations"
 	queueName     = "SlotQueue"
-	schedulerName = PartScheduler
+	schedulerName = health.PartScheduler
 	// partSteady is for how long a part must run, by the machine's clock, before what
 	// failed earlier does not count any more.
 	partSteady = 10 * time.Minute
@@ -148,7 +149,7 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	s.log.WithField("part", p.Name).Errorf("%s is down and is started again in %s: %v", p.Name, pause, err)
 	if (slow || p.failures >= partAlertAfter) && !p.told {
 		p.told = true
-		s.alert(AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
+		s.alert(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
 	}
 	self := a.Self
 	s.Clock.After(pause, func() { self.Tell(partDue{p}) })
@@ -173,10 +174,10 @@ func partHint(name string) string {
 }
 
 // downParts are those parts that do not run now.
-func (s *supervisor) downParts() (down []PartStatus) {
+func (s *supervisor) downParts() (down []health.PartStatus) {
 	for _, p := range s.parts() {
 		if since, why := p.Trouble(); why != nil {
-			down = append(down, PartStatus{p.Name, since, why.Error()})
+			down = append(down, health.PartStatus{Name: p.Name, Since: since, Reason: why.Error()})
 		}
 	}
 	if market := s.unreadMarket.Load(); market != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -122,10 +123,10 @@ func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
 }
 
 // proverFacts is how busy proofs keep the prover without another slot.
-func (e *env) proverFacts() ProverFacts {
+func (e *env) proverFacts() health.ProverFacts {
 	took, _ := e.load.proofTime()
 	slots, expected := e.load.total()
 	of := e.terms.Proofs.Period.Seconds() * float64(max(1, e.Proofs))
 	busy := 100 * float64(expected) / perProof * took.Seconds() / of
-	return ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: e.ProofLoad, Slots: slots}
+	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: e.ProofLoad, Slots: slots}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -63,7 +64,8 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	s.log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
 		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
 	if ag.quarantines == 1 { // Not at each try; but each proof that is owed is told.
-		s.alertCause("sale-quarantined", slot, Facts{Quarantined: []SlotTrouble{{slot, err.Error()}}})
+		trouble := health.SlotTrouble{Slot: slot, Reason: err.Error()}
+		s.alertCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
 	}
 	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
 	s.beginQuarantine(aboutSale(slot), err.Error())
@@ -224,7 +226,7 @@ func (p *proofScheduler) onOwes(m quarantinedOwes) {
 	case m.err != nil:
 		u.told = min(u.told, m.period-1) // The next block asks again.
 	case m.ours:
-		p.alert(AlertNotProving, m.slot, m.period,
+		p.alert(health.AlertNotProving, m.slot, m.period,
 			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.why),
 			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the sale is tried again by itself, "+
 				"at once after a restart", m.slot))

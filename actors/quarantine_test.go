@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -31,12 +32,12 @@ func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 		}
 		slot := r.hosting()
 		broken.Store(true)
-		r.mineUntil("two proofs are owed and not made", func() bool { return len(told.periods(actors.AlertNotProving)) == 2 })
+		r.mineUntil("two proofs are owed and not made", func() bool { return len(told.periods(health.AlertNotProving)) == 2 })
 		status := r.status().Sales
 		if len(status) != 1 || status[0].State.Slot != slot || !strings.Contains(status[0].Quarantined, "a bug in the rules") {
 			r.Fatalf("the status: %+v", status)
 		}
-		if n := len(told.of(actors.AlertQuarantined)); n != 1 {
+		if n := len(told.of(health.AlertQuarantined)); n != 1 {
 			r.Fatalf("%d alerts that it is quarantined", n)
 		}
 		broken.Store(false)
@@ -46,7 +47,7 @@ func TestAQuarantinedSaleIsAnAlertForEachProofAndTriedAgain(t *testing.T) {
 		if diff := cmp.Diff(r.world.MissedPeriods(slot), got); diff != "" || len(got) == 0 {
 			r.Fatalf("missed by the contract (-), in the record (+):\n%s", diff)
 		}
-		owed := told.periods(actors.AlertNotProving)
+		owed := told.periods(health.AlertNotProving)
 		if !slices.IsSorted(owed) || len(slices.Compact(slices.Clone(owed))) != len(owed) {
 			r.Fatalf("alerts of periods %d", owed)
 		}
@@ -76,8 +77,8 @@ func TestASaleThatStaysBrokenIsTriedSlowly(t *testing.T) {
 		})
 		before := tries.Load()
 		r.mine(8 * 60) // After 1, 2 and 4 minutes.
-		if n := tries.Load() - before; n < 2 || n > 3 || len(told.of(actors.AlertQuarantined)) != 1 {
-			r.Fatalf("%d tries in eight minutes, alerts: %+v", n, told.of(actors.AlertQuarantined))
+		if n := tries.Load() - before; n < 2 || n > 3 || len(told.of(health.AlertQuarantined)) != 1 {
+			r.Fatalf("%d tries in eight minutes, alerts: %+v", n, told.of(health.AlertQuarantined))
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -29,7 +29,7 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 		r.start()
 		proofs := r.count("ProofSubmitted")
 		r.mineUntil("it proves on", func() bool { return r.count("ProofSubmitted") > proofs })
-		told := alerts.of(actors.AlertQuota)
+		told := alerts.of(health.AlertQuota)
 		if len(told) != 1 || !strings.HasPrefix(told[0].Text, "the quota is 2 MiB, ") {
 			r.Fatalf("told: %+v", told)
 		}
@@ -58,7 +58,7 @@ func TestAHostWhoseQuotaIsTooSmallProvesWhatItHasAndTakesNothingNew(t *testing.T
 		r.world.Post(sim.Offer(3, 1))
 		r.mineUntil("a new slot is filled", func() bool { return r.count("SlotFilled") >= 2 })
 		r.clean()
-		if slices.Contains(r.names(), "ProofMissed") || len(alerts.of(actors.AlertQuota)) != 1 {
+		if slices.Contains(r.names(), "ProofMissed") || len(alerts.of(health.AlertQuota)) != 1 {
 			r.Fatalf("told %+v; the record holds %v", told, r.names())
 		}
 	})

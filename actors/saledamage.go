@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -187,7 +188,7 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 func (e *env) alertDamaged(told *incident, slot events.SlotID, st sale.State) {
 	was := told.told
 	told.is(st.Damaged(), func() {
-		e.alert(AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
+		e.alert(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
 			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
 				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
 			})),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -35,17 +36,17 @@ type Status struct {
 	Unanswered int
 	Sales      []SaleStatus
 	// Disk is how much room the file system has.
-	Disk DiskStatus
+	Disk health.DiskStatus
 	// Scrub is how far the look at all that is stored has come.
 	Scrub events.ScrubProgress
 	// Down are the parts of the host that do not run, and Quarantined is the work that is
 	// left alone.
-	Down        []PartStatus
+	Down        []health.PartStatus
 	Quarantined []Quarantined
 	Pools       []PoolStatus
 	// Needs are what the account must hold, without what it holds.
-	Needs  Funds
-	Prover ProverFacts
+	Needs  health.Funds
+	Prover health.ProverFacts
 	// MaxAtRisk bounds the collateral of all sales; nil: nothing does.
 	MaxAtRisk *events.Amount
 	// Validator is what the validator does; nil: this host is none.

@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/validation"
@@ -95,7 +96,7 @@ func (s *supervisor) onValidatorBroken(err error) {
 	s.validator.ref.Stop()
 	s.validator.ref = shell.Ref{}
 	s.log.Errorf("nothing is validated any more; the host goes on: %v", err)
-	s.alert(AlertQuarantined, events.SlotID{}, 0,
+	s.alert(health.AlertQuarantined, events.SlotID{}, 0,
 		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
 	last := ValidatorStatus{Settings: s.Validator}
 	if known := s.validating.Load(); known != nil {

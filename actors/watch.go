@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -34,17 +35,18 @@ func (e *env) alertSale(slot events.SlotID, fresh []sale.Event) {
 	for _, ev := range fresh {
 		switch ev := ev.(type) {
 		case *messages.ProofMissed:
-			e.alert(AlertProofMissed, slot, ev.GetPeriod(),
+			e.alert(health.AlertProofMissed, slot, ev.GetPeriod(),
 				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
 		case sale.Reading: // Either of its events: one that found nothing taken says so.
 			if ev.GetSlashed() != "0" {
-				e.alert(AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
+				e.alert(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
 					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
 			}
 		case *messages.SlotForfeited:
-			e.alert(AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
+			e.alert(health.AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
 		case *messages.SlotDropped:
-			e.alert(AlertForfeited, slot, 0, "the request failed, and with it the collateral of the slot is lost", look)
+			e.alert(health.AlertForfeited, slot, 0,
+				"the request failed, and with it the collateral of the slot is lost", look)
 		}
 	}
 }
@@ -85,11 +87,11 @@ func (e *env) watch(ctx context.Context) {
 		}
 		r := e.record.Now()
 		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
-			e.alertCause("record-away", events.SlotID{}, Facts{Stage: Running, Record: r})
+			e.alertCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
 		})
 		silent.is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*e.blockTime()), func() {
 			e.alertCause("chain-silent", events.SlotID{},
-				Facts{Chain: ChainFacts{SilentSince: moved, Head: last}})
+				health.Facts{Chain: health.ChainFacts{SilentSince: moved, Head: last}})
 		})
 		if shell.Sleep(ctx, e.Clock, watchEvery) != nil {
 			return

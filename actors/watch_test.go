@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -16,17 +17,17 @@ import (
 )
 
 // watched is an environment whose alerts are kept.
-func watched(rt *shell.Runtime) (*env, *[]Alert) {
+func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e := loadedEnv(1)
-	var told []Alert
+	var told []health.Alert
 	e.rt, e.log, e.view = rt, shelltest.QuietLog(), newChainView(&chainOf{})
 	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
 	e.record = shell.NewRecord(shelltest.Clock{}, e.log, shelltest.NoTurn)
-	e.Alert = func(a Alert) { told = append(told, a) }
+	e.Alert = func(a health.Alert) { told = append(told, a) }
 	return e, &told
 }
 
-func kinds(alerts []Alert) (k []AlertKind) {
+func kinds(alerts []health.Alert) (k []health.AlertKind) {
 	for _, a := range alerts {
 		k = append(k, a.Kind)
 	}
@@ -46,7 +47,7 @@ func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
 			&messages.SlotForfeited{Reason: "two proofs were missed"},
 			&messages.SlotDropped{},
 		})
-		want := []AlertKind{AlertProofMissed, AlertSlashed, AlertSlashed, AlertForfeited, AlertForfeited}
+		want := []health.AlertKind{health.AlertProofMissed, health.AlertSlashed, health.AlertSlashed, health.AlertForfeited, health.AlertForfeited}
 		if diff := cmp.Diff(want, kinds(*told)); diff != "" {
 			t.Fatalf("alerts (-want +got):\n%s", diff)
 		}
@@ -90,7 +91,7 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 		blocks(10)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		want := []AlertKind{AlertRecord, AlertChain, AlertChain}
+		want := []health.AlertKind{health.AlertRecord, health.AlertChain, health.AlertChain}
 		if diff := cmp.Diff(want, kinds(*told)); diff != "" {
 			t.Fatalf("alerts (-want +got):\n%s", diff)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -33,7 +34,7 @@ func (s *supervisor) tellWentBack() {
 	if s.Witness == nil || s.Witness.Lost().None() {
 		return
 	}
-	s.alert(AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
+	s.alert(health.AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
 		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on "+
 			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }
@@ -96,12 +97,12 @@ func lossOf(lost events.WentBack, now time.Time, epoch uint64) *messages.RecordW
 func wentBack(lost events.WentBack) string {
 	ends := "it is empty"
 	if !lost.Ends.IsZero() {
-		ends = "it ends at " + lost.Ends.UTC().Format(sinceFormat)
+		ends = "it ends at " + lost.Ends.UTC().Format(health.SinceFormat)
 	}
 	first := lost.Streams[0]
 	text := fmt.Sprintf("the event store is older than this host: %s, and the host wrote until %s. %d streams lack "+
 		"events, among them %s with %d of %d; %d offers and %d reservations made or changed since are lost",
-		ends, lost.Seen.UTC().Format(sinceFormat), len(lost.Streams), first.Stream, first.Has, first.Had,
+		ends, lost.Seen.UTC().Format(health.SinceFormat), len(lost.Streams), first.Stream, first.Has, first.Had,
 		len(lost.Offers), len(lost.Reservations))
 	for _, offer := range lost.Offers[:min(shell.MaxNamedStreams, len(lost.Offers))] {
 		text += "; offer " + offer

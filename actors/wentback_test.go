@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -94,7 +94,7 @@ func (r *rig) upTo(kind string) *events.Memory {
 func (r *rig) wantHeld(slot events.SlotID, h *heard, lost ...string) {
 	r.Helper()
 	r.mineUntil("the loss is recorded", r.has("RecordWentBack"))
-	if all := h.of(actors.AlertWentBack); len(all) != 1 || !strings.Contains(all[0].Text, "lack events") {
+	if all := h.of(health.AlertWentBack); len(all) != 1 || !strings.Contains(all[0].Text, "lack events") {
 		r.Fatalf("the alerts: %+v", all)
 	}
 	told := stored[*messages.RecordWentBack](r)
@@ -140,7 +140,7 @@ func TestAStartOnAnOlderRecordProvesAndSellsWhenItIsTold(t *testing.T) {
 				r.watched(path)
 				slot := r.hosting()
 				r.host.Kill()
-				if len(h.of(actors.AlertWentBack)) != 0 {
+				if len(h.of(health.AlertWentBack)) != 0 {
 					r.Fatal("told without a reason")
 				}
 				r.store = r.upTo(until)
@@ -158,7 +158,7 @@ func TestAStartOnAnOlderRecordProvesAndSellsWhenItIsTold(t *testing.T) {
 				r.watched(path)
 				r.start()
 				r.mine(period)
-				if r.count("RecordWentBack") != 1 || len(h.of(actors.AlertWentBack)) != 1 {
+				if r.count("RecordWentBack") != 1 || len(h.of(health.AlertWentBack)) != 1 {
 					r.Fatal("it is told at each start")
 				}
 				if offers {
@@ -199,8 +199,8 @@ func TestARunningHostWhoseRecordGoesBackGoesOnProving(t *testing.T) {
 					r.Fatalf("%d proofs before, %d after, slashed %d times", before, n, r.world.Slashed(slot))
 				}
 				st := r.away()
-				words := actors.Judge(actors.Facts{Stage: actors.Running, Record: st})
-				if !st.Away || !st.WentBack || words.Selling == actors.Yes {
+				words := health.Judge(health.Facts{Stage: health.Running, Record: st})
+				if !st.Away || !st.WentBack || words.Selling == health.Yes {
 					r.Fatalf("the record is %+v, the host says %+v", st, words)
 				}
 				if right {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -28,9 +28,9 @@ func (a *app) statusCommand() *cobra.Command {
 			case errors.Is(err, errAskTheHost):
 				return err
 			case errors.Is(err, datadir.ErrEmpty):
-				return a.statusWithout(cmd, actors.NeverRun)
+				return a.statusWithout(cmd, health.NeverRun)
 			case errors.Is(err, datadir.ErrInUse), errors.Is(err, api.ErrSilent): // A process that does not answer.
-				return a.statusWithout(cmd, actors.Silent)
+				return a.statusWithout(cmd, health.Silent)
 			}
 			return err
 		},
@@ -38,13 +38,13 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 // statusWithout answers where there is no host to ask: that is a status too.
-func (a *app) statusWithout(cmd *cobra.Command, stage actors.Stage) error {
+func (a *app) statusWithout(cmd *cobra.Command, stage health.Stage) error {
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err
 	}
-	f := actors.Facts{Stage: stage, DataDir: c.DataDir}
-	if holder := datadir.At(c.DataDir).Holder(); stage == actors.Silent {
+	f := health.Facts{Stage: stage, DataDir: c.DataDir}
+	if holder := datadir.At(c.DataDir).Holder(); stage == health.Silent {
 		f.Process, f.StageSince = holder.PID, holder.Since
 	}
 	s := api.StatusWithout(f)

@@ -16,13 +16,13 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 )
 
-func anAlert(n uint64) actors.Alert {
-	return actors.Alert{
-		Kind: actors.AlertProofMissed, At: time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC), Host: "0xabc",
+func anAlert(n uint64) health.Alert {
+	return health.Alert{
+		Kind: health.AlertProofMissed, At: time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC), Host: "0xabc",
 		Slot: "0xdef", Period: n, Text: "the proof of period was missed", Hint: "look at `hostnode sale 0xdef`",
 	}
 }
@@ -59,9 +59,9 @@ func TestACommandGetsEachAlertAsJSONOnItsInput(t *testing.T) {
 }
 
 func TestAWebhookGetsEachAlertAsJSON(t *testing.T) {
-	got := make(chan actors.Alert, 2)
+	got := make(chan health.Alert, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var a actors.Alert
+		var a health.Alert
 		body, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(body, &a); err != nil || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s of type %s: %v", body, r.Header.Get("Content-Type"), err)

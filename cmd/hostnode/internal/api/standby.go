@@ -8,7 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -16,7 +16,7 @@ import (
 // StandbyConfig is what there is of a host that is starting or stopping.
 type StandbyConfig struct {
 	// Facts are what is known of the start or the stop.
-	Facts func() actors.Facts
+	Facts func() health.Facts
 	// Store and Projector are nil as long as the record is not open; then nothing is
 	// answered but the status.
 	Store     events.Store
@@ -33,7 +33,7 @@ type StandbyConfig struct {
 // people look into the record. What changes something is refused with ErrStandby.
 type Standby struct {
 	reader
-	facts func() actors.Facts
+	facts func() health.Facts
 }
 
 // NewStandby answers for a host that is starting or stopping.
@@ -61,7 +61,7 @@ func (s *Standby) Status(context.Context) (Status, error) {
 		now.Stage, now.StageSince, now.WaitsFor, now.Chain, now.Record
 	of.Account, f.Account = now.Account, now.Account
 	if s.store == nil {
-		f.Supply = actors.Supply{Unknown: true}
+		f.Supply = health.Supply{Unknown: true}
 	}
 	of.Chain.Away, of.Chain.AwaySince, of.Chain.AwayReason = f.Chain.Away, f.Chain.AwaySince.UTC(), f.Chain.AwayReason
 	of.Record = Record{Away: f.Record.Away, Since: f.Record.Since.UTC(), Reason: f.Record.Reason}
@@ -70,7 +70,7 @@ func (s *Standby) Status(context.Context) (Status, error) {
 }
 
 func (s *Standby) refuse() error {
-	w := actors.Judge(s.facts())
+	w := health.Judge(s.facts())
 	return fmt.Errorf("%w: %s", ErrStandby, w.Causes[0].Reason)
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
@@ -15,9 +15,9 @@ import (
 func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
 	store := events.NewMemory()
 	defer store.Close()
-	facts := func() actors.Facts {
-		return actors.Facts{
-			Stage: actors.Starting, StageSince: time.Unix(1_750_000_000, 0), Account: me.String(), DataDir: "/data",
+	facts := func() health.Facts {
+		return health.Facts{
+			Stage: health.Starting, StageSince: time.Unix(1_750_000_000, 0), Account: me.String(), DataDir: "/data",
 			Record: shell.RecordStatus{Away: true, Since: time.Unix(1_750_000_000, 0), Reason: "refused"},
 		}
 	}

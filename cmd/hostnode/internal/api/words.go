@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/projections"
@@ -14,10 +15,10 @@ import (
 // called. There is no judgement here.
 
 // judge fills in what the host is called.
-func (s *Status) judge(f actors.Facts) {
-	w := actors.Judge(f)
-	s.Selling, s.SellingUnknown = w.Selling == actors.Yes, w.Selling == actors.NotKnown
-	s.NotProving = w.Proving != actors.Yes
+func (s *Status) judge(f health.Facts) {
+	w := health.Judge(f)
+	s.Selling, s.SellingUnknown = w.Selling == health.Yes, w.Selling == health.NotKnown
+	s.NotProving = w.Proving != health.Yes
 	s.Readiness = []Obstacle{}
 	for _, c := range w.Causes {
 		s.Readiness = append(s.Readiness, Obstacle{c.Code, c.Selling.String(), c.Proving.String(), c.Reason, c.Hint})
@@ -33,7 +34,7 @@ func (s *Status) judge(f actors.Facts) {
 }
 
 // StatusWithout is the status where there is no host to ask.
-func StatusWithout(f actors.Facts) Status {
+func StatusWithout(f health.Facts) Status {
 	s := Status{DataDir: f.DataDir, Phases: map[string]int{}}
 	f.Supply.Unknown = true
 	s.judge(f)
@@ -41,8 +42,8 @@ func StatusWithout(f actors.Facts) Status {
 }
 
 // known are the facts that are in the record: what is on offer, and what is hosted.
-func (r *reader) known(s Status) actors.Facts {
-	f := actors.Facts{Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error}
+func (r *reader) known(s Status) health.Facts {
+	f := health.Facts{Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error}
 	for _, p := range sale.Phases() {
 		if (sale.State{Phase: p}).Hosting() {
 			f.Hosting += s.Phases[p.String()]
@@ -57,12 +58,12 @@ func (r *reader) known(s Status) actors.Facts {
 	return f
 }
 
-func supplyOf(l projections.Ledger) (of actors.Supply) {
+func supplyOf(l projections.Ledger) (of health.Supply) {
 	of.Allocated = l.Quota - l.Unallocated
 	for _, a := range l.Availabilities {
 		// The views print the amounts of the ledger, so they can be read.
 		of.AtRisk = saturating(of.AtRisk, events.Must(events.ParseAmount(a.Committed)))
-		of.Offers = append(of.Offers, actors.Offered{
+		of.Offers = append(of.Offers, health.Offered{
 			Enabled: a.Enabled, Until: a.Until, Free: a.FreeSize,
 			Remaining: events.Must(events.ParseAmount(a.Remaining)),
 		})
@@ -78,14 +79,14 @@ func saturating(a, b events.Amount) events.Amount {
 }
 
 // facts are what is known of a running host; held is what its account holds, nil: unknown.
-func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.Facts {
+func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.Facts {
 	f := l.known(s)
-	f.Stage, f.Endpoint, f.Record, f.Disk = actors.Running, s.Chain.Endpoint, now.Record, now.Disk
+	f.Stage, f.Endpoint, f.Record, f.Disk = health.Running, s.Chain.Endpoint, now.Record, now.Disk
 	f.Down = now.Down
 	if !now.Booted {
-		f.Stage, f.StageSince, f.WaitsFor = actors.Starting, s.Since, now.WaitsFor
+		f.Stage, f.StageSince, f.WaitsFor = health.Starting, s.Since, now.WaitsFor
 	}
-	f.Chain = actors.ChainFacts{
+	f.Chain = health.ChainFacts{
 		Away: s.Chain.Away, AwaySince: s.Chain.AwaySince, AwayReason: s.Chain.AwayReason,
 		Head: now.Head, Behind: !now.Live, FeeLimit: s.Chain.FeeLimit,
 		NoRoom: now.NoRoom,
@@ -106,9 +107,9 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) actors.F
 		slot := one.State.Slot
 		switch {
 		case one.Quarantined != "":
-			f.Quarantined = append(f.Quarantined, actors.SlotTrouble{Slot: slot, Reason: one.Quarantined})
+			f.Quarantined = append(f.Quarantined, health.SlotTrouble{Slot: slot, Reason: one.Quarantined})
 		case strings.HasPrefix(one.Trouble.Effect, proving):
-			f.ProofTrouble = append(f.ProofTrouble, actors.SlotTrouble{Slot: slot, Reason: one.Trouble.Error})
+			f.ProofTrouble = append(f.ProofTrouble, health.SlotTrouble{Slot: slot, Reason: one.Trouble.Error})
 		}
 	}
 	return f

@@ -24,7 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/params"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -318,7 +318,7 @@ func nonceUsedElsewhere() chainFault {
 		r.must(r.eth.SendTransaction(ctx, tx))
 		r.await("the alert", func(context.Context) bool {
 			log, err := os.ReadFile(filepath.Join(r.box.dir.Root, "host.log"))
-			return err == nil && strings.Contains(string(log), string(actors.AlertUsedElsewhere))
+			return err == nil && strings.Contains(string(log), string(health.AlertUsedElsewhere))
 		})
 		r.nextProof() // A wallet's transaction ends nobody, however new the host is.
 	}}

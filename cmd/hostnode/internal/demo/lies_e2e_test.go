@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain/nodetest"
 )
 
@@ -47,7 +47,7 @@ func lied(lie nodetest.Lie) chainFault {
 		r.must(r.box.start())
 		r.await("the alert", func(context.Context) bool {
 			text, err := os.ReadFile(log)
-			return err == nil && strings.Contains(string(text[before.Size():]), string(actors.AlertNotBelieved))
+			return err == nil && strings.Contains(string(text[before.Size():]), string(health.AlertNotBelieved))
 		})
 		r.nextProof()
 	}}

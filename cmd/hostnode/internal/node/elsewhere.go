@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -19,8 +20,8 @@ import (
 
 // tellUse tells an operator that somebody else used the account.
 func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.Entry) {
-	a := actors.Alert{
-		Kind: actors.AlertUsedElsewhere, At: time.Now(), Host: account.String(),
+	a := health.Alert{
+		Kind: health.AlertUsedElsewhere, At: time.Now(), Host: account.String(),
 		Text: fmt.Sprintf("the account is used elsewhere: %s", u),
 		Hint: "one key, one host: let no wallet and no other program send transactions with this host's key",
 	}
@@ -37,8 +38,8 @@ func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.E
 
 // tellDoubt tells an operator that a node of the chain is not believed.
 func (n *Node) tellDoubt(e chain.AnswerError, account events.Address, log *logrus.Entry) {
-	a := actors.Alert{
-		Kind: actors.AlertNotBelieved, At: time.Now(), Host: account.String(),
+	a := health.Alert{
+		Kind: health.AlertNotBelieved, At: time.Now(), Host: account.String(),
 		Text: "what a node of the chain says is not believed: " + e.Error(),
 		Hint: "nothing of that answer is used, and the node is asked last for a while; look at it, or at who offers " +
 			"it, and have an endpoint of your own among chain.endpoint and chain.fallbacks",
@@ -49,19 +50,19 @@ func (n *Node) tellDoubt(e chain.AnswerError, account events.Address, log *logru
 
 // tellFees tells an operator that the limit on fees holds up transactions.
 func (n *Node) tellFees(f chain.FeeLimit, account events.Address, log *logrus.Entry) {
-	facts := actors.Facts{Account: account.String(), Chain: actors.ChainFacts{FeeLimit: f.String()}}
+	facts := health.Facts{Account: account.String(), Chain: health.ChainFacts{FeeLimit: f.String()}}
 	tellCause(n.alerts, "fee-limit", facts, log)
 }
 
 // tellCause tells an operator of a cause that the actors do not see, in the words that
 // the status has for it.
-func tellCause(to *alerts.Sender, code string, f actors.Facts, log *logrus.Entry) {
-	c, so := actors.CauseOf(code, f)
+func tellCause(to *alerts.Sender, code string, f health.Facts, log *logrus.Entry) {
+	c, so := health.CauseOf(code, f)
 	if !so {
 		return
 	}
 	log.WithFields(logrus.Fields{"alert": c.Alert, "hint": c.Hint}).Error(c.Reason)
-	to.Send(actors.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint})
+	to.Send(health.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint})
 }
 
 // ErrElsewhere: by the record a host with this account runs in another process.

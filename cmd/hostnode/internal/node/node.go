@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -126,7 +127,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	cfg.Overhead = storage.Overhead
 	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
 	cfg.Quota = o.Quota
-	cfg.Alert = func(a actors.Alert) { n.alerts.Send(a) }
+	cfg.Alert = func(a health.Alert) { n.alerts.Send(a) }
 	var validates actors.Validation
 	if o.Validates {
 		validates = n.Market

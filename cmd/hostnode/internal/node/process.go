@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/sirupsen/logrus"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
@@ -168,7 +168,7 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 func (p *Process) openViews(ctx context.Context, account events.Address) (err error) {
 	p.Projector, err = projections.Open(ctx, p.Store.Store, projections.Config{
 		Dir: p.Dir.Views(), OnStopped: func(why string) {
-			tellCause(p.alerts, "views-stopped", actors.Facts{Account: account.String(), Views: why}, p.log)
+			tellCause(p.alerts, "views-stopped", health.Facts{Account: account.String(), Views: why}, p.log)
 		},
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func (p *Process) openViews(ctx context.Context, account events.Address) (err er
 
 // Facts are what is known while the host starts and when it stops; in between the host
 // itself knows more.
-func (p *Process) Facts() actors.Facts { return p.start.facts() }
+func (p *Process) Facts() health.Facts { return p.start.facts() }
 
 // openStore opens the event store.
 func (p *Process) openStore(ctx context.Context, c config.Config) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/events"
@@ -22,18 +23,18 @@ type start struct {
 	now    func() time.Time
 
 	mu   sync.Mutex
-	f    actors.Facts
+	f    health.Facts
 	told map[string]bool // causes
 }
 
 func newStart(now time.Time, dataDir string, to *alerts.Sender, log *logrus.Entry) *start {
 	return &start{
 		alerts: to, log: log, now: time.Now, told: map[string]bool{},
-		f: actors.Facts{Stage: actors.Starting, StageSince: now, DataDir: dataDir},
+		f: health.Facts{Stage: health.Starting, StageSince: now, DataDir: dataDir},
 	}
 }
 
-func (s *start) facts() actors.Facts {
+func (s *start) facts() health.Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.f
@@ -54,7 +55,7 @@ func (s *start) does(what string) {
 func (s *start) stops(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.f = actors.Facts{Stage: actors.Stopping, StageSince: now, DataDir: s.f.DataDir, Account: s.f.Account}
+	s.f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: s.f.DataDir, Account: s.f.Account}
 }
 
 // waits is told why something does not answer, and nil when it does.
@@ -64,7 +65,7 @@ func (s *start) waits(why error) {
 	now := s.now()
 	switch f := &s.f; {
 	case why == nil:
-		f.Chain, f.Record = actors.ChainFacts{}, shell.RecordStatus{}
+		f.Chain, f.Record = health.ChainFacts{}, shell.RecordStatus{}
 		clear(s.told)
 	case errors.Is(why, events.ErrAway):
 		if !f.Record.Away {

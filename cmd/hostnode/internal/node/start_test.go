@@ -10,7 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -42,9 +42,9 @@ func TestAStartThatWaitsForLongCallsSomebodyOnceAndSaysSinceWhen(t *testing.T) {
 		now = now.Add(step.after)
 		s.waits(step.why)
 		f := s.facts()
-		f.Supply.Offers = []actors.Offered{{Enabled: true, Free: 1, Remaining: events.NewAmount(1)}}
+		f.Supply.Offers = []health.Offered{{Enabled: true, Free: 1, Remaining: events.NewAmount(1)}}
 		var codes []string
-		for _, c := range actors.Judge(f).Causes {
+		for _, c := range health.Judge(f).Causes {
 			codes = append(codes, c.Code)
 			if !strings.Contains(c.Reason, " since 2025-06-15 ") {
 				t.Errorf("step %d: since when? %s", i, c.Reason)
@@ -59,7 +59,7 @@ func TestAStartThatWaitsForLongCallsSomebodyOnceAndSaysSinceWhen(t *testing.T) {
 		}
 	}
 	s.stops(now)
-	if w := actors.Judge(s.facts()); w.Causes[0].Code != "stopping" {
+	if w := health.Judge(s.facts()); w.Causes[0].Code != "stopping" {
 		t.Errorf("%+v", w)
 	}
 }

@@ -1,4 +1,9 @@
-package actors
+// Package health says in words how a host stands.
+//
+// There is one function from what is known of a host to what it is called, Judge, so that
+// the status, its readiness and the alerts cannot contradict each other. It is pure. Each
+// cause is a row of the table in causes.go, and docs/alerts.md describes each alert.
+package health
 
 import (
 	"time"
@@ -6,10 +11,6 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
-
-// This file says in words how a host stands. There is one function from what is known of
-// a host to what it is called, Judge, so that the status, its readiness and the alerts
-// cannot contradict each other. It is pure. Each cause is a row of the table in causes.go.
 
 // Stage is how far a host is between its start and its end.
 type Stage uint8

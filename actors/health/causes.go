@@ -1,4 +1,4 @@
-package actors
+package health
 
 import (
 	"fmt"
@@ -52,14 +52,15 @@ var causes = []cause{
 	{"periods-too-short", No, Yes, "", periodsTooShort},
 }
 
-const sinceFormat = "2006-01-02 15:04:05Z"
+// SinceFormat is how times are written in sentences.
+const SinceFormat = "2006-01-02 15:04:05Z"
 
 // since says when something began, if that is known.
 func since(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return " since " + t.UTC().Format(sinceFormat)
+	return " since " + t.UTC().Format(SinceFormat)
 }
 
 func notRunning(f Facts) (reason, hint string) {
@@ -126,7 +127,7 @@ func chainSilent(f Facts) (reason, hint string) {
 	}
 	reason = "no block has come" + since(f.Chain.SilentSince)
 	if head := f.Chain.Head; !head.Time.IsZero() {
-		reason += fmt.Sprintf("; the newest is %d of %s", head.Number, head.Time.UTC().Format(sinceFormat))
+		reason += fmt.Sprintf("; the newest is %d of %s", head.Number, head.Time.UTC().Format(SinceFormat))
 	}
 	at := f.Endpoint
 	if at == "" {

@@ -1,0 +1,275 @@
+package health_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+)
+
+var then = events.Unix(1_750_000_000) // 2025-06-15 15:06:40Z
+
+// inGoodOrder are the facts of a host that hosts a slot, has something to sell, and lacks nothing.
+func inGoodOrder() health.Facts {
+	return health.Facts{
+		Stage: health.Running, StageSince: then, Account: "0xabc", DataDir: "/data", Endpoint: "ws://node", Hosting: 1,
+		Supply: health.Supply{
+			Now: then, Quota: 10, Allocated: 10, AtRisk: events.NewAmount(1),
+			Offers: []health.Offered{{Enabled: true, Until: then.Add(1), Free: 1, Remaining: events.NewAmount(1)}},
+		},
+		Funds: health.Funds{
+			Known: true, MinWei: events.NewAmount(10), Days: 2, Proofs: 4, Unpaid: events.NewAmount(2),
+			Balance: events.Balance{
+				Tokens: events.NewAmount(3), Wei: events.NewAmount(20), ProofWei: events.NewAmount(5),
+			},
+		},
+		Prover: health.ProverFacts{Busy: 59, Most: 60},
+	}
+}
+
+// cell says what a cause makes of each word, and what its sentence and hint have.
+type cell struct {
+	code             string
+	so               func(*health.Facts)
+	selling, proving health.Answer
+	alert            health.AlertKind
+	reason, hint     string
+}
+
+var cells = []cell{
+	{
+		"not-running", func(f *health.Facts) { f.Stage = health.NotRunning },
+		health.No, health.No, "", "no host is running in /data", "hostnode run --data-dir /data",
+	},
+	{
+		"never-run", func(f *health.Facts) { f.Stage = health.NeverRun },
+		health.No, health.Yes, "", "no host has ever run in /data", "hostnode run --data-dir /data",
+	},
+	{
+		"not-answering", func(f *health.Facts) { f.Stage, f.Process = health.Silent, 77 },
+		health.NotKnown, health.NotKnown, "", "process 77 has /data since 2025-06-15 15:06:40Z and does not answer", "kill -CONT 77",
+	},
+	{
+		"starting", func(f *health.Facts) { f.Stage, f.WaitsFor = health.Starting, "keys are made" },
+		health.No, health.No, "", "starting since 2025-06-15 15:06:40Z: keys are made", "log",
+	},
+	{
+		"starting", func(f *health.Facts) { f.Stage = health.Starting },
+		health.No, health.No, "", "starting since 2025-06-15 15:06:40Z", "wait",
+	},
+	{
+		"stopping", func(f *health.Facts) { f.Stage = health.Stopping },
+		health.No, health.No, "", "stopping since 2025-06-15 15:06:40Z", "hostnode run",
+	},
+	{
+		"chain-away", func(f *health.Facts) {
+			f.Chain = health.ChainFacts{Away: true, AwaySince: then, AwayReason: "refused", SilentSince: then}
+		},
+		health.No, health.No, health.AlertChain, "does not answer since 2025-06-15 15:06:40Z: refused", "node",
+	},
+	{
+		"chain-silent", func(f *health.Facts) {
+			f.Chain.SilentSince, f.Chain.Head = then, events.Head{Number: 7, Time: then}
+		},
+		health.No, health.No, health.AlertChain, "no block has come since 2025-06-15 15:06:40Z; the newest is 7", "ws://node",
+	},
+	{
+		"record-away", func(f *health.Facts) { f.Record = shell.RecordStatus{Away: true, Since: then, Reason: "refused"} },
+		health.No, health.Yes, health.AlertRecord, "event store does not answer since 2025-06-15 15:06:40Z: refused", "Let the host run",
+	},
+	{
+		"fee-limit", func(f *health.Facts) { f.Chain.FeeLimit = "no transaction goes through" },
+		health.No, health.No, health.AlertFeeLimit, "no transaction goes through", "fees.maxFeeGwei",
+	},
+	{
+		"no-gas", func(f *health.Facts) { f.Funds.Balance.Wei = events.Amount{} },
+		health.No, health.No, health.AlertFunds, "nothing to pay for gas", "0xabc",
+	},
+	{
+		"no-gas", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(4) },
+		health.No, health.No, health.AlertFunds, "holds 4 wei for gas, and a proof costs 5", "0xabc",
+	},
+	{
+		"sale-quarantined", func(f *health.Facts) {
+			f.Quarantined = []health.SlotTrouble{{events.SlotID{5}, "its record makes no sense"}, {events.SlotID{6}, "x"}}
+		},
+		health.Yes, health.No, health.AlertQuarantined, "its record makes no sense, slot 0x0500", "hostnode sale 0x0500",
+	},
+	{
+		"proofs-fail", func(f *health.Facts) { f.ProofTrouble = []health.SlotTrouble{{events.SlotID{5}, "refused"}} },
+		health.Yes, health.No, "", "does not get through: refused, slot 0x0500", "hostnode sale 0x0500",
+	},
+	{
+		"scheduler-down", func(f *health.Facts) {
+			f.Down = []health.PartStatus{{Name: health.PartScheduler, Since: then, Reason: "it panics"}}
+		},
+		health.No, health.No, health.AlertPartDown, "is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
+	},
+	{
+		"part-down", func(f *health.Facts) {
+			f.Down = []health.PartStatus{{Name: "SlotQueue", Since: then, Reason: "it panics"}}
+		},
+		health.No, health.Yes, health.AlertPartDown, "SlotQueue is down since 2025-06-15 15:06:40Z: it panics", "hostnode audit",
+	},
+	{
+		"disk-full", func(f *health.Facts) { f.Disk = health.DiskStatus{Full: true, Since: then, Reason: "no space left"} },
+		health.No, health.Yes, health.AlertDisk, "full since 2025-06-15 15:06:40Z, and no new slot is taken: no space left", "/data",
+	},
+	{
+		"chain-behind", func(f *health.Facts) { f.Chain.Behind = true },
+		health.No, health.Yes, "", "reading what the chain said", "wait",
+	},
+	{
+		"views-stopped", func(f *health.Facts) { f.Views, f.Supply = "the disk", health.Supply{Unknown: true} },
+		health.NotKnown, health.Yes, health.AlertViews, "not known: the views stopped following the record: the disk", "start it again",
+	},
+	{
+		"paused", func(f *health.Facts) { f.Supply.Paused, f.Supply.PausedFor = true, "a walk" },
+		health.No, health.Yes, "", "paused until resumed: a walk", "drain --resume",
+	},
+	{
+		"quota-too-small", func(f *health.Facts) { f.Supply.Allocated = 2048 },
+		health.No, health.Yes, health.AlertQuota, "the quota is 10 B, availabilities and sales have 2 KiB", "`quota`",
+	},
+	{
+		"nothing-offered", func(f *health.Facts) { f.Supply.Offers = nil },
+		health.No, health.Yes, "", "nothing is on offer", "availability add",
+	},
+	{
+		"offers-disabled", func(f *health.Facts) { f.Supply.Offers[0].Enabled = false },
+		health.No, health.Yes, "", "all of 1 availabilities are disabled", "availability enable",
+	},
+	{
+		"offers-over", func(f *health.Facts) { f.Supply.Now = f.Supply.Offers[0].Until },
+		health.No, health.Yes, "", "is over since 2025-06-15 15:06:40Z: 1 of 1", "--until",
+	},
+	{
+		"offers-sold", func(f *health.Facts) { f.Supply.Offers[0].Free = 0 },
+		health.No, health.Yes, "", "everything on offer is sold", "--size",
+	},
+	{
+		"collateral-committed", func(f *health.Facts) { f.Supply.Offers[0].Remaining = events.Amount{} },
+		health.No, health.Yes, "", "committed or lost", "--collateral",
+	},
+	{
+		"collateral-at-risk", func(f *health.Facts) { f.Supply.MaxAtRisk = &f.Supply.AtRisk },
+		health.No, health.Yes, "", "have 1 of collateral, at most 1 may be at risk", "sales.maxCollateralAtRisk",
+	},
+	{
+		"gas-low", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(9) },
+		health.No, health.Yes, health.AlertFunds, "holds 9 wei for gas, at least 10 are needed", "0xabc",
+	},
+	{
+		"gas-low", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(19) },
+		health.No, health.Yes, health.AlertFunds, "the 4 proofs of the next 2 days need 20", "0xabc",
+	},
+	{
+		"no-tokens", func(f *health.Facts) { f.Funds.Balance.Tokens = events.Amount{} },
+		health.No, health.Yes, "", "no tokens for collateral", "0xabc",
+	},
+	{
+		"no-tokens", func(f *health.Facts) { f.Funds.Unpaid = f.Funds.Balance.Tokens },
+		health.No, health.Yes, "", "holds 3 tokens, and sales in work need 3", "0xabc",
+	},
+	{
+		"proof-capacity", func(f *health.Facts) { f.Prover.Busy = 60 },
+		health.No, health.Yes, "", "busy 60 % of the time, the limit is 60 %", "sales.proofLoad",
+	},
+	{
+		"periods-too-short", func(f *health.Facts) { f.Chain.NoRoom = "a proof period is 72s" },
+		health.No, health.Yes, "", "filled or proven in time: a proof period is 72s", "chain.blockTime",
+	},
+}
+
+func TestEveryCauseHasItsWords(t *testing.T) {
+	if w := health.Judge(inGoodOrder()); w.Selling != health.Yes || w.Proving != health.Yes || len(w.Causes) != 0 {
+		t.Fatalf("all is well: %+v", w)
+	}
+	for i, c := range cells {
+		t.Run(fmt.Sprintf("%d %s", i, c.code), func(t *testing.T) {
+			f := inGoodOrder()
+			c.so(&f)
+			w := health.Judge(f)
+			if len(w.Causes) != 1 || w.Causes[0].Code != c.code {
+				t.Fatalf("causes: %+v", w.Causes)
+			}
+			got := w.Causes[0]
+			if w.Selling != c.selling || w.Proving != c.proving || got.Selling != c.selling || got.Proving != c.proving {
+				t.Errorf("selling %s, proving %s; want %s, %s", w.Selling, w.Proving, c.selling, c.proving)
+			}
+			if got.Alert != c.alert || !strings.Contains(got.Reason, c.reason) || !strings.Contains(got.Hint, c.hint) {
+				t.Errorf("%+v", got)
+			}
+			f.Hosting = 0 // Then nothing is owed, unless nobody knows.
+			if w := health.Judge(f); w.Proving != health.Yes && c.code != "sale-quarantined" {
+				t.Errorf("without slots: %+v", w)
+			}
+		})
+	}
+	for _, code := range health.CauseCodes() {
+		if !slices.ContainsFunc(cells, func(c cell) bool { return c.code == code }) {
+			t.Errorf("%s has no cells: what does the status say because of it?", code)
+		}
+	}
+}
+
+// TestAnyTwoCausesAreBothTold: the worse word counts, and the first reason is that of
+// what has to be put right first.
+func TestAnyTwoCausesAreBothTold(t *testing.T) {
+	for _, a := range cells {
+		for _, b := range cells {
+			f := inGoodOrder()
+			a.so(&f)
+			if len(f.Supply.Offers) == 0 { // Nothing can be wrong with one.
+				continue
+			}
+			b.so(&f)
+			w := health.Judge(f)
+			if len(w.Causes) == 0 {
+				t.Fatalf("%s and %s: none", a.code, b.code)
+			}
+			for _, c := range w.Causes {
+				if c.Selling == health.No && w.Selling != health.No || c.Proving == health.No && w.Proving != health.No {
+					t.Errorf("%s and %s: %+v", a.code, b.code, w)
+				}
+				if c.Reason == "" || c.Hint == "" {
+					t.Errorf("%s says too little: %+v", c.Code, c)
+				}
+			}
+			codes := health.CauseCodes()
+			if !slices.IsSortedFunc(w.Causes, func(x, y health.Cause) int {
+				return slices.Index(codes, x.Code) - slices.Index(codes, y.Code)
+			}) {
+				t.Errorf("%s and %s are out of order: %+v", a.code, b.code, w.Causes)
+			}
+		}
+	}
+}
+
+func TestAnEndOfSomeOffersLeavesTheOthers(t *testing.T) {
+	f := inGoodOrder()
+	f.Supply.Offers = append(f.Supply.Offers, health.Offered{
+		Enabled: true, Until: then.Add(-time.Hour), Free: 5, Remaining: events.NewAmount(1),
+	})
+	if w := health.Judge(f); w.Selling != health.Yes || len(f.Supply.OnSale()) != 1 || f.Supply.FreeOnSale() != 1 {
+		t.Fatalf("%+v", w)
+	}
+}
+
+func TestThePageOfAlertsHasAllThatASaleOrACauseTells(t *testing.T) {
+	page, err := os.ReadFile("../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		if c.alert != "" && !strings.Contains(string(page), fmt.Sprintf("\n| `%s` |", c.alert)) {
+			t.Errorf("docs/alerts.md has no row for %s", c.alert)
+		}
+	}
+}
