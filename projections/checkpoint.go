@@ -25,7 +25,7 @@ const (
 	// ignored and the views are built again, so there is no upgrade path and
 	// needs none. Every change of a view or of a core's state raises it; for what can
 	// be seen in the types a test demands that (testdata/shape.golden).
-	checkpointSchema = 8
+	checkpointSchema = 9
 	// maxCheckpointBytes is the largest file that is read: beyond it, building
 	// the views again is the lesser evil.
 	maxCheckpointBytes = 2 << 30

@@ -78,9 +78,10 @@ func drawHosting(t *rapid.T, s State) Command {
 		return closed(d.Period)
 	}
 	if s.LastPeriod > 0 && rapid.IntRange(0, 3).Draw(t, "silent") == 0 {
-		return silent(s.LastPeriod+2-rapid.Uint64Range(0, 70).Draw(t, "ago"), drawChallenge(t))
+		return silent(s.LastPeriod+2-rapid.Uint64Range(0, 2*RememberedPeriods).Draw(t, "ago"), drawChallenge(t))
 	}
-	return due(max(s.LastPeriod, period1)+rapid.Uint64Range(0, 2).Draw(t, "ahead"), drawChallenge(t))
+	ahead := rapid.SampledFrom([]uint64{0, 1, 2, JudgedAgain + 1, RememberedPeriods + 1}).Draw(t, "ahead")
+	return due(max(s.LastPeriod, period1)+ahead, drawChallenge(t))
 }
 
 func drawAny(t *rapid.T, s State) Command {

@@ -182,7 +182,7 @@ func openDuty(s State, e *messages.ProofDue) State {
 		s.DutyCount++
 		d.Spoil = s.FailEvery > 0 && s.DutyCount%uint64(s.FailEvery) == 0
 	}
-	s = s.remember(d.Period)
+	s.Periods = s.Open(d.Period, events.TimeFromMessage(e.GetAt()).After(d.Deadline))
 	at, _ := slices.BinarySearchFunc(s.Duties, d.Period, func(o Duty, p uint64) int { return cmp.Compare(o.Period, p) })
 	s.Duties = slices.Insert(s.Duties, at, d)
 	return s

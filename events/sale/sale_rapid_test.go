@@ -274,6 +274,7 @@ func differ(want, got State) string {
 
 func copyOf(s State) State {
 	s.Duties, s.Unchecked = slices.Clone(s.Duties), slices.Clone(s.Unchecked)
+	s.Gap.From, s.Gap.Told = slices.Clone(s.Gap.From), slices.Clone(s.Gap.Told)
 	s.Damage.Blocks = slices.Clone(s.Damage.Blocks)
 	return s
 }

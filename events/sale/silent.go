@@ -11,21 +11,6 @@ import (
 // This file is about what happened while nobody looked: periods that owed a
 // proof of which nothing was recorded, and collateral that shrank without a miss.
 
-// RememberedPeriods is how many periods, back from the last one that opened a
-// duty, a sale remembers one by one. What was silent before them is not recorded
-// any more; so the periods of a gap are told before the first duty after it is.
-const RememberedPeriods = 64
-
-// Told reports whether a period opened a duty. Of periods before the remembered
-// ones nothing can be said any more; they count as told.
-func (s State) Told(period uint64) bool {
-	if s.LastPeriod == 0 || period > s.LastPeriod {
-		return false
-	}
-	back := s.LastPeriod - period
-	return back >= RememberedPeriods || s.Opened>>back&1 == 1
-}
-
 // Settles reports whether nothing further is to be told of a period that is over: it
 // opened a duty, which was not excused.
 func (s State) Settles(period uint64) bool {
@@ -51,23 +36,7 @@ func (s State) lapse() State {
 // back: they are owed again.
 func (s State) reopenLapsed() State {
 	for _, period := range s.Lapsed {
-		if back := s.LastPeriod - period; period <= s.LastPeriod && back < RememberedPeriods {
-			s.Opened &^= 1 << back
-		}
-	}
-	return s
-}
-
-// remember notes that a period opened a duty.
-func (s State) remember(period uint64) State {
-	switch {
-	case s.LastPeriod == 0:
-		s.LastPeriod, s.Opened = period, 1
-	case period > s.LastPeriod:
-		ahead := period - s.LastPeriod // A shift by the width or more leaves zero.
-		s.LastPeriod, s.Opened = period, s.Opened<<ahead|1
-	case s.LastPeriod-period < RememberedPeriods:
-		s.Opened |= 1 << (s.LastPeriod - period)
+		s.Periods = s.Reopen(period)
 	}
 	return s
 }

@@ -39,15 +39,14 @@ type State struct {
 	Collateral  events.Amount
 	Started     bool // the request has all its slots
 
-	Duties     []Duty   // open, by period
-	LastPeriod uint64   // the highest period that ever opened a duty
-	Opened     uint64   // which of the periods back from it did, the last one in the lowest bit
-	Excused    uint64   // the period that was excused last: it may owe again; 0: none
-	Lapsed     []uint64 // open when the hosting ended, and not told again since: owed again when that is taken back
-	DutyCount  uint64   // how many periods opened a duty
-	Unchecked  []uint64 // missed periods whose cost was not read yet
-	Submitted  uint64   // proofs that the contract took
-	Missed     uint64   // proofs that were owed and not accepted
+	Periods            // that opened a duty
+	Duties    []Duty   // open, by period
+	Excused   uint64   // the period that was excused last: it may owe again; 0: none
+	Lapsed    []uint64 // open when the hosting ended, and not told again since: owed again when that is taken back
+	DutyCount uint64   // how many periods opened a duty
+	Unchecked []uint64 // missed periods whose cost was not read yet
+	Submitted uint64   // proofs that the contract took
+	Missed    uint64   // proofs that were owed and not accepted
 
 	Paid     bool // the payout arrived; Reward and Returned are final
 	Reward   events.Amount

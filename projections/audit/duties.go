@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"maps"
 	"strings"
 	"time"
 
@@ -38,13 +37,16 @@ func (a *auditor) followProof(l *life, p place, e sale.Event) {
 		_, open := l.Duties[e.GetPeriod()]
 		if !open && l.closed(e.GetPeriod()) {
 			a.find(ProofDueAgain, p, "a proof of period %d is due again, or long after period %d",
-				e.GetPeriod(), l.LastPeriod)
+				e.GetPeriod(), l.Periods.LastPeriod)
 		}
-		l.open(e.GetPeriod())
+		deadline := events.TimeFromMessage(e.GetDeadline())
+		if !open {
+			l.open(e.GetPeriod(), events.TimeFromMessage(e.GetAt()).After(deadline))
+		}
 		if l.Duties == nil {
 			l.Duties = map[uint64]duty{}
 		}
-		l.Duties[e.GetPeriod()] = duty{events.TimeFromMessage(e.GetDeadline()), p}
+		l.Duties[e.GetPeriod()] = duty{deadline, p}
 	case *messages.ProofSubmitted:
 		a.closeDuty(l, p, e.GetPeriod(), "submitted")
 	case *messages.ProofExcused:
@@ -94,22 +96,15 @@ func (a *auditor) followReading(l *life, p place, e sale.Reading) {
 // closed reports whether a period owes nothing any more: it was closed for good, or
 // lies so far back that nobody remembers.
 func (l *account) closed(period uint64) bool {
-	if period > l.LastPeriod || l.Excused != 0 && period == l.Excused {
-		return false
-	}
-	return l.Opened[period] || l.LastPeriod-period >= sale.RememberedPeriods
+	return l.Periods.Told(period) && (l.Excused == 0 || period != l.Excused)
 }
 
-// open notes that a period opened a duty.
-func (l *account) open(period uint64) {
-	if l.Opened == nil {
-		l.Opened = map[uint64]bool{}
-	}
-	l.Opened[period], l.LastPeriod = true, max(l.LastPeriod, period)
+// open notes that a period opened a duty; late says that it was over by then.
+func (l *account) open(period uint64, late bool) {
+	l.Periods = l.Periods.Open(period, late)
 	if l.Excused == period {
 		l.Excused = 0
 	}
-	maps.DeleteFunc(l.Opened, func(p uint64, _ bool) bool { return p+sale.RememberedPeriods <= l.LastPeriod })
 }
 
 func (a *auditor) explained(p place, period uint64, how, reason string) {

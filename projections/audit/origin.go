@@ -225,7 +225,7 @@ func causeOfSale(l *life, c events.Cause, m proto.Message) string {
 		return "no attempt runs"
 	case c.Attempt != 0:
 		return unless(c.Attempt == l.Attempt, fmt.Sprintf("this is attempt %d", l.Attempt))
-	case c.What == "submit-proof" && c.Period > l.LastPeriod:
+	case c.What == "submit-proof" && c.Period > l.Periods.LastPeriod:
 		return "no proof of that period was ever due"
 	case c.What == "read-collateral" && !l.Unchecked[c.Period]:
 		return "that period was not missed, or was read before"

@@ -49,12 +49,9 @@ type account struct {
 	Forfeited   bool // the contract took the slot
 	Pledge      pledge
 
-	Duties     map[uint64]duty
-	LastPeriod uint64
-	// opened are the periods that opened a duty, of the last sale.RememberedPeriods
-	// back from the last one; excused is the one that may be due again.
-	Opened    map[uint64]bool
-	Excused   uint64
+	Duties    map[uint64]duty
+	Periods   sale.Periods // that opened a duty
+	Excused   uint64       // the period that may be due again
 	Unchecked map[uint64]bool
 	Lapsed    []uint64 // open when the hosting ended: owed again when that is taken back
 	// doubt says that collateral may be gone of which no reading tells.
@@ -256,7 +253,7 @@ func (a *auditor) followFill(l *life, p place, e *messages.SlotFilled) {
 	l.OnChain, l.Filled, l.Held = true, true, amount(e.GetCollateral())
 	l.Forfeited, l.Lost = false, events.Amount{}
 	for _, period := range l.Lapsed { // They lapsed with an end that is gone.
-		delete(l.Opened, period)
+		l.Periods = l.Periods.Reopen(period)
 	}
 	l.Lapsed = nil
 	if moved {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
@@ -151,7 +152,7 @@ func TestACheckpointHoldsAllThatIsKnownOfASale(t *testing.T) {
 	sales := a.hosts[me.String()].sales
 	for _, l := range sales {
 		l.account = &account{
-			Damaged: true, Lapsed: []uint64{3, 4}, Opened: map[uint64]bool{3: true}, Held: events.NewAmount(7),
+			Damaged: true, Lapsed: []uint64{3, 4}, Periods: sale.Periods{}.Open(3, false), Held: events.NewAmount(7),
 			Duties: map[uint64]duty{5: {time.Unix(1_750_000_000, 7).UTC(), place{"sale", 6, 7}}},
 			Pledge: pledge{Fill: claim{Tx: events.Hash{1}, AtMost: true}, Filled: true},
 		}
