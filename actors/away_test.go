@@ -200,9 +200,29 @@ func TestProofsOfAnOutageAreNotForgottenByACrash(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				r.host = <-started
 				r.settled(slot)
+				if r.foundLater() == 0 {
+					r.Error("no duty says that nobody recorded it while its period ran")
+				}
 			})
 		})
 	}
+}
+
+// foundLater is how many duties were recorded when their periods were over.
+func (r *rig) foundLater() (n int) {
+	for e, err := range r.store.ReadAll(context.Background(), 0, 0) {
+		if err != nil || e.Type != "ProofDue" {
+			continue
+		}
+		m, err := catalog.Codec().Decode(e)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if due := m.(*messages.ProofDue); due.GetAt().AsTime().After(due.GetDeadline().AsTime()) {
+			n++
+		}
+	}
+	return n
 }
 
 // Of a proof that was on its way when the host died, and of one that was mined

@@ -24,11 +24,6 @@ const (
 	// blocksPerRead is how many blocks are asked for at once, and blocksOneByOne how
 	// many are looked at in a step when each has to be asked for.
 	blocksPerRead, blocksOneByOne = 256, 16
-	// periodsAgain is how many periods before the last one that opened a duty are
-	// judged again after a start: the host may have died after it told of a new duty
-	// and before it had judged the gap in front of it. A longer gap is in the record
-	// before a duty behind it is.
-	periodsAgain = aheadOfAnswer
 )
 
 // headReader is a market that reads many blocks in one call. The blocks come in

@@ -170,10 +170,7 @@ func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, erro
 // takenProofs are the proofs that the contract took, of periods that are open or
 // silent and of all that the sale knows nothing of.
 func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
-	from := duty.Period(s.terms.Proofs, st.FilledAt) + 1 // The fill proves its own period.
-	if st.LastPeriod > sale.RememberedPeriods {
-		from = max(from, st.LastPeriod-sale.RememberedPeriods)
-	}
+	from := max(duty.Period(s.terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill proves its own period.
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
 	}
@@ -207,8 +204,9 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 			if err != nil {
 				return nil, err
 			}
+			// Told now: a duty that is over by then says that nobody looked while it ran.
 			heard = append(heard, heardProof{sale.ReportProofDue{
-				At: at, Period: t.Period, Challenge: c, Deadline: lastOf(s.terms.Proofs, t.Period),
+				At: s.chainTime(), Period: t.Period, Challenge: c, Deadline: lastOf(s.terms.Proofs, t.Period),
 			}, cause})
 		}
 		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}

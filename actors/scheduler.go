@@ -260,10 +260,7 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 	switch {
 	case v.Owed && !knows(&s.state, v):
 		last := lastOf(p.terms.Proofs, v.Period)
-		if !p.waitsForGap(s, v.Period, head) {
-			cmd := sale.ReportProofDue{At: head.Time, Period: v.Period, Challenge: v.Challenge, Deadline: last}
-			p.tell(s, head, cmd)
-		}
+		p.tell(s, head, sale.ReportProofDue{At: head.Time, Period: v.Period, Challenge: v.Challenge, Deadline: last})
 		if due.IsZero() {
 			due = last
 		}
@@ -278,20 +275,6 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 		}
 	}
 	return due, true
-}
-
-// waitsForGap reports whether a duty waits until what was owed in a gap before it is in
-// the record: who dies, or loses the slot, right after it looks only periodsAgain back
-// from the newest duty. Half of the period is left for the proof, and only the first
-// duty after a gap waits, so a node that has lost its past delays one proof.
-func (p *proofScheduler) waitsForGap(s *scheduled, period uint64, head events.Head) bool {
-	cfg := p.terms.Proofs
-	open := s.judged + 1 // The first period of which the record does not say what was owed.
-	if len(s.silent) > 0 {
-		open = s.silent[0].Period
-	}
-	newest := max(s.state.LastPeriod, duty.Period(cfg, s.state.FilledAt))
-	return max(open, newest)+periodsAgain < period && head.Time.Before(duty.Start(cfg, period).Add(cfg.Period/2))
 }
 
 // knows reports whether the sale has this duty, open or closed.

@@ -30,11 +30,7 @@ type pastRead struct {
 // firstUnjudged is the first period of a sale of which it may not be known what was
 // owed in it.
 func firstUnjudged(cfg events.ProofConfig, st sale.State) uint64 {
-	first := duty.Period(cfg, st.FilledAt) + 1 // The fill proves its own period.
-	if st.LastPeriod > periodsAgain {
-		first = max(first, st.LastPeriod-periodsAgain)
-	}
-	return first
+	return max(duty.Period(cfg, st.FilledAt)+1, st.Unjudged()) // The fill proves its own period.
 }
 
 // judge reads what decides about the periods that are over and were not judged.

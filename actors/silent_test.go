@@ -106,6 +106,18 @@ func (g *gap) markable(seconds uint64) (periods []uint64) {
 	}
 }
 
+// keep folds the silent periods of what was told into the state of the sale.
+func (g *gap) keep(told []sale.Command) {
+	for _, c := range told {
+		if c, ok := c.(sale.ReportSilentPeriod); ok {
+			decided, _ := sale.Decide(g.state, c)
+			for _, e := range decided {
+				g.state = sale.Evolve(g.state, e)
+			}
+		}
+	}
+}
+
 func silentOnes(told []sale.Command) (periods []uint64, reasons string) {
 	for _, c := range told {
 		if c, ok := c.(sale.ReportSilentPeriod); ok {
@@ -136,14 +148,7 @@ func TestPeriodsThatWereOwedWhileTheHostWasDownAreTold(t *testing.T) {
 				t.Errorf("%d calls for a gap of 1005 blocks", g.chain.asked.Load())
 			}
 			// They are told until the sale knows them, and then no more.
-			for _, c := range told {
-				if c, ok := c.(sale.ReportSilentPeriod); ok {
-					decided, _ := sale.Decide(g.state, c)
-					for _, e := range decided {
-						g.state = sale.Evolve(g.state, e)
-					}
-				}
-			}
+			g.keep(told)
 			if again, _ := silentOnes(g.after(1006)); !slices.Equal(again, want) {
 				t.Errorf("not told again before it is known: %d", again)
 			}
@@ -224,62 +229,29 @@ func TestTheWayBackIsBounded(t *testing.T) {
 	})
 }
 
-// gone is for how many seconds nobody looked: more periods than a sale remembers.
-const gone = 100 * 20
-
-func TestADutyWaitsUntilALongGapBeforeItIsRecorded(t *testing.T) {
+// The host died right after the first duty behind the gap, before it had read the chain,
+// and while it read it at the next start it told of duties as before.
+func TestAStartJudgesTheGapInFrontOfWhatWasToldFirst(t *testing.T) {
+	const gone = 100 * 20 // More periods than a sale remembers.
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		due := []uint64{gapPeriod + 100, gapPeriod + 101, gapPeriod + 130}
+		for _, p := range due {
+			g.record(sale.ReportProofDue{At: duty.Start(g.cfg, p), Period: p, Deadline: duty.End(g.cfg, p).Add(-time.Second)})
+		}
+		g.scheduler = rt.Root("the next start", newProofScheduler(g.env))
 		g.publish()
-		for i := uint64(gone); ; i++ {
-			recorded := 0
-			for _, c := range g.after(i) {
-				if c, ok := c.(sale.ReportSilentPeriod); ok && recorded < maxHeld { // As many as the agent takes at once.
-					recorded++
-					decided, _ := sale.Decide(g.state, c)
-					for _, e := range decided {
-						g.state = sale.Evolve(g.state, e)
-					}
-				}
-				if c, ok := c.(sale.ReportProofDue); ok {
-					for _, p := range g.markable(gone) {
-						if p+periodsAgain < c.Period && !g.state.Settles(p) {
-							t.Fatalf("period %d is told, and %d, which was owed, is not in the record", c.Period, p)
-						}
-					}
-					return
-				}
-			}
-			g.publish()
+		told := g.after(gone + 31*20)
+		silent, _ := silentOnes(told)
+		want := slices.DeleteFunc(g.markable(gone+31*20), func(p uint64) bool { return slices.Contains(due, p) })
+		if diff := cmp.Diff(want, silent); diff != "" || len(want) < 10 {
+			t.Fatalf("silent periods (-want +got):\n%s", diff)
 		}
-	})
-}
-
-func TestADutyWaitsForAGapThatCannotBeReadHalfAPeriodOnce(t *testing.T) {
-	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		g := newGap(t, rt, true)
-		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		g.keep(told)
 		g.publish()
-		known := func(n uint64) { // The block's own hashes are known, those before it cannot be read.
-			for back := range uint64(300) {
-				g.view.advance(g.chain.block(2000 + n - 300 + back))
-			}
-		}
-		g.chain.fails = true
-		known(gone)
-		var first []uint64
-		for i := uint64(gone); len(first) < 20; i++ {
-			for _, c := range g.after(i) {
-				if c, ok := c.(sale.ReportProofDue); ok {
-					first = append(first, i%20)
-					g.record(c)
-				}
-			}
-		}
-		// The others are told as soon as they can be seen: in the last second before their period.
-		if first[0] != 10 || slices.Min(first[1:]) < 19 {
-			t.Errorf("the duties are told in these seconds of a period, in which only the first waits: %d", first)
+		if again, _ := silentOnes(g.after(gone + 31*20 + 1)); len(again) > 0 {
+			t.Errorf("told again after it was known: %d", again)
 		}
 	})
 }
