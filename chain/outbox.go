@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -155,7 +156,7 @@ func (o *outbox) begin() error {
 	if err := o.write(payload); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(o.path))
+	return durable.Sync(filepath.Dir(o.path))
 }
 
 // begun refuses what stands in a file without a whole frame, unless it is the beginning
@@ -336,53 +337,42 @@ func (o *outbox) compact(keep []record) error {
 	if o.err != nil {
 		return o.err
 	}
+	whole, err := o.content(keep, o.next)
+	if err != nil {
+		return fmt.Errorf("compact outbox: %w", err)
+	}
 	temporary := o.path + ".new"
 	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("compact outbox: %w", err)
 	}
-	fresh := &outbox{path: temporary, owner: o.owner, codec: o.codec, file: file}
-	if err := fresh.fill(keep, o.next); err != nil {
-		return errors.Join(fmt.Errorf("compact outbox: %w", err), file.Close())
+	_, err = file.Write(whole)
+	if err = errors.Join(err, file.Sync()); err == nil {
+		err = os.Rename(temporary, o.path)
 	}
-	if err := os.Rename(temporary, o.path); err != nil {
+	if err != nil {
 		return errors.Join(fmt.Errorf("compact outbox: %w", err), file.Close())
 	}
 	old := o.file
-	o.file, o.size = file, fresh.size
-	return errors.Join(syncDir(filepath.Dir(o.path)), old.Close())
+	o.file, o.size = file, int64(len(whole))
+	return errors.Join(durable.Sync(filepath.Dir(o.path)), old.Close())
 }
 
-// fill writes all records with one sync.
-func (o *outbox) fill(keep []record, next uint64) error {
+// content is the whole file with these records.
+func (o *outbox) content(keep []record, next uint64) ([]byte, error) {
 	payload, err := json.Marshal(o.owner)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := frame(payload)
 	for _, r := range append(slices.Clip(keep), record{Revision: next}) {
 		payload, err := o.encode(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		all = append(all, frame(payload)...)
 	}
-	if _, err := o.file.Write(all); err != nil {
-		return err
-	}
-	o.size = int64(len(all))
-	return o.file.Sync()
+	return all, nil
 }
 
 func (o *outbox) close() error { return o.file.Close() }
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("sync directory %s: %w", dir, err)
-	}
-	return nil
-}

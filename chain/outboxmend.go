@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // OutboxDamage is a damaged outbox, and what mending it keeps and loses.
@@ -127,32 +128,16 @@ func (d *OutboxDamage) Mend(now time.Time) (aside string, err error) {
 		}
 	}()
 	aside = d.Path + ".damaged-" + now.UTC().Format("20060102T150405Z")
-	if err := writeNew(aside, func(f *os.File) error { _, err := f.Write(d.raw); return err }); err != nil {
+	if err := durable.Create(aside, d.raw); err != nil {
 		return "", err
 	}
-	dir := filepath.Dir(d.Path)
 	if d.owner == nil {
-		return aside, errors.Join(os.Remove(d.Path), syncDir(dir))
+		return aside, errors.Join(os.Remove(d.Path), durable.Sync(filepath.Dir(d.Path)))
 	}
-	fresh := d.Path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", err
-	}
-	err = writeNew(fresh, func(f *os.File) error {
-		o := &outbox{path: fresh, owner: *d.owner, codec: events.NewCodec(events.TxTable()), file: f}
-		return o.fill(d.keep, uint64(d.Recorded))
-	})
+	o := &outbox{owner: *d.owner, codec: events.NewCodec(events.TxTable())}
+	whole, err := o.content(d.keep, uint64(d.Recorded))
 	if err != nil {
 		return "", err
 	}
-	return aside, errors.Join(os.Rename(fresh, d.Path), syncDir(dir))
-}
-
-// writeNew makes a file that is not there yet, and syncs it and its name.
-func writeNew(path string, write func(*os.File) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
+	return aside, durable.Replace(d.Path, whole)
 }

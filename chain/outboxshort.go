@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -84,7 +85,7 @@ func shownBefore(records []record, revision uint64) (n int) {
 // the stream. The file of before is kept under the name that it returns.
 func (o *outbox) renumber(records []record, length uint64, now time.Time) (aside string, err error) {
 	aside = o.path + asideSuffix + now.UTC().Format("20060102T150405.000Z")
-	if err := errors.Join(os.Link(o.path, aside), syncDir(filepath.Dir(o.path))); err != nil {
+	if err := errors.Join(os.Link(o.path, aside), durable.Sync(filepath.Dir(o.path))); err != nil {
 		return "", fmt.Errorf("keep the outbox of before: %w", err)
 	}
 	o.next = length

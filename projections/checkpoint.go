@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 const (
@@ -127,7 +128,7 @@ func loadCheckpoint(dir string) (*Views, error) {
 func saveCheckpoint(dir string, file []byte) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = ReplaceFile(filepath.Join(dir, checkpointFile), file)
+		err = durable.Replace(filepath.Join(dir, checkpointFile), file)
 	}
 	if err != nil {
 		return fmt.Errorf("save checkpoint: %w", err)

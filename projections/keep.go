@@ -1,10 +1,7 @@
 package projections
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -25,31 +22,4 @@ func LoadViews(saved []byte, asOf events.Position) (*Views, error) {
 	}
 	v.asOf = max(v.asOf, asOf)
 	return v, nil
-}
-
-// ReplaceFile replaces a file durably: after a crash at any moment there is the
-// old file or the new one.
-func ReplaceFile(path string, parts ...[]byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // Nothing is there any more when all went well.
-	for _, part := range parts {
-		if _, err = f.Write(part); err != nil {
-			break
-		}
-	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

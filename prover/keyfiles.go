@@ -15,6 +15,8 @@ import (
 
 	groth16 "github.com/consensys/gnark/backend/groth16/bn254"
 	cs "github.com/consensys/gnark/constraint/bn254"
+
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 const (
@@ -196,7 +198,7 @@ func writeKeys(k *Keys, vk *groth16.VerifyingKey, home string) error {
 	}); err != nil {
 		return err
 	}
-	if err := syncDirectory(fresh); err != nil {
+	if err := durable.Sync(fresh); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(home); err != nil {
@@ -205,7 +207,7 @@ func writeKeys(k *Keys, vk *groth16.VerifyingKey, home string) error {
 	if err := os.Rename(fresh, home); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(home))
+	return durable.Sync(filepath.Dir(home))
 }
 
 // writeFile writes a file durably and returns its checksum.
@@ -227,12 +229,4 @@ func writeFile(path string, encode func(io.Writer) error) (sum string, err error
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-func syncDirectory(path string) error {
-	directory, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // disk is what the repo needs of a file system. Tests put one under it that
@@ -45,6 +46,7 @@ func (osDisk) MkdirAll(path string) error     { return os.MkdirAll(path, 0o755) 
 func (osDisk) Open(path string) (file, error) { return os.Open(path) }
 func (osDisk) Rename(from, to string) error   { return os.Rename(from, to) }
 func (osDisk) RemoveAll(path string) error    { return os.RemoveAll(path) }
+func (osDisk) SyncDir(path string) error      { return durable.Sync(path) }
 
 func (osDisk) Edit(path string) (file, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -57,14 +59,6 @@ func (osDisk) List(path string) ([]string, error) {
 		names = append(names, e.Name())
 	}
 	return names, err
-}
-
-func (osDisk) SyncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func (osDisk) Sizes(path string) (length, occupied int64, err error) {

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 const (
@@ -263,17 +263,12 @@ func (s *Store) rewrite() error {
 		}
 		all.Write(append(raw, '\n'))
 	}
-	fresh := s.path + ".new"
-	file, err := os.OpenFile(fresh, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := durable.Replace(s.path, all.Bytes()); err != nil {
 		return fmt.Errorf("remember the record: %w", err)
 	}
-	_, err = file.Write(all.Bytes())
-	if err = errors.Join(err, file.Sync()); err == nil {
-		err = os.Rename(fresh, s.path)
-	}
+	file, err := os.OpenFile(s.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return errors.Join(fmt.Errorf("remember the record in %s: %w", filepath.Base(s.path), err), file.Close())
+		return fmt.Errorf("remember the record: %w", err)
 	}
 	if s.file != nil {
 		err = s.file.Close()

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -113,7 +114,7 @@ func (a *auditor) save() (err error) {
 	if err != nil {
 		return err
 	}
-	return projections.ReplaceFile(a.options.Checkpoint, append(line, '\n'), state.Bytes())
+	return durable.Replace(a.options.Checkpoint, append(line, '\n'), state.Bytes())
 }
 
 // resume is the audit that a checkpoint holds; nil and the reason when there is

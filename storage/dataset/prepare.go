@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/reedsolomon"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
@@ -106,7 +107,7 @@ func Prepare(
 	if err := os.Rename(partial, dir); err != nil {
 		return nil, fmt.Errorf("name the finished dataset: %w", err)
 	}
-	if err := syncPath(filepath.Dir(dir)); err != nil {
+	if err := durable.Sync(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
 	return Open(dir)
@@ -289,21 +290,9 @@ func (c *coder) writeNames(dir string, m Manifest) error {
 		if err := os.WriteFile(path, f.data, 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", f.name, err)
 		}
-		if err := syncPath(path); err != nil {
+		if err := durable.Sync(path); err != nil {
 			return err
 		}
 	}
-	return syncPath(dir)
-}
-
-// syncPath makes a file or the entries of a directory durable.
-func syncPath(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("sync: %w", err)
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("sync %s: %w", path, err)
-	}
-	return nil
+	return durable.Sync(dir)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // Format is the version of the layout that this program reads and writes.
@@ -188,7 +190,7 @@ func (l Layout) writeFormat() error {
 	if _, err := os.Stat(l.formatFile()); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := replace(l.formatFile(), fmt.Sprintf("hostnode %d\n", Format)); err != nil {
+	if err := durable.Replace(l.formatFile(), fmt.Appendf(nil, "hostnode %d\n", Format)); err != nil {
 		return fmt.Errorf("write format of the data directory: %w", err)
 	}
 	return nil
@@ -256,7 +258,7 @@ func (d *Dir) Listen() (string, error) {
 		return "", err
 	}
 	if path != d.join("hostnode.sock") {
-		if err := replace(d.socketFile(), path+"\n"); err != nil {
+		if err := durable.Replace(d.socketFile(), []byte(path+"\n")); err != nil {
 			return "", fmt.Errorf("write where the socket is: %w", err)
 		}
 	}
@@ -273,18 +275,4 @@ func (d *Dir) Close() error {
 		return fmt.Errorf("unlock data directory: %w", err)
 	}
 	return nil
-}
-
-// replace writes a small file so that it is never seen half written.
-func replace(path, text string) error {
-	next := path + ".new"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // Errors about whose directory it is.
@@ -82,7 +83,7 @@ func (d *Dir) Own(account events.Address) error {
 	if _, err := os.Lstat(d.ownerFile()); err == nil {
 		return nil
 	}
-	if err := replace(d.ownerFile(), account.String()+"\n"); err != nil {
+	if err := durable.Replace(d.ownerFile(), []byte(account.String()+"\n")); err != nil {
 		return fmt.Errorf("write whose the data directory is: %w", err)
 	}
 	return nil

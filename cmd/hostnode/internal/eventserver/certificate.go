@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // Names of the files that MakeCertificates writes.
@@ -63,9 +64,9 @@ func MakeCertificates(dir string, hosts []string, now time.Time) (Certificates, 
 		return made, fmt.Errorf("make certificates: %w", err)
 	}
 	return made, errors.Join(
-		replace(made.CA, encodePEM("CERTIFICATE", ca)),
-		replace(made.Cert, encodePEM("CERTIFICATE", cert)),
-		replace(made.Key, encodePEM("PRIVATE KEY", key)))
+		durable.Replace(made.CA, encodePEM("CERTIFICATE", ca)),
+		durable.Replace(made.Cert, encodePEM("CERTIFICATE", cert)),
+		durable.Replace(made.Key, encodePEM("PRIVATE KEY", key)))
 }
 
 // hostName is a name as certificates have it: labels with dots between, the
@@ -86,8 +87,8 @@ func checkHosts(hosts []string) error {
 	return nil
 }
 
-func encodePEM(kind string, b []byte) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b}))
+func encodePEM(kind string, b []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})
 }
 
 // sign makes the authority and what it signs, as DER.

@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/wire"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // A users file has a line for each user: name, role and the hash of the
@@ -156,7 +156,7 @@ func SetUser(path, name, role, account, password string) error {
 	for _, u := range users {
 		fmt.Fprintf(&text, "%s:%s:%s\n", u.Name, roleText(u), u.PasswordHash)
 	}
-	return replace(path, text.String())
+	return durable.Replace(path, []byte(text.String()))
 }
 
 // roleText is a role as the file has it.
@@ -174,21 +174,4 @@ func roleName(role wire.Role) string {
 		}
 	}
 	panic("eventserver: role without a name")
-}
-
-// replace writes a private file so that it is never seen half written.
-func replace(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // Its mode is 0600.
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // Nothing is there any more when all went well.
-	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }

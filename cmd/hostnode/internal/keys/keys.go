@@ -23,6 +23,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // Errors of key files.
@@ -130,28 +131,11 @@ func write(path string, key *ecdsa.PrivateKey) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write account key: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	err := durable.Create(path, []byte(hex.EncodeToString(crypto.FromECDSA(key))+"\n"))
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %s is kept as it is", ErrExists, path)
 	}
 	if err != nil {
-		return fmt.Errorf("write account key: %w", err)
-	}
-	_, err = f.WriteString(hex.EncodeToString(crypto.FromECDSA(key)) + "\n")
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err != nil {
-		return fmt.Errorf("write account key: %w", errors.Join(err, os.Remove(path)))
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes the file's name durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("write account key: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
 		return fmt.Errorf("write account key: %w", err)
 	}
 	return nil
