@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -43,6 +42,7 @@ type LiveConfig struct {
 // Live is the Backend of a running host.
 type Live struct {
 	reader
+	changer
 	cfg LiveConfig
 }
 
@@ -51,10 +51,12 @@ func NewLive(cfg LiveConfig) *Live {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Live{cfg: cfg, reader: reader{
+	l := &Live{cfg: cfg, reader: reader{
 		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, host: cfg.Account, dataDir: cfg.DataDir,
 		endpoint: cfg.Endpoint, fallbacks: cfg.Fallbacks, now: cfg.Now, running: true,
 	}}
+	l.changer = changer{&l.reader, l}
+	return l
 }
 
 // balancePatience is how long the chain may take to say what the account holds, so
@@ -228,83 +230,27 @@ func quarantinedWork(all []actors.Quarantined) []QuarantinedWork {
 	return out
 }
 
-// AddAvailability implements Backend.
-func (l *Live) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
-	cmd, err := offer.command(l.now())
-	if err := errors.Join(err, l.toCome(ctx, offer.Until)); err != nil {
-		return projections.Availability{}, err
-	}
-	if err := l.fits(cmd.ID, cmd.Now.Size); err != nil {
-		return projections.Availability{}, err
-	}
-	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
-		return projections.Availability{}, err
-	}
-	return l.shown(ctx, cmd.ID)
+// ledgerCommand implements taker.
+func (l *Live) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
+	return l.cfg.Host.Ledger(ctx, cmd)
 }
 
-// SetAvailability implements Backend.
-func (l *Live) SetAvailability(ctx context.Context, id string, c Changes) (projections.Availability, error) {
-	whole, err := l.availability(id)
-	if err != nil {
-		return projections.Availability{}, err
-	}
-	cmd, err := c.command(l.now(), whole)
-	if err := errors.Join(err, l.toCome(ctx, c.end())); err != nil {
-		return projections.Availability{}, err
-	}
-	if cmd.Size != nil {
-		if err := l.fits(whole, *cmd.Size); err != nil {
-			return projections.Availability{}, err
-		}
-	}
-	if err := l.cfg.Host.Ledger(ctx, cmd); err != nil {
-		return projections.Availability{}, err
-	}
-	return l.shown(ctx, whole)
+// queueCommand implements taker.
+func (l *Live) queueCommand(ctx context.Context, cmd slotqueue.Command) error {
+	return l.cfg.Host.Queue(ctx, cmd)
 }
 
-// toCome refuses an end that is not to come, by the chain's time where that is known.
-func (l *Live) toCome(ctx context.Context, until time.Time) error {
-	if until.IsZero() {
-		return nil
-	}
+// marketTime implements taker.
+func (l *Live) marketTime(ctx context.Context) (time.Time, error) {
 	now, err := l.cfg.Host.Status(ctx)
-	if err != nil {
-		return err
-	}
 	if now.Head.Time.IsZero() {
-		return toCome(until, l.now())
+		return l.now(), err
 	}
-	return toCome(until, now.Head.Time)
+	return now.Head.Time, err
 }
 
-// RemoveAvailability implements Backend.
-func (l *Live) RemoveAvailability(ctx context.Context, id string) (string, error) {
-	whole, err := l.availability(id)
-	if err != nil {
-		return "", err
-	}
-	err = l.cfg.Host.Ledger(ctx, capacity.Delete{At: l.now(), ID: whole})
-	return whole.String(), errors.Join(err, l.catchUp(ctx))
-}
-
-// PauseQueue implements Backend.
-func (l *Live) PauseQueue(ctx context.Context, reason string) (Queue, error) {
-	return l.command(ctx, slotqueue.Pause{At: l.now(), Reason: reason})
-}
-
-// ResumeQueue implements Backend.
-func (l *Live) ResumeQueue(ctx context.Context, reason string) (Queue, error) {
-	return l.command(ctx, slotqueue.Resume{At: l.now(), Reason: reason})
-}
-
-func (l *Live) command(ctx context.Context, cmd slotqueue.Command) (Queue, error) {
-	if err := l.cfg.Host.Queue(ctx, cmd); err != nil {
-		return Queue{}, err
-	}
-	if err := l.catchUp(ctx); err != nil {
-		return Queue{}, err
-	}
-	return l.Queue(ctx)
+// room implements taker by what the running host saw last, if it looked.
+func (l *Live) room() (events.Bytes, bool, error) {
+	d := l.cfg.Host.Room()
+	return d.Free - min(d.Free, d.Keep), d.Known, nil
 }

@@ -84,16 +84,6 @@ func (c Changes) command(at time.Time, id events.AvailabilityID) (capacity.Updat
 	return u, nil
 }
 
-// toCome refuses an end that is not after now: such an offer would stand there and never
-// be sold. now is the market's time, as far as it is known.
-func toCome(until, now time.Time) error {
-	if until.IsZero() || until.After(now) {
-		return nil
-	}
-	return fmt.Errorf("%w: until %s, and it is %s", ErrOver, until.UTC().Format(time.RFC3339),
-		now.UTC().Format(time.RFC3339))
-}
-
 func (c Changes) end() time.Time {
 	if c.Until == nil {
 		return time.Time{}

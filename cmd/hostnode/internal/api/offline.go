@@ -57,6 +57,7 @@ type OfflineConfig struct {
 // until Close.
 type Offline struct {
 	reader
+	changer
 	cfg   OfflineConfig
 	dir   *datadir.Dir // nil: there is none
 	store *stores.Opened
@@ -76,6 +77,7 @@ func OpenOffline(ctx context.Context, cfg OfflineConfig) (*Offline, error) {
 		return nil, err
 	}
 	o := &Offline{cfg: cfg, dir: dir}
+	o.changer = changer{&o.reader, o}
 	if err := o.own(); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -181,65 +183,6 @@ func (o *Offline) Status(context.Context) (Status, error) {
 	return s, nil
 }
 
-// AddAvailability implements Backend.
-func (o *Offline) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
-	cmd, err := offer.command(o.now())
-	if err := errors.Join(err, toCome(offer.Until, o.now())); err != nil {
-		return projections.Availability{}, err
-	}
-	if err := o.fits(cmd.ID, cmd.Now.Size); err != nil {
-		return projections.Availability{}, err
-	}
-	if err := o.ledgerCommand(ctx, capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}); err != nil {
-		return projections.Availability{}, err
-	}
-	if err := o.ledgerCommand(ctx, cmd); err != nil {
-		return projections.Availability{}, err
-	}
-	return o.shown(ctx, cmd.ID)
-}
-
-// SetAvailability implements Backend.
-func (o *Offline) SetAvailability(ctx context.Context, id string, c Changes) (projections.Availability, error) {
-	whole, err := o.availability(id)
-	if err != nil {
-		return projections.Availability{}, err
-	}
-	cmd, err := c.command(o.now(), whole)
-	if err := errors.Join(err, toCome(c.end(), o.now())); err != nil {
-		return projections.Availability{}, err
-	}
-	if cmd.Size != nil {
-		if err := o.fits(whole, *cmd.Size); err != nil {
-			return projections.Availability{}, err
-		}
-	}
-	if err := o.ledgerCommand(ctx, cmd); err != nil {
-		return projections.Availability{}, err
-	}
-	return o.shown(ctx, whole)
-}
-
-// RemoveAvailability implements Backend.
-func (o *Offline) RemoveAvailability(ctx context.Context, id string) (string, error) {
-	whole, err := o.availability(id)
-	if err != nil {
-		return "", err
-	}
-	err = o.ledgerCommand(ctx, capacity.Delete{At: o.now(), ID: whole})
-	return whole.String(), errors.Join(err, o.catchUp(ctx))
-}
-
-// PauseQueue implements Backend: the host will not take slots when it starts.
-func (o *Offline) PauseQueue(ctx context.Context, reason string) (Queue, error) {
-	return o.queueCommand(ctx, slotqueue.Pause{At: o.now(), Reason: reason})
-}
-
-// ResumeQueue implements Backend.
-func (o *Offline) ResumeQueue(ctx context.Context, reason string) (Queue, error) {
-	return o.queueCommand(ctx, slotqueue.Resume{At: o.now(), Reason: reason})
-}
-
 // Quarantine implements Backend.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
 	all, err := actors.ReadQuarantined(ctx, o.store.Store, o.host)
@@ -251,24 +194,44 @@ func (o *Offline) TryAgain(context.Context, string) (Quarantine, error) {
 	return Quarantine{}, fmt.Errorf("%w in %s", ErrNotRunning, o.dataDir)
 }
 
+// ledgerCommand implements taker. Before space is put on offer the ledger is told the quota.
 func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error {
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose availability?", keys.ErrMissing)
 	}
-	return submit(ctx, o.writer(), events.CapacityStream(o.host), ledger, cmd)
+	commands := []capacity.Command{cmd}
+	if _, offered := cmd.(capacity.Create); offered {
+		commands = []capacity.Command{capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}, cmd}
+	}
+	for _, cmd := range commands {
+		if err := submit(ctx, o.writer(), events.CapacityStream(o.host), ledger, cmd); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) (Queue, error) {
+// queueCommand implements taker: the host will not take slots when it starts, or will again.
+func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error {
 	if o.cfg.Account.Zero() {
-		return Queue{}, fmt.Errorf("%w: whose queue?", keys.ErrMissing)
+		return fmt.Errorf("%w: whose queue?", keys.ErrMissing)
 	}
-	if err := submit(ctx, o.writer(), events.SlotQueueStream(o.host), queue, cmd); err != nil {
-		return Queue{}, err
+	return submit(ctx, o.writer(), events.SlotQueueStream(o.host), queue, cmd)
+}
+
+// marketTime implements taker: nobody asks the chain.
+func (o *Offline) marketTime(context.Context) (time.Time, error) { return o.now(), nil }
+
+// room implements taker by what the file system says now, if it does.
+func (o *Offline) room() (events.Bytes, bool, error) {
+	if o.cfg.Free == nil {
+		return 0, false, nil
 	}
-	if err := o.catchUp(ctx); err != nil {
-		return Queue{}, err
+	free, err := o.cfg.Free()
+	if err != nil {
+		return 0, false, fmt.Errorf("look for room on the disk: %w", err)
 	}
-	return o.Queue(ctx)
+	return free - min(free, o.cfg.KeepFree), true, nil
 }
 
 func (o *Offline) writer() writer {

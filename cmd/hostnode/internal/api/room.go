@@ -39,24 +39,3 @@ func plus(a, b events.Bytes) events.Bytes {
 	}
 	return ^events.Bytes(0)
 }
-
-// fits is fitsDisk by what the running host saw last, if it looked.
-func (l *Live) fits(id events.AvailabilityID, size events.Bytes) error {
-	d := l.cfg.Host.Room()
-	if !d.Known {
-		return nil
-	}
-	return fitsDisk(l.ledger(), id.String(), size, d.Free-min(d.Free, d.Keep))
-}
-
-// fits is fitsDisk by what the file system says now, if it does.
-func (o *Offline) fits(id events.AvailabilityID, size events.Bytes) error {
-	if o.cfg.Free == nil {
-		return nil
-	}
-	free, err := o.cfg.Free()
-	if err != nil {
-		return fmt.Errorf("look for room on the disk: %w", err)
-	}
-	return fitsDisk(o.ledger(), id.String(), size, free-min(free, o.cfg.KeepFree))
-}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/projections"
+)
+
+// changer changes what is on offer and what is taken, in the same way whether a host runs
+// or not; only who takes the commands differs.
+type changer struct {
+	shows *reader
+	taker taker
+}
+
+// taker takes the commands of an operator.
+type taker interface {
+	// ledgerCommand and queueCommand return when what follows from a command is durable.
+	ledgerCommand(ctx context.Context, cmd capacity.Command) error
+	queueCommand(ctx context.Context, cmd slotqueue.Command) error
+	// marketTime is the chain's time where that is known, else the machine's.
+	marketTime(ctx context.Context) (time.Time, error)
+	// room is what the file system has left without what stays free; false: it is not known.
+	room() (events.Bytes, bool, error)
+}
+
+// AddAvailability implements Backend.
+func (c changer) AddAvailability(ctx context.Context, offer Offer) (projections.Availability, error) {
+	cmd, err := offer.command(c.shows.now())
+	return c.offer(ctx, cmd.ID, &cmd.Now.Size, offer.Until, cmd, err)
+}
+
+// SetAvailability implements Backend.
+func (c changer) SetAvailability(ctx context.Context, id string, to Changes) (projections.Availability, error) {
+	whole, err := c.shows.availability(id)
+	if err != nil {
+		return projections.Availability{}, err
+	}
+	cmd, err := to.command(c.shows.now(), whole)
+	return c.offer(ctx, whole, cmd.Size, to.end(), cmd, err)
+}
+
+// offer has an availability as a command makes it, if it can be sold: nil and zero are not
+// changed. err is what is wrong with the command itself.
+func (c changer) offer(
+	ctx context.Context, id events.AvailabilityID, size *events.Bytes, until time.Time, cmd capacity.Command, err error,
+) (projections.Availability, error) {
+	if err := errors.Join(err, c.toCome(ctx, until)); err != nil {
+		return projections.Availability{}, err
+	}
+	if size != nil {
+		if err := c.fits(id, *size); err != nil {
+			return projections.Availability{}, err
+		}
+	}
+	if err := c.taker.ledgerCommand(ctx, cmd); err != nil {
+		return projections.Availability{}, err
+	}
+	return c.shows.shown(ctx, id)
+}
+
+// toCome refuses an end that is not after the market's time, as far as that is known: such
+// an offer would stand there and never be sold.
+func (c changer) toCome(ctx context.Context, until time.Time) error {
+	if until.IsZero() {
+		return nil
+	}
+	now, err := c.taker.marketTime(ctx)
+	if err != nil || until.After(now) {
+		return err
+	}
+	return fmt.Errorf("%w: until %s, and it is %s", ErrOver, until.UTC().Format(time.RFC3339),
+		now.UTC().Format(time.RFC3339))
+}
+
+func (c changer) fits(id events.AvailabilityID, size events.Bytes) error {
+	room, known, err := c.taker.room()
+	if err != nil || !known {
+		return err
+	}
+	return fitsDisk(c.shows.ledger(), id.String(), size, room)
+}
+
+// RemoveAvailability implements Backend.
+func (c changer) RemoveAvailability(ctx context.Context, id string) (string, error) {
+	whole, err := c.shows.availability(id)
+	if err != nil {
+		return "", err
+	}
+	err = c.taker.ledgerCommand(ctx, capacity.Delete{At: c.shows.now(), ID: whole})
+	return whole.String(), errors.Join(err, c.shows.catchUp(ctx))
+}
+
+// PauseQueue implements Backend.
+func (c changer) PauseQueue(ctx context.Context, reason string) (Queue, error) {
+	return c.command(ctx, slotqueue.Pause{At: c.shows.now(), Reason: reason})
+}
+
+// ResumeQueue implements Backend.
+func (c changer) ResumeQueue(ctx context.Context, reason string) (Queue, error) {
+	return c.command(ctx, slotqueue.Resume{At: c.shows.now(), Reason: reason})
+}
+
+func (c changer) command(ctx context.Context, cmd slotqueue.Command) (Queue, error) {
+	if err := c.taker.queueCommand(ctx, cmd); err != nil {
+		return Queue{}, err
+	}
+	if err := c.shows.catchUp(ctx); err != nil {
+		return Queue{}, err
+	}
+	return c.shows.Queue(ctx)
+}
