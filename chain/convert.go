@@ -104,11 +104,6 @@ func proofTo(p events.Proof) bindings.Groth16Proof {
 	}
 }
 
-// RequestIDOf is the id that the contract gives a request (marketplace.md §1.3).
-func RequestIDOf(r events.Request) (events.RequestID, error) {
-	return requestID(newABIs(), requestTo(r))
-}
-
 func requestID(a abis, r bindings.Request) (events.RequestID, error) {
 	method := a.market.GetABI()
 	inputs := method.Methods["requestStorage"].Inputs

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
@@ -27,56 +26,6 @@ var (
 	// configuration.
 	ErrInvalidConfig = errors.New("invalid marketplace configuration")
 )
-
-// Step is one contract creation: a transaction without recipient, from Deployer and
-// with exactly this nonce, since the address follows from these two.
-type Step struct {
-	Contract string         // "TestToken", "Groth16Verifier" or "Marketplace"
-	Deployer common.Address // the sender
-	Nonce    uint64         // of the sender
-	Address  common.Address // where the contract will be
-	Data     []byte         // creation code and constructor arguments
-}
-
-// Deployment is the way to a marketplace of one's own, in the order in which the
-// steps have to be sent. The last one must not be mined before
-// FirstDeploymentBlock.
-type Deployment struct {
-	Token       Step
-	Verifier    Step
-	Marketplace Step
-}
-
-// Steps returns the steps in the order of sending.
-func (d Deployment) Steps() []Step {
-	return []Step{d.Token, d.Verifier, d.Marketplace}
-}
-
-// PlanDeployment prepares a token, a verifier for key and a marketplace, to be
-// sent by deployer, whose next nonce is given. It returns ErrInvalidKey or
-// ErrInvalidConfig for arguments that could not work.
-func PlanDeployment(
-	deployer common.Address,
-	nonce uint64,
-	key bindings.VerifyingKey,
-	config bindings.MarketplaceConfig,
-) (Deployment, error) {
-	step := func(contract string, offset uint64, data []byte) Step {
-		at := crypto.CreateAddress(deployer, nonce+offset)
-		return Step{contract, deployer, nonce + offset, at, data}
-	}
-	token := step("TestToken", 0, TokenCreation())
-	code, err := VerifierCreation(key)
-	if err != nil {
-		return Deployment{}, err
-	}
-	verifier := step("Groth16Verifier", 1, code)
-	code, err = MarketplaceCreation(config, token.Address, verifier.Address)
-	if err != nil {
-		return Deployment{}, err
-	}
-	return Deployment{token, verifier, step("Marketplace", 2, code)}, nil
-}
 
 // TokenCreation returns the data of the transaction that creates the test token.
 func TokenCreation() []byte {
@@ -130,30 +79,6 @@ func CheckConfig(config bindings.MarketplaceConfig) error {
 			ErrInvalidConfig, c.MaxNumberOfSlashes, c.SlashPercentage)
 	}
 	return nil
-}
-
-// DefaultConfig returns the configuration of the public Codex networks: periods of
-// 120 s, in which a missed proof can be marked up to 30 s later, three reservations
-// per slot, and two misses of 20 % each until a slot is lost. zkeyHash is the hash of
-// the proving key, for hosts to compare; it may be empty.
-func DefaultConfig(zkeyHash string) bindings.MarketplaceConfig {
-	return bindings.MarketplaceConfig{
-		Collateral: bindings.CollateralConfig{
-			RepairRewardPercentage:    10,
-			MaxNumberOfSlashes:        2,
-			SlashPercentage:           20,
-			ValidatorRewardPercentage: 20,
-		},
-		Proofs: bindings.ProofConfig{
-			Period:          120,
-			Timeout:         30,
-			Downtime:        64,
-			DowntimeProduct: 67,
-			ZkeyHash:        zkeyHash,
-		},
-		Reservations:         bindings.SlotReservationsConfig{MaxReservations: 3},
-		RequestDurationLimit: 30 * 24 * 60 * 60,
-	}
 }
 
 func creation(parse func() (*abi.ABI, error), bin string, args ...any) ([]byte, error) {

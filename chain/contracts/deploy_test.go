@@ -11,36 +11,26 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-func TestPlannedDeploymentArrivesWhereItWasPlanned(t *testing.T) {
+func TestWhatIsDeployedIsWhatTheConfigurationSays(t *testing.T) {
 	shared.grow(t)
-	config := contracts.DefaultConfig("key")
-	from := shared.address(deployer)
-	plan, err := contracts.PlanDeployment(from, shared.nonces[deployer], goldenKey(), config)
+	config := defaultConfig("key")
+	code, err := contracts.VerifierCreation(goldenKey())
 	if err != nil {
-		t.Fatalf("plan: %v", err)
+		t.Fatalf("verifier: %v", err)
 	}
-	names := []string{}
-	for _, step := range plan.Steps() {
-		names = append(names, step.Contract)
-		if step.Deployer != from || step.Nonce != shared.nonces[deployer] {
-			t.Fatalf("%s: from %v with nonce %d", step.Contract, step.Deployer, step.Nonce)
-		}
-		if got := shared.create(t, step.Data); got != step.Address {
-			t.Fatalf("%s is at %v, planned at %v", step.Contract, got, step.Address)
-		}
+	token, verifier := shared.create(t, contracts.TokenCreation()), shared.create(t, code)
+	if code, err = contracts.MarketplaceCreation(config, token, verifier); err != nil {
+		t.Fatalf("marketplace: %v", err)
 	}
-	if diff := cmp.Diff([]string{"TestToken", "Groth16Verifier", "Marketplace"}, names); diff != "" {
-		t.Fatalf("order differs (-want +got):\n%s", diff)
-	}
-	m := &market{shared, t, plan.Token.Address, plan.Marketplace.Address}
-	if got := view(m, pack.PackToken(), pack.UnpackToken); got != plan.Token.Address {
+	m := &market{shared, t, token, shared.create(t, code)}
+	if got := view(m, pack.PackToken(), pack.UnpackToken); got != token {
 		t.Fatalf("marketplace pays in %v", got)
 	}
 	got := view(m, pack.PackConfiguration(), pack.UnpackConfiguration)
 	if diff := cmp.Diff(config, got); diff != "" {
 		t.Fatalf("configuration differs (-want +got):\n%s", diff)
 	}
-	if !verify(t, plan.Verifier.Address, goldenProof(), goldenInputs()) {
+	if !verify(t, verifier, goldenProof(), goldenInputs()) {
 		t.Fatalf("the verifier refuses the golden proof")
 	}
 	d := m.ask()
@@ -62,11 +52,34 @@ func TestKeysThatCannotBelongToAStorageProofAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := goldenKey()
 			spoil(&key)
-			_, err := contracts.PlanDeployment(
-				shared.address(deployer), 0, key, contracts.DefaultConfig(""))
+			_, err := contracts.VerifierCreation(key)
 			if !errors.Is(err, contracts.ErrInvalidKey) {
 				t.Fatalf("error is %v", err)
 			}
 		})
+	}
+}
+
+// defaultConfig returns the configuration of the public Codex networks: periods of
+// 120 s, in which a missed proof can be marked up to 30 s later, three reservations
+// per slot, and two misses of 20 % each until a slot is lost. zkeyHash is the hash of
+// the proving key, for hosts to compare; it may be empty.
+func defaultConfig(zkeyHash string) bindings.MarketplaceConfig {
+	return bindings.MarketplaceConfig{
+		Collateral: bindings.CollateralConfig{
+			RepairRewardPercentage:    10,
+			MaxNumberOfSlashes:        2,
+			SlashPercentage:           20,
+			ValidatorRewardPercentage: 20,
+		},
+		Proofs: bindings.ProofConfig{
+			Period:          120,
+			Timeout:         30,
+			Downtime:        64,
+			DowntimeProduct: 67,
+			ZkeyHash:        zkeyHash,
+		},
+		Reservations:         bindings.SlotReservationsConfig{MaxReservations: 3},
+		RequestDurationLimit: 30 * 24 * 60 * 60,
 	}
 }

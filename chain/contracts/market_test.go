@@ -56,7 +56,7 @@ type market struct {
 }
 
 func testConfig() bindings.MarketplaceConfig {
-	config := contracts.DefaultConfig("")
+	config := defaultConfig("")
 	config.Proofs.Period = period
 	config.Proofs.Timeout = timeout
 	return config

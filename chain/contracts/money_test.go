@@ -6,7 +6,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/contractstest"
 )
 
@@ -265,7 +264,7 @@ func TestTokenThatSaysNoIsATransferFailure(t *testing.T) {
 	shared.grow(t)
 	token := shared.create(t, common.FromHex(contractstest.RefusingTokenMetaData.Bin))
 	verifier := shared.create(t, common.FromHex(contractstest.DummyVerifierMetaData.Bin))
-	m := deployMarket(t, contracts.DefaultConfig(""), token, verifier)
+	m := deployMarket(t, defaultConfig(""), token, verifier)
 	refuse := func(yes bool) {
 		m.toToken(stranger, contractstest.NewRefusingToken().PackSetRefuses(yes))
 	}

@@ -52,18 +52,6 @@ func Between(host events.Address, slot events.SlotID) Distance {
 // has whole seconds.
 type Window struct{ From, Until time.Time }
 
-// Reach is the largest distance that may reserve at a point in time. It never
-// falls as time goes on. A window that has no length is open.
-func (w Window) Reach(at time.Time) Distance {
-	total, gone := w.seconds(w.Until), w.seconds(at)
-	if gone >= total {
-		return farthest
-	}
-	hi, lo := bits.Mul64(uint64(farthest-firstReach), gone)
-	widened, _ := bits.Div64(hi, lo, total) // Less than it was, because gone < total.
-	return firstReach + Distance(widened)
-}
-
 // Opens is the first whole second from which on that distance may reserve. It is
 // never before From and never after Until, unless the window has no length.
 func (w Window) Opens(d Distance) time.Time {

@@ -1,6 +1,7 @@
 package dispersal
 
 import (
+	"math/bits"
 	"testing"
 	"time"
 )
@@ -24,4 +25,16 @@ func TestAWindowOpensWhereItReaches(t *testing.T) {
 	if w.Reach(from.Add(-time.Hour)) != firstReach || w.Reach(w.Until) != farthest {
 		t.Error("it reaches less before it opens, or not everything at its end")
 	}
+}
+
+// Reach is the largest distance that may reserve at a point in time. It never
+// falls as time goes on. A window that has no length is open.
+func (w Window) Reach(at time.Time) Distance {
+	total, gone := w.seconds(w.Until), w.seconds(at)
+	if gone >= total {
+		return farthest
+	}
+	hi, lo := bits.Mul64(uint64(farthest-firstReach), gone)
+	widened, _ := bits.Div64(hi, lo, total) // Less than it was, because gone < total.
+	return firstReach + Distance(widened)
 }

@@ -136,12 +136,3 @@ func StableForFill(cfg events.ProofConfig, slot events.SlotID, head events.Head,
 	return pointer >= uint64(cfg.Downtime) && pointer+m.Blocks <= 255 &&
 		now.Add(time.Duration(m.Blocks)*m.BlockTime).Before(End(cfg, period))
 }
-
-// StableForProof reports whether a periodic proof begun now still fits its
-// challenge when it is mined: the pointer does not wrap on the way. There is
-// no lower bound, because waiting for one can miss the window.
-func StableForProof(cfg events.ProofConfig, slot events.SlotID, head events.Head, m Margin) bool {
-	n := head.Number + 1
-	period := Period(cfg, head.Time.Add(time.Second))
-	return uint64(Pointer(cfg, slot, n, period))+m.Blocks <= 255
-}

@@ -97,12 +97,6 @@ func (p *Pass) wrapsUnseen(pointer uint8) bool {
 	return p.unseen && 256-uint64(pointer)+uint64(p.cfg.Downtime) <= p.left
 }
 
-// Next says what one slot owes after head, when blocks are at least blockTime
-// apart; see Pass.
-func Next(cfg events.ProofConfig, s Slot, head events.Head, blockTime time.Duration, hashes Hashes) Verdict {
-	return NewPass(cfg, head, Pace{Shortest: blockTime}, hashes).Verdict(&s)
-}
-
 // Window is a run of blocks, first and last included.
 type Window struct{ First, Last uint64 }
 

@@ -38,11 +38,6 @@ func (s Standing) String() string {
 	}[s]
 }
 
-// Standings are all of them, for tables and tests.
-func Standings() []Standing {
-	return []Standing{Unrecorded, Over, Before, Ours, GivenUp, Collecting, Ending}
-}
-
 // Whose says who has the slot on chain.
 type Whose uint8
 
@@ -52,8 +47,6 @@ const (
 	Anothers
 	Nobodys
 )
-
-func (w Whose) String() string { return [...]string{"ours", "another's", "nobody's"}[w] }
 
 // FillWord is what the chain says of the block in which the slot became ours by
 // the record. A number would not do: a fill that was taken back may be looked at
@@ -167,23 +160,6 @@ func Reconcile(c Cell) Rule {
 		}
 	}
 	return Rule{Why: "nothing is said of it"}
-}
-
-// Rules are the table, the first that matches answers.
-func Rules() []Rule { return slices.Clone(rules) }
-
-// Possible reports whether the contract can show a slot so. What it cannot is
-// answered all the same: nothing rests on it.
-func Possible(slot events.SlotState, whose Whose) bool {
-	switch slot {
-	case events.SlotFree, events.SlotRepair: // Nobody has it: freeing a slot clears its host.
-		return whose == Nobodys
-	case events.SlotFilled, events.SlotPaid:
-		return whose != Nobodys
-	case events.SlotFinished, events.SlotFailed, events.SlotCancelled: // Also a slot that was in repair.
-		return true
-	}
-	return false
 }
 
 var (

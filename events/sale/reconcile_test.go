@@ -82,7 +82,7 @@ func TestEveryCellHasAnAnswerAndEveryRuleHasACell(t *testing.T) {
 		}
 		used[r.Why]++
 	}
-	for _, r := range Rules() {
+	for _, r := range rules {
 		if used[r.Why] == 0 {
 			t.Errorf("the rule is never reached: %s", r.Why)
 		}
@@ -211,13 +211,13 @@ var pageHead string
 func page() string {
 	var out strings.Builder
 	out.WriteString(pageHead)
-	for _, standing := range Standings() {
+	for _, standing := range []Standing{Unrecorded, Over, Before, Ours, GivenUp, Collecting, Ending} {
 		fmt.Fprintf(&out, "\n### Recorded: %s\n\n%s\n\n", standing, aboutStanding[standing])
 		out.WriteString("| on chain the slot is | whose | what happens, and why |\n|---|---|---|\n")
 		for slot := events.SlotFree; slot <= events.SlotRepair; slot++ {
 			for _, whose := range []Whose{Mine, Anothers, Nobodys} {
 				impossible := ""
-				if !Possible(slot, whose) {
+				if !possible(slot, whose) {
 					impossible = "*Cannot be.* All the same: "
 				}
 				fmt.Fprintf(&out, "| %s | %s | %s%s |\n", slot, whose, impossible,
@@ -248,7 +248,7 @@ func answers(standing Standing, slot events.SlotState, whose Whose) (lines []str
 			}
 		}
 	}
-	for _, r := range Rules() {
+	for _, r := range rules {
 		if slices.Contains(hit, r.Why) {
 			lines = append(lines, fmt.Sprintf("%s**%s**: %s", needs(r), r.Then, r.Why))
 		}
@@ -367,4 +367,20 @@ func TestDataStaysAsLongAsTheChainMayGiveTheSlotBack(t *testing.T) {
 	if back.Phase != Filled || !back.Lost.IsZero() || back.Forfeited {
 		t.Errorf("a slash that was reorganised: %s, lost %s", back.Phase, back.Lost)
 	}
+}
+
+func (w Whose) String() string { return [...]string{"ours", "another's", "nobody's"}[w] }
+
+// possible reports whether the contract can show a slot so. What it cannot is
+// answered all the same: nothing rests on it.
+func possible(slot events.SlotState, whose Whose) bool {
+	switch slot {
+	case events.SlotFree, events.SlotRepair: // Nobody has it: freeing a slot clears its host.
+		return whose == Nobodys
+	case events.SlotFilled, events.SlotPaid:
+		return whose != Nobodys
+	case events.SlotFinished, events.SlotFailed, events.SlotCancelled: // Also a slot that was in repair.
+		return true
+	}
+	return false
 }

@@ -51,16 +51,6 @@ func (r Role) String() string {
 	return fmt.Sprintf("role %d", uint8(r))
 }
 
-// ParseRole reads a role as String writes it.
-func ParseRole(s string) (Role, error) {
-	for r := RoleNone; r.valid(); r++ {
-		if r.String() == s {
-			return r, nil
-		}
-	}
-	return RoleNone, fmt.Errorf("role %.40q: want none, auditor, operator, admin or host", s)
-}
-
 // User may log in with a password.
 type User struct {
 	// Name has no colon, because of basic authentication, and no leading "$",

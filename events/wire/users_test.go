@@ -98,14 +98,3 @@ func TestShortPasswordsAreNotHashed(t *testing.T) {
 		t.Fatalf("hash is %q, %v", h, err)
 	}
 }
-
-func TestRolesAreReadAsTheyAreWritten(t *testing.T) {
-	for r := wire.RoleNone; r <= wire.RoleHost; r++ {
-		if got, err := wire.ParseRole(r.String()); err != nil || got != r {
-			t.Errorf("%v is read as %v, %v", r, got, err)
-		}
-	}
-	if _, err := wire.ParseRole("root"); err == nil {
-		t.Error("an unknown role was read")
-	}
-}

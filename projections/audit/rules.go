@@ -159,6 +159,3 @@ var warnings = func() map[Rule]bool {
 	}
 	return all
 }()
-
-// Rules are all of them, in the order in which they are documented.
-func Rules() []RuleInfo { return append([]RuleInfo(nil), ruleTable...) }

@@ -31,9 +31,6 @@ const (
 // FieldTree is a tree of Poseidon2 hashes: a block, slot or dataset tree.
 type FieldTree = Tree[fr.Element]
 
-// ContentTree is a tree of SHA-256 digests over the blocks of a dataset.
-type ContentTree = Tree[[32]byte]
-
 // NewTree builds the Poseidon2 tree over leaves, without padding.
 func NewTree(leaves []fr.Element) (*FieldTree, error) {
 	return Build(leaves, poseidon2.Compress)
@@ -147,13 +144,8 @@ func padded(blockRoots []fr.Element) ([]fr.Element, error) {
 // of a manifest and the merkleRoot of a request.
 func DatasetRoot(slotRoots []fr.Element) (fr.Element, error) { return Root(slotRoots) }
 
-// NewContentTree builds the SHA-256 tree over the digests of a dataset's blocks; its
-// root names the dataset (treeCid).
-func NewContentTree(digests [][32]byte) (*ContentTree, error) {
-	return Build(digests, CompressContent)
-}
-
-// ContentRoot is the root of NewContentTree without the tree.
+// ContentRoot is the root of the SHA-256 tree over the digests of a dataset's blocks; it
+// names the dataset (treeCid).
 func ContentRoot(digests [][32]byte) ([32]byte, error) {
 	return RootOf(digests, CompressContent)
 }

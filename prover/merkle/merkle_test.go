@@ -73,7 +73,7 @@ func TestNoLeavesHaveNoRoot(t *testing.T) {
 	_, treeErr := merkle.NewTree(nil)
 	_, slotErr := merkle.SlotRoot(nil)
 	_, slotTreeErr := merkle.NewSlotTree(nil)
-	_, contentErr := merkle.NewContentTree(nil)
+	_, contentErr := merkle.ContentRoot(nil)
 	for _, err := range []error{rootErr, treeErr, slotErr, slotTreeErr, contentErr} {
 		if !errors.Is(err, merkle.ErrNoLeaves) {
 			t.Fatalf("error %v, want ErrNoLeaves", err)
@@ -232,11 +232,7 @@ func generated(seed uint64, blocks int) [][]byte {
 
 func TestGeneratedSlotHasTheReferenceRoot(t *testing.T) {
 	blocks := generated(12345+72, 16)
-	cell, err := poseidon2.HashCell(blocks[0][:merkle.CellSize])
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantElement(t, cell, "6766626229109438998511650555450160451070280491013064757195345456105349826338")
+	wantElement(t, poseidon2.HashBytes(blocks[0][:merkle.CellSize]), "6766626229109438998511650555450160451070280491013064757195345456105349826338")
 	roots, err := merkle.HashBlocks(t.Context(), blocks)
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +281,7 @@ func TestContentTreeHashesChildrenAndKey(t *testing.T) {
 	if err != nil || got != want {
 		t.Fatalf("content root %x (%v), want %x", got, err, want)
 	}
-	tree, err := merkle.NewContentTree([][32]byte{a, b, c})
+	tree, err := merkle.Build([][32]byte{a, b, c}, merkle.CompressContent)
 	if err != nil || tree.Root() != want {
 		t.Fatalf("content tree root differs from %x (%v)", want, err)
 	}

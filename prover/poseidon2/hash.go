@@ -115,15 +115,6 @@ func HashBytes(data []byte) fr.Element {
 	return s.sum()
 }
 
-// HashCell returns the hash of one cell, which must have CellSize bytes.
-func HashCell(cell []byte) (fr.Element, error) {
-	if len(cell) != CellSize {
-		return fr.Element{}, fmt.Errorf("hash cell of %d bytes, want %d: %w",
-			len(cell), CellSize, ErrLength)
-	}
-	return HashBytes(cell), nil
-}
-
 // Pack appends to elements the field elements of data: one byte 0x01 is added,
 // then zeros up to a multiple of 31 bytes, and every 31 bytes are a little-endian
 // number. The list has len(data)/31 + 1 elements. It allocates when elements lacks

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/klauspost/reedsolomon"
@@ -23,6 +24,9 @@ func newEncoder(p Params) (reedsolomon.Encoder, error) {
 	}
 	return encoder, nil
 }
+
+// ErrTooFewSlots: fewer than K slots are there.
+var ErrTooFewSlots = errors.New("too few slots to restore the data")
 
 // Reconstruct fills in the missing shards of one codeword in place: a missing one
 // is nil or has length 0, at least K must be present, each of BlockSize bytes. It

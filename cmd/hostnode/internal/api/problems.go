@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
@@ -131,16 +129,4 @@ func matches(err, is error) bool {
 		return true
 	}
 	return errors.Is(err, is)
-}
-
-// ErrorsPage is docs/errors.md.
-func ErrorsPage() string {
-	var out strings.Builder
-	out.WriteString("# Errors\n\nWhat `hostnode` may answer. The code is stable; the API answers with the status " +
-		"and the\ncode as `application/problem+json`, commands print the message and the hint. This page is\n" +
-		"generated from the table in `cmd/hostnode/internal/api/problemtable.go`.\n")
-	for _, k := range kinds {
-		fmt.Fprintf(&out, "\n## %s\n\n%s Status %d.\n\nWhat to do: %s\n", k.code, k.title, k.status, k.hint)
-	}
-	return out.String()
 }

@@ -65,9 +65,6 @@ func (l Loaded) Settings() []Setting {
 	return all
 }
 
-// Source says where a value came from, such as "default" or "flag --quota".
-func (l Loaded) Source(key string) string { return l.sources[key] }
-
 // Default is the configuration without any source. Paths that depend on the user are
 // still empty.
 func Default() Config {

@@ -10,13 +10,8 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// What Restore may answer.
-var (
-	// ErrTooFewSlots: fewer than K slots are there.
-	ErrTooFewSlots = errors.New("too few slots to restore the data")
-	// ErrWrongData: what the slots give back is not what the manifest names.
-	ErrWrongData = errors.New("restored data is not what the manifest names")
-)
+// ErrWrongData: what the slots give back is not what the manifest names.
+var ErrWrongData = errors.New("restored data is not what the manifest names")
 
 // Restore writes the original data to out, from any K slots of the dataset. The
 // list has an entry for each slot, nil for a missing one; each reads the real
