@@ -1,24 +1,21 @@
 package projections
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/internal/durable"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 const (
-	// checkpointFile is the name of the checkpoint in the caller's directory.
+	// checkpointFile is the name of the checkpoint in the caller's directory. It was JSON
+	// as a whole once; the name stays, so that an older one is replaced.
 	checkpointFile = "views.json"
 	// checkpointFormat says what the file is, and in which form the cores' states are.
 	checkpointFormat = "hostnode-views " + capacity.StateSchema + " " + slotqueue.StateSchema
@@ -32,11 +29,7 @@ const (
 	maxCheckpointBytes = 2 << 30
 )
 
-// errCheckpoint: the file is damaged, of another version, or not ours. It is
-// ignored and the views are built again.
-var errCheckpoint = errors.New("checkpoint is not usable")
-
-// checkpoint is a file of saved views.
+// checkpoint is the header of saved views.
 type checkpoint struct {
 	Format string `json:"format"`
 	Schema int    `json:"schema"`
@@ -47,60 +40,48 @@ type checkpoint struct {
 	Position   events.Position `json:"position"`
 	EventID    string          `json:"eventId"`
 	RecordedAt time.Time       `json:"recordedAt"`
-	Checksum   string          `json:"checksum"` // sha256 of all else
-	Views      json.RawMessage `json:"views"`
-}
-
-func (c checkpoint) sum() string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%d\n%q\n%d\n%d\n%s\n%s\n", c.Format, c.Schema,
-		c.Stream, c.Revision, c.Position, c.EventID, c.RecordedAt.Format(time.RFC3339Nano))
-	h.Write(c.Views)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // encodeCheckpoint makes the bytes of the file. Views that are loaded again are
 // as of the anchor: what the system wrote behind it is read once more, because
 // nothing proves that the store still has it.
 func encodeCheckpoint(v *Views) ([]byte, error) {
-	payload, err := v.encode()
-	if err != nil {
-		return nil, err
-	}
-	c := checkpoint{
+	file, err := saved.Encode(checkpoint{
 		Format: checkpointFormat, Schema: checkpointSchema,
 		Stream: v.anchor.stream, Revision: v.anchor.revision, Position: v.anchor.position,
-		EventID: v.anchor.id.String(), RecordedAt: v.anchor.recorded.UTC(), Views: payload,
-	}
-	c.Checksum = c.sum()
-	file, err := json.Marshal(c)
+		EventID: v.anchor.id.String(), RecordedAt: v.anchor.recorded.UTC(),
+	}, v.save())
 	if err != nil {
 		return nil, fmt.Errorf("encode checkpoint: %w", err)
 	}
 	return file, nil
 }
 
-// decodeCheckpoint reads the bytes of a file. All its errors are errCheckpoint.
+// fit refuses a checkpoint of another form.
+func (c checkpoint) fit() error {
+	if c.Format != checkpointFormat {
+		return fmt.Errorf("its format is not %q", checkpointFormat)
+	}
+	if c.Schema != checkpointSchema {
+		return fmt.Errorf("its schema is %d, this build knows %d", c.Schema, checkpointSchema)
+	}
+	return nil
+}
+
+// decodeCheckpoint reads the bytes of a file. All its errors are saved.ErrUnusable.
 func decodeCheckpoint(file []byte) (*Views, error) {
-	var c checkpoint
-	if err := json.Unmarshal(file, &c); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+	var state savedViews
+	c, err := saved.Decode(file, checkpoint.fit, &state)
+	if err != nil {
+		return nil, err
 	}
 	id, err := events.ParseEventID(c.EventID)
-	switch {
-	case c.Format != checkpointFormat:
-		return nil, fmt.Errorf("%w: its format is not %q", errCheckpoint, checkpointFormat)
-	case c.Schema != checkpointSchema:
-		return nil, fmt.Errorf("%w: its schema is %d, this build knows %d",
-			errCheckpoint, c.Schema, checkpointSchema)
-	case !strings.EqualFold(c.Checksum, c.sum()):
-		return nil, fmt.Errorf("%w: its checksum does not match", errCheckpoint)
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
-	}
-	v, err := decodeViews(c.Views)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+		return nil, fmt.Errorf("%w: %w", saved.ErrUnusable, err)
+	}
+	v, err := state.restore()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", saved.ErrUnusable, err)
 	}
 	v.anchor = anchor{c.Stream, c.Revision, c.Position, id, c.RecordedAt}
 	v.asOf, v.recorded = c.Position, c.RecordedAt
@@ -109,15 +90,7 @@ func decodeCheckpoint(file []byte) (*Views, error) {
 
 // loadCheckpoint reads the file of a directory. No file is fs.ErrNotExist.
 func loadCheckpoint(dir string) (*Views, error) {
-	path := filepath.Join(dir, checkpointFile)
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("load checkpoint: %w", err)
-	}
-	if info.Size() > maxCheckpointBytes {
-		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", errCheckpoint, info.Size(), maxCheckpointBytes)
-	}
-	file, err := os.ReadFile(path)
+	file, err := saved.Read(filepath.Join(dir, checkpointFile), maxCheckpointBytes)
 	if err != nil {
 		return nil, fmt.Errorf("load checkpoint: %w", err)
 	}
@@ -134,4 +107,19 @@ func saveCheckpoint(dir string, file []byte) error {
 		return fmt.Errorf("save checkpoint: %w", err)
 	}
 	return nil
+}
+
+// Save is all that the views hold, for a file of the caller's: a fold of another package
+// that is kept as the views are. LoadViews is the reverse.
+func (v *Views) Save() ([]byte, error) { return encodeCheckpoint(v) }
+
+// LoadViews are saved views. asOf is the position up to which the caller knows
+// that only the system wrote behind what the views saw last.
+func LoadViews(file []byte, asOf events.Position) (*Views, error) {
+	v, err := decodeCheckpoint(file)
+	if err != nil {
+		return nil, fmt.Errorf("load views: %w", err)
+	}
+	v.asOf = max(v.asOf, asOf)
+	return v, nil
 }

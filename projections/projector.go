@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // DefaultCheckpointEvery is after how many events a projector saves its views:
@@ -125,7 +126,7 @@ func (p *Projector) load(ctx context.Context) error {
 // whether the last event that it knows is where it was.
 func (p *Projector) fits(ctx context.Context, loaded *Views) error {
 	if loaded.scope != p.views.scope {
-		return fmt.Errorf("%w: it was made for another host or other limits", errCheckpoint)
+		return fmt.Errorf("%w: it was made for another host or other limits", saved.ErrUnusable)
 	}
 	at := loaded.anchor
 	if at.position == 0 {
@@ -136,12 +137,12 @@ func (p *Projector) fits(ctx context.Context, loaded *Views) error {
 		case errors.Is(err, events.ErrAway):
 			return fmt.Errorf("read %s: %w", at.stream, err)
 		case err != nil:
-			return fmt.Errorf("%w: read %s revision %d: %w", errCheckpoint, at.stream, at.revision, err)
+			return fmt.Errorf("%w: read %s revision %d: %w", saved.ErrUnusable, at.stream, at.revision, err)
 		case r.ID == at.id && r.Revision == at.revision && r.Position == at.position:
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: it belongs to another store", errCheckpoint)
+	return fmt.Errorf("%w: it belongs to another store", saved.ErrUnusable)
 }
 
 // CatchUp reads to the end of the store. A store that is away is waited for

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections/internal/history"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 func open(t *testing.T, store events.Store, cfg Config) *Projector {
@@ -80,7 +81,7 @@ func TestAnUnusableCheckpointIsIgnored(t *testing.T) {
 		if err == nil && string(must(encodeCheckpoint(v))) != string(file) {
 			t.Fatalf("byte %d: damage passed as %s", i, bad)
 		}
-		if err != nil && !errors.Is(err, errCheckpoint) {
+		if err != nil && !errors.Is(err, saved.ErrUnusable) {
 			t.Fatalf("byte %d: %v", i, err)
 		}
 	}
@@ -311,29 +312,25 @@ func FuzzCheckpoint(f *testing.F) {
 	w.Fill(w.Begin(w.Request(1)))
 	w.Enqueue(w.Request(2))
 	v := built(f, store)
-	f.Add(must(v.encode()), true)
-	f.Add(must(encodeCheckpoint(v)), false)
-	f.Add([]byte(`{}`), true)
+	whole := must(encodeCheckpoint(v))
+	_, state, _ := bytes.Cut(whole, []byte("\n"))
+	f.Add(state, true)
+	f.Add(whole, false)
+	f.Add([]byte{}, true)
 	f.Fuzz(func(t *testing.T, text []byte, sealed bool) {
 		file := text
 		if sealed {
-			c := checkpoint{
-				Format: checkpointFormat, Schema: checkpointSchema, Position: 5,
-				EventID: events.EventID{}.String(), Views: bytes.Clone(text),
-			}
-			var compact bytes.Buffer
-			if json.Compact(&compact, text) != nil {
-				return
-			}
-			c.Views = compact.Bytes()
-			c.Checksum = c.sum()
-			file = must(json.Marshal(c))
+			file = must(saved.Seal(checkpoint{
+				Format: checkpointFormat, Schema: checkpointSchema, Position: 5, EventID: events.EventID{}.String(),
+			}, text))
 		}
 		v, err := decodeCheckpoint(file)
 		if err != nil {
 			return
 		}
-		_ = printed(t, v.Tables())
+		if _, err := json.Marshal(v.Tables()); err != nil { // A year that JSON does not know.
+			return
+		}
 		again, err := encodeCheckpoint(v)
 		if err != nil {
 			t.Fatal(err)

@@ -1,11 +1,8 @@
 package projections
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 
 	"github.com/hostnode/hostnode/events"
@@ -14,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// savedViews is everything that the views hold, as plain values in a fixed
-// order: equal views have equal savedViews.
+// savedViews is everything that the views hold, as plain values with exported names in a
+// fixed order: equal views have equal savedViews.
 type savedViews struct {
 	Scope    Scope
 	Hosts    []savedHost
@@ -42,17 +39,12 @@ type savedHost struct {
 	Validator   validating
 }
 
-// encode is the payload of a checkpoint.
-func (v *Views) encode() ([]byte, error) {
-	saved := savedViews{Scope: v.scope, Problems: v.problems, Skipped: v.skipped}
+func (v *Views) save() savedViews {
+	state := savedViews{Scope: v.scope, Problems: v.problems, Skipped: v.skipped}
 	for _, h := range v.inOrder() {
-		saved.Hosts = append(saved.Hosts, h.save())
+		state.Hosts = append(state.Hosts, h.save())
 	}
-	payload, err := json.Marshal(toPlain(reflect.ValueOf(saved)))
-	if err != nil {
-		return nil, fmt.Errorf("encode views: %w", err)
-	}
-	return payload, nil
+	return state
 }
 
 func (h *host) save() savedHost {
@@ -70,30 +62,20 @@ func (h *host) save() savedHost {
 	return s
 }
 
-// decodeViews reads a payload. The payload has passed its checksum; it is
-// looked at all the same, because a state that cannot be is worse than none.
-func decodeViews(payload []byte) (*Views, error) {
-	var plain any
-	d := json.NewDecoder(bytes.NewReader(payload))
-	d.UseNumber()
-	if err := d.Decode(&plain); err != nil {
-		return nil, fmt.Errorf("decode views: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("decode views: %w: text behind the end", errPlain)
-	}
-	var saved savedViews
-	if err := fromPlain(plain, reflect.ValueOf(&saved).Elem()); err != nil {
-		return nil, fmt.Errorf("decode views: %w", err)
-	}
-	v := NewViews(saved.Scope)
-	v.problems, v.skipped = saved.Problems, saved.Skipped
-	for _, s := range saved.Hosts {
-		h, err := s.restore(v.scope.Limits)
+// errForm: the state is none that views can have.
+var errForm = errors.New("not the form of the views")
+
+// restore makes views of a state. It has passed its checksum and is looked at all the
+// same, because a state that cannot be is worse than none.
+func (s savedViews) restore() (*Views, error) {
+	v := NewViews(s.Scope)
+	v.problems, v.skipped = s.Problems, s.Skipped
+	for _, host := range s.Hosts {
+		h, err := host.restore(v.scope.Limits)
 		if err != nil {
-			return nil, fmt.Errorf("decode views of host %s: %w", s.Address, err)
+			return nil, fmt.Errorf("views of host %s: %w", host.Address, err)
 		}
-		v.hosts[s.Address] = h
+		v.hosts[host.Address] = h
 	}
 	return v, nil
 }
@@ -114,7 +96,7 @@ func (s savedHost) restore(l Limits) (*host, error) {
 	h.sales.closed, h.txs.closed, h.txs.next = s.ClosedSales, s.ClosedTxs, s.NextTx
 	for _, open := range s.Sales {
 		if !slices.Contains(sale.Phases(), open.State.Phase) {
-			return nil, fmt.Errorf("%w: phase %d of a sale", errPlain, open.State.Phase)
+			return nil, fmt.Errorf("%w: phase %d of a sale", errForm, open.State.Phase)
 		}
 		h.sales.open[open.State.Slot] = &open
 	}

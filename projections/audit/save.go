@@ -1,24 +1,19 @@
 package audit
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/internal/durable"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // A checkpoint is all that an audit knows at a position, in a file: a line of
@@ -38,7 +33,6 @@ const (
 	// maxCheckpointBytes is the largest file that is read: beyond it, to begin
 	// again is the lesser evil.
 	maxCheckpointBytes = 4 << 30
-	maxHeaderBytes     = 4 << 10
 )
 
 // header is the first line of a checkpoint.
@@ -59,17 +53,6 @@ type header struct {
 	MaxFindings int             `json:"maxFindings"`
 	Chain       bool            `json:"chain"`
 	Scope       string          `json:"scope,omitempty"`
-	Bytes       int             `json:"bytes"`
-	Checksum    string          `json:"checksum"` // sha256 of the rest of the line and the state
-}
-
-func (h header) sum(state []byte) string {
-	h.Checksum = ""
-	line, _ := json.Marshal(h) // Numbers and text always encode.
-	sum := sha256.New()
-	sum.Write(line)
-	sum.Write(state)
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // header is that of a checkpoint of this audit.
@@ -93,42 +76,33 @@ func rulesDigest() string {
 
 // save writes the checkpoint. After a crash at any moment there is the old file
 // or the new one.
-func (a *auditor) save() (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("save the checkpoint of the audit: %w", err)
-		}
-	}()
-	var state bytes.Buffer
+func (a *auditor) save() error {
+	var file []byte
 	known, err := a.remember()
+	if err == nil {
+		file, err = saved.Encode(a.header(), known)
+	}
+	if err == nil {
+		err = durable.Replace(a.options.Checkpoint, file)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("save the checkpoint of the audit: %w", err)
 	}
-	if err := gob.NewEncoder(&state).Encode(known); err != nil {
-		return err
-	}
-	h := a.header()
-	h.Bytes = state.Len()
-	h.Checksum = h.sum(state.Bytes())
-	line, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	return durable.Replace(a.options.Checkpoint, append(line, '\n'), state.Bytes())
+	return nil
 }
 
 // resume is the audit that a checkpoint holds; nil and the reason when there is
 // none that can be used. No file is no reason.
 func resume(ctx context.Context, store events.Store, o Options) (a *auditor, ignored string) {
-	h, state, err := readCheckpoint(o.Checkpoint)
+	file, err := saved.Read(o.Checkpoint, maxCheckpointBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ""
 	}
 	if err == nil {
-		a, err = decodeCheckpoint(h, state, o)
+		a, err = decodeCheckpoint(file, o)
 	}
 	if err == nil {
-		err = fits(ctx, store, h)
+		err = fits(ctx, store, a)
 	}
 	if err != nil {
 		return nil, err.Error()
@@ -137,71 +111,50 @@ func resume(ctx context.Context, store events.Store, o Options) (a *auditor, ign
 	return a, ""
 }
 
-// errCheckpoint: the file is damaged, of another build, or made otherwise.
-var errCheckpoint = errors.New("the checkpoint is of no use")
-
-func readCheckpoint(path string) (h header, state []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return h, nil, fmt.Errorf("read the checkpoint of the audit: %w", err)
-	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, maxHeaderBytes)
-	line, err := r.ReadSlice('\n')
-	if err != nil || json.Unmarshal(line, &h) != nil || h.Format != checkpointFormat {
-		return h, nil, fmt.Errorf("%w: %s is no checkpoint of an audit", errCheckpoint, path)
-	}
-	if h.Bytes < 0 || h.Bytes > maxCheckpointBytes {
-		return h, nil, fmt.Errorf("%w: it says that it has %d bytes", errCheckpoint, h.Bytes)
-	}
-	state, err = io.ReadAll(io.LimitReader(r, int64(h.Bytes)+1))
-	if err != nil {
-		return h, nil, fmt.Errorf("read the checkpoint of the audit: %w", err)
-	}
-	return h, state, nil
-}
-
 // decodeCheckpoint makes the audit that a checkpoint holds.
-func decodeCheckpoint(h header, state []byte, o Options) (*auditor, error) {
+func decodeCheckpoint(file []byte, o Options) (*auditor, error) {
 	a := newAuditor(o)
-	want := a.header()
-	switch {
-	case h.Format != want.Format || h.Schema != want.Schema || h.Rules != want.Rules:
-		return nil, fmt.Errorf("%w: another build of hostnode made it", errCheckpoint)
-	case len(state) != h.Bytes || h.sum(state) != h.Checksum:
-		return nil, fmt.Errorf("%w: its checksum does not match", errCheckpoint)
-	case h.From != want.From || h.MaxFindings != want.MaxFindings || h.Chain != want.Chain || h.Scope != want.Scope:
-		return nil, fmt.Errorf("%w: it was made with other options", errCheckpoint)
-	}
 	var known memory
-	if err := gob.NewDecoder(bytes.NewReader(state)).Decode(&known); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+	h, err := saved.Decode(file, a.header().fit, &known)
+	if err != nil {
+		return nil, err
 	}
 	id, err := events.ParseEventID(h.EventID)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+		return nil, fmt.Errorf("%w: %w", saved.ErrUnusable, err)
 	}
 	a.last, a.before = seen{h.Position, id}, seen{position: h.After}
 	if err := a.recall(known); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCheckpoint, err)
+		return nil, fmt.Errorf("%w: %w", saved.ErrUnusable, err)
 	}
 	return a, nil
 }
 
+// fit refuses a checkpoint with which this audit cannot continue.
+func (h header) fit(other header) error {
+	if other.Format != h.Format || other.Schema != h.Schema || other.Rules != h.Rules {
+		return errors.New("another build of hostnode made it")
+	}
+	if other.From != h.From || other.MaxFindings != h.MaxFindings || other.Chain != h.Chain || other.Scope != h.Scope {
+		return errors.New("it was made with other options")
+	}
+	return nil
+}
+
 // fits says whether a checkpoint is of this store.
-func fits(ctx context.Context, store events.Store, h header) error {
-	if h.Position == 0 {
+func fits(ctx context.Context, store events.Store, a *auditor) error {
+	if a.last.position == 0 {
 		return nil
 	}
-	for r, err := range store.ReadAll(ctx, h.After, 1) {
+	for r, err := range store.ReadAll(ctx, a.before.position, 1) {
 		if err != nil {
 			return fmt.Errorf("read the event of the checkpoint: %w", err)
 		}
-		if r.Position == h.Position && r.ID.String() == h.EventID {
+		if r.Position == a.last.position && r.ID == a.last.id {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: it belongs to another store", errCheckpoint)
+	return fmt.Errorf("%w: it belongs to another store", saved.ErrUnusable)
 }
 
 // keepViews folds an event into the views, and prints them when they are where

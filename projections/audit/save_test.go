@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/internal/history"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // interrupted reads n events and is interrupted then.
@@ -211,7 +212,6 @@ func TestACheckpointOfNoUseIsIgnored(t *testing.T) {
 		"another build":  {r, Options{}, replace(`"schema":`, `"schema":1`)},
 		"other rules":    {r, Options{}, replace(`"rules":"`, `"rules":"x`)},
 		"another format": {r, Options{}, replace("hostnode-audit", "hostnode-views")},
-		"a huge one":     {r, Options{}, replace(`"bytes":`, `"bytes":99999999`)},
 		"another place":  {r, Options{}, replace(`"position":`, `"position":1`)},
 		"nothing":        {r, Options{}, func([]byte) []byte { return nil }},
 		"no line":        {r, Options{}, func([]byte) []byte { return make([]byte, 1<<20) }},
@@ -273,20 +273,16 @@ func TestSettledSalesAreAtRest(t *testing.T) {
 }
 
 func FuzzReadCheckpoint(f *testing.F) {
-	f.Add([]byte(`{"format":"hostnode-audit","schema":1,"bytes":3}` + "\nabc"))
-	f.Add([]byte("{}\n"))
-	f.Fuzz(func(t *testing.T, file []byte) {
-		path := filepath.Join(t.TempDir(), "audit.state")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
+	f.Add([]byte(`{"header":{"format":"hostnode-audit","schema":1}}`+"\nabc"), false)
+	f.Add([]byte("{}\n"), false)
+	f.Add([]byte("abc"), true)
+	f.Fuzz(func(_ *testing.T, file []byte, sealed bool) {
+		o := Options{filterBits: 64}
+		if sealed { // Past the checksum: the state itself must do no harm.
+			h := newAuditor(o).header()
+			h.EventID = events.EventID{}.String()
+			file, _ = saved.Seal(h, file)
 		}
-		h, state, err := readCheckpoint(path)
-		if err != nil {
-			return
-		}
-		h.Checksum, h.Bytes = "", len(state)
-		h.Checksum = h.sum(state) // Past the checksum: the state itself must do no harm.
-		h.Rules, h.Schema, h.EventID = rulesDigest(), checkpointSchema, events.EventID{}.String()
-		_, _ = decodeCheckpoint(h, state, Options{MaxFindings: h.MaxFindings, From: h.From, filterBits: 64})
+		_, _ = decodeCheckpoint(file, o)
 	})
 }

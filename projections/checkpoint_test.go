@@ -1,13 +1,12 @@
 package projections
 
 import (
-	"bytes"
-	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections/internal/saved"
 )
 
 // fill sets everything in a value to something that is not zero.
@@ -53,17 +52,11 @@ func fill(v reflect.Value) {
 func TestACheckpointHoldsEveryFieldOfEveryState(t *testing.T) {
 	var want, got savedViews
 	fill(reflect.ValueOf(&want).Elem())
-	text, err := json.Marshal(toPlain(reflect.ValueOf(want)))
+	file, err := saved.Encode(checkpoint{}, want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var plain any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&plain); err != nil {
-		t.Fatal(err)
-	}
-	if err := fromPlain(plain, reflect.ValueOf(&got).Elem()); err != nil {
+	if _, err := saved.Decode(file, func(checkpoint) error { return nil }, &got); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(want, got) {
