@@ -2,6 +2,7 @@ package esdb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -165,18 +168,7 @@ func (h *held) appendOne(ctx context.Context, w write) (events.AppendResult, err
 	if err != nil {
 		return events.AppendResult{}, ofAppend(explain(err, trailers))
 	}
-	o := &streams.AppendReq_Options{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(w.stream)}}
-	n, exact := w.expected.Count()
-	switch {
-	case w.expected.IsExists():
-		o.ExpectedStreamRevision = &streams.AppendReq_Options_StreamExists{StreamExists: &shared.Empty{}}
-	case !exact:
-		o.ExpectedStreamRevision = &streams.AppendReq_Options_Any{Any: &shared.Empty{}}
-	case n == 0:
-		o.ExpectedStreamRevision = &streams.AppendReq_Options_NoStream{NoStream: &shared.Empty{}}
-	default:
-		o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: n - 1}
-	}
+	o := expect(&streams.AppendReq_Options{StreamIdentifier: identifier(w.stream)}, w.expected)
 	// When Send fails the server has answered; CloseAndRecv says what.
 	err = call.Send(&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: o}})
 	for i := 0; err == nil && i < len(w.events); i++ {
@@ -240,18 +232,7 @@ func (s *Store) Delete(
 }
 
 func (h *held) softDelete(ctx context.Context, stream string, expected events.Expected) (events.Position, error) {
-	o := &streams.DeleteReq_Options{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)}}
-	n, exact := expected.Count()
-	switch {
-	case expected.IsExists():
-		o.ExpectedStreamRevision = &streams.DeleteReq_Options_StreamExists{StreamExists: &shared.Empty{}}
-	case !exact:
-		o.ExpectedStreamRevision = &streams.DeleteReq_Options_Any{Any: &shared.Empty{}}
-	case n == 0:
-		o.ExpectedStreamRevision = &streams.DeleteReq_Options_NoStream{NoStream: &shared.Empty{}}
-	default:
-		o.ExpectedStreamRevision = &streams.DeleteReq_Options_Revision{Revision: n - 1}
-	}
+	o := expect(&streams.DeleteReq_Options{StreamIdentifier: identifier(stream)}, expected)
 	var trailers metadata.MD
 	ctx, options := h.own(ctx, &trailers)
 	answer, err := h.streams.Delete(ctx, &streams.DeleteReq{Options: o}, options...)
@@ -262,18 +243,7 @@ func (h *held) softDelete(ctx context.Context, stream string, expected events.Ex
 }
 
 func (h *held) tombstone(ctx context.Context, stream string, expected events.Expected) (events.Position, error) {
-	o := &streams.TombstoneReq_Options{StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)}}
-	n, exact := expected.Count()
-	switch {
-	case expected.IsExists():
-		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_StreamExists{StreamExists: &shared.Empty{}}
-	case !exact:
-		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Any{Any: &shared.Empty{}}
-	case n == 0:
-		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_NoStream{NoStream: &shared.Empty{}}
-	default:
-		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Revision{Revision: n - 1}
-	}
+	o := expect(&streams.TombstoneReq_Options{StreamIdentifier: identifier(stream)}, expected)
 	var trailers metadata.MD
 	ctx, options := h.own(ctx, &trailers)
 	answer, err := h.streams.Tombstone(ctx, &streams.TombstoneReq{Options: o}, options...)
@@ -281,4 +251,28 @@ func (h *held) tombstone(ctx context.Context, stream string, expected events.Exp
 		return 0, explain(err, trailers)
 	}
 	return events.Position(answer.GetPosition().GetCommitPosition()), nil
+}
+
+func identifier(stream string) *shared.StreamIdentifier {
+	return &shared.StreamIdentifier{StreamName: []byte(stream)}
+}
+
+// expect puts what is expected of a stream into the options of a request. The requests
+// have a type of their own for each case of it, and the same names of fields.
+func expect[M proto.Message](options M, expected events.Expected) M {
+	m := options.ProtoReflect()
+	field := m.Descriptor().Fields().ByName
+	n, exact := expected.Count()
+	empty := field("no_stream")
+	switch {
+	case expected.IsExists():
+		empty = field("stream_exists")
+	case !exact:
+		empty = field("any")
+	case n > 0:
+		m.Set(cmp.Or(field("revision"), field("stream_position")), protoreflect.ValueOfUint64(n-1))
+		return options
+	}
+	m.Set(empty, m.NewField(empty))
+	return options
 }

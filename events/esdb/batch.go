@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -222,22 +221,10 @@ func (p *parcel) send(stream streams.Streams_BatchAppendClient) error {
 }
 
 func (p *parcel) options() *streams.BatchAppendReq_Options {
-	o := &streams.BatchAppendReq_Options{
-		StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(p.stream)},
+	return expect(&streams.BatchAppendReq_Options{
+		StreamIdentifier: identifier(p.stream),
 		DeadlineOption:   &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(p.timeout)},
-	}
-	n, exact := p.expected.Count()
-	switch {
-	case p.expected.IsExists():
-		o.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamExists{StreamExists: &emptypb.Empty{}}
-	case !exact:
-		o.ExpectedStreamPosition = &streams.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}}
-	case n == 0:
-		o.ExpectedStreamPosition = &streams.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}}
-	default:
-		o.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamPosition{StreamPosition: n - 1}
-	}
-	return o
+	}, p.expected)
 }
 
 func (b *batcher) receive(stream streams.Streams_BatchAppendClient) {

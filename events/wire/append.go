@@ -73,7 +73,7 @@ func (a *appending) take(ctx context.Context, req *streams.AppendReq) error {
 		if err != nil {
 			return err
 		}
-		if a.expected, err = appendExpected(c.Options); err != nil {
+		if a.expected, err = expected("append", c.Options); err != nil {
 			return err
 		}
 		a.stream = stream
@@ -163,20 +163,6 @@ func (s *Server) append(
 		})
 	}
 	return result, err
-}
-
-func appendExpected(o *streams.AppendReq_Options) (events.Expected, error) {
-	switch e := o.GetExpectedStreamRevision().(type) {
-	case *streams.AppendReq_Options_Revision:
-		return revision(e.Revision)
-	case *streams.AppendReq_Options_NoStream:
-		return events.NoStream(), nil
-	case *streams.AppendReq_Options_Any:
-		return events.Any(), nil
-	case *streams.AppendReq_Options_StreamExists:
-		return events.StreamExists(), nil
-	}
-	return events.Any(), invalid("append: expected revision is missing")
 }
 
 func appended(r events.AppendResult) *streams.AppendResp_Success {

@@ -150,7 +150,7 @@ func (b *batches) find(ctx context.Context, key events.EventID, req *streams.Bat
 	if a.stream, err = streamName(o.GetStreamIdentifier()); err != nil {
 		return a, err
 	}
-	if a.expected, err = batchExpected(o); err != nil {
+	if a.expected, err = expected("batch append", o); err != nil {
 		return a, err
 	}
 	if a.deadline, err = batchDeadline(o, time.Now(), b.s.cfg.Limits.AppendTime); err != nil {
@@ -293,20 +293,6 @@ func (b *batches) answer(a *batch, result events.AppendResult, err error) {
 	b.sending.Lock()
 	defer b.sending.Unlock()
 	_ = b.out.send(b.ss, resp)
-}
-
-func batchExpected(o *streams.BatchAppendReq_Options) (events.Expected, error) {
-	switch e := o.GetExpectedStreamPosition().(type) {
-	case *streams.BatchAppendReq_Options_StreamPosition:
-		return revision(e.StreamPosition)
-	case *streams.BatchAppendReq_Options_NoStream:
-		return events.NoStream(), nil
-	case *streams.BatchAppendReq_Options_Any:
-		return events.Any(), nil
-	case *streams.BatchAppendReq_Options_StreamExists:
-		return events.StreamExists(), nil
-	}
-	return events.Any(), invalid("batch append: expected revision is missing")
 }
 
 // batchDeadline is by when an append must be done: when the client says, but

@@ -10,6 +10,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -109,6 +110,25 @@ const eventOverhead = 256
 
 // cost is what an event that waits to be appended holds of the limits.
 func cost(e events.NewEvent) int64 { return int64(e.Size()) + eventOverhead }
+
+// expected is what a request expects of a stream, by its options: each request has a type
+// of its own for that, and all name the cases alike.
+func expected(what string, options proto.Message) (events.Expected, error) {
+	m := options.ProtoReflect()
+	for f, v := range m.Range {
+		switch f.Name() {
+		case "revision", "stream_position":
+			return revision(v.Uint())
+		case "no_stream":
+			return events.NoStream(), nil
+		case "any":
+			return events.Any(), nil
+		case "stream_exists":
+			return events.StreamExists(), nil
+		}
+	}
+	return events.Any(), invalid("%s: expected revision is missing", what)
+}
 
 // revision checks a revision that a client names.
 func revision(n uint64) (events.Expected, error) {

@@ -12,23 +12,11 @@ import (
 // Delete hides a stream until something is appended to it.
 func (v *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.DeleteResp, error) {
 	o := req.GetOptions()
-	var expected events.Expected
-	var err error
-	switch e := o.GetExpectedStreamRevision().(type) {
-	case *streams.DeleteReq_Options_Revision:
-		expected, err = revision(e.Revision)
-	case *streams.DeleteReq_Options_NoStream:
-		expected = events.NoStream()
-	case *streams.DeleteReq_Options_Any:
-	case *streams.DeleteReq_Options_StreamExists:
-		expected = events.StreamExists()
-	default:
-		err = invalid("delete: expected revision is missing")
-	}
+	wanted, err := expected("delete", o)
 	if err != nil {
 		return nil, err
 	}
-	at, err := v.s.remove(ctx, o.GetStreamIdentifier(), expected, false)
+	at, err := v.s.remove(ctx, o.GetStreamIdentifier(), wanted, false)
 	if err != nil {
 		return nil, err
 	}
@@ -40,23 +28,11 @@ func (v *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*s
 // Tombstone ends a stream for good.
 func (v *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneReq) (*streams.TombstoneResp, error) {
 	o := req.GetOptions()
-	var expected events.Expected
-	var err error
-	switch e := o.GetExpectedStreamRevision().(type) {
-	case *streams.TombstoneReq_Options_Revision:
-		expected, err = revision(e.Revision)
-	case *streams.TombstoneReq_Options_NoStream:
-		expected = events.NoStream()
-	case *streams.TombstoneReq_Options_Any:
-	case *streams.TombstoneReq_Options_StreamExists:
-		expected = events.StreamExists()
-	default:
-		err = invalid("tombstone: expected revision is missing")
-	}
+	wanted, err := expected("tombstone", o)
 	if err != nil {
 		return nil, err
 	}
-	at, err := v.s.remove(ctx, o.GetStreamIdentifier(), expected, true)
+	at, err := v.s.remove(ctx, o.GetStreamIdentifier(), wanted, true)
 	if err != nil {
 		return nil, err
 	}
