@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/big"
 	"slices"
 
@@ -66,46 +67,16 @@ func (a *Auditor) Moves(
 	return moves, nil
 }
 
-func (a *Auditor) moveOf(account common.Address, r *types.Receipt) (events.TokenMove, error) {
+func (a *Auditor) moveOf(account common.Address, r *types.Receipt) (move events.TokenMove, err error) {
 	if r == nil {
-		return events.TokenMove{}, nil
+		return move, nil
 	}
-	move := events.TokenMove{Found: true, Succeeded: r.Status == types.ReceiptStatusSuccessful}
-	for _, l := range r.Logs {
-		if l.Address != a.market.tokenAddress() {
-			continue
-		}
-		if err := a.add(&move, account, l); err != nil {
-			return move, err
-		}
+	move.Found, move.Succeeded = true, r.Status == types.ReceiptStatusSuccessful
+	m, logs := a.market, slices.Values(r.Logs)
+	if _, move.In, err = m.transfers(logs, m.contract, account); err == nil {
+		_, move.Out, err = m.transfers(logs, account, m.contract)
 	}
-	return move, nil
-}
-
-// add counts a transfer between an account and the contract. Logs of other
-// events are none.
-func (a *Auditor) add(move *events.TokenMove, account common.Address, l *types.Log) error {
-	e, err := a.market.abis.token.UnpackTransferEvent(l)
-	if err != nil {
-		return nil //nolint:nilerr // Another event of the token.
-	}
-	amount, err := events.AmountFromBig(e.Value)
-	if err != nil {
-		return err
-	}
-	total := &move.In
-	switch {
-	case e.From == a.market.contract && e.To == account:
-	case e.From == account && e.To == a.market.contract:
-		total = &move.Out
-	default:
-		return nil
-	}
-	if events.MaxAmount().Sub(*total).Less(amount) {
-		return fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
-	}
-	*total = total.Add(amount)
-	return nil
+	return move, err
 }
 
 // Held says what the contract holds for slots, all at the newest block.
@@ -161,24 +132,30 @@ func (a *Auditor) heldAt(ctx context.Context, at common.Hash, slots []events.Slo
 func (a *Auditor) Moved(
 	ctx context.Context, account events.Address, first, last uint64,
 ) (in, out events.Amount, err error) {
-	who, contract := common.BytesToHash(account[:]), common.BytesToHash(a.market.contract.Bytes())
-	transfer := a.market.abis.token.GetABI().Events["Transfer"].ID
-	var total events.TokenMove
+	m, who := a.market, common.Address(account)
+	event := m.abis.token.GetABI().Events["Transfer"].ID
 	for from := first; from <= last; {
 		to := last
-		if step := a.market.cfg.LogRange; last-from >= step {
+		if step := m.cfg.LogRange; last-from >= step {
 			to = from + step - 1
 		}
-		for _, ends := range [][2]common.Hash{{contract, who}, {who, contract}} {
-			topics := [][]common.Hash{{transfer}, {ends[0]}, {ends[1]}}
-			logs, err := a.market.conn.logsBetween(ctx, a.market.tokenAddress(), topics, from, to)
+		for _, way := range []struct {
+			from, to common.Address
+			total    *events.Amount
+		}{{m.contract, who, &in}, {who, m.contract, &out}} {
+			topics := [][]common.Hash{
+				{event}, {common.BytesToHash(way.from[:])}, {common.BytesToHash(way.to[:])},
+			}
+			logs, err := m.conn.logsBetween(ctx, m.tokenAddress(), topics, from, to)
+			var moved events.Amount
+			if err == nil {
+				_, moved, err = m.transfers(pointers(logs), way.from, way.to)
+			}
+			if err == nil {
+				*way.total, err = allMoved(*way.total, moved)
+			}
 			if err != nil {
 				return in, out, fmt.Errorf("add up what moved: %w", err)
-			}
-			for _, l := range logs {
-				if err := a.add(&total, common.Address(account), &l); err != nil {
-					return in, out, fmt.Errorf("add up what moved: %w", err)
-				}
 			}
 		}
 		if to == last {
@@ -186,5 +163,15 @@ func (a *Auditor) Moved(
 		}
 		from = to + 1
 	}
-	return total.In, total.Out, nil
+	return in, out, nil
+}
+
+func pointers(logs []types.Log) iter.Seq[*types.Log] {
+	return func(yield func(*types.Log) bool) {
+		for i := range logs {
+			if !yield(&logs[i]) {
+				return
+			}
+		}
+	}
 }

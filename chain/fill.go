@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -384,7 +385,7 @@ func (m *Market) fillFrom(
 	if !ok {
 		return events.Fill{}, fmt.Errorf("%w: collateral", events.ErrMalformed)
 	}
-	taken, err := m.taken(r)
+	_, taken, err := m.transfers(slices.Values(r.Logs), m.account, m.contract)
 	if err != nil {
 		return events.Fill{}, err
 	}
@@ -398,26 +399,4 @@ func (m *Market) fillFrom(
 		fill.RepairReward = collateral.SubFloor(taken)
 	}
 	return fill, nil
-}
-
-// taken is what the contract took from the account in a transaction.
-func (m *Market) taken(r *types.Receipt) (sum events.Amount, err error) {
-	for _, l := range r.Logs {
-		if l.Address != m.tokenAddress() {
-			continue
-		}
-		e, err := m.abis.token.UnpackTransferEvent(l)
-		if err != nil || e.From != m.account || e.To != m.contract {
-			continue
-		}
-		amount, err := events.AmountFromBig(e.Value)
-		if err != nil {
-			return events.Amount{}, err
-		}
-		if events.MaxAmount().Sub(sum).Less(amount) {
-			return events.Amount{}, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
-		}
-		sum = sum.Add(amount)
-	}
-	return sum, nil
 }

@@ -169,37 +169,6 @@ func (m *Market) frees(input []byte, slot events.SlotID) bool {
 		bytes.Equal(input[:4], contract.Methods["freeSlot0"].ID)
 }
 
-// payment is a transfer of the token from the contract.
-type payment struct {
-	to     common.Address
-	amount events.Amount
-}
-
-// payments are what the contract paid in a transaction, in their order.
-func (m *Market) payments(r *types.Receipt) ([]payment, error) {
-	var paid []payment
-	total := events.Amount{}
-	for _, l := range r.Logs {
-		if l.Address != m.tokenAddress() {
-			continue
-		}
-		e, err := m.abis.token.UnpackTransferEvent(l)
-		if err != nil || e.From != m.contract {
-			continue
-		}
-		amount, err := events.AmountFromBig(e.Value)
-		if err != nil {
-			return nil, err
-		}
-		if events.MaxAmount().Sub(total).Less(amount) {
-			return nil, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
-		}
-		total = total.Add(amount)
-		paid = append(paid, payment{e.To, amount})
-	}
-	return paid, nil
-}
-
 // payoutFrom says what a freeSlot of ours brought, by the transfers in its receipt: the
 // contract pays the reward first and then the collateral (marketplace.md §5.6). Who got
 // them is what the transaction said, not what the configuration says now. Collateral
@@ -210,7 +179,7 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 		return events.PayoutReceipt{}, err
 	}
 	payout := events.PayoutReceipt{Receipt: receipt}
-	paid, err := m.payments(r)
+	paid, _, err := m.transfers(slices.Values(r.Logs), m.contract, anybody)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}

@@ -43,12 +43,8 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 	return config, nil
 }
 
-// read is views of which none may fail.
 func (m *Market) read(ctx context.Context, at common.Hash, views ...*view) error {
-	if err := m.conn.views(ctx, m.account, at, views...); err != nil {
-		return err
-	}
-	return firstError(views...)
+	return m.conn.read(ctx, m.account, at, views...)
 }
 
 // Head is the newest block.
@@ -90,11 +86,8 @@ func readRequest(
 		}
 		return err
 	})
-	if err := c.views(ctx, common.Address{}, at, v); err != nil {
+	if err := c.read(ctx, common.Address{}, at, v); err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
-	}
-	if v.err != nil {
-		return events.Request{}, fmt.Errorf("read request %s: %w", id, v.err)
 	}
 	return requestFrom(id, raw)
 }
@@ -240,11 +233,8 @@ func balanceOf(
 	}
 	var tokens *big.Int
 	v := viewOf(token, a.token.PackBalanceOf(account), a.token.UnpackBalanceOf, &tokens)
-	if err := c.views(ctx, account, head.Hash, v); err != nil {
+	if err := c.read(ctx, account, head.Hash, v); err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
-	}
-	if v.err != nil {
-		return events.Balance{}, fmt.Errorf("read balance: %w", v.err)
 	}
 	var wei hexutil.Big
 	coins := []rpc.BatchElem{{Method: "eth_getBalance", Args: []any{account, nil}, Result: &wei}}

@@ -25,15 +25,10 @@ const requesterGas = 2_000_000
 // at a time, no memory, no second attempt. Its methods are safe for concurrent use. It
 // belongs to another account than the host's.
 type Requester struct {
-	cfg      Config
-	conn     *conn
-	abis     abis
-	contract common.Address
-	token    common.Address
-	account  common.Address
-	key      *ecdsa.PrivateKey
-	signer   types.Signer
-	sending  chan struct{}
+	market  *Market // without a transaction manager
+	key     *ecdsa.PrivateKey
+	signer  types.Signer
+	sending chan struct{}
 }
 
 // DialRequester connects a client's account to the market. Of the configuration it uses
@@ -55,30 +50,42 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 		return nil, err
 	}
 	return &Requester{
-		cfg: cfg, conn: m.conn, abis: m.abis, contract: m.contract, token: m.tokenAddress(),
-		account: m.account, key: cfg.Key, sending: make(chan struct{}, 1),
+		market: m, key: cfg.Key, sending: make(chan struct{}, 1),
 		signer: types.LatestSignerForChainID(newBig(m.identity.ChainID)),
 	}, nil
 }
 
 // Close closes the connection.
-func (r *Requester) Close() { r.conn.close() }
+func (r *Requester) Close() { r.market.conn.close() }
 
 // Account is the client's address.
-func (r *Requester) Account() events.Address { return events.Address(r.account) }
+func (r *Requester) Account() events.Address { return r.market.Account() }
 
 // Balance is what the client holds.
 func (r *Requester) Balance(ctx context.Context) (events.Balance, error) {
-	return balanceOf(ctx, r.conn, r.abis, r.token, r.account)
+	return r.BalanceOf(ctx, r.Account())
 }
+
+// BalanceOf is what any account holds.
+func (r *Requester) BalanceOf(ctx context.Context, account events.Address) (events.Balance, error) {
+	return balanceOf(ctx, r.market.conn, r.market.abis, r.market.tokenAddress(), common.Address(account))
+}
+
+// Config is the contract's configuration; it is read once.
+func (r *Requester) Config(ctx context.Context) (events.MarketConfig, error) {
+	return r.market.Config(ctx)
+}
+
+// Head is the newest block.
+func (r *Requester) Head(ctx context.Context) (events.Head, error) { return r.market.Head(ctx) }
 
 // Mint makes test tokens for an account. Only the token of a development chain has it.
 func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
-	data, err := r.abis.token.TryPackMint(common.Address(to), amount.Big())
+	data, err := r.market.abis.token.TryPackMint(common.Address(to), amount.Big())
 	if err != nil {
 		return fmt.Errorf("mint: %w", err)
 	}
-	if err := r.send(ctx, r.token, data); err != nil {
+	if err := r.send(ctx, r.market.tokenAddress(), data); err != nil {
 		return fmt.Errorf("mint %s tokens for %s: %w", amount, to, err)
 	}
 	return nil
@@ -86,11 +93,11 @@ func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.A
 
 // Approve lets the marketplace take tokens from the client.
 func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
-	data, err := r.abis.token.TryPackApprove(r.contract, amount.Big())
+	data, err := r.market.abis.token.TryPackApprove(r.market.contract, amount.Big())
 	if err != nil {
 		return fmt.Errorf("approve: %w", err)
 	}
-	if err := r.send(ctx, r.token, data); err != nil {
+	if err := r.send(ctx, r.market.tokenAddress(), data); err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)
 	}
 	return nil
@@ -101,15 +108,15 @@ func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
 func (r *Requester) RequestStorage(ctx context.Context, request events.Request) (events.RequestID, error) {
 	request.Client = r.Account()
 	raw := requestTo(request)
-	id, err := requestID(r.abis, raw)
+	id, err := requestID(r.market.abis, raw)
 	if err != nil {
 		return events.RequestID{}, err
 	}
-	data, err := r.abis.market.TryPackRequestStorage(raw)
+	data, err := r.market.abis.market.TryPackRequestStorage(raw)
 	if err != nil {
 		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
 	}
-	if err := r.send(ctx, r.contract, data); err != nil {
+	if err := r.send(ctx, r.market.contract, data); err != nil {
 		return events.RequestID{}, fmt.Errorf("request storage: %w", err)
 	}
 	return id, nil
@@ -117,17 +124,15 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 
 // RequestState is the state of a request at the newest block, or ErrUnknownRequest.
 func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (events.RequestState, error) {
-	head, err := r.conn.latest(ctx)
+	m := r.market
+	head, err := m.conn.latest(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
 	}
 	var state uint8
-	v := viewOf(r.contract, r.abis.market.PackRequestState(id), r.abis.market.UnpackRequestState, &state)
-	if err := r.conn.views(ctx, r.account, head.Hash, v); err != nil {
+	v := viewOf(m.contract, m.abis.market.PackRequestState(id), m.abis.market.UnpackRequestState, &state)
+	if err := m.read(ctx, head.Hash, v); err != nil {
 		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
-	}
-	if v.err != nil {
-		return 0, fmt.Errorf("state of request %s: %w", id.Short(), v.err)
 	}
 	return events.RequestState(state), nil
 }
@@ -135,11 +140,11 @@ func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (even
 // WithdrawFunds collects what is left of the client's payment for a request that is
 // over.
 func (r *Requester) WithdrawFunds(ctx context.Context, id events.RequestID) error {
-	data, err := r.abis.market.TryPackWithdrawFunds(id)
+	data, err := r.market.abis.market.TryPackWithdrawFunds(id)
 	if err != nil {
 		return fmt.Errorf("withdraw: %w", err)
 	}
-	if err := r.send(ctx, r.contract, data); err != nil {
+	if err := r.send(ctx, r.market.contract, data); err != nil {
 		return fmt.Errorf("withdraw funds of request %s: %w", id.Short(), err)
 	}
 	return nil
@@ -153,17 +158,17 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 		return ctx.Err()
 	}
 	defer func() { <-r.sending }()
-	head, err := r.conn.latest(ctx)
+	head, err := r.market.conn.latest(ctx)
 	if err != nil {
 		return err
 	}
 	gas := hexutil.Uint64(requesterGas)
-	args := callArgs{From: r.account, To: to, Data: data, Gas: &gas}
-	if refusal, reverted := revertData(r.conn.call(ctx, nil, "eth_call", args, "latest")); reverted {
+	args := callArgs{From: r.market.account, To: to, Data: data, Gas: &gas}
+	if refusal, reverted := revertData(r.market.conn.call(ctx, nil, "eth_call", args, "latest")); reverted {
 		return revertError(refusal)
 	}
 	var nonce hexutil.Uint64
-	if err := r.conn.call(ctx, &nonce, "eth_getTransactionCount", r.account, "latest"); err != nil {
+	if err := r.market.conn.call(ctx, &nonce, "eth_getTransactionCount", r.market.account, "latest"); err != nil {
 		return err
 	}
 	base := new(big.Int)
@@ -183,7 +188,7 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	if err := r.conn.call(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
+	if err := r.market.conn.call(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
 		return err
 	}
 	return r.wait(ctx, tx.Hash())
@@ -191,7 +196,7 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 
 func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 	for {
-		receipt, err := r.conn.receipt(ctx, tx)
+		receipt, err := r.market.conn.receipt(ctx, tx)
 		if err != nil && !errors.Is(err, ErrUnavailable) {
 			return err
 		}
@@ -199,13 +204,13 @@ func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 			if receipt.Status != types.ReceiptStatusSuccessful {
 				return fmt.Errorf("%w: transaction %s", events.ErrReverted, tx)
 			}
-			head, err := r.conn.latest(ctx)
-			deep := receipt.BlockNumber.Uint64() + r.cfg.Confirmations - 1
+			head, err := r.market.conn.latest(ctx)
+			deep := receipt.BlockNumber.Uint64() + r.market.cfg.Confirmations - 1
 			if err == nil && uint64(head.Number) >= deep {
 				return nil
 			}
 		}
-		sleep(ctx, min(cmp.Or(r.cfg.PollInterval, time.Second), time.Second))
+		sleep(ctx, min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

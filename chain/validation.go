@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +68,14 @@ func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uin
 func (m *Market) markable(slot events.SlotID, period uint64) *view {
 	return &view{
 		to: m.contract, data: m.abis.market.PackCanMarkProofAsMissing(slot, period),
-		decode: func([]byte) error { return nil },
+		decode: func([]byte) error { return nil }, refused: func(data []byte) error {
+			if panicked(data) {
+				// With the pointer at zero the challenge is the newest block's hash, which such a
+				// trial does not have. No proof is demanded there.
+				return fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
+			}
+			return revertError(data)
+		},
 	}
 }
 
@@ -97,48 +105,15 @@ func (m *Market) viewsOfNext(ctx context.Context, head *header, views []*view) e
 	next := map[string]any{
 		"number": hexutil.Uint64(uint64(head.Number) + 1), "time": hexutil.Uint64(uint64(head.Time) + step),
 	}
-	err := m.viewsAs(views, []any{struct{}{}, next}, func(batch []rpc.BatchElem) error {
+	err := readViews(m.account, views, []any{struct{}{}, next}, func(batch []rpc.BatchElem) error {
 		return m.conn.batchAt(ctx, head.Hash, batch)
 	})
 	if _, refused := errors.AsType[*nodeError](err); refused {
-		err = m.viewsAs(views, nil, func(batch []rpc.BatchElem) error {
+		err = readViews(m.account, views, nil, func(batch []rpc.BatchElem) error {
 			return m.conn.batchWith(ctx, batch, "pending")
 		})
 	}
 	return err
-}
-
-// nodeError is what a node said about a call, and is not about the contract.
-type nodeError struct{ error }
-
-func (e *nodeError) Unwrap() error { return e.error }
-
-// viewsAs reads with overrides of the block, on the block that send fills in.
-func (m *Market) viewsAs(views []*view, overrides []any, send func([]rpc.BatchElem) error) error {
-	batch := make([]rpc.BatchElem, len(views))
-	for i, v := range views {
-		args := append([]any{callArgs{From: m.account, To: v.to, Data: v.data}, nil}, overrides...)
-		batch[i] = rpc.BatchElem{Method: "eth_call", Args: args, Result: v}
-	}
-	if err := send(batch); err != nil {
-		return err
-	}
-	for i, v := range views {
-		err := batch[i].Error
-		if data, reverted := revertData(err); reverted {
-			v.err = revertError(data)
-			if panicked(data) {
-				// With the pointer at zero the challenge is the newest block's hash, which such a
-				// trial does not have. No proof is demanded there.
-				v.err = fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
-			}
-			continue
-		}
-		if err != nil {
-			return &nodeError{fmt.Errorf("read contract %s: %w", v.to, err)}
-		}
-	}
-	return nil
 }
 
 // MarkMissing marks a missing proof, and returns when that has the configured
@@ -247,22 +222,8 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 	if err != nil {
 		return events.Marking{}, err
 	}
-	marking := events.Marking{Receipt: receipt}
-	for _, l := range r.Logs {
-		if l.Address != m.tokenAddress() {
-			continue
-		}
-		e, err := m.abis.token.UnpackTransferEvent(l)
-		if err != nil || e.From != m.contract || e.To != m.account {
-			continue
-		}
-		moved, err := events.AmountFromBig(e.Value)
-		if err != nil {
-			return events.Marking{}, err
-		}
-		marking.Reward = marking.Reward.Add(moved)
-	}
-	return marking, nil
+	_, reward, err := m.transfers(slices.Values(r.Logs), m.contract, m.account)
+	return events.Marking{Receipt: receipt, Reward: reward}, err
 }
 
 // Sent are the proofs whose marking was intended by this account, as far as the outbox

@@ -16,6 +16,8 @@ type view struct {
 	to     common.Address
 	data   []byte
 	decode func([]byte) error
+	// refused is what a revert means.
+	refused func(data []byte) error
 	// believable, if it is set, is why the decoded answer cannot be true.
 	believable func() error
 	// err is the contract's refusal or what decode said.
@@ -60,7 +62,7 @@ func (v *view) must(be func() error) *view {
 
 // viewOf decodes the answer into target.
 func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *view {
-	return &view{to: to, data: data, decode: func(raw []byte) error {
+	return &view{to: to, data: data, refused: revertError, decode: func(raw []byte) error {
 		v, err := unpack(raw)
 		if err != nil {
 			return fmt.Errorf("unexpected answer of %d bytes: %w", len(raw), err)
@@ -88,25 +90,40 @@ type atBlock struct {
 // views reads all of them at one block, on behalf of from. The error is about the
 // connection; what the contract says is in each view.
 func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, views ...*view) error {
+	return readViews(from, views, nil, func(batch []rpc.BatchElem) error { return c.batchAt(ctx, at, batch) })
+}
+
+// read is views of which none may fail.
+func (c *conn) read(ctx context.Context, from common.Address, at common.Hash, views ...*view) error {
+	if err := c.views(ctx, from, at, views...); err != nil {
+		return err
+	}
+	return firstError(views...)
+}
+
+// nodeError is what a node said about a call, and is not about the contract.
+type nodeError struct{ error }
+
+func (e *nodeError) Unwrap() error { return e.error }
+
+// readViews reads, perhaps with overrides of the block, on the block that send fills in.
+func readViews(from common.Address, views []*view, overrides []any, send func([]rpc.BatchElem) error) error {
 	batch := make([]rpc.BatchElem, len(views))
 	for i, v := range views {
-		batch[i] = rpc.BatchElem{
-			Method: "eth_call",
-			Args:   []any{callArgs{From: from, To: v.to, Data: v.data}, nil},
-			Result: v,
-		}
+		args := append([]any{callArgs{From: from, To: v.to, Data: v.data}, nil}, overrides...)
+		batch[i] = rpc.BatchElem{Method: "eth_call", Args: args, Result: v}
 	}
-	if err := c.batchAt(ctx, at, batch); err != nil {
+	if err := send(batch); err != nil {
 		return err
 	}
 	for i, v := range views {
 		err := batch[i].Error
 		if data, reverted := revertData(err); reverted {
-			v.err = revertError(data)
+			v.err = v.refused(data)
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("read contract %s: %w", v.to, err)
+			return &nodeError{fmt.Errorf("read contract %s: %w", v.to, err)}
 		}
 	}
 	return nil

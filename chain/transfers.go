@@ -1,0 +1,53 @@
+package chain
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// transfer is a movement of the token.
+type transfer struct {
+	to     common.Address
+	amount events.Amount
+}
+
+// anybody is whom transfers goes by when it is the same where they went.
+var anybody common.Address
+
+// transfers are those among logs that the token made from an address to an address, in
+// their order, and what they moved together.
+func (m *Market) transfers(logs iter.Seq[*types.Log], from, to common.Address) (
+	all []transfer, total events.Amount, err error,
+) {
+	for l := range logs {
+		if l.Address != m.tokenAddress() {
+			continue
+		}
+		e, err := m.abis.token.UnpackTransferEvent(l)
+		if err != nil || e.From != from || to != anybody && e.To != to {
+			continue // Another event of the token, or between others.
+		}
+		amount, err := events.AmountFromBig(e.Value)
+		if err == nil {
+			total, err = allMoved(total, amount)
+		}
+		if err != nil {
+			return nil, events.Amount{}, err
+		}
+		all = append(all, transfer{e.To, amount})
+	}
+	return all, total, nil
+}
+
+// allMoved adds what a token says that it moved.
+func allMoved(a, b events.Amount) (events.Amount, error) {
+	if events.MaxAmount().Sub(a).Less(b) {
+		return a, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)
+	}
+	return a.Add(b), nil
+}
