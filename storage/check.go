@@ -13,31 +13,21 @@ import (
 func checkRequest(job events.DownloadJob) (dataset.CID, error) {
 	ask := job.Request.Ask
 	if ask.Slots == 0 || ask.Slots > dataset.MaxSlots {
-		return dataset.CID{}, &MismatchError{
-			What:     "number of slots of the request",
-			Expected: fmt.Sprintf("1 to %d", dataset.MaxSlots), Got: fmt.Sprint(ask.Slots),
-		}
+		return dataset.CID{}, mismatch("number of slots of the request",
+			fmt.Sprintf("1 to %d", dataset.MaxSlots), ask.Slots)
 	}
 	if job.Index >= ask.Slots {
-		return dataset.CID{}, &MismatchError{
-			What:     "slot index",
-			Expected: fmt.Sprintf("below %d", ask.Slots), Got: fmt.Sprint(job.Index),
-		}
+		return dataset.CID{}, mismatch("slot index", fmt.Sprintf("below %d", ask.Slots), job.Index)
 	}
 	blocks := uint64(ask.SlotSize / events.BlockSize)
 	if ask.SlotSize%events.BlockSize != 0 || blocks == 0 || blocks&(blocks-1) != 0 ||
 		blocks > merkle.MaxSlotBlocks {
-		return dataset.CID{}, &MismatchError{
-			What:     "slot size of the request",
-			Expected: "65536 times a power of two", Got: fmt.Sprint(ask.SlotSize),
-		}
+		return dataset.CID{}, mismatch("slot size of the request", "65536 times a power of two", ask.SlotSize)
 	}
 	name, err := dataset.CIDFromBytes([]byte(job.Request.Content.CID))
 	if err != nil || name.Codec() != dataset.CodecManifest {
-		return dataset.CID{}, &MismatchError{
-			What:     "content of the request",
-			Expected: "the name of a manifest", Got: fmt.Sprintf("%x", clip(job.Request.Content.CID)),
-		}
+		return dataset.CID{}, mismatch("content of the request", "the name of a manifest",
+			fmt.Sprintf("%x", clip(job.Request.Content.CID)))
 	}
 	return name, nil
 }
@@ -48,10 +38,7 @@ func checkManifest(
 	job events.DownloadJob, name dataset.CID, m dataset.Manifest,
 ) (record, error) {
 	if m.Erasure == nil || m.Erasure.Verification == nil {
-		return record{}, &MismatchError{
-			What:     "manifest",
-			Expected: "one with slot roots", Got: "one without",
-		}
+		return record{}, mismatch("manifest", "one with slot roots", "one without")
 	}
 	layout, err := m.Layout()
 	if err != nil {
@@ -59,29 +46,17 @@ func checkManifest(
 	}
 	v, ask := m.Erasure.Verification, job.Request.Ask
 	if got, want := v.VerifyRoot.Root(), job.Request.Content.MerkleRoot; got != want {
-		return record{}, &MismatchError{
-			What:     "root of the manifest",
-			Expected: want.String(), Got: got.String(),
-		}
+		return record{}, mismatch("root of the manifest", want, got)
 	}
 	if uint64(layout.Slots()) != ask.Slots {
-		return record{}, &MismatchError{
-			What:     "number of slots of the manifest",
-			Expected: fmt.Sprint(ask.Slots), Got: fmt.Sprint(layout.Slots()),
-		}
+		return record{}, mismatch("number of slots of the manifest", ask.Slots, layout.Slots())
 	}
 	if layout.SlotSize() != ask.SlotSize {
-		return record{}, &MismatchError{
-			What:     "slot size of the manifest",
-			Expected: fmt.Sprint(ask.SlotSize), Got: fmt.Sprint(layout.SlotSize()),
-		}
+		return record{}, mismatch("slot size of the manifest", ask.SlotSize, layout.SlotSize())
 	}
 	if uint64(layout.M) < ask.MaxSlotLoss { // The data would be gone before the request is.
-		return record{}, &MismatchError{
-			What:     "parity slots of the manifest",
-			Expected: fmt.Sprintf("at least %d, the loss that the request allows", ask.MaxSlotLoss),
-			Got:      fmt.Sprint(layout.M),
-		}
+		return record{}, mismatch("parity slots of the manifest",
+			fmt.Sprintf("at least %d, the loss that the request allows", ask.MaxSlotLoss), layout.M)
 	}
 	return record{
 		Slot: job.Slot, Request: job.Request.ID, Index: job.Index, Slots: ask.Slots,

@@ -141,10 +141,7 @@ func (f *Fetcher) agree(
 			return record{}, nil, m, fmt.Errorf("manifest: %w", err)
 		}
 		if m, err = dataset.DecodeManifest(block); err != nil {
-			return record{}, nil, m, &MismatchError{
-				What:     "manifest",
-				Expected: "a manifest of this network", Got: err.Error(),
-			}
+			return record{}, nil, m, mismatch("manifest", "a manifest of this network", err)
 		}
 	}
 	rec, err = checkManifest(job, name, m)
@@ -165,26 +162,35 @@ func (f *Fetcher) storedManifest(
 func (f *Fetcher) complete(
 	ctx context.Context, job events.DownloadJob, w *slotWriter, rec record, m dataset.Manifest,
 ) error {
-	var digests [][32]byte
-	if len(w.missing) > 0 {
-		total, first := rec.Blocks*rec.Slots, rec.Blocks*rec.Index
-		layout, err := m.Layout()
-		if err != nil {
-			return err
-		}
-		digests, err = f.sources.digests(ctx, m.Tree, total, first, first+rec.Blocks)
-		if err != nil {
-			return fmt.Errorf("list of blocks: %w", err)
-		}
-		fill := &filling{
-			fetcher: f, job: job, writer: w, digests: digests, blocks: rec.Blocks,
-			others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: rec.Index},
-		}
-		if err := fill.run(ctx); err != nil {
-			return err
-		}
+	if len(w.missing) == 0 {
+		return w.finish(ctx, nil)
 	}
-	return w.finish(ctx, digests)
+	fill, err := f.filling(ctx, rec, m)
+	if err != nil {
+		return err
+	}
+	fill.job, fill.writer = job, w
+	if err := fill.run(ctx); err != nil {
+		return err
+	}
+	return w.finish(ctx, fill.digests)
+}
+
+// filling fetches the list of a slot's blocks, by which they can be fetched.
+func (f *Fetcher) filling(ctx context.Context, rec record, m dataset.Manifest) (*filling, error) {
+	layout, err := m.Layout()
+	if err != nil {
+		return nil, err
+	}
+	first := rec.Blocks * rec.Index
+	digests, err := f.sources.digests(ctx, m.Tree, rec.Blocks*rec.Slots, first, first+rec.Blocks)
+	if err != nil {
+		return nil, fmt.Errorf("list of blocks: %w", err)
+	}
+	return &filling{
+		fetcher: f, digests: digests, blocks: rec.Blocks,
+		others: &codewords{sources: f.sources, tree: m.Tree, layout: layout, slot: rec.Index},
+	}, nil
 }
 
 // filling is one run over the missing blocks of a slot.
@@ -251,10 +257,7 @@ func (f *filling) fetch(ctx context.Context, index uint64) fetched {
 		data, err = f.others.block(ctx, index, err)
 	}
 	if err == nil && len(data) != int(events.BlockSize) {
-		err = &MismatchError{
-			What:     fmt.Sprintf("length of block %d of the slot", index),
-			Expected: fmt.Sprint(events.BlockSize), Got: fmt.Sprint(len(data)),
-		}
+		err = mismatch(fmt.Sprintf("length of block %d of the slot", index), events.BlockSize, len(data))
 	}
 	if err != nil {
 		err = fmt.Errorf("block %d of the slot: %w", index, err)

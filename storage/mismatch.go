@@ -21,3 +21,7 @@ func (e *MismatchError) Error() string {
 
 // Unwrap makes errors.Is(err, events.ErrContentMismatch) true.
 func (e *MismatchError) Unwrap() error { return events.ErrContentMismatch }
+
+func mismatch(what string, expected, got any) error {
+	return &MismatchError{What: what, Expected: fmt.Sprint(expected), Got: fmt.Sprint(got)}
+}

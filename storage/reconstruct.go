@@ -52,10 +52,7 @@ func (c *codewords) block(ctx context.Context, step uint64, lost error) ([]byte,
 	}
 	name := dataset.BlockCID(c.digests[c.layout.Block(int(c.slot), step)])
 	if !name.Verify(shards[c.slot]) {
-		return nil, &MismatchError{
-			What:     "block computed from the other slots",
-			Expected: name.String(), Got: "something else",
-		}
+		return nil, mismatch("block computed from the other slots", name, "something else")
 	}
 	return shards[c.slot], nil
 }

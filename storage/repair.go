@@ -192,18 +192,6 @@ func (r *repair) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	layout, err := m.Layout()
-	if err != nil {
-		return err
-	}
-	sources, first := r.fetcher.sources, r.record.Blocks*r.record.Index
-	digests, err := sources.digests(ctx, m.Tree, r.record.Blocks*r.record.Slots, first, first+r.record.Blocks)
-	if err != nil {
-		return fmt.Errorf("list of blocks: %w", err)
-	}
-	r.source = &filling{
-		fetcher: r.fetcher, digests: digests,
-		others: &codewords{sources: sources, tree: m.Tree, layout: layout, slot: r.record.Index},
-	}
-	return nil
+	r.source, err = r.fetcher.filling(ctx, r.record, m)
+	return err
 }

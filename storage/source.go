@@ -122,10 +122,7 @@ func (s *sources) try(
 			passing = passing || !(errors.Is(err, errWrong) || errors.Is(err, errAbsent))
 		}
 		if wrong && !passing {
-			return &MismatchError{
-				What: "content from all sources", Expected: c.String(),
-				Got: last.Error(),
-			}
+			return mismatch("content from all sources", c, last)
 		}
 		if !passing {
 			break // Nobody has it. Asking again at once does not help.

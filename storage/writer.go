@@ -148,10 +148,7 @@ func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
 	defer e.files.Unlock()
 	have, err := r.recordOf(e)
 	if err == nil && !have.sameSlot(want) {
-		return &MismatchError{
-			What:     "content of the slot on disk",
-			Expected: want.Manifest.String(), Got: have.Manifest.String(),
-		}
+		return mismatch("content of the slot on disk", want.Manifest, have.Manifest)
 	}
 	if err == nil && !want.Until.After(have.Until) {
 		return nil
@@ -278,7 +275,7 @@ func (w *slotWriter) finish(ctx context.Context, digests [][32]byte) error {
 		return fmt.Errorf("finish slot: %w", err)
 	}
 	if got := events.Root(poseidon2.Encode(tree.Root())); got != rec.SlotRoot {
-		return &MismatchError{What: "slot root", Expected: rec.SlotRoot.String(), Got: got.String()}
+		return mismatch("slot root", rec.SlotRoot, got)
 	}
 	if digests == nil {
 		if digests, err = w.readDigests(ctx, roots); err != nil {
