@@ -87,20 +87,29 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 
 // offerFlags are the flags that add and set share.
 type offerFlags struct {
-	size       sizeFlag
-	duration   durationFlag
-	minPrice   amountFlag
-	collateral amountFlag
-	until      timeFlag
+	size                 events.Bytes
+	duration             time.Duration
+	minPrice, collateral events.Amount
+	until                time.Time // zero stands for never
 }
 
 func (f *offerFlags) add(flags *pflag.FlagSet) {
-	flags.Var(&f.size, "size", "space on offer, such as 10GiB")
-	flags.Var(&f.duration, "duration", "longest sale, such as 720h or 30d")
-	flags.Var(&f.minPrice, "min-price", "least price, token base units per byte and second")
-	flags.Var(&f.collateral, "collateral", "most collateral at stake at once, token base units")
-	flags.Var(&f.until, "until", "when the last sale must have ended, such as 2031-12-31 or "+
-		"2031-12-31T18:00:00Z; never for no end")
+	readFlag(flags, &f.size, parseSize, "size", "space on offer, a `size` such as 10GiB")
+	readFlag(flags, &f.duration, parseDuration, "duration", "longest sale, a `duration` such as 720h or 30d")
+	readFlag(flags, &f.minPrice, parseAmount, "min-price",
+		"least price, an `amount` of token base units per byte and second")
+	readFlag(flags, &f.collateral, parseAmount, "collateral",
+		"most collateral at stake at once, an `amount` of token base units")
+	readFlag(flags, &f.until, parseMoment, "until", "when the last sale must have ended, a `moment` such as "+
+		"2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
+}
+
+// readFlag defines a flag that a function reads.
+func readFlag[T any](flags *pflag.FlagSet, into *T, parse func(string) (T, error), name, usage string) {
+	flags.Func(name, usage, func(text string) (err error) {
+		*into, err = parse(text)
+		return err
+	})
 }
 
 func (a *app) availabilityAdd() *cobra.Command {
@@ -114,8 +123,8 @@ func (a *app) availabilityAdd() *cobra.Command {
 		ctx context.Context, b api.Backend, _ []string,
 	) (projections.Availability, error) {
 		return b.AddAvailability(ctx, api.Offer{
-			ID: api.DrawID().String(), Size: events.Bytes(f.size.Bytes), DurationSeconds: f.duration.seconds(),
-			MinPrice: f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until.Time,
+			ID: api.DrawID().String(), Size: f.size, DurationSeconds: uint64(f.duration / time.Second),
+			MinPrice: f.minPrice.String(), Collateral: f.collateral.String(), Disabled: disabled, Until: f.until,
 		})
 	})
 	f.add(cmd.Flags())
@@ -170,10 +179,10 @@ func (a *app) availabilitySet() *cobra.Command {
 func (f *offerFlags) changes(given func(string) bool) api.Changes {
 	var c api.Changes
 	if given("size") {
-		c.Size = new(events.Bytes(f.size.Bytes))
+		c.Size = &f.size
 	}
 	if given("duration") {
-		c.DurationSeconds = new(f.duration.seconds())
+		c.DurationSeconds = new(uint64(f.duration / time.Second))
 	}
 	if given("min-price") {
 		c.MinPrice = new(f.minPrice.String())
@@ -185,7 +194,7 @@ func (f *offerFlags) changes(given func(string) bool) api.Changes {
 		if f.until.IsZero() {
 			c.NoEnd = true
 		} else {
-			c.Until = &f.until.Time
+			c.Until = &f.until
 		}
 	}
 	return c
@@ -202,36 +211,19 @@ func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Comman
 	}
 }
 
-// sizeFlag is a number of bytes, more than zero.
-type sizeFlag struct{ config.Bytes }
+// errNothing refuses a size, a duration or an amount of nothing.
+var errNothing = errors.New("it must be more than zero")
 
-// Set implements pflag.Value.
-func (f *sizeFlag) Set(text string) error {
+func parseSize(text string) (events.Bytes, error) {
 	n, err := config.ParseBytes(text)
 	if err == nil && n == 0 {
-		err = errors.New("it must be more than zero")
+		err = errNothing
 	}
-	if err == nil {
-		f.Bytes = n
-	}
-	return err
+	return events.Bytes(n), err
 }
 
-func (f *sizeFlag) String() string {
-	if f.Bytes == 0 {
-		return ""
-	}
-	return f.Bytes.String()
-}
-
-// durationFlag is a duration in whole seconds, more than zero; days may be written as d.
-type durationFlag time.Duration
-
-// seconds is what the ledger counts.
-func (d *durationFlag) seconds() uint64 { return uint64(time.Duration(*d) / time.Second) }
-
-// Set implements pflag.Value.
-func (d *durationFlag) Set(text string) error {
+// parseDuration reads a duration in whole seconds; days may be written as d.
+func parseDuration(text string) (time.Duration, error) {
 	value, times := strings.TrimSpace(text), int64(1)
 	if days, ok := strings.CutSuffix(value, "d"); ok {
 		value, times = days+"h", 24
@@ -240,81 +232,40 @@ func (d *durationFlag) Set(text string) error {
 	const longest = 292 * 365 * 24 * time.Hour
 	switch {
 	case err != nil:
-		return errors.New("not a duration, write for example 12h or 30d")
+		return 0, errors.New("not a duration, write for example 12h or 30d")
 	case n <= 0:
-		return errors.New("it must be more than zero")
+		return 0, errNothing
 	case int64(n) > int64(longest)/times:
-		return errors.New("it must be less than 292 years")
+		return 0, errors.New("it must be less than 292 years")
 	}
 	if n = time.Duration(int64(n) * times); n%time.Second != 0 {
-		return errors.New("the market counts whole seconds")
+		return 0, errors.New("the market counts whole seconds")
 	}
-	*d = durationFlag(n)
-	return nil
+	return n, nil
 }
 
-func (d *durationFlag) String() string {
-	if *d == 0 {
-		return ""
-	}
-	return time.Duration(*d).String()
-}
-
-// Type implements pflag.Value.
-func (*durationFlag) Type() string { return "duration" }
-
-// amountFlag is an amount of base units, more than zero.
-type amountFlag struct{ events.Amount }
-
-// Set implements pflag.Value.
-func (f *amountFlag) Set(text string) error {
+func parseAmount(text string) (events.Amount, error) {
 	// Digits may be grouped, as output shows them.
 	n, err := events.ParseAmount(strings.ReplaceAll(strings.TrimSpace(text), ",", ""))
 	if err != nil {
-		return errors.New("not a whole number of base units, such as 1000000, of at most 256 bits")
+		return n, errors.New("not a whole number of base units, such as 1000000, of at most 256 bits")
 	}
 	if n.IsZero() {
-		return errors.New("it must be more than zero")
+		return n, errNothing
 	}
-	f.Amount = n
-	return nil
+	return n, nil
 }
 
-func (f *amountFlag) String() string {
-	if f.IsZero() {
-		return ""
-	}
-	return f.Amount.String()
-}
-
-// Type implements pflag.Value.
-func (*amountFlag) Type() string { return "amount" }
-
-// timeFlag is a moment; zero stands for never.
-type timeFlag struct{ time.Time }
-
-// Set implements pflag.Value.
-func (f *timeFlag) Set(text string) error {
+// parseMoment reads a moment; zero stands for never.
+func parseMoment(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "never" {
-		f.Time = time.Time{}
-		return nil
+		return time.Time{}, nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
-			f.Time = t.UTC()
-			return nil
+			return t.UTC(), nil
 		}
 	}
-	return errors.New("not a moment, write for example 2031-12-31, 2031-12-31T18:00:00Z, or never")
+	return time.Time{}, errors.New("not a moment, write for example 2031-12-31, 2031-12-31T18:00:00Z, or never")
 }
-
-func (f *timeFlag) String() string {
-	if f.IsZero() {
-		return ""
-	}
-	return f.Format(time.RFC3339)
-}
-
-// Type implements pflag.Value.
-func (*timeFlag) Type() string { return "moment" }

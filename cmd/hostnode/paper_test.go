@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -152,36 +153,42 @@ func TestTheHeadLineTellsSellingFromProvingAndListsWhatElseIsInTheWay(t *testing
 
 func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 	for _, c := range []struct {
-		flag interface{ Set(string) error }
-		good map[string]string
-		bad  []string
+		parse func(string) (any, error)
+		good  map[string]string
+		bad   []string
 	}{
 		{
-			new(durationFlag),
+			func(text string) (any, error) { return parseDuration(text) },
 			map[string]string{"1h": "1h0m0s", "30d": "720h0m0s", "1.5d": "36h0m0s", " 2s ": "2s"},
 			[]string{"", "0", "0s", "-1h", "1500ms", "1", "d", "300000d", "99999999999h", "1dd", "1y"},
 		},
 		{
-			new(amountFlag),
+			func(text string) (any, error) { return parseAmount(text) },
 			map[string]string{"1": "1", "1,000": "1000", " 5 ": "5"},
 			[]string{"", "0", "-1", "1.5", "0x5", "1e9", strings.Repeat("9", 79)},
 		},
 		{
-			new(timeFlag),
-			map[string]string{"never": "", "2031-12-31": "2031-12-31T00:00:00Z", "2031-12-31T18:00:00+02:00": "2031-12-31T16:00:00Z"},
+			func(text string) (any, error) { return parseMoment(text) },
+			map[string]string{
+				"never": "0001-01-01 00:00:00 +0000 UTC", "2031-12-31": "2031-12-31 00:00:00 +0000 UTC",
+				"2031-12-31T18:00:00+02:00": "2031-12-31 16:00:00 +0000 UTC",
+			},
 			[]string{"", "soon", "31.12.2031", "2031-13-01"},
 		},
-		{new(sizeFlag), map[string]string{"1GiB": "1GiB", "1024": "1KiB"}, []string{"", "0", "0GiB", "-1", "1G"}},
+		{
+			func(text string) (any, error) { return parseSize(text) },
+			map[string]string{"1GiB": "1073741824", "1024": "1024"},
+			[]string{"", "0", "0GiB", "-1", "1G"},
+		},
 	} {
 		for text, want := range c.good {
-			err := c.flag.Set(text)
-			if got := c.flag.(interface{ String() string }).String(); err != nil || got != want {
-				t.Errorf("%T %q is %q, %v; want %q", c.flag, text, got, err, want)
+			if got, err := c.parse(text); err != nil || fmt.Sprint(got) != want {
+				t.Errorf("%T %q is %v, %v; want %q", got, text, got, err, want)
 			}
 		}
 		for _, text := range c.bad {
-			if err := c.flag.Set(text); err == nil {
-				t.Errorf("%T takes %q", c.flag, text)
+			if got, err := c.parse(text); err == nil {
+				t.Errorf("%T takes %q", got, text)
 			}
 		}
 	}
@@ -192,20 +199,17 @@ func FuzzFlags(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var d durationFlag
-		if d.Set(text) == nil && (d <= 0 || time.Duration(d)%time.Second != 0) {
+		if d, err := parseDuration(text); err == nil && (d <= 0 || d%time.Second != 0) {
 			t.Fatalf("duration %q is %d", text, d)
 		}
-		var a amountFlag
-		if a.Set(text) == nil && a.IsZero() {
+		if a, err := parseAmount(text); err == nil && a.IsZero() {
 			t.Fatalf("amount %q is zero", text)
 		}
-		var s sizeFlag
-		if s.Set(text) == nil && s.Bytes == 0 {
+		if n, err := parseSize(text); err == nil && n == 0 {
 			t.Fatalf("size %q is zero", text)
 		}
-		var m timeFlag
-		if m.Set(text) == nil && m.IsZero() && strings.TrimSpace(text) != "never" && !strings.HasPrefix(text, "0001") {
+		m, err := parseMoment(text)
+		if err == nil && m.IsZero() && strings.TrimSpace(text) != "never" && !strings.HasPrefix(text, "0001") {
 			t.Fatalf("moment %q is never", text)
 		}
 	})
