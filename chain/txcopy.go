@@ -301,19 +301,11 @@ func recordID(stream string, r record) (events.EventID, error) {
 func catchUp(
 	ctx context.Context, store events.Store, stream string, known []record, next uint64,
 ) (missing []record, length uint64, err error) {
-	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for e, err := range store.ReadStream(ctx, stream, newest) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return nil, 0, nil
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		length = e.Revision + 1
+	last, found, err := events.Last(ctx, store, stream)
+	if err != nil || !found {
+		return nil, 0, err
 	}
-	if length == 0 {
-		return nil, 0, nil
-	}
+	length = last.Revision + 1
 	codec := events.NewCodec(events.TxTable())
 	// The last event that both have tells whether they are the same up to there.
 	common := min(length, max(next, 1)) - 1

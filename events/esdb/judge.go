@@ -115,17 +115,11 @@ func (s *Store) compare(ctx context.Context, w write, from uint64) (same int, ot
 // hidden reports whether the metadata of a stream may hide the event at a
 // revision from readers.
 func (s *Store) hidden(ctx context.Context, stream string, revision uint64) (bool, error) {
-	q := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range s.ReadStream(ctx, events.MetadataStream(stream), q) {
-		switch {
-		case errors.Is(err, events.ErrStreamNotFound):
-			return false, nil
-		case err != nil:
-			return false, err
-		}
-		m, err := events.ParseStreamMetadata(r.Data)
-		// Nobody knows what a server makes of metadata that cannot be read.
-		return err != nil || m.MaxAge != 0 || m.TruncateBefore > revision, nil
+	r, found, err := events.Last(ctx, s, events.MetadataStream(stream))
+	if err != nil || !found {
+		return false, err
 	}
-	return false, nil
+	m, err := events.ParseStreamMetadata(r.Data)
+	// Nobody knows what a server makes of metadata that cannot be read.
+	return err != nil || m.MaxAge != 0 || m.TruncateBefore > revision, nil
 }

@@ -47,23 +47,19 @@ func changeMetadata(
 	of := events.MetadataStream(stream)
 	var meta events.StreamMetadata
 	count := uint64(0)
-	for r, err := range store.ReadStream(ctx, of, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			break
-		}
-		if err == nil {
-			meta, err = events.ParseStreamMetadata(r.Data)
-		}
-		if err != nil {
-			return fmt.Errorf("read the metadata of %s: %w", stream, err)
-		}
+	r, found, err := events.Last(ctx, store, of)
+	if found {
 		count = r.Revision + 1
+		meta, err = events.ParseStreamMetadata(r.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("read the metadata of %s: %w", stream, err)
 	}
 	if !change(&meta) {
 		return nil
 	}
 	data := meta.Marshal()
-	_, err := store.Append(ctx, of, events.ExpectNext(count), []events.NewEvent{{
+	_, err = store.Append(ctx, of, events.ExpectNext(count), []events.NewEvent{{
 		// The content is part of the id: another one must not pass for a repetition.
 		ID:   events.NewEventID(of, fmt.Sprintf("snapshot@%d/%s", count, data), 0),
 		Type: events.TypeMetadata, Data: data,

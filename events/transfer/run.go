@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -214,15 +213,13 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	}
 	stream := events.MetadataStream(name)
 	have, next := events.StreamMetadata{}, uint64(0)
-	for e, err := range r.to.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read the metadata of %s: %w", name, err)
-		}
-		next = e.Revision + 1
-		if have, err = events.ParseStreamMetadata(e.Data); err != nil {
+	last, found, err := events.Last(ctx, r.to, stream)
+	if err != nil {
+		return fmt.Errorf("read the metadata of %s: %w", name, err)
+	}
+	if found {
+		next = last.Revision + 1
+		if have, err = events.ParseStreamMetadata(last.Data); err != nil {
 			have = events.StreamMetadata{}
 		}
 	}

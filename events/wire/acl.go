@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -152,20 +151,15 @@ func (s *Server) listed(ctx context.Context, who caller, r right, stream string)
 
 // aclOf reads the ACL that a stream's metadata has now; nil when there is none.
 func (s *Server) aclOf(ctx context.Context, stream string) (*events.ACL, error) {
-	last := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range s.cfg.Store.ReadStream(ctx, events.MetadataStream(stream), last) {
-		switch {
-		case errors.Is(err, events.ErrStreamNotFound):
-			return nil, nil
-		case err != nil:
-			return nil, fmt.Errorf("read the access control list of %s: %w", stream, err)
-		case r.Type != events.TypeMetadata:
-			return nil, nil
-		}
-		meta, err := events.ParseStreamMetadata(r.Data)
-		return meta.ACL, err
+	r, _, err := events.Last(ctx, s.cfg.Store, events.MetadataStream(stream))
+	if err != nil {
+		return nil, fmt.Errorf("read the access control list of %s: %w", stream, err)
 	}
-	return nil, nil
+	if r.Type != events.TypeMetadata {
+		return nil, nil
+	}
+	meta, err := events.ParseStreamMetadata(r.Data)
+	return meta.ACL, err
 }
 
 // sight is what a caller may see of the global order and of indexes: the events

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -130,15 +129,6 @@ func revisionIn(r *events.Recorded) uint64 {
 // lastRevision is that of the last event of a stream that can be read; false
 // when there is none.
 func (s *Server) lastRevision(ctx context.Context, stream string) (uint64, bool, error) {
-	last := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range s.cfg.Store.ReadStream(ctx, stream, last) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return 0, false, nil
-		}
-		if err != nil {
-			return 0, false, err
-		}
-		return revisionIn(&r), true, nil
-	}
-	return 0, false, nil
+	r, found, err := events.Last(ctx, s.cfg.Store, stream)
+	return revisionIn(&r), found, err
 }

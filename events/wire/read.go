@@ -165,23 +165,17 @@ func (s *Server) aged(ctx context.Context, stream string) (bool, error) {
 	if events.IsVirtual(stream) {
 		return false, nil
 	}
-	last := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range s.cfg.Store.ReadStream(ctx, events.MetadataStream(stream), last) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		meta, err := events.ParseStreamMetadata(r.Data)
-		if err != nil || meta.MaxAge == 0 || meta.Deleted() {
-			return false, nil // What is no metadata hides nothing.
-		}
-		// Without events this only looks.
-		at, err := s.cfg.Store.Append(ctx, stream, events.Any(), nil)
-		return at.Exists, err
+	r, found, err := events.Last(ctx, s.cfg.Store, events.MetadataStream(stream))
+	if err != nil || !found {
+		return false, err
 	}
-	return false, nil
+	meta, err := events.ParseStreamMetadata(r.Data)
+	if err != nil || meta.MaxAge == 0 || meta.Deleted() {
+		return false, nil // What is no metadata hides nothing.
+	}
+	// Without events this only looks.
+	at, err := s.cfg.Store.Append(ctx, stream, events.Any(), nil)
+	return at.Exists, err
 }
 
 // sendEdge tells a client that knows such messages where the stream begins or

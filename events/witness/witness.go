@@ -136,16 +136,11 @@ func (s *Store) stands(ctx context.Context, of seen) (there bool, end ending, er
 			return true, end, nil
 		}
 	}
-	for r, err := range s.ReadStream(ctx, of.Stream, events.ReadStream{From: events.End, Backward: true, Limit: 1}) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			break
-		}
-		if err != nil {
-			return false, end, err
-		}
+	r, found, err := events.Last(ctx, s.Store, of.Stream)
+	if found {
 		end = ending{min(r.Revision+1, of.Revision), r.ID.String()}
 	}
-	return false, end, nil
+	return false, end, err
 }
 
 // Lost is what the store lacked at the start.

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -44,17 +43,11 @@ func (a *auditor) truncatedBefore(stream string) uint64 {
 
 // readMetadata is the metadata of a stream; none when there is none.
 func readMetadata(ctx context.Context, store events.Store, stream string) (events.StreamMetadata, error) {
-	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range store.ReadStream(ctx, events.MetadataStream(stream), newest) {
-		if errors.Is(err, events.ErrStreamNotFound) {
-			break
-		}
-		if err != nil {
-			return events.StreamMetadata{}, err
-		}
-		return events.ParseStreamMetadata(r.Data)
+	r, found, err := events.Last(ctx, store, events.MetadataStream(stream))
+	if err != nil || !found {
+		return events.StreamMetadata{}, err
 	}
-	return events.StreamMetadata{}, nil
+	return events.ParseStreamMetadata(r.Data)
 }
 
 // system looks at an event of the store's own streams. Only metadata that lets

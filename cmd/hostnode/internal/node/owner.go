@@ -63,15 +63,12 @@ func (p *Process) owner(ctx context.Context) (events.Address, error) {
 	if err != nil || !owner.Zero() || p.Store.Embedded == nil {
 		return owner, err
 	}
-	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
-	for r, err := range p.Store.ReadStream(ctx, events.VirtualCategory+events.CategoryHost, newest) {
-		switch {
-		case errors.Is(err, events.ErrStreamNotFound):
-			return owner, nil
-		case err != nil:
-			return owner, fmt.Errorf("look whose record it is: %w", err)
-		}
-		return events.ParseAddress(strings.TrimPrefix(r.Stream, events.CategoryHost+"-"))
+	last, found, err := events.Last(ctx, p.Store, events.VirtualCategory+events.CategoryHost)
+	if err != nil {
+		return owner, fmt.Errorf("look whose record it is: %w", err)
 	}
-	return owner, nil
+	if !found {
+		return owner, nil
+	}
+	return events.ParseAddress(strings.TrimPrefix(last.Stream, events.CategoryHost+"-"))
 }
