@@ -16,10 +16,11 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/nodetest"
 )
 
 // controlled is a chain with its remote control, and a client that can pay.
-func controlled(t *testing.T) (*devchain.Chain, devchain.Remote, *ethclient.Client) {
+func controlled(t *testing.T) (*devchain.Chain, nodetest.Remote, *ethclient.Client) {
 	t.Helper()
 	key := payer(t)
 	c := open(t, devchain.Config{
@@ -31,7 +32,7 @@ func controlled(t *testing.T) (*devchain.Chain, devchain.Remote, *ethclient.Clie
 		t.Fatal(err)
 	}
 	t.Cleanup(socket.Close)
-	return c, devchain.Remote{Client: socket}, ethclient.NewClient(socket)
+	return c, nodetest.Remote{Client: socket}, ethclient.NewClient(socket)
 }
 
 func payer(t *testing.T) common.Address {

@@ -186,8 +186,8 @@ func create(
 	if err := client.SendTransaction(ctx, tx); err != nil {
 		return common.Address{}, 0, err
 	}
-	if err := (Remote{client.Client()}).Seal(ctx, 1); err != nil {
-		return common.Address{}, 0, err
+	if err := client.Client().CallContext(ctx, nil, "devchain_seal", 1); err != nil {
+		return common.Address{}, 0, fmt.Errorf("seal a block: %w", err)
 	}
 	receipt, err := client.TransactionReceipt(ctx, tx.Hash())
 	if err != nil {

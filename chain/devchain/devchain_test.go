@@ -18,6 +18,7 @@ import (
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -151,7 +152,7 @@ func TestControlOverIPCSealsForksAndFunds(t *testing.T) {
 		t.Fatalf("dial: %v", err)
 	}
 	defer client.Close()
-	remote := devchain.Remote{Client: client.Client()}
+	remote := nodetest.Remote{Client: client.Client()}
 	start := c.Head()
 	who := events.Address{9}
 	if err := remote.Fund(t.Context(), who, events.NewAmount(5)); err != nil {

@@ -27,9 +27,9 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -38,7 +38,7 @@ import (
 type rig struct {
 	t      *testing.T
 	node   *host // the chain's process
-	remote localchain.Remote
+	remote remote
 	wire   *wire
 	liar   *liar // the host's first endpoint; nil: there is none before the wire
 	client *client
@@ -47,7 +47,7 @@ type rig struct {
 	period time.Duration
 	beat   time.Duration
 	eth    *ethclient.Client
-	chain  devchain.Remote
+	chain  nodetest.Remote
 	ipc    string // where the chain is controlled
 }
 
@@ -112,7 +112,7 @@ func (r *rig) startNode(bin, dir string, account events.Address) {
 	})
 	r.await("the chain", func(ctx context.Context) bool {
 		var err error
-		if r.remote, err = localchain.FindRemote(layout.Chain(), ipc); err != nil {
+		if r.remote, err = findRemote(layout.Chain(), ipc); err != nil {
 			return false
 		}
 		if r.eth, err = ethclient.DialContext(ctx, ipc); err != nil {
@@ -121,7 +121,7 @@ func (r *rig) startNode(bin, dir string, account events.Address) {
 		wei, err := r.eth.BalanceAt(ctx, common.Address(account), nil)
 		return err == nil && wei.Sign() > 0
 	})
-	r.chain = devchain.Remote{Client: r.eth.Client()}
+	r.chain = nodetest.Remote{Client: r.eth.Client()}
 }
 
 // await waits for something that the chain or the host does.

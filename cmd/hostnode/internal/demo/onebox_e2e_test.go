@@ -15,7 +15,6 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/projections"
@@ -145,7 +144,7 @@ func killTogether(t *testing.T, sales, kills int) {
 	for n := range sales {
 		req := c.request(20*time.Second, 2)
 		box.offer(t, req)
-		remote, err := localchain.FindRemote(box.dir.Chain(), filepath.Join(box.dir.Chain(), "devchain.ipc"))
+		remote, err := findRemote(box.dir.Chain(), filepath.Join(box.dir.Chain(), "devchain.ipc"))
 		if err != nil {
 			t.Fatal(err)
 		}

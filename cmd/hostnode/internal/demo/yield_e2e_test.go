@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/ethclient"
 
-	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/nodetest"
 )
 
 // yields lets chain time stand still while the host of this box proves or downloads, so
@@ -35,7 +35,7 @@ func (b *oneBox) yields(ctx context.Context, ipc string) {
 				continue
 			}
 		}
-		if err := (devchain.Remote{Client: line.Client()}).Pause(ctx, b.works(ctx)); err != nil {
+		if err := (nodetest.Remote{Client: line.Client()}).Pause(ctx, b.works(ctx)); err != nil {
 			line.Close()
 			line = nil
 		}

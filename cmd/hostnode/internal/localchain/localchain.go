@@ -180,20 +180,12 @@ func (c *Chain) provide(ctx context.Context, account events.Address, wei, tokens
 		return err
 	}
 	defer bank.Close()
-	return provide(ctx, bank, account, wei, tokens, func(wei events.Amount) error {
-		return c.Fund(ctx, account, wei)
-	})
-}
-
-func provide(ctx context.Context, bank *chain.Requester, account events.Address, wei, tokens events.Amount,
-	fund func(wei events.Amount) error,
-) error {
 	has, err := bank.BalanceOf(ctx, account)
 	if err != nil {
 		return fmt.Errorf("read the balance of %s: %w", account, err)
 	}
 	if has.Wei.Less(wei) {
-		if err := fund(wei.Sub(has.Wei)); err != nil {
+		if err := c.Fund(ctx, account, wei.Sub(has.Wei)); err != nil {
 			return fmt.Errorf("fund %s: %w", account, err)
 		}
 	}
