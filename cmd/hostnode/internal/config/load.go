@@ -232,7 +232,7 @@ func (l *Loaded) readFile(env map[string]string, flags *pflag.FlagSet) error {
 		dir = early.DataDir
 		path = filepath.Join(dir, FileName)
 	}
-	text, err := readLimited(path)
+	text, err := read(path, maxFileBytes, func(fs.FileMode) error { return nil })
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return nil
 	}
@@ -263,15 +263,34 @@ func fileOf(env map[string]string, flags *pflag.FlagSet) (path string, named boo
 	return path, path != ""
 }
 
-func readLimited(path string) ([]byte, error) {
+// ReadPrivate reads a file of at most so many bytes that only its owner can read; others
+// are ErrInvalid.
+func ReadPrivate(path string, most int64) ([]byte, error) {
+	return read(path, most, func(m fs.FileMode) error {
+		if m.IsRegular() && m.Perm()&^0o600 == 0 {
+			return nil
+		}
+		return fmt.Errorf("%w: %s must be a plain file that only its owner can read; run: chmod 600 %s",
+			ErrInvalid, path, path)
+	})
+}
+
+func read(path string, most int64, fits func(fs.FileMode) error) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err == nil && len(text) > maxFileBytes {
-		err = fmt.Errorf("%w: %s is larger than %d bytes", ErrInvalid, path, maxFileBytes)
+	info, err := f.Stat()
+	if err == nil {
+		err = fits(info.Mode())
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%w: %s is larger than %d bytes", ErrInvalid, path, most)
 	}
 	return text, err
 }

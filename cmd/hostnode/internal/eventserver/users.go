@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -26,7 +24,6 @@ const (
 	maxUsersBytes = 1 << 20
 	// maxName is the most bytes of a user's name.
 	maxName = 128
-	private = fs.FileMode(0o600)
 )
 
 // roles are the names of what a user may do.
@@ -39,28 +36,12 @@ func Roles() []string { return []string{"auditor", "host", "operator", "admin"} 
 
 // LoadUsers reads a users file. What is wrong with a line is said with its number.
 func LoadUsers(path string) ([]wire.User, error) {
-	f, err := os.Open(path)
+	text, err := config.ReadPrivate(path, maxUsersBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: the users file: %w; hostnode eventstore user makes it", config.ErrInvalid, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the users: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read the users: %w", err)
-	}
-	if m := info.Mode(); !m.IsRegular() || m.Perm()&^private != 0 {
-		return nil, fmt.Errorf("%w: %s must be a plain file that only its owner can read; run: chmod 600 %s",
-			config.ErrInvalid, path, path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxUsersBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the users: %w", err)
-	}
-	if len(text) > maxUsersBytes {
-		return nil, fmt.Errorf("%w: %s is larger than %d bytes", config.ErrInvalid, path, maxUsersBytes)
 	}
 	users, err := parseUsers(text)
 	if err != nil {

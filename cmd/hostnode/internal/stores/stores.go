@@ -6,10 +6,7 @@ package stores
 import (
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -109,20 +106,7 @@ func (s Spec) Connection() (string, error) {
 }
 
 func readPassword(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("read the password of the event store: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("read the password of the event store: %w", err)
-	}
-	if m := info.Mode(); !m.IsRegular() || m.Perm()&^fs.FileMode(0o600) != 0 {
-		return "", fmt.Errorf("%w: %s must be a plain file that only its owner can read; run: chmod 600 %s",
-			config.ErrInvalid, path, path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxPassword))
+	text, err := config.ReadPrivate(path, maxPassword)
 	if err != nil {
 		return "", fmt.Errorf("read the password of the event store: %w", err)
 	}
