@@ -74,8 +74,11 @@ func decode(data []byte) (name, arguments string, ok bool) {
 	body := data[selectorBytes:]
 	switch selector := [selectorBytes]byte(data); selector {
 	case [selectorBytes]byte{0x08, 0xc3, 0x79, 0xa0}: // Error(string)
-		reason, ok := decodeString(body)
-		return ErrorName, fmt.Sprintf("%q", reason), ok
+		text, ok := unpack(reason(), body)
+		if !ok {
+			return "", "", false
+		}
+		return ErrorName, fmt.Sprintf("%q", text[0]), true
 	case [selectorBytes]byte{0x4e, 0x48, 0x7b, 0x71}: // Panic(uint256)
 		if len(body) != wordBytes {
 			return "", "", false
@@ -86,49 +89,33 @@ func decode(data []byte) (name, arguments string, ok bool) {
 		if !found || len(body) != wordBytes*len(known.Inputs) {
 			return "", "", false
 		}
-		arguments, ok := decodeArguments(known.Inputs, body)
-		return known.Name, arguments, ok
+		values, ok := unpack(known.Inputs, body)
+		texts := make([]string, len(values))
+		for i, value := range values {
+			texts[i] = fmt.Sprintf("%s=%v", known.Inputs[i].Name, value)
+		}
+		return known.Name, strings.Join(texts, ", "), ok
 	}
 }
 
-// decodeString reads the one string of Error(string) and insists on the encoding
-// that compilers make.
-func decodeString(body []byte) (string, bool) {
-	if len(body) < 2*wordBytes {
-		return "", false
+// reason are the arguments of Error(string).
+var reason = sync.OnceValue(func() abi.Arguments {
+	text, err := abi.NewType("string", "", nil)
+	if err != nil {
+		panic(err)
 	}
-	offset := new(big.Int).SetBytes(body[:wordBytes])
-	length := new(big.Int).SetBytes(body[wordBytes : 2*wordBytes])
-	text := body[2*wordBytes:]
-	if !offset.IsUint64() || offset.Uint64() != wordBytes {
-		return "", false
-	}
-	if !length.IsUint64() || length.Uint64() > uint64(len(text)) {
-		return "", false
-	}
-	reason, padding := text[:length.Uint64()], text[length.Uint64():]
-	if len(text)%wordBytes != 0 || len(padding) >= wordBytes ||
-		len(bytes.Trim(padding, "\x00")) > 0 {
-		return "", false
-	}
-	return string(reason), true
-}
+	return abi.Arguments{{Type: text}}
+})
 
-// decodeArguments expects static types only, one word each, and refuses words that
-// are not what a compiler makes of their type, such as an address with a dirty head.
-func decodeArguments(inputs abi.Arguments, body []byte) (string, bool) {
+// unpack decodes arguments, and refuses what is not encoded as a compiler does it, such
+// as an address with a dirty head.
+func unpack(inputs abi.Arguments, body []byte) ([]any, bool) {
 	values, err := inputs.Unpack(body)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
-	if again, err := inputs.Pack(values...); err != nil || !bytes.Equal(again, body) {
-		return "", false
-	}
-	texts := make([]string, len(values))
-	for i, value := range values {
-		texts[i] = fmt.Sprintf("%s=%v", inputs[i].Name, value)
-	}
-	return strings.Join(texts, ", "), true
+	again, err := inputs.Pack(values...)
+	return values, err == nil && bytes.Equal(again, body)
 }
 
 // knownErrors is the table of all errors of marketplace and token by selector. An ABI
