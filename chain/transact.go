@@ -70,11 +70,7 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 		return events.Receipt{}, err
 	}
 	key := fmt.Sprintf("%s%d", prefix, call.Attempt)
-	head, err := m.conn.latest(ctx)
-	if err != nil {
-		return events.Receipt{}, err
-	}
-	facts, err := m.slotAt(ctx, head, call.Request, call.Index)
+	head, facts, err := m.look(ctx, call)
 	if err != nil {
 		return events.Receipt{}, err
 	}
@@ -208,11 +204,7 @@ func (m *Market) submitProof(
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	head, err := m.conn.latest(ctx)
-	if err != nil {
-		return events.Receipt{}, err
-	}
-	facts, err := m.slotAt(ctx, head, call.Request, call.Index)
+	head, facts, err := m.look(ctx, call)
 	if err != nil {
 		return events.Receipt{}, err
 	}

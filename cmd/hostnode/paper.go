@@ -28,21 +28,30 @@ func (p *paper) text() string { return harmless(p.out.String()) }
 // harmless takes out what would command a terminal, besides our own colours:
 // names of streams and events may be written by anybody who may append.
 func harmless(text string) string {
-	if !strings.ContainsFunc(text, commands) {
+	return rewritten(text, commands, func(r rune, _ string) string {
+		if commands(r) {
+			r = utf8.RuneError
+		}
+		return string(r)
+	})
+}
+
+// rewritten is a text with another text for each of its characters, but for our own
+// colours. It is the same when it has none that is doubtful.
+func rewritten(text string, doubtful func(rune) bool, write func(r rune, raw string) string) string {
+	if !strings.ContainsFunc(text, doubtful) {
 		return text
 	}
 	var out strings.Builder
 	for len(text) > 0 {
-		if colour := ourColour.FindString(text); colour != "" {
-			out.WriteString(colour)
-			text = text[len(colour):]
-			continue
+		size := len(ourColour.FindString(text))
+		if size > 0 {
+			out.WriteString(text[:size])
+		} else {
+			var r rune
+			r, size = utf8.DecodeRuneInString(text)
+			out.WriteString(write(r, text[:size]))
 		}
-		r, size := utf8.DecodeRuneInString(text)
-		if commands(r) {
-			r = utf8.RuneError
-		}
-		out.WriteRune(r)
 		text = text[size:]
 	}
 	return out.String()
@@ -57,26 +66,14 @@ func commands(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '
 // inLine is a text as a part of one line: what would end the line, or command a
 // terminal, is shown as it is escaped in Go. So nobody's name forges lines of ours.
 func inLine(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) {
-		return text
-	}
-	var out strings.Builder
-	for len(text) > 0 {
-		if colour := ourColour.FindString(text); colour != "" {
-			out.WriteString(colour)
-			text = text[len(colour):]
-			continue
+	doubtful := func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }
+	return rewritten(text, doubtful, func(r rune, raw string) string {
+		if unicode.IsGraphic(r) && (r != utf8.RuneError || len(raw) > 1) {
+			return raw
 		}
-		r, size := utf8.DecodeRuneInString(text)
-		if unicode.IsGraphic(r) && (r != utf8.RuneError || size > 1) {
-			out.WriteRune(r)
-		} else {
-			escaped := strconv.Quote(text[:size])
-			out.WriteString(escaped[1 : len(escaped)-1])
-		}
-		text = text[size:]
-	}
-	return out.String()
+		escaped := strconv.Quote(raw)
+		return escaped[1 : len(escaped)-1]
+	})
 }
 
 // line writes one line, whatever the texts in it are.
