@@ -247,3 +247,9 @@ func TestTheClientsLinesGoToTheLogAtDebugLevel(t *testing.T) {
 		t.Errorf("heard %d lines, want %d", len(heard), len(want))
 	}
 }
+
+// run is link.call with the slot kept until the call has really ended.
+func (h *held) run(ctx context.Context, do func(context.Context, *esdb.Client) error) error {
+	h.share()
+	return h.call(ctx, do, h.release)
+}

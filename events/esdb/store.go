@@ -311,12 +311,6 @@ func (h *held) release() {
 	}
 }
 
-// run is link.call with the slot kept until the call has really ended.
-func (h *held) run(ctx context.Context, do func(context.Context, *esdb.Client) error) error {
-	h.share()
-	return h.call(ctx, do, h.release)
-}
-
 // acquire waits for a link and a slot for a call. The caller releases.
 func (s *Store) acquire(ctx context.Context) (*held, error) {
 	for {

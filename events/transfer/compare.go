@@ -25,20 +25,11 @@ type Difference struct {
 
 func (d Difference) String() string { return d.Stream + ": " + d.What }
 
-// Compare looks for streams that two stores do not hold alike. With subset,
-// streams that only b has are no difference. When there are more than
-// MaxDifferences, the rest is not located.
-func Compare(ctx context.Context, a, b events.Store, subset bool) ([]Difference, error) {
-	first, err := DigestOf(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return CompareWith(ctx, first, a, b, subset)
-}
-
-// CompareWith is Compare with a digest of a that was made before, and looks at
-// a only up to where that stands.
-func CompareWith(ctx context.Context, first Digest, a, b events.Store, subset bool) ([]Difference, error) {
+// Compare looks for streams that two stores do not hold alike: a as its digest says,
+// which was made before, and only up to where that stands. With subset, streams that only
+// b has are no difference. When there are more than MaxDifferences, the rest is not
+// located.
+func Compare(ctx context.Context, first Digest, a, b events.Store, subset bool) ([]Difference, error) {
 	second, err := DigestOf(ctx, b)
 	if err != nil {
 		return nil, err

@@ -152,7 +152,7 @@ func wantSame(t failer, a, b events.Store) {
 	}
 	digestA, digestB := digest(t, a), digest(t, b)
 	if digestA.Sum != digestB.Sum {
-		differences, err := transfer.Compare(t.Context(), a, b, false)
+		differences, err := transfer.Compare(t.Context(), digestA, a, b, false)
 		t.Fatalf("the digests differ, in %v, %v", differences, err)
 	}
 	if len(digestA.Streams) != len(digestB.Streams) {

@@ -115,7 +115,7 @@ func Check(ctx context.Context, copied Digest, from, to events.Store) error {
 	var differences []Difference
 	var err error
 	if from != nil {
-		differences, err = CompareWith(ctx, copied, from, to, true)
+		differences, err = Compare(ctx, copied, from, to, true)
 	} else {
 		var there Digest
 		if there, err = DigestOf(ctx, to); err == nil {
