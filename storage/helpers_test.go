@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/merkle"
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
@@ -177,4 +178,9 @@ func checkSlot(r *Repo, d *dataset.Dataset, job events.DownloadJob) error {
 		return errors.New("no slot proof")
 	}
 	return nil
+}
+
+// Cells is the number of cells that proofs sample from, padding included.
+func (s *SlotReader) Cells() uint64 {
+	return paddedBlocks(s.record.Blocks) * merkle.CellsPerBlock
 }

@@ -82,11 +82,6 @@ func (s *SlotReader) Slots() uint64 { return s.record.Slots }
 // Blocks is the number of real blocks, without padding.
 func (s *SlotReader) Blocks() uint64 { return s.record.Blocks }
 
-// Cells is the number of cells that proofs sample from, padding included.
-func (s *SlotReader) Cells() uint64 {
-	return paddedBlocks(s.record.Blocks) * merkle.CellsPerBlock
-}
-
 // Request is the request that the slot belongs to.
 func (s *SlotReader) Request() events.RequestID { return s.record.Request }
 
