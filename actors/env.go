@@ -258,6 +258,8 @@ type env struct {
 	room *diskRoom
 	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
 	unreadMarket atomic.Pointer[health.PartStatus]
+	// lossTold says that the record, which went back, says so, and that the queue is paused by it.
+	lossTold atomic.Bool
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[ValidatorStatus]
 }

@@ -192,7 +192,8 @@ func (q *slotQueue) employ(a *shell.Turn) {
 		}
 	}
 	_, _, paused := q.journal.Durable.Paused()
-	if q.taking || paused || q.room.now().Full || q.journal.Durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
+	if q.taking || paused || q.lossUntold() || q.room.now().Full ||
+		q.journal.Durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
 		return
 	}
 	q.taking = true

@@ -30,7 +30,6 @@ type supervisor struct {
 	kept      keptParts
 	validator validatorTree
 	booted    bool
-	lossTold  atomic.Bool            // that the record went back is told in it
 	bootWaits atomic.Pointer[string] // why the last look at the start failed
 	agents    map[events.SlotID]*agent
 	beginning map[events.SlotID]*candidate

@@ -39,16 +39,18 @@ func (s *supervisor) tellWentBack() {
 			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }
 
+// lossUntold says that the queue takes nothing, because what the record lacks is not recorded yet.
+func (e *env) lossUntold() bool {
+	return e.Witness != nil && !e.lossTold.Load() && !e.Witness.Lost().None()
+}
+
 // holdQueue pauses a queue that has just been started, until what is lost is recorded: then
 // it is paused by its record.
 func (s *supervisor) holdQueue() {
-	if s.Witness == nil || s.lossTold.Load() {
+	if !s.lossUntold() {
 		return
 	}
 	lost := s.Witness.Lost()
-	if lost.None() {
-		return
-	}
 	s.queue.Tell(queueCommand{
 		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)},
 		"start",
