@@ -30,7 +30,7 @@ func (s *salesAgent) prove(
 }
 
 func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
-	if st.Adopted {
+	if st.Adopted || s.ours.Load() { // The record may be older than the fill, and proofs be owed.
 		return s.askChain(ctx, st)
 	}
 	for {

@@ -33,6 +33,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
 	}
+	s.ours.Store(facts.Host == s.me && facts.SlotState == events.SlotFilled)
 	report := sale.ReportChain{Facts: facts, Me: s.me, FinalBlocks: s.FinalBlocks}
 	report.Fill, err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) (sale.FillWord, error) {
 		return s.fillWord(ctx, st, facts)

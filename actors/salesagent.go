@@ -34,6 +34,8 @@ type salesAgent struct {
 
 	// finalFill is the block of a fill that was seen to be final; see salefacts.go.
 	finalFill atomic.Pointer[events.Hash]
+	// ours says that the contract called the slot ours when it was asked last.
+	ours atomic.Bool
 
 	// What the agent knows of its proofs on chain; see saleproofs.go.
 	heard bool // the market was asked since the record was loaded

@@ -155,6 +155,9 @@ func TestAStartOnAnOlderRecordProvesAndSellsWhenItIsTold(t *testing.T) {
 				if n := r.count("SlotTaken"); n > taken {
 					r.Fatalf("%d slots were taken", n-taken)
 				}
+				if until == "SlotStored" && r.count("InitialProofMade") > 0 {
+					r.Fatal("the slot was proven for a fill that it has")
+				}
 				told := stored[*messages.RecordWentBack](r)[0]
 				offers := until == "" || until == "AvailabilityCreated"
 				if (len(told.GetOffers()) == 1) != offers {
