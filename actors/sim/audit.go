@@ -43,6 +43,10 @@ type audit struct {
 	quotas map[uint64]events.Bytes
 	// quarantined is what is left alone, by its subject.
 	quarantined map[string]bool
+	// wentBack looks at what the host says of a record that is older than it, and holds at each
+	// event of its queue.
+	wentBack func(*messages.RecordWentBack) error
+	holds    func(slotqueue.Event) error
 	// bounds are what can be in the record; nil: any of it.
 	bounds *bounds
 }
@@ -91,8 +95,11 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 			err = a.onLedger(e.Meta.Epoch, m)
 		case slotqueue.Event:
 			a.queue = slotqueue.Evolve(a.queue, m)
+			err = a.holds(m)
 		case *messages.HostStarted:
 			a.onStart(m)
+		case *messages.RecordWentBack:
+			err = a.wentBack(m)
 		case *messages.WorkQuarantined:
 			a.quarantined[m.GetKind()+":"+m.GetKey()] = true
 		case *messages.QuarantineEnded:

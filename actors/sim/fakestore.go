@@ -13,6 +13,12 @@ import (
 type hostStore struct {
 	busStore
 	parks bool
+	// committed is what the store holds, for whoever looks whether it keeps its promises, and
+	// mine what this process tried to write. An actor that panics begins again beside its own
+	// last append.
+	committed *events.Memory
+	mine      *words
+	panics    bool
 }
 
 // reading parks a read; breaks says that it breaks off after its first event.
@@ -64,9 +70,9 @@ func (s hostStore) read(
 func (s hostStore) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
-	return s.read(ctx, "readStream "+stream, func() iter.Seq2[events.Recorded, error] {
+	return s.whole(stream, q, s.read(ctx, "readStream "+stream, func() iter.Seq2[events.Recorded, error] {
 		return s.busStore.ReadStream(ctx, stream, q)
-	})
+	}))
 }
 
 func (s hostStore) ReadAll(

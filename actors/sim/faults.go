@@ -219,6 +219,8 @@ func (s *simulator) disturb(ctx context.Context) bool {
 		s.stop(ctx)
 	case up && !s.forgot && s.chance(s.Forget) && s.hosts():
 		s.forget(ctx)
+	case up && s.Older > 0 && s.older == nil && s.nodes.IntN(1000) < s.Older && s.hosts():
+		s.goBack(ctx)
 	case up && s.offered && s.chance(s.Pause):
 		s.pause(ctx)
 	case s.chance(s.Reorganize):

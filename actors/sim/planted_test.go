@@ -127,6 +127,21 @@ func plants() map[string]planted {
 			breaks: PolicyIsKept, sc: Scenario{Requests: 4, Crash: 10, Policy: Policy{Quotas: true}},
 			cores: actors.Cores{DecideCapacity: forgetsTheQuota},
 		},
+		"a refusal with the code of success is taken for one": {
+			breaks: AcknowledgedIsStored, sc: Scenario{Cluster: 10, Plant: Plant{Credulous: true}},
+		},
+		"a repeated append has grown": {
+			breaks: OwnWordStands, sc: Scenario{Cluster: 10, Lose: 20, Plant: Plant{Growing: true}},
+		},
+		"a follower that stands still is read": {
+			breaks: AcknowledgedIsShown, sc: Scenario{Cluster: 10, Crash: 4, Plant: Plant{Follower: true}},
+		},
+		"a loss is named in part": {
+			breaks: LossIsNamed, sc: Scenario{Older: 10, Plant: Plant{Vague: true}},
+		},
+		"an older record is sold on at once": {
+			breaks: HeldUntilTold, sc: Scenario{Older: 10, Requests: 4, Plant: Plant{Eager: true}},
+		},
 		"a sale cannot go on": {
 			breaks: NothingQuarantined, cores: actors.Cores{DecideSale: stumbles},
 		},

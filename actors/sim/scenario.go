@@ -41,7 +41,9 @@ type Scenario struct {
 	Clock       int // the machine's clock jumps, by up to a day either way
 	StoreDown   int // the store takes no appends for a while
 	StoreAway   int // the store answers nothing for a while, whether it wrote or not
+	Cluster     int // the store's nodes are not of one mind for a while; of a chance of its own
 	Pause       int // the operator pauses the queue, and resumes it later
+	Older       int // the record goes back, once the host has a slot; of the chance of Cluster
 	Forget      int // record and disk are lost once the host has a slot
 	Block       int // a block is sealed instead of a call answered; default 60
 
@@ -120,6 +122,12 @@ type Plant struct {
 	Lying bool
 	// Brittle is a supervisor that falls with every child that panics.
 	Brittle bool
+	// Credulous is an adapter of the store that takes a refusal with the code of success for
+	// one; Growing one that repeats an append with more in it; Follower one that reads from
+	// any node.
+	Credulous, Growing, Follower bool
+	// Vague is a witness that does not name all that is lost; Eager one that names nothing.
+	Vague, Eager bool
 }
 
 // View is a fold of the record that people look at.

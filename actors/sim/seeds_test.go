@@ -127,7 +127,12 @@ var portMethods = []string{
 // worldTroubles are the faults of the world as a whole.
 var worldTroubles = []string{
 	"crash", "stop", "reorganisation", "clock jumps", chainDown, nodeLags, diskFull, slowProofs, storeDown, storeAway,
-	bitRot, dataLost, lies,
+	bitRot, dataLost, lies, leaderless, deaf, cutOff, mute, nodeStands,
+}
+
+// clusterAnswers is what becomes of appends to an event store of several nodes.
+var clusterAnswers = []string{
+	faultNotReady, faultTail, faultJudged, faultDropped, faultUnheard, faultTruncated, faultCommitted,
 }
 
 // lyingMethods are those whose answers the market falsifies.
@@ -152,7 +157,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	contested.Competitor, contested.Die = 60, 12
 	troubled := Scenario{
 		Reorganize: 2, ChainDown: 2, Lag: 2, DiskFull: 2, SlowProofs: 2, Clock: 4, StoreDown: 2, StoreAway: 2, Crash: 2,
-		Stop: 2, BitRot: 2, MaxSteps: 4_000,
+		Stop: 2, BitRot: 2, Cluster: 8, MaxSteps: 4_000,
 	}
 	lying := Scenario{Lies: 10, Requests: 3, Slots: 3, Crash: 2, Competitor: 20, MaxSteps: 4_000}
 	kinds := []string{
@@ -172,6 +177,11 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		for _, port := range lyingMethods {
 			if seen[Fault{faultLie, port}] == 0 {
 				list = append(list, Fault{faultLie, port})
+			}
+		}
+		for _, kind := range clusterAnswers {
+			if seen[Fault{Kind: kind}] == 0 {
+				list = append(list, Fault{Kind: kind})
 			}
 		}
 		for _, kind := range worldTroubles {
@@ -195,6 +205,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 		}
 		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is for the other tests.
 			seen[f] += n
+			seen[Fault{Kind: f.Kind}] += n
 		}
 	}
 	for _, f := range missing() {

@@ -67,3 +67,16 @@ func TestSimulatedHostsSaveTheirStatesAndTruncateTheQueue(t *testing.T) {
 		t.Errorf("the host started %d times again", out.Crashes)
 	}
 }
+
+// What a cluster without quorum takes longer for is made up for: a host with time enough is
+// paid, and misses nothing.
+func TestAHostIsPaidWhateverItsClusterAnswers(t *testing.T) {
+	t.Parallel()
+	for i := range *seeds {
+		out := Run(t, *first+uint64(i), Scenarios()["cluster"])
+		if out.Problem != nil || out.Events["PayoutReceived"] == 0 || out.Events["ProofMissed"] > 0 {
+			t.Errorf("seed %d: %d payouts, %d proofs missed: %v", *first+uint64(i),
+				out.Events["PayoutReceived"], out.Events["ProofMissed"], out.Problem)
+		}
+	}
+}

@@ -28,14 +28,17 @@ type simulator struct {
 	rng    *rand.Rand
 	decay  *rand.Rand // of stored data, so that it moves nothing else
 	liar   *rand.Rand // of lies, likewise
+	nodes  *rand.Rand // of the nodes of the event store, likewise
 	panics *panics
 	bus    *bus
 	world  *world
 	store  *events.Memory
-	audit  *audit
-	rules  *rules
-	view   View
-	owed   map[period]bool // periods that demand a proof, as the host saw
+	// cluster is the store as the host reaches it.
+	cluster *cluster
+	audit   *audit
+	rules   *rules
+	view    View
+	owed    map[period]bool // periods that demand a proof, as the host saw
 	// chances are the proofs that the host could hand in, in scenarios that look.
 	chances *chances
 	noted   uint64 // the newest block that was looked at for them
@@ -45,8 +48,12 @@ type simulator struct {
 	}
 	// unsettled is the last period of which the chain has told two stories.
 	unsettled uint64
-	tokens    events.Amount // what the account held when the record began
-	host      *actors.Host
+	// older is the record that went back; nil: it did not. A witness keeps its file in dir.
+	older   *older
+	dir     string
+	unwatch func() error
+	tokens  events.Amount // what the account held when the record began
+	host    *actors.Host
 	// endLife ends a start that is under way.
 	endLife context.CancelFunc
 	trace   io.Writer
@@ -96,9 +103,13 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		sum := fnv.New64a()
 		b := &bus{}
 		s := &simulator{
-			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), liar: rand.New(rand.NewPCG(seed, 4)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), liar: rand.New(rand.NewPCG(seed, 4)),
+			nodes: rand.New(rand.NewPCG(seed, 5)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
+		}
+		if sc.Older > 0 {
+			s.dir = t.TempDir()
 		}
 		s.panics.aim = sc.aim
 		s.world.rot, s.world.confirmations = sc.Rot, sc.finality()
@@ -111,7 +122,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		if sc.Policy.WalletDays > 0 {
 			s.world.purse = events.Balance{Wei: events.NewAmount(sc.Policy.Wei), ProofWei: events.NewAmount(1)}
 		}
-		s.newRecord(events.NewAmount(sc.Tokens))
+		s.newRecord(events.NewMemory(), events.NewAmount(sc.Tokens))
 		ctx, cancel := context.WithCancel(t.Context())
 		problem := s.run(ctx)
 		cancel()
@@ -133,10 +144,13 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 	return out
 }
 
-// newRecord begins an empty record; tokens is what the account is accountable for.
-func (s *simulator) newRecord(tokens events.Amount) {
-	s.store = events.NewMemory()
+// newRecord begins with a record; tokens is what the account is accountable for.
+func (s *simulator) newRecord(store *events.Memory, tokens events.Amount) {
+	s.store = store
+	s.cluster = &cluster{Memory: store, rng: s.nodes, plant: s.Plant, world: s.world}
+	s.world.told = map[string]uint64{}
 	s.audit = newAudit(s.store, s.market(), s.MaxQueued, s.world.repairs)
+	s.audit.wentBack, s.audit.holds = s.onWentBack, s.holds
 	s.tokens, s.offered, s.compared = tokens, false, 0
 	s.owed = map[period]bool{}
 	if s.NewView != nil {
@@ -196,7 +210,10 @@ func (s *simulator) start(ctx context.Context) {
 	ports := actors.Ports{
 		Market: fakeMarket{s.world}, Feed: fakeFeed{s.world}, Prover: fakeProver{s.world},
 		Repo: fakeRepo{s.world}, Content: fakeContent{s.world}, Clock: wallClock{s.world},
-		Store: hostStore{busStore{s.store, s.world}, s.Reads},
+		Store: hostStore{
+			busStore: busStore{s.cluster, s.world}, parks: s.Reads, committed: s.store,
+			mine: &words{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
+		},
 	}
 	if s.Validator {
 		ports.Validation = fakeValidation{s.world}
@@ -206,7 +223,12 @@ func (s *simulator) start(ctx context.Context) {
 	ctx, s.endLife = context.WithCancel(ctx)
 	go func() {
 		for ctx.Err() == nil { // Whoever runs the host starts it again until it starts.
-			host, err := actors.Start(ctx, cfg, ports, logrus.NewEntry(log))
+			var host *actors.Host
+			own := ports
+			err := s.watch(ctx, &own)
+			if err == nil {
+				host, err = actors.Start(ctx, cfg, own, logrus.NewEntry(log))
+			}
 			switch {
 			case err != nil:
 				time.Sleep(time.Second)
@@ -257,6 +279,10 @@ func (s *simulator) crash() {
 	s.forgive()
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
+	if s.unwatch != nil {
+		_ = s.unwatch() // What it did not write is not known.
+		s.unwatch = nil
+	}
 	s.world.forgetHost()
 	if s.chances != nil {
 		s.chances.interrupt()

@@ -23,6 +23,12 @@ func (s *simulator) step(ctx context.Context) {
 	if s.Lies > 0 && !s.calm() {
 		s.lieSome()
 	}
+	if s.Cluster > 0 {
+		s.moveCluster()
+	}
+	if s.Older > 0 {
+		s.goOn(ctx)
+	}
 	if s.Panic > 0 || s.Poison > 0 {
 		s.panicSome()
 		s.rise(ctx)
@@ -128,7 +134,7 @@ func (s *simulator) forget(ctx context.Context) {
 	s.world.repo = map[events.SlotID]*stored{}
 	here, full := s.world.ours()
 	s.world.mu.Unlock()
-	s.newRecord(here.Add(full))
+	s.newRecord(events.NewMemory(), here.Add(full))
 	s.start(ctx)
 }
 

@@ -1,0 +1,264 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file is an event store of three nodes that now and then are not of one mind, as it
+// looks through an adapter that knows what their answers are worth (events/esdb): what nobody
+// knows the outcome of is events.ErrAway, and may be done at once, later, or never.
+
+// The troubles of a cluster, each for a while, by a chance of its own.
+const (
+	// leaderless takes no appends, and nothing that asks for the leader is answered; of deaf
+	// nodes reads go on, so that nothing but the refusals tells.
+	leaderless = "no leader"
+	deaf       = "not ready, and reads go on"
+	// cutOff is a leader without its followers: it keeps what it is sent, says nothing, and
+	// judges what comes next by it. In the end all of that is committed, or none.
+	cutOff = "leader cut off"
+	// mute nodes drop an append, or write it and lose the answer, or know it and say nothing.
+	mute = "appends without an answer"
+	// nodeStands is a follower that does not follow: it serves an old log to whoever reads
+	// from it. It comes beside the others.
+	nodeStands = "a follower stands still"
+)
+
+// What a cluster did to an append.
+const (
+	faultNotReady  = "append refused as not ready"
+	faultTail      = "append not committed"
+	faultJudged    = "append judged by what is not committed"
+	faultDropped   = "append dropped"
+	faultUnheard   = "append done without an answer"
+	faultTruncated = "append truncated"
+	faultCommitted = "append committed later"
+)
+
+// cluster is the store of a host. Its state moves between steps; appends come one at a time.
+type cluster struct {
+	*events.Memory // what is committed
+	rng            *rand.Rand
+	plant          Plant
+	world          *world
+
+	mu    sync.Mutex
+	mood  string // empty: all is well
+	until int    // the step at which it is over
+	tail  []proposal
+	// stands is where the log of the follower ends that stands still, until a step; 0: none.
+	stands      events.Position
+	standsUntil int
+	struck      []Fault        // since the simulator looked
+	begun       events.EventID // of the append that is to grow
+}
+
+// proposal is an append that a leader has in its log and has not committed.
+type proposal struct {
+	stream   string
+	expected events.Expected
+	batch    []events.NewEvent
+}
+
+// moveCluster lets the nodes of the event store fall out, or agree again.
+func (s *simulator) moveCluster() {
+	c := s.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mood != "" && (s.steps >= c.until || s.calm()) {
+		s.note("the event store is well again")
+		again := c.mood == cutOff && c.rng.IntN(2) == 0
+		c.heal()
+		if again && !s.calm() { // The old leader is gone, and the others elect.
+			c.mood, c.until = leaderless, s.steps+20+c.rng.IntN(80)
+		}
+	}
+	if c.stands != 0 && (s.steps >= c.standsUntil || s.calm()) {
+		c.stands = 0
+	}
+	for _, f := range c.struck {
+		s.trouble(f.Kind, f.Where, "%s: %s", f.Kind, f.Where)
+	}
+	c.struck = nil
+	if s.calm() {
+		return
+	}
+	if c.rng.IntN(1000) < s.Cluster && c.mood == "" {
+		c.mood = []string{leaderless, deaf, cutOff, mute}[c.rng.IntN(4)]
+		c.until = s.steps + 50 + c.rng.IntN(550)
+		s.trouble(c.mood, "world", "the event store: %s until step %d", c.mood, c.until)
+	}
+	if c.rng.IntN(1000) < s.Cluster && c.stands == 0 {
+		c.stands, _ = c.Memory.Head(context.Background()) // It has no errors.
+		c.standsUntil = s.steps + 50 + c.rng.IntN(550)
+		s.trouble(nodeStands, "world", "a follower of the event store stands still at %d", c.stands)
+	}
+}
+
+// heal joins the nodes again: the tail of a leader that was cut off is committed, or truncated.
+func (c *cluster) heal() {
+	commit := c.rng.IntN(2) == 0
+	for _, p := range c.tail {
+		if !commit {
+			c.strike(faultTruncated, p.stream)
+			continue
+		}
+		c.strike(faultCommitted, p.stream)
+		if _, err := c.Memory.Append(context.Background(), p.stream, p.expected, p.batch); err != nil {
+			panic(err) // It was judged by all that is before it.
+		}
+		busStore{c, c.world}.hear(p.stream, false) // A host that died since knows nothing of it.
+	}
+	c.mood, c.tail = "", nil
+}
+
+func (c *cluster) strike(kind, stream string) {
+	c.struck = append(c.struck, Fault{kind, events.Category(stream)})
+}
+
+// noOutcome is what an adapter says of an append of which nobody knows whether it was done.
+func noOutcome(why string) error { return fmt.Errorf("%w: %s", events.ErrAway, why) }
+
+func (c *cluster) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first, exact := expected.Count()
+	if !c.plant.Growing || !exact || len(batch) < 2 || c.begun == batch[0].ID {
+		return c.append(ctx, stream, expected, batch)
+	}
+	c.begun = batch[0].ID // It is appended alone, and with the others when that has no answer.
+	if r, err := c.append(ctx, stream, expected, batch[:1]); err != nil {
+		return r, err
+	}
+	return c.append(ctx, stream, events.Exact(first), batch[1:])
+}
+
+func (c *cluster) append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	lost := false
+	switch c.mood {
+	case leaderless, deaf:
+		c.strike(faultNotReady, stream)
+		if c.plant.Credulous {
+			return events.AppendResult{}, nil
+		}
+		return events.AppendResult{}, noOutcome("Server Is Not Ready")
+	case cutOff:
+		return c.keep(ctx, stream, expected, batch)
+	case mute:
+		switch c.rng.IntN(4) {
+		case 0:
+			c.strike(faultDropped, stream)
+			return events.AppendResult{}, noOutcome("no answer, and it is not written")
+		case 1:
+			lost = true
+		}
+	}
+	r, err := c.Memory.Append(ctx, stream, expected, batch)
+	if lost && err == nil {
+		c.strike(faultUnheard, stream)
+		return events.AppendResult{}, noOutcome("no answer, and it is written")
+	}
+	return r, err
+}
+
+// keep is what a leader without its followers does with an append, and what an adapter makes
+// of its answer: a refusal by what nobody can read is none.
+func (c *cluster) keep(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	committed := uint64(0)
+	last := events.ReadStream{From: events.End, Backward: true, Limit: 1}
+	for e, err := range c.Memory.ReadStream(ctx, stream, last) {
+		if err == nil {
+			committed = e.Revision + 1
+		}
+	}
+	want, exact := expected.Count()
+	if exact && want < committed { // It is judged by what is committed.
+		return c.Memory.Append(ctx, stream, expected, batch)
+	}
+	count := committed
+	for _, p := range c.tail {
+		if p.stream != stream {
+			continue
+		}
+		if slices.EqualFunc(p.batch, batch, func(a, b events.NewEvent) bool { return a.ID == b.ID }) {
+			return events.AppendResult{}, noOutcome("an append that is known is not answered")
+		}
+		count += uint64(len(p.batch))
+	}
+	if exact && want != count {
+		if count == committed {
+			return events.AppendResult{}, &events.WrongRevisionError{
+				Stream: stream, Expected: expected, Actual: max(count, 1) - 1, Exists: count > 0,
+			}
+		}
+		c.strike(faultJudged, stream)
+		return events.AppendResult{}, noOutcome("judged by what is not committed")
+	}
+	c.strike(faultTail, stream)
+	c.tail = append(c.tail, proposal{stream, expected, batch})
+	return events.AppendResult{}, noOutcome("not committed")
+}
+
+// view is how far reads see, or an error when nobody answers them: the leader shows all that
+// is committed.
+func (c *cluster) view() (events.Position, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.plant.Follower && c.stands != 0:
+		return c.stands, nil
+	case c.mood == leaderless:
+		return 0, noOutcome("No leader info available in response")
+	}
+	return events.EndPosition, nil
+}
+
+func (c *cluster) seen(of iter.Seq2[events.Recorded, error]) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		end, err := c.view()
+		if err != nil {
+			yield(events.Recorded{}, err)
+			return
+		}
+		for e, err := range of {
+			if err == nil && e.Position > end {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *cluster) ReadStream(
+	ctx context.Context, stream string, q events.ReadStream,
+) iter.Seq2[events.Recorded, error] {
+	return c.seen(c.Memory.ReadStream(ctx, stream, q))
+}
+
+func (c *cluster) ReadAll(ctx context.Context, after events.Position, limit int) iter.Seq2[events.Recorded, error] {
+	return c.seen(c.Memory.ReadAll(ctx, after, limit))
+}
+
+func (c *cluster) Head(ctx context.Context) (events.Position, error) {
+	end, err := c.view()
+	if err != nil {
+		return 0, err
+	}
+	head, err := c.Memory.Head(ctx)
+	return min(head, end), err
+}

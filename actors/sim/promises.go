@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file holds an event store, with whatever stands between it and the host, to what the
+// host may believe: what is acknowledged is stored, and shown; and nobody is refused for what
+// the same process wrote.
+
+func (s hostStore) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	s.mine.add(batch)
+	r, err := s.busStore.Append(ctx, stream, expected, batch)
+	if len(batch) == 0 || events.IsSystem(stream) || events.IsSnapshot(stream) { // These decide nothing.
+		return r, err
+	}
+	first, exact := expected.Count()
+	switch {
+	case !exact:
+	case err == nil:
+		s.world.promise(s.holds(ctx, stream, first, batch), stream, first+uint64(len(batch)))
+	case errors.Is(err, events.ErrWrongRevision):
+		s.world.promise(s.otherWrote(ctx, stream, first), stream, 0)
+	}
+	return r, err
+}
+
+// promise notes what the host was told: how many events a stream has, or that a promise was
+// broken.
+func (w *world) promise(wrong error, stream string, count uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told[stream] = max(w.told[stream], count)
+	if w.wrong == nil {
+		w.wrong = wrong
+	}
+}
+
+// holds looks whether what was acknowledged stands where it was put.
+func (s hostStore) holds(ctx context.Context, stream string, from uint64, batch []events.NewEvent) error {
+	n := 0
+	for e, err := range s.committed.ReadStream(context.WithoutCancel(ctx), stream, events.ReadStream{
+		From: from, Limit: len(batch),
+	}) {
+		if err != nil || e.ID != batch[n].ID {
+			break
+		}
+		n++
+	}
+	if n < len(batch) {
+		return broken(AcknowledgedIsStored, "event %d of %s was acknowledged, and the store does not hold it",
+			from+uint64(n), stream)
+	}
+	return nil
+}
+
+// otherWrote looks who stands where an append was to go that was refused.
+func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) error {
+	ctx = context.WithoutCancel(ctx)
+	for e, err := range s.committed.ReadStream(ctx, stream, events.ReadStream{From: at, Limit: 1}) {
+		if err == nil && e.Revision == at && s.mine.has(e.ID) && !s.panics {
+			return broken(OwnWordStands, "the host was refused at event %d of %s, which it wrote itself", at, stream)
+		}
+	}
+	return nil
+}
+
+// words are what one process of the host appended, or tried to.
+type words struct {
+	mu  sync.Mutex
+	ids map[events.EventID]bool
+}
+
+func (w *words) add(batch []events.NewEvent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range batch {
+		w.ids[e.ID] = true
+	}
+}
+
+func (w *words) has(id events.EventID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ids[id]
+}
+
+// whole hands a read on, and looks whether it showed what the host was told of the stream.
+func (s hostStore) whole(
+	stream string, q events.ReadStream, of iter.Seq2[events.Recorded, error],
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		s.world.mu.Lock()
+		want := s.world.told[stream]
+		s.world.mu.Unlock()
+		n, next := 0, q.From
+		for e, err := range of {
+			if err == nil {
+				n, next = n+1, e.Revision+1
+			}
+			if !yield(e, err) || err != nil && !errors.Is(err, events.ErrStreamNotFound) {
+				return // It need not have come to the end.
+			}
+		}
+		if !q.Backward && next < want && (q.Limit == 0 || n < q.Limit) {
+			s.world.promise(broken(AcknowledgedIsShown, "a read of %s shows %d events, %d were acknowledged",
+				stream, next, want), stream, 0)
+		}
+	}
+}
