@@ -110,7 +110,7 @@ func (s *Store) try(
 	ctx context.Context, safe bool, do func(context.Context, *held) error,
 	judge func(error) error,
 ) error {
-	began, pause := time.Now(), s.cfg.MinPause
+	began := time.Now()
 	for {
 		err := judge(s.attempt(ctx, time.Until(began.Add(s.cfg.Patience)), do))
 		if err == nil {
@@ -129,8 +129,7 @@ func (s *Store) try(
 			}
 			return err
 		}
-		s.pause(ctx, pause)
-		pause = min(2*pause, s.cfg.MaxPause)
+		s.rest(ctx, began)
 	}
 }
 

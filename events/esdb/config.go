@@ -48,8 +48,8 @@ type Config struct {
 	// ProbeEvery is the pause between two checks that a quiet server still
 	// answers. 0: 10 s.
 	ProbeEvery time.Duration
-	// MinPause and MaxPause bound the growing pauses between attempts to reach
-	// the server. 0: 100 ms and 5 s.
+	// MinPause and MaxPause bound the pauses between attempts to reach the
+	// server, which grow with the time that it is away. 0: 25 ms and 5 s.
 	MinPause, MaxPause time.Duration
 	// MaxCalls is the most calls, reads and subscriptions at a time, abandoned
 	// ones included until they end; further ones wait. 0: 4096.
@@ -64,7 +64,7 @@ const (
 	defaultPatience    = 30 * time.Second
 	defaultOpenTimeout = 15 * time.Second
 	defaultProbeEvery  = 10 * time.Second
-	defaultMinPause    = 100 * time.Millisecond
+	defaultMinPause    = 25 * time.Millisecond
 	defaultMaxPause    = 5 * time.Second
 	defaultMaxCalls    = 4096
 	// minKeepAlive is the least interval of pings that gRPC takes.

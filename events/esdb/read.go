@@ -49,7 +49,7 @@ func (r *reading) count() uint64 {
 func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		r := start()
-		began, pause := time.Now(), s.cfg.MinPause
+		began := time.Now()
 		for {
 			moved, more, err := s.readOnce(ctx, &r, began, yield)
 			if !more {
@@ -64,14 +64,13 @@ func (s *Store) read(ctx context.Context, start func() reading) iter.Seq2[events
 				return
 			}
 			if moved {
-				began, pause = time.Now(), s.cfg.MinPause
+				began = time.Now()
 			}
 			if !repeatable(err) || time.Since(began) >= s.cfg.Patience {
 				yield(events.Recorded{}, err)
 				return
 			}
-			s.pause(ctx, pause)
-			pause = min(2*pause, s.cfg.MaxPause)
+			s.rest(ctx, began)
 		}
 	}
 }

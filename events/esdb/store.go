@@ -108,7 +108,7 @@ func (s *Store) opened(ctx context.Context) error {
 // keep makes one link after the other until the store is closed.
 func (s *Store) keep() {
 	defer close(s.kept)
-	pause := s.cfg.MinPause
+	since := time.Now()
 	var hint *errNotLeader
 	for s.ctx.Err() == nil {
 		l, err := s.connect(hint)
@@ -118,8 +118,7 @@ func (s *Store) keep() {
 		if err != nil {
 			s.lost(err)
 			hint = heard(hint, err)
-			s.pause(s.ctx, pause)
-			pause = min(2*pause, s.cfg.MaxPause)
+			s.rest(s.ctx, since)
 			continue
 		}
 		began := time.Now()
@@ -128,14 +127,27 @@ func (s *Store) keep() {
 		s.lost(reason)
 		l.drop()
 		hint = heard(hint, reason)
-		if time.Since(began) > s.cfg.MaxPause {
-			pause = s.cfg.MinPause
+		if time.Since(began) > steady {
+			since = time.Now()
 			continue
 		}
 		// A server that answers and is lost at once is not asked in a tight loop.
-		s.pause(s.ctx, pause)
-		pause = min(2*pause, s.cfg.MaxPause)
+		s.rest(s.ctx, since)
 	}
+}
+
+const (
+	// steady is how long a link lives whose server is not about to be lost at once.
+	steady = time.Second
+	// restShare is which part of the time that it has tried already a search, or a call,
+	// rests before it tries again: so little is lost when the server is back, whether
+	// an election took a second or an outage an hour.
+	restShare = 50
+)
+
+// rest pauses before another try, longer the longer there have been tries.
+func (s *Store) rest(ctx context.Context, since time.Time) {
+	s.pause(ctx, min(max(time.Since(since)/restShare, s.cfg.MinPause), s.cfg.MaxPause))
 }
 
 // renew takes what Config.Renew says from now on; false when that is nothing new.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
@@ -15,7 +16,7 @@ import (
 // pauses. Besides the ends that the port names it ends with events.ErrDenied.
 func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
-		after, pause := after, s.cfg.MinPause
+		after, began := after, time.Now()
 		for {
 			before := after
 			wanted, err := s.follow(ctx, &after, yield)
@@ -30,11 +31,10 @@ func (s *Store) Subscribe(ctx context.Context, after events.Position) iter.Seq2[
 				return
 			}
 			if after > before {
-				pause = s.cfg.MinPause
+				began = time.Now()
 			}
 			s.log.WithError(err).WithField("after", after).Debug("the subscription dropped; subscribe again")
-			s.pause(ctx, pause)
-			pause = min(2*pause, s.cfg.MaxPause)
+			s.rest(ctx, began)
 		}
 	}
 }
