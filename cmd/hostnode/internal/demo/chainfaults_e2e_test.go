@@ -58,8 +58,9 @@ func (r *rig) must(err error) {
 	}
 }
 
-// newRig makes one; beside, if it is set, puts a liar before the wire.
-func newRig(t *testing.T, beat, period time.Duration, beside bool) *rig {
+// newRig makes one; beside, if it is set, puts a liar before the wire. more are further
+// arguments of the host.
+func newRig(t *testing.T, beat, period time.Duration, beside bool, more ...string) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hn") // Short, because of the sockets in it.
 	if err != nil {
@@ -82,7 +83,7 @@ func newRig(t *testing.T, beat, period time.Duration, beside bool) *rig {
 		r.liar = newLiar(r)
 	}
 	r.store(filepath.Join(dir, "client"))
-	r.startHost(bin, hostDir)
+	r.startHost(bin, hostDir, more)
 	return r
 }
 
@@ -162,7 +163,7 @@ func (r *rig) store(dir string) {
 	r.must(r.client.serve())
 }
 
-func (r *rig) startHost(bin string, dir datadir.Layout) {
+func (r *rig) startHost(bin string, dir datadir.Layout, more []string) {
 	r.t.Helper()
 	log, err := os.Create(filepath.Join(dir.Root, "host.log"))
 	r.must(err)
@@ -179,6 +180,7 @@ func (r *rig) startHost(bin string, dir datadir.Layout) {
 	} else {
 		r.box.args = append(r.box.args, "--chain-endpoint", r.liar.server.URL, "--chain-fallbacks", r.wire.url())
 	}
+	r.box.args = append(r.box.args, more...)
 	r.must(r.box.start())
 	r.t.Cleanup(func() { _ = r.box.kill() })
 	r.box.api = newAPI(dir)
