@@ -7,6 +7,7 @@
 //	node.go      which node of a cluster, and whether it answers
 //	link.go      a connection: the client, an own gRPC connection, who uses them
 //	store.go     one link after the other; whether the server answers
+//	pause.go     how long is waited before another try
 //	append.go    Append, Delete, and when an attempt may be repeated
 //	batch.go     many appends on one stream of the protocol
 //	feed.go      what pumps events out of the client
