@@ -13,7 +13,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // maxFailures is how often a sale's actor may fail in a row before the sale is
@@ -327,39 +326,6 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.askOwned(a, m.head)
 		s.scheduler.Tell(headMoved{m.head})
 		s.queue.Tell(headMoved{m.head})
-	}
-}
-
-// wakeConcerned makes the sales that an event is about look at the chain.
-func (s *supervisor) wakeConcerned(e messages.MarketEvent) {
-	switch e := e.(type) {
-	case *messages.ChainSlotFilled:
-		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
-	case *messages.ChainSlotFreed:
-		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())
-	case *messages.ChainRequestFulfilled:
-		s.wakeRequest(e.GetRequestId())
-	case *messages.ChainRequestFailed:
-		s.wakeRequest(e.GetRequestId())
-	case *messages.ChainRequestCancelled:
-		s.wakeRequest(e.GetRequestId())
-	case *messages.ChainStorageRequested, *messages.ChainSlotReservationsFull,
-		*messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
-	}
-}
-
-func (s *supervisor) wakeSlot(request string, index uint64) {
-	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
-	if ag := s.agents[slot]; ag != nil {
-		ag.ref.Tell(lookAtChain{})
-	}
-}
-
-func (s *supervisor) wakeRequest(request string) {
-	for _, slot := range s.slots() {
-		if ag := s.agents[slot]; ag.request.String() == request {
-			ag.ref.Tell(lookAtChain{})
-		}
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/hostnode/hostnode/events"
 )
 
 // cause is a row of the table of causes: what it does to each word, and how it is seen.
@@ -359,42 +357,6 @@ func collateralCommitted(f Facts) (reason, hint string) {
 	}
 	return "the collateral of the availabilities is committed or lost",
 		"raise it: hostnode availability set ID --collateral AMOUNT"
-}
-
-func (s Supply) enabled() []Offered {
-	return only(s.Offers, func(o Offered) bool { return o.Enabled })
-}
-
-// current are those that can still be sold by time: a request must end by then, and has
-// to begin first.
-func (s Supply) current() []Offered {
-	return only(s.enabled(), func(o Offered) bool { return o.Until.IsZero() || s.Now.Before(o.Until) })
-}
-
-func (s Supply) free() []Offered {
-	return only(s.current(), func(o Offered) bool { return o.Free > 0 })
-}
-
-// OnSale are the offers of which something can be sold.
-func (s Supply) OnSale() []Offered {
-	return only(s.free(), func(o Offered) bool { return !o.Remaining.IsZero() })
-}
-
-func only(all []Offered, keep func(Offered) bool) (out []Offered) {
-	for _, o := range all {
-		if keep(o) {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// FreeOnSale is how many bytes can be sold.
-func (s Supply) FreeOnSale() (free events.Bytes) {
-	for _, o := range s.OnSale() {
-		free = max(free, free+o.Free) // Saturates at what was there before an overflow.
-	}
-	return free
 }
 
 // periodsTooShort: what is hosted may be proven all the same, if all goes well.

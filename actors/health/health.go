@@ -232,3 +232,39 @@ type PartStatus struct {
 
 // PartScheduler is the name of the part that says which proofs are due.
 const PartScheduler = "ProofScheduler"
+
+func (s Supply) enabled() []Offered {
+	return only(s.Offers, func(o Offered) bool { return o.Enabled })
+}
+
+// current are those that can still be sold by time: a request must end by then, and has
+// to begin first.
+func (s Supply) current() []Offered {
+	return only(s.enabled(), func(o Offered) bool { return o.Until.IsZero() || s.Now.Before(o.Until) })
+}
+
+func (s Supply) free() []Offered {
+	return only(s.current(), func(o Offered) bool { return o.Free > 0 })
+}
+
+// OnSale are the offers of which something can be sold.
+func (s Supply) OnSale() []Offered {
+	return only(s.free(), func(o Offered) bool { return !o.Remaining.IsZero() })
+}
+
+func only(all []Offered, keep func(Offered) bool) (out []Offered) {
+	for _, o := range all {
+		if keep(o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// FreeOnSale is how many bytes can be sold.
+func (s Supply) FreeOnSale() (free events.Bytes) {
+	for _, o := range s.OnSale() {
+		free = max(free, free+o.Free) // Saturates at what was there before an overflow.
+	}
+	return free
+}
