@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -16,7 +16,7 @@ import (
 
 // purse is a market whose account holds what a test says.
 type purse struct {
-	actors.Market
+	port.Market
 	mu      sync.Mutex
 	balance func(events.Balance) events.Balance
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
@@ -293,7 +294,7 @@ func TestACallThatRunsMayEndAndIsNotTriedAgainWhileTheStoreIsAway(t *testing.T) 
 
 // lazyProver makes no proofs for a while.
 type lazyProver struct {
-	actors.Prover
+	port.Prover
 	lazy atomic.Bool
 }
 

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
@@ -16,7 +16,7 @@ import (
 // twoNodes is a market that is read at a node which may lie, with another one beside it,
 // which may contradict whatever the first one says.
 type twoNodes struct {
-	actors.Market
+	port.Market
 	lies, contradicts atomic.Bool
 	asked             atomic.Int64
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -14,7 +15,7 @@ import (
 
 // measuring is a market that says how far apart blocks are.
 type measuring struct {
-	actors.Market
+	port.Market
 	each atomic.Int64
 }
 

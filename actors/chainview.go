@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -17,7 +18,7 @@ const hashesKept = 1024
 // chainView is the newest block and the hashes behind it, shared by the
 // actors and the calls that wait for chain time. Safe for concurrent use.
 type chainView struct {
-	market Market
+	market port.Market
 
 	mu      sync.Mutex
 	head    events.Head
@@ -31,7 +32,7 @@ type chainView struct {
 	least uint64
 }
 
-func newChainView(market Market) *chainView {
+func newChainView(market port.Market) *chainView {
 	return &chainView{
 		market: market, hashes: map[uint64]events.Hash{}, blocks: map[uint64]events.Head{},
 		moved: make(chan struct{}), missing: map[uint64]bool{},

@@ -7,12 +7,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 )
 
 // chainOf answers HeadAt with a hash that says its number and branch.
 type chainOf struct {
-	Market
+	port.Market
 	branch byte
 	during func()
 	asked  []uint64

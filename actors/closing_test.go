@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -122,7 +122,7 @@ func TestEveryPeriodUntilTheRequestFailedIsRecordedAsMissed(t *testing.T) {
 
 // cutFeed delivers nothing while it is cut.
 type cutFeed struct {
-	actors.ChainFeed
+	port.ChainFeed
 	cut atomic.Bool
 	let chan struct{}
 }
@@ -183,7 +183,7 @@ func TestAHostThatRunsRecordsEachMissBeforeTheLoss(t *testing.T) {
 
 // forgetful is a market that has lost its past: it knows no block but the newest few.
 type forgetful struct {
-	actors.Market
+	port.Market
 	lost atomic.Bool
 }
 
@@ -218,7 +218,7 @@ func TestAPastThatCannotBeReadDoesNotHoldUpTheEnd(t *testing.T) {
 
 // lateFeed delivers nothing until it is let.
 type lateFeed struct {
-	actors.ChainFeed
+	port.ChainFeed
 	let chan struct{}
 }
 

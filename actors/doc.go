@@ -6,7 +6,7 @@
 // that is durable, answer and perform the effects that Next names. What the
 // world answers comes back as a command. A crash at any point is followed by
 // replay, Next, act, so every effect may be repeated and every port asks
-// before it acts (ports.go).
+// before it acts (package port).
 //
 // The tree: a Supervisor spawns Reservations (single writer of the ledger),
 // the SlotQueue with its bounded workers, one SalesAgent per slot, and the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -13,12 +14,12 @@ import (
 
 // doubtful is a market whose answers are looked at.
 type doubtful struct {
-	Market
+	port.Market
 	view *chainView
 }
 
 // optional is what a market may do besides.
-func optional[T any](m Market) (T, bool) {
+func optional[T any](m port.Market) (T, bool) {
 	if d, ok := m.(*doubtful); ok {
 		m = d.Market
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -23,17 +24,17 @@ import (
 
 // Ports are what a host needs of the world.
 type Ports struct {
-	Market  Market
-	Feed    ChainFeed
-	Prover  Prover
-	Repo    Repo
-	Content Content
+	Market  port.Market
+	Feed    port.ChainFeed
+	Prover  port.Prover
+	Repo    port.Repo
+	Content port.Content
 	Clock   shell.Clock
 	Store   events.Store
 	// Validation marks missing proofs of other hosts; nil: this host does not.
-	Validation Validation
+	Validation port.Validation
 	// Witness knows what the store had; nil: nobody does.
-	Witness Witness
+	Witness port.Witness
 }
 
 // Config are the settings of the shell. Zero values stand for the defaults

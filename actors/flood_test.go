@@ -7,14 +7,14 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // counting counts the calls that read the chain.
 type counting struct {
-	actors.Market
+	port.Market
 	reads atomic.Int64
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -146,9 +147,9 @@ func (r *rig) status() actors.Status {
 // script is a Content and a Market port that a test can disturb. It notes the
 // calls about slots in their order.
 type script struct {
-	actors.Content
-	actors.Market
-	actors.Repo
+	port.Content
+	port.Market
+	port.Repo
 
 	mu       sync.Mutex
 	calls    []string

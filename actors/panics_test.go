@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
@@ -139,7 +140,7 @@ func TestAnOfferThatThePortsPanicOnIsLeftAlone(t *testing.T) {
 
 // panickingMarket panics when it is asked about a request.
 type panickingMarket struct {
-	actors.Market
+	port.Market
 	bad events.RequestID
 }
 
@@ -362,7 +363,7 @@ func TestACallThatPanicsIsTriedAgain(t *testing.T) {
 
 // panickingProver panics at every second call.
 type panickingProver struct {
-	actors.Prover
+	port.Prover
 	calls atomic.Int64
 }
 

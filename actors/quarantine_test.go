@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -123,7 +123,7 @@ func TestWhatWasMissedInALongQuarantineIsRecorded(t *testing.T) {
 
 // slowMarket answers nothing about slots while it is slow.
 type slowMarket struct {
-	actors.Market
+	port.Market
 	is    atomic.Bool
 	slots chan struct{}
 }

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -90,7 +90,7 @@ func TestASlotWhoseReservationsOthersHaveIsNotLookedAtAgain(t *testing.T) {
 
 // laggingReservations answers as a node that does not have the newest blocks yet.
 type laggingReservations struct {
-	actors.Market
+	port.Market
 	left int
 }
 

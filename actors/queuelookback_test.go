@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -19,7 +19,7 @@ var errNodeDown = errors.New("the node is down")
 // mute is a market whose node does not answer questions about requests: none of them,
 // or those about one.
 type mute struct {
-	actors.Market
+	port.Market
 	down  atomic.Bool
 	about events.RequestID
 	lags  atomic.Int64 // it does not know the request yet, that often

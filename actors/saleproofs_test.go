@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 )
 
 // deafMarket does not say which proofs it took, while it is told to.
 type deafMarket struct {
-	actors.Market
+	port.Market
 	how   atomic.Int32 // 0: it says so
 	asked atomic.Int32
 }

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 )
 
 // finalMarket is a market of a chain that says which block is final.
 type finalMarket struct {
-	actors.Market
+	port.Market
 	final atomic.Uint64
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -21,7 +22,7 @@ import (
 
 // pastChain is a chain of one block a second, which can be read.
 type pastChain struct {
-	Market
+	port.Market
 	from  time.Time // when block 0 was
 	fails bool
 	asked atomic.Int64 // how many questions were answered; they are asked at once
@@ -67,7 +68,7 @@ const gapPeriod = 1000 // the first period of these tests
 func newGap(t *testing.T, rt *shell.Runtime, batched bool) *gap {
 	s := newSchedule(t, rt)
 	g := &gap{s, &pastChain{from: duty.Start(s.cfg, gapPeriod).Add(-2000 * time.Second)}}
-	var m Market = g.chain
+	var m port.Market = g.chain
 	if batched {
 		m = batches{g.chain}
 	}

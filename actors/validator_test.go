@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -21,7 +22,7 @@ import (
 // watchful is a validator's port that a test can disturb. It notes which proofs were
 // asked about and marked.
 type watchful struct {
-	actors.Validation
+	port.Validation
 	mu     sync.Mutex
 	asked  [][]events.SlotRef
 	calls  []events.MissingProof
@@ -337,7 +338,7 @@ func TestAReorganisationInTheWindowIsFollowed(t *testing.T) {
 
 // proven is a feed in which a slot is proven in every block.
 type proven struct {
-	actors.ChainFeed
+	port.ChainFeed
 	slot events.SlotID
 }
 

@@ -18,14 +18,6 @@ import (
 // cannot be known again is named, and nothing is sold until a person wants it: the queue
 // is paused as an operator pauses it.
 
-// Witness knows what the event store has acknowledged to this host.
-type Witness interface {
-	// Lost is what the store lacked of it when this process began.
-	Lost() events.WentBack
-	// Settle takes what is there for all there is, because the loss is in the record.
-	Settle() error
-}
-
 // maxNamedLost is how many streams, offers and reservations the record names.
 const maxNamedLost = 1_000
 

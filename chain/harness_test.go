@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/ethclient"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/contractstest"
 	"github.com/hostnode/hostnode/chain/devchain"
@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	_ actors.Market    = (*chain.Market)(nil)
-	_ actors.ChainFeed = (*chain.Follower)(nil)
+	_ port.Market    = (*chain.Market)(nil)
+	_ port.ChainFeed = (*chain.Follower)(nil)
 )
 
 // shared is one chain for all tests that do not stop it, opened by the first that needs

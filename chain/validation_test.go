@@ -18,14 +18,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-var _ actors.Validation = (*chain.Market)(nil)
+var _ port.Validation = (*chain.Market)(nil)
 
 // ask puts a request on the market that is filled in many transactions and misses many
 // proofs: every period demands one.
@@ -98,7 +98,7 @@ func TestMarketObeysThePortOfAValidator(t *testing.T) {
 		config := w.timing(validator)
 		return porttest.ValidationWorld{
 			Validation: validator,
-			Again: func() actors.Validation {
+			Again: func() port.Validation {
 				if err := validator.Close(); err != nil {
 					t.Fatal(err)
 				}

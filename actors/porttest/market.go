@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -17,7 +17,7 @@ import (
 // fails the test by itself.
 type MarketWorld struct {
 	// Market is the port, of a host with gas and with tokens for two slots.
-	Market actors.Market
+	Market port.Market
 	// Post puts a request of at least two slots on the market.
 	Post func() events.Request
 	// Drive runs a call and seals the blocks that it waits for.

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 )
 
 // RepoWorld is a repo that a test can put slots into. Each belongs to one test.
 type RepoWorld struct {
-	Repo actors.Repo
+	Repo port.Repo
 	// Put stores a complete slot, another one at each call, until a point of time.
 	Put func(until time.Time) events.SlotID
 	// Download fetches a slot that was not put, by the content's port.
@@ -156,7 +156,7 @@ func limits(t *testing.T, w RepoWorld) {
 
 // ProverWorld is a prover with one stored slot.
 type ProverWorld struct {
-	Prover actors.Prover
+	Prover port.Prover
 	Job    events.ProofJob
 	// Accepts says whether the contract would take the proof.
 	Accepts func(events.ProofJob, events.Proof) bool

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
@@ -18,9 +18,9 @@ import (
 // belongs to one test.
 type ValidationWorld struct {
 	// Validation is the port, of an account with gas.
-	Validation actors.Validation
+	Validation port.Validation
 	// Again is a port of the same account, as after a crash of the process.
-	Again func() actors.Validation
+	Again func() port.Validation
 	// Neglected are at least three slots of one request, filled by another host that
 	// proves nothing, in the same period. Their request asks for a proof in each.
 	Neglected []events.SlotRef
@@ -95,7 +95,7 @@ func (w ValidationWorld) missing(t *testing.T, period uint64, slots ...events.Sl
 	return missing
 }
 
-func (w ValidationWorld) mark(v actors.Validation, slot events.SlotRef, period uint64) (m events.Marking, err error) {
+func (w ValidationWorld) mark(v port.Validation, slot events.SlotRef, period uint64) (m events.Marking, err error) {
 	err = w.Drive(func(ctx context.Context) (err error) {
 		m, err = v.MarkMissing(ctx, slot, period, duty.LastMarking(w.Proofs, period))
 		return err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/messages"
@@ -17,7 +17,7 @@ type fakeValidation struct{ *world }
 
 // Validation is the validator's port of the host's account. From then on nobody else
 // marks missing proofs in this world.
-func (w *World) Validation() actors.Validation {
+func (w *World) Validation() port.Validation {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
 	w.w.unwatched = true

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -21,7 +22,7 @@ import (
 )
 
 // accountMarket is a market as the account of the scripts sees it.
-type accountMarket struct{ actors.Market }
+type accountMarket struct{ port.Market }
 
 func (accountMarket) Account() events.Address { return events.Must(events.ParseAddress(scriptAccount)) }
 

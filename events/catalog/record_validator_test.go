@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -20,7 +21,7 @@ import (
 
 // overtaken is a validator's port on a market where another validator is faster once.
 type overtaken struct {
-	actors.Validation
+	port.Validation
 	world *sim.World
 	once  *atomic.Bool
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
@@ -27,7 +28,7 @@ import (
 // no requests. Nothing is sold, so the calls that send something are never made and
 // are left to the embedded nil interface.
 type quietMarket struct {
-	actors.Market
+	port.Market
 	mu      sync.Mutex
 	balance events.Balance
 	fails   error
@@ -80,7 +81,7 @@ func (quietFeed) Follow(
 
 // idle stands for the ports that nobody calls on a quiet market.
 type idle struct {
-	actors.Content
+	port.Content
 }
 
 func (idle) Prove(context.Context, events.ProofJob) (events.ProofResult, error) {

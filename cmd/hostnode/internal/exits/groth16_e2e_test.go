@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -36,7 +36,7 @@ func TestRealProofsAreNeverMissed(t *testing.T) {
 			w := deployed(t, devchain.DeployConfig{VerifyingKey: keys.VerifyingKey().Words()}, keys.Hash(),
 				func(m *events.MarketConfig) { m.Proofs.Period, m.Proofs.Timeout = 2*time.Minute, 30*time.Second })
 			w.apart = 12 * time.Second
-			h := w.newHost(options{slots: 3, quiet: true, proves: func(repo *storage.Repo) actors.Prover {
+			h := w.newHost(options{slots: 3, quiet: true, proves: func(repo *storage.Repo) port.Prover {
 				return prover.NewSlotProver(p, func(slot events.SlotID) (prover.StoredSlot, error) { return repo.Reader(slot) })
 			}})
 			before := w.count()

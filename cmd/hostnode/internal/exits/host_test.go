@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -108,7 +109,7 @@ type options struct {
 	validates   bool                                      // it marks missing proofs of others
 	mayReserve  func(actors.MayReserve) actors.Permission // default always
 	// proves makes the prover that the host has in place of the fake.
-	proves func(*storage.Repo) actors.Prover
+	proves func(*storage.Repo) port.Prover
 	dir    string
 	store  *events.Memory
 }
@@ -168,12 +169,12 @@ func (w *world) start(name string, o options) *host {
 	h.market, err = chain.Dial(w.t.Context(), cfg, h.store, filepath.Join(o.dir, "outbox"))
 	ok(w.t, err)
 	h.prover = &wholeReader{repo: h.repo, sparing: o.sparing}
-	var proves actors.Prover = h.prover
+	var proves port.Prover = h.prover
 	if o.proves != nil {
 		proves = o.proves(h.repo)
 	}
 	id := h.market.Identity()
-	var validates actors.Validation
+	var validates port.Validation
 	if o.validates {
 		validates = h.market
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/porttest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/merkle"
@@ -33,7 +33,7 @@ type wholeReader struct {
 	trouble error // what it answers instead; nil: it works
 }
 
-var _ actors.Prover = (*wholeReader)(nil)
+var _ port.Prover = (*wholeReader)(nil)
 
 // errBusy is trouble that may pass.
 var errBusy = errors.New("the prover has no time")

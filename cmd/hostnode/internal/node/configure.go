@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -92,7 +93,7 @@ type Parts struct {
 	Dir   datadir.Layout
 	Store events.Store
 	// Witness knows what the store had; nil: nobody does.
-	Witness    actors.Witness
+	Witness    port.Witness
 	Key        *ecdsa.PrivateKey
 	Keys       *prover.Keys
 	Endpoint   string

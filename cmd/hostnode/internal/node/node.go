@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -28,7 +29,7 @@ type Options struct {
 	// Store is the event store; the caller closes it after the node.
 	Store events.Store
 	// Witness knows what the store had; nil: nobody does.
-	Witness actors.Witness
+	Witness port.Witness
 	// SlotsDir holds the slots, OutboxDir the transactions that are on the way.
 	SlotsDir, OutboxDir string
 	// Quota is the hard limit of the disk; the ledger is told the same.
@@ -128,7 +129,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
 	cfg.Quota = o.Quota
 	cfg.Alert = func(a health.Alert) { n.alerts.Send(a) }
-	var validates actors.Validation
+	var validates port.Validation
 	if o.Validates {
 		validates = n.Market
 	}

@@ -1,4 +1,13 @@
-package actors
+// Package port holds every port of a host: what its actors ask of the world.
+//
+// An adapter proves in its external test that it fits, and runs the suite of
+// its port. Every method is safe for concurrent use, may be called again after
+// a crash or a lost answer, and asks before it acts: a call whose work is done
+// already returns what the first call brought, or an error that says so.
+//
+// Errors that a port's comments name are outcomes. Every other error is
+// temporary and leads to another try.
+package port
 
 import (
 	"context"
@@ -6,15 +15,6 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 )
-
-// This file holds every port of the host: what the actors ask of the world.
-// An adapter proves in its external test that it fits, and runs the suite of
-// its port. Every method is safe for concurrent use, may be called again after
-// a crash or a lost answer, and asks before it acts: a call whose work is done
-// already returns what the first call brought, or an error that says so.
-//
-// Errors that the port's comments name are outcomes. Every other error is
-// temporary and leads to another try.
 
 // Market is the marketplace contract as one host sees it.
 type Market interface {
@@ -146,4 +146,12 @@ type Content interface {
 	// are those of the named that are sound now, also when others could not be had.
 	// It answers what Download does.
 	Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error)
+}
+
+// Witness knows what the event store has acknowledged to this host.
+type Witness interface {
+	// Lost is what the store lacked of it when this process began.
+	Lost() events.WentBack
+	// Settle takes what is there for all there is, because the loss is in the record.
+	Settle() error
 }
