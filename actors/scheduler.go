@@ -55,6 +55,7 @@ type scheduled struct {
 	proves bool
 	wake   time.Time
 	look   time.Time // when it is compared with the chain next
+	began  time.Time // chain time at which it was ready to prove
 	// known and knownFrom are the last and the first period of which it is known in
 	// time what is owed.
 	known, knownFrom uint64
@@ -137,7 +138,7 @@ func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
 // begins notes from where on the periods of a sale that comes to prove are judged.
 func (p *proofScheduler) begins(s *scheduled) {
 	s.judged = firstUnjudged(p.terms.Proofs, s.state) - 1
-	s.knownFrom, s.known, s.silent = 0, 0, nil
+	s.knownFrom, s.known, s.silent, s.began = 0, 0, nil, p.view.now().Time
 	s.paused.to = duty.Period(p.terms.Proofs, p.view.now().Time)
 	// Not all at once: they are spread by their ids.
 	s.look = p.view.now().Time.Add(lookEvery / 256 * time.Duration(int(s.ID[0])+1))

@@ -204,6 +204,9 @@ func (p *proofScheduler) whySilent(s *scheduled, period uint64) string {
 		return "the host did not run, or did not reach the chain, until the period was over"
 	case s.paused.holds(period):
 		return "nothing was done for the sale in the period: " + s.paused.why
+	case !duty.End(p.terms.Proofs, period).After(s.began):
+		return "the host ran, and the sale was not ready to prove until the period was over: its record could not be " +
+			"read yet, or its data not be kept"
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
 		return "the blocks that decide about it could not be read while the period ran"
 	}

@@ -183,6 +183,22 @@ func TestPeriodsWhoseBlocksCouldNotBeReadAreToldWhenTheyCan(t *testing.T) {
 	})
 }
 
+// The event store is away at the start: blocks come, and the sale's record cannot be read.
+func TestAMissWhileTheSalesRecordWasNotReadIsNotBlamedOnTheChain(t *testing.T) {
+	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
+		g := newGap(t, rt, true)
+		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
+		for second := range uint64(200) {
+			g.after(second)
+		}
+		g.publish()
+		silent, reasons := silentOnes(g.after(300))
+		if len(silent) < 3 || strings.Count(reasons, "not ready to prove until the period was over") < 3 {
+			t.Errorf("%d: the reasons: %s", silent, reasons)
+		}
+	})
+}
+
 func TestWhileTheHostRunsNothingIsReadAndNothingIsSilent(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
