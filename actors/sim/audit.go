@@ -65,6 +65,8 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
+		wentBack: func(*messages.RecordWentBack) error { return nil },
+		holds:    func(slotqueue.Event) error { return nil },
 	}
 }
 

@@ -105,14 +105,15 @@ func newPanics(seed uint64, brittle bool) *panics {
 func (p *panics) meets(actor string, msg any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	message, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", msg), "actors."), "[")
+	message, _, _ := strings.Cut(fmt.Sprintf("%T", msg), "[")
+	message = message[strings.LastIndex(message, ".")+1:] // Whichever package it is of.
 	e := encounter{actor, message}
-	if message == "journalLoaded" && p.down[actor] == panicked {
+	if message == "Loaded" && p.down[actor] == panicked {
 		p.down[actor] = loaded
 	}
 	p.met[e] = p.step
 	p.kinds[e.kind()]++
-	if p.brittle && actor == supervisorName && e.message == "childFailed" {
+	if p.brittle && actor == supervisorName && e.message == "ChildFailed" {
 		panic("planted: the supervisor falls with its child")
 	}
 	aimed := p.aim != nil && *p.aim == e.kind()
