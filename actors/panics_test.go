@@ -3,11 +3,9 @@ package actors_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -18,7 +16,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/slotqueue"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // alive fails the test when the host has ended.
@@ -372,36 +369,4 @@ func (p *panickingProver) Prove(ctx context.Context, job events.ProofJob) (event
 		panic("planted")
 	}
 	return p.Prover.Prove(ctx, job)
-}
-
-// The record says when the quarantine of a sale began and when it ended, and a restart
-// knows of it until the sale runs.
-func TestTheQuarantineOfASaleIsRecordedAndOutlivesARestart(t *testing.T) {
-	inWorld(t, func(r *rig) {
-		var broken atomic.Bool
-		r.cfg.Met = func(name string, _ any) {
-			if strings.HasPrefix(name, "SalesAgent") && broken.Load() {
-				panic("planted")
-			}
-		}
-		slot := r.hosting()
-		broken.Store(true)
-		r.mineUntil("it is quarantined", r.has("WorkQuarantined"))
-		began := stored[*messages.WorkQuarantined](r)[0]
-		if began.GetKind() != "sale" || began.GetKey() != slot.String() || !strings.Contains(began.GetReason(), "planted") {
-			r.Fatalf("the record: %v", began)
-		}
-		r.restart()
-		if s := r.status(); !strings.Contains(s.Sales[0].Quarantined, "planted") || len(s.Quarantined) != 1 {
-			r.Fatalf("after the restart: %+v", s)
-		}
-		broken.Store(false)
-		r.restart()
-		r.mineUntil("it runs again", r.has("QuarantineEnded"))
-		if q := r.quarantined(); slices.ContainsFunc(q, func(q string) bool { return q != "" }) {
-			r.Fatalf("quarantined still: %q", q)
-		}
-		synctest.Wait()
-		r.clean()
-	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,4 +138,36 @@ func (m *slowMarket) Slot(ctx context.Context, id events.RequestID, index uint64
 		}
 	}
 	return m.Market.Slot(ctx, id, index)
+}
+
+// The record says when the quarantine of a sale began and when it ended, and a restart
+// knows of it until the sale runs.
+func TestTheQuarantineOfASaleIsRecordedAndOutlivesARestart(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		var broken atomic.Bool
+		r.cfg.Met = func(name string, _ any) {
+			if strings.HasPrefix(name, "SalesAgent") && broken.Load() {
+				panic("planted")
+			}
+		}
+		slot := r.hosting()
+		broken.Store(true)
+		r.mineUntil("it is quarantined", r.has("WorkQuarantined"))
+		began := stored[*messages.WorkQuarantined](r)[0]
+		if began.GetKind() != "sale" || began.GetKey() != slot.String() || !strings.Contains(began.GetReason(), "planted") {
+			r.Fatalf("the record: %v", began)
+		}
+		r.restart()
+		if s := r.status(); !strings.Contains(s.Sales[0].Quarantined, "planted") || len(s.Quarantined) != 1 {
+			r.Fatalf("after the restart: %+v", s)
+		}
+		broken.Store(false)
+		r.restart()
+		r.mineUntil("it runs again", r.has("QuarantineEnded"))
+		if q := r.quarantined(); slices.ContainsFunc(q, func(q string) bool { return q != "" }) {
+			r.Fatalf("quarantined still: %q", q)
+		}
+		synctest.Wait()
+		r.clean()
+	})
 }

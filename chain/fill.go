@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"time"
 
@@ -213,116 +212,6 @@ func (m *Market) price(
 		return events.Amount{}, fmt.Errorf("%w: no account holds its collateral", events.ErrInsufficientFunds)
 	}
 	return full.SubFloor(times.Div(100)), nil
-}
-
-// promise and keep add and take away what a fill under way will take from our tokens, so
-// that an allowance is not counted twice.
-func (m *Market) promise(price events.Amount) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if events.MaxAmount().Sub(m.promised).Less(price) {
-		m.promised = events.MaxAmount()
-		return
-	}
-	m.promised = m.promised.Add(price)
-}
-
-func (m *Market) keep(price events.Amount) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.promised = m.promised.SubFloor(price)
-}
-
-func (m *Market) allPromised() events.Amount {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.promised
-}
-
-// enter waits until nobody else approves tokens.
-func (m *Market) enter(ctx context.Context) error {
-	select {
-	case m.approve <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (m *Market) leave() { <-m.approve }
-
-// provideOnce lets the marketplace take so much that it is enough for long. One fill asks
-// at a time, so that two do not both ask for the same allowance.
-func (m *Market) provideOnce(
-	ctx context.Context, price events.Amount, deadline time.Time, request events.RequestID,
-) error {
-	if err := m.enter(ctx); err != nil {
-		return err
-	}
-	defer m.leave()
-	return m.provide(ctx, price, m.cfg.Allowance, deadline, request)
-}
-
-// provide makes sure that the account has the price of a fill and that the marketplace can
-// take it, besides that of the other fills under way. An approval is of the amount at
-// least, and worth nothing after the fill's deadline. One call at a time.
-func (m *Market) provide(
-	ctx context.Context, price, amount events.Amount, deadline time.Time, request events.RequestID,
-) error {
-	if err := m.tx.idle(ctx, "approve:"); err != nil {
-		return err
-	}
-	held, allowed, err := m.purse(ctx)
-	if err != nil {
-		return err
-	}
-	if held.Less(price) {
-		return fmt.Errorf("%w: the collateral is %s, the account holds %s",
-			events.ErrInsufficientFunds, price, held)
-	}
-	need := price
-	if !m.cfg.ExactAllowance {
-		need = m.allPromised()
-	}
-	if !allowed.Less(need) {
-		return nil
-	}
-	if amount.Less(need) {
-		amount = need
-	}
-	data, err := m.abis.token.TryPackApprove(m.contract, amount.Big())
-	if err != nil {
-		return err
-	}
-	_, err = m.tx.again(ctx, txCall{
-		key: "approve:" + events.Address(m.contract).String(),
-		to:  m.tokenAddress(), data: data, gas: m.cfg.Gas.Approve, deadline: deadline, correlation: request.String(),
-	})
-	if err != nil {
-		return fmt.Errorf("approve %s tokens: %w", amount, err)
-	}
-	return nil
-}
-
-// purse is what we hold and what the marketplace may take of it.
-func (m *Market) purse(ctx context.Context) (held, allowed events.Amount, err error) {
-	head, err := m.conn.latest(ctx)
-	if err != nil {
-		return held, allowed, err
-	}
-	var balance, allowance *big.Int
-	t := m.abis.token
-	err = m.read(ctx, head.Hash,
-		viewOf(m.tokenAddress(), t.PackBalanceOf(m.account), t.UnpackBalanceOf, &balance),
-		viewOf(m.tokenAddress(), t.PackAllowance(m.account, m.contract), t.UnpackAllowance, &allowance))
-	if err != nil {
-		return held, allowed, err
-	}
-	if held, err = events.AmountFromBig(balance); err != nil {
-		return held, allowed, err
-	}
-	allowed, err = events.AmountFromBig(allowance)
-	return held, allowed, err
 }
 
 // errFillNotFound is temporary: the chain says the slot is ours, but the node does not

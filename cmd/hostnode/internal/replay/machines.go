@@ -3,7 +3,6 @@ package replay
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -354,48 +353,4 @@ func (m *txMachine) state() State {
 		open.add(row)
 	}
 	return out.with(open)
-}
-
-// marketMachine counts what a contract said.
-type marketMachine struct {
-	scanned *messages.BlocksScanned
-	said    map[string]uint64
-	dropped uint64
-}
-
-func (m *marketMachine) fold(e proto.Message) bool {
-	me, ok := e.(messages.MarketEvent)
-	if !ok {
-		return false
-	}
-	switch e := me.(type) {
-	case *messages.BlocksScanned:
-		m.scanned = e
-	case *messages.ChainReorganized:
-		m.dropped += uint64(len(e.GetDropped()))
-	default:
-		if m.said == nil {
-			m.said = map[string]uint64{}
-		}
-		m.said[strings.TrimPrefix(string(e.ProtoReflect().Descriptor().Name()), "Chain")]++
-	}
-	return true
-}
-
-func (m *marketMachine) state() State {
-	var out State
-	if m.scanned != nil {
-		out.Facts.add("block", m.scanned.GetNumber())
-		out.Facts.add("blockHash", m.scanned.GetHash())
-		out.Facts.add("chainTime", events.TimeFromMessage(m.scanned.GetTime()))
-	}
-	out.Facts.add("blocksDropped", m.dropped)
-	logs := List{Name: "logs"}
-	for _, name := range sorted(m.said) {
-		var row Facts
-		row.add("log", name)
-		row.add("count", m.said[name])
-		logs.add(row)
-	}
-	return out.with(logs)
 }
