@@ -3,9 +3,10 @@ package replay
 import (
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
-	"google.golang.org/protobuf/proto"
 )
 
 // marketMachine counts what a contract said.
