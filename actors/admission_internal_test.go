@@ -121,9 +121,9 @@ func TestProofsOfDaysAreCountedUpwards(t *testing.T) {
 // trying is an env that gives up a download after ten minutes.
 func trying() *env {
 	return &env{
-		Config: Config{GiveUpDownload: 10 * time.Minute, RetryMost: 30 * time.Second},
-		Ports:  Ports{Clock: shelltest.Clock{}},
-		view:   newChainView(nil),
+		base:  &base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}},
+		world: world{Config: Config{GiveUpDownload: 10 * time.Minute}},
+		view:  newChainView(nil),
 	}
 }
 

@@ -2,13 +2,8 @@ package actors
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"hash/fnv"
 	"sync/atomic"
 	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
@@ -220,28 +215,21 @@ func (c Config) withDefaults() Config {
 // confirmations: as many as the market keeps transactions waiting for one account.
 const maxProofTxs = 1024
 
-// env is what all actors of a host share.
-type env struct {
+// world is what a host is given. What of it is in base as well is the same.
+type world struct {
 	Config
 	Ports
-	rt    *shell.Runtime
-	log   *logrus.Entry
-	codec *events.Codec
-	me    events.Address
-	epoch uint64
+}
+
+// env is what all actors of a host share.
+type env struct {
+	*base
+	world
 	owner owner
 	// told is the block up to which what the contract said is in the record.
 	told  atomic.Uint64
 	terms events.MarketConfig // the contract's configuration; set before the actors that read it exist
 	view  *chainView
-	// shown is how many events of streams of this host the start has seen; set before
-	// the actors that read it exist.
-	shown map[string]uint64
-	// record says whether the event store answers.
-	record *shell.Record
-	// savers save what is not saved at a stop. They are added by the supervisor's
-	// actor, and read when it has stopped.
-	savers map[string]saver // by the name of whose state it is
 	// quarantined is what is left alone, and words are what is to be recorded of it.
 	quarantined quarantined
 	words       words
@@ -275,16 +263,19 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	ports.Market = &doubtful{ports.Market, view}
 	view.market = ports.Market
 	e := &env{
-		Config: cfg, Ports: ports, rt: rt, log: rt.Log, codec: catalog.Codec(),
-		me:           ports.Market.Account(),
-		savers:       map[string]saver{},
+		base: &base{
+			rt: rt, log: rt.Log, Clock: ports.Clock, Store: ports.Store, codec: catalog.Codec(),
+			record: shell.NewRecord(ports.Clock, rt.Log, cfg.Turn), me: ports.Market.Account(), Node: cfg.Node,
+			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Turn: cfg.Turn,
+			savers: map[string]saver{},
+		},
+		world:        world{cfg, ports},
 		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
 		quarantined:  quarantined{items: map[shell.Subject]quarantinedItem{}},
 		ledger:       shell.NewPart(ledgerName),
 		queue:        shell.NewPart(queueName),
 		scheduler:    shell.NewPart(schedulerName),
 		view:         view,
-		record:       shell.NewRecord(ports.Clock, rt.Log, cfg.Turn),
 		downloads:    shell.NewPool("downloads", cfg.Downloads),
 		transactions: shell.NewPool("transactions", cfg.Transactions),
 		proofTxs:     shell.NewPool("proofs on their way", maxProofTxs),
@@ -300,66 +291,3 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 
 // chainTime is the time of the newest block: At of every command of the market.
 func (e *env) chainTime() time.Time { return e.view.now().Time }
-
-func (e *env) metadata(correlation string) events.Metadata {
-	return events.Metadata{Correlation: correlation, Epoch: e.epoch, Node: e.Node}
-}
-
-// in runs a call inside a pool.
-func in[T any](ctx context.Context, p *shell.Pool, deadline time.Time, call func() (T, error)) (T, error) {
-	leave, err := p.Enter(ctx, deadline)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	defer leave()
-	return call()
-}
-
-// backoff is the pause before the nth try again, n from 1: doubled each time,
-// bounded, and spread by up to a half so that many sales do not knock at once.
-// The spread follows from the key, so that a run can be repeated.
-func (e *env) backoff(key string, n int) time.Duration {
-	pause := e.RetryAfter << min(n-1, 20)
-	if pause <= 0 || pause > e.RetryMost {
-		pause = e.RetryMost
-	}
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", key, n)
-	return pause/2 + time.Duration(h.Sum64()%uint64(pause/2+1))
-}
-
-// retry repeats a call until it succeeds or fails for good. It tells each
-// passing failure to note.
-func (e *env) retry(ctx context.Context, key string, note func(error), final func(error) bool,
-	call func(context.Context) error,
-) error {
-	for n := 1; ; n++ {
-		e.Turn(ctx, key)
-		err := call(ctx)
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return errors.Join(err, ctx.Err())
-		case final(err):
-			return err
-		}
-		note(err)
-		if err := shell.Sleep(ctx, e.Clock, e.backoff(key, n)); err != nil {
-			return err
-		}
-	}
-}
-
-// whenUp asks a part until it answers, with a pause while it is down.
-func whenUp[T any](ctx context.Context, e *env, task string, ask func() shell.Question[T]) (T, error) {
-	for n := 1; ; n++ {
-		v, err := ask().Wait(ctx)
-		if !errors.Is(err, shell.ErrPartDown) {
-			return v, err
-		}
-		if err := shell.Sleep(ctx, e.Clock, e.backoff(task, n)); err != nil {
-			return v, err
-		}
-		e.Turn(ctx, task)
-	}
-}

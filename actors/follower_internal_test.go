@@ -15,7 +15,7 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	at := func(n uint64, branch byte) events.Head {
 		return events.Head{Number: n, Hash: blockHash(n, branch), Time: time.Unix(int64(n), 0)}
 	}
-	f := &chainFollower{env: &env{view: newChainView(&chainOf{}), Ports: Ports{Market: &chainOf{branch: 2}}}}
+	f := &chainFollower{env: &env{view: newChainView(&chainOf{}), world: world{Ports: Ports{Market: &chainOf{branch: 2}}}}}
 	f.view.advance(at(20, 1))
 	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: blockHash(21, 2), Time: time.Unix(19, 0)}} {
 		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)

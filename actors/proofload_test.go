@@ -11,7 +11,7 @@ import (
 
 func loadedEnv(proofs int) *env {
 	return &env{
-		Config: Config{Proofs: proofs}.withDefaults(), load: newProvingLoad(),
+		base: &base{}, world: world{Config: Config{Proofs: proofs}.withDefaults()}, load: newProvingLoad(),
 		terms: events.MarketConfig{Proofs: events.ProofConfig{
 			Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 		}},

@@ -105,7 +105,7 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 
 func newSlotQueueKeeper(e *env, limits slotqueue.Limits) *keeper[slotqueue.State] {
 	return &keeper[slotqueue.State]{
-		env: e, stream: events.SlotQueueStream(e.me), schema: slotqueue.StateSchema,
+		base: e.base, stream: events.SlotQueueStream(e.me), schema: slotqueue.StateSchema,
 		size: slotqueue.State.Size, pieces: slotqueue.State.Pieces,
 		parse: func(pieces [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(limits, pieces) },
 	}

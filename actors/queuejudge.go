@@ -132,7 +132,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionUnsound, Reason: err.Error()}
 		return []slotqueue.Command{cmd}, nil
 	}
-	avoided, err := whenUp(ctx, q.env, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
+	avoided, err := whenUp(ctx, q.base, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
 		return avoidedClient(q.queue, r.Client, cmd.At)
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 }
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	return whenUp(ctx, q.env, "judge", func() shell.Question[*slotqueue.Refusal] {
+	return whenUp(ctx, q.base, "judge", func() shell.Question[*slotqueue.Refusal] {
 		return askLedgerAbout(q.ledger, func(l capacity.State) *slotqueue.Refusal {
 			if _, refusal := capacity.Match(l, ask); refusal != nil {
 				return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}

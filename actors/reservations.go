@@ -86,7 +86,7 @@ func newReservations(e *env, broken func(error)) *reservations {
 
 func newLedgerKeeper(e *env) *keeper[capacity.State] {
 	return &keeper[capacity.State]{
-		env: e, stream: events.CapacityStream(e.me), schema: capacity.StateSchema,
+		base: e.base, stream: events.CapacityStream(e.me), schema: capacity.StateSchema,
 		size: capacity.State.Size, pieces: capacity.State.Pieces,
 		parse: func(pieces [][]byte) (capacity.State, error) {
 			return capacity.RestorePieces(capacity.Limits{}, pieces)

@@ -13,7 +13,10 @@ import (
 func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &salesAgent{
-		env:     &env{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}, record: &shell.Record{}},
+		env: &env{
+			base:  &base{record: &shell.Record{}},
+			world: world{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}},
+		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},
 		running: map[string]*work{}, looking: true,
 	}

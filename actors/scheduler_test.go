@@ -31,11 +31,14 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		Config: Config{}.withDefaults(), Ports: Ports{Market: &chainOf{}, Clock: shelltest.Clock{}, Store: events.NewMemory()}, rt: rt, log: shelltest.QuietLog(),
+		base: &base{
+			rt: rt, log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), codec: catalog.Codec(),
+			record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
+		},
+		world: world{Config{}.withDefaults(), Ports{Market: &chainOf{}}},
 		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
 		load: newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
-	e.codec, e.record = catalog.Codec(), shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn)
 	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	s.view, s.env = e.view, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {

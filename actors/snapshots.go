@@ -31,35 +31,35 @@ type saver interface {
 
 // saveAll saves all states once the tree has stopped.
 // What fails only makes the next start slower.
-func (e *env) saveAll(ctx context.Context) {
+func (b *base) saveAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopSaving)
 	defer cancel()
-	for _, name := range slices.Sorted(maps.Keys(e.savers)) {
-		err := e.rt.Guarded("snapshot", func() error { return e.savers[name].finish(ctx) })
+	for _, name := range slices.Sorted(maps.Keys(b.savers)) {
+		err := b.rt.Guarded("snapshot", func() error { return b.savers[name].finish(ctx) })
 		if err != nil {
-			e.log.Warnf("a state was not saved at the stop; the next start reads more of the record: %v", err)
+			b.log.Warnf("a state was not saved at the stop; the next start reads more of the record: %v", err)
 		}
 	}
 }
 
-func (e *env) saves() bool { return e.SnapshotEvery > 0 }
+func (b *base) saves() bool { return b.SnapshotEvery > 0 }
 
 // write saves one state and returns the last event of the snapshot before it.
-func (e *env) write(
+func (b *base) write(
 	ctx context.Context, of, schema string, last snapshot.Event, pieces [][]byte,
 ) (before *snapshot.Event, err error) {
 	w := snapshot.Writer{
-		Store: e.Store, Codec: e.codec, Stream: events.SnapshotStream(of), Meta: e.metadata(""),
+		Store: b.Store, Codec: b.codec, Stream: events.SnapshotStream(of), Meta: b.metadata(""),
 	}
-	return w.Save(ctx, snapshot.Snapshot{Schema: schema, Last: last, Pieces: pieces}, e.Clock.Now())
+	return w.Save(ctx, snapshot.Snapshot{Schema: schema, Last: last, Pieces: pieces}, b.Clock.Now())
 }
 
 // readSnapshot takes the newest usable snapshot and tells why others were not.
-func (e *env) readSnapshot(ctx context.Context, r snapshot.Reader, take func([][]byte) error) (snapshot.Found, error) {
-	r.Store, r.Codec = e.Store, e.codec
+func (b *base) readSnapshot(ctx context.Context, r snapshot.Reader, take func([][]byte) error) (snapshot.Found, error) {
+	r.Store, r.Codec = b.Store, b.codec
 	found, err := r.Load(ctx, take)
 	for _, why := range found.Ignored {
-		e.log.Warnf("a snapshot is not used, the record is read instead: %v", why)
+		b.log.Warnf("a snapshot is not used, the record is read instead: %v", why)
 	}
 	return found, err
 }
@@ -67,7 +67,7 @@ func (e *env) readSnapshot(ctx context.Context, r snapshot.Reader, take func([][
 // keeper saves and loads the state of one machine. It belongs to the machine's
 // actor.
 type keeper[S any] struct {
-	*env
+	*base
 	stream string // of the machine; it is truncated behind its snapshots if it may be
 	schema string
 	size   func(S) int // how many entries the state has

@@ -27,10 +27,10 @@ var snapshotHost = events.Address{0x51}
 
 // bareEnv is what loading and saving need of a host.
 func bareEnv(store events.Store) *env {
-	e := &env{
-		Config: Config{SnapshotEvery: 1}, Ports: Ports{Store: store, Clock: shelltest.Clock{}},
+	e := &env{base: &base{
+		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
 		log: shelltest.QuietLog(), codec: catalog.Codec(), me: snapshotHost,
-	}
+	}}
 	e.record = shell.NewRecord(e.Clock, e.log, shelltest.NoTurn)
 	return e
 }

@@ -33,7 +33,8 @@ func TestATryEndsForOneReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				Config: Config{GiveUpDownload: limit}, Ports: Ports{Clock: clock}, view: newChainView(nil),
+				base: &base{Clock: clock}, world: world{Config: Config{GiveUpDownload: limit}},
+				view: newChainView(nil),
 			}
 			clock.pass(0, e.view)
 			s := &stall{}

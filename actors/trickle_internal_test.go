@@ -72,8 +72,9 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				Config: Config{GiveUpDownload: 10 * time.Minute, RetryMost: 30 * time.Second, JudgePace: 10 * time.Minute},
-				Ports:  Ports{Clock: clock}, view: newChainView(nil),
+				base:  &base{RetryMost: 30 * time.Second, Clock: clock},
+				world: world{Config: Config{GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute}},
+				view:  newChainView(nil),
 			}
 			clock.pass(0, e.view)
 			var served atomic.Int64
