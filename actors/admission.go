@@ -176,7 +176,7 @@ func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
 	perDay := s.proofsWithin(1, s.expectedProofs(start.Request))
 	days := uint64((left + 24*time.Hour - 1) / (24 * time.Hour))
 	gas := saturatingAdd(balance.SaleWei, balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
-	s.log.WithField("slot", start.Slot.String()).Infof(
+	s.Log.WithField("slot", start.Slot.String()).Infof(
 		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day, %s wei of gas in all",
 		price.MulSaturating(uint64(left/time.Second)), left, perDay, gas)
 }

@@ -121,7 +121,7 @@ func TestProofsOfDaysAreCountedUpwards(t *testing.T) {
 // trying is an env that gives up a download after ten minutes.
 func trying() *env {
 	return &env{
-		base:  &base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}},
+		Base:  &shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}},
 		world: world{Config: Config{GiveUpDownload: 10 * time.Minute}},
 		view:  newChainView(nil),
 	}

@@ -41,7 +41,7 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 		s.Turn(ctx, "our slots after a reorganisation")
 		slots, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {
-			s.log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
+			s.Log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
 		}
 		if ctx.Err() == nil {
 			self.Tell(ownedSlots{slots, err != nil})
@@ -65,7 +65,7 @@ func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 			s.owned.due = true
 		}
 		if ag == nil {
-			s.log.WithField("slot", o.Slot.String()).
+			s.Log.WithField("slot", o.Slot.String()).
 				Warn("the chain says this slot is ours, the record does not know it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{})
 		}

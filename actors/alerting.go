@@ -7,8 +7,8 @@ import (
 
 // alert tells an operator, and the log; slot may be zero.
 func (e *env) alert(kind health.AlertKind, slot events.SlotID, period uint64, text, hint string) {
-	a := health.Alert{Kind: kind, At: e.Clock.Now(), Host: e.me.String(), Period: period, Text: text, Hint: hint}
-	log := e.log.WithField("alert", kind)
+	a := health.Alert{Kind: kind, At: e.Clock.Now(), Host: e.Me.String(), Period: period, Text: text, Hint: hint}
+	log := e.Log.WithField("alert", kind)
 	if slot != (events.SlotID{}) {
 		a.Slot = slot.String()
 		log = log.WithField("slot", a.Slot)

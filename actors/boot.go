@@ -21,11 +21,11 @@ func (s *supervisor) boot(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		var report bootReport
-		err := s.retry(ctx, "boot",
+		err := s.Retry(ctx, "boot",
 			func(err error) {
 				why := fmt.Sprintf("it waits for the chain or the record: %v", err)
 				s.bootWaits.Store(&why)
-				s.log.Warn("starting: " + why)
+				s.Log.Warn("starting: " + why)
 			},
 			func(err error) bool {
 				return errors.Is(err, events.ErrDamaged) || errors.Is(err, events.ErrNewerEvent) ||
@@ -79,7 +79,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.view.advance(m.head)
 	s.view.keep(m.heads, s.view.rewound())
 	s.lastNews = s.Clock.Now()
-	s.shown, m.survey.heads = m.survey.heads, nil
+	s.Shown, m.survey.heads = m.survey.heads, nil
 	s.planParts(a, m.heads)
 	s.tellWentBack()
 	for _, p := range s.parts() {

@@ -91,7 +91,7 @@ func (s *salesAgent) asFilled(ctx context.Context, st sale.State, report sale.Re
 	if err != nil {
 		return st, report, err
 	}
-	if report.Log = fill; report.Facts.Host != s.me {
+	if report.Log = fill; report.Facts.Host != s.Me {
 		report.Log = events.Head{} // The newest fill may be another host's.
 	}
 	st.FilledAt, st.FilledBlock, st.FilledHash = fill.Time, fill.Number, fill.Hash
@@ -112,7 +112,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 		c.report = report
 		return c, err
 	})
-	if err == nil || ctx.Err() != nil || !last || s.record.Away() {
+	if err == nil || ctx.Err() != nil || !last || s.Record.Away() {
 		return c, err
 	}
 	c.report, c.unread = report, err.Error()
@@ -121,7 +121,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 		from = strconv.FormatUint(first, 10)
 	}
 	c.unjudged = fmt.Sprintf("the periods from %s on, up to the end: %v", from, err)
-	s.log.WithField("slot", s.slot.String()).Errorf("what the slot owed is not known of %s", c.unjudged)
+	s.Log.WithField("slot", s.slot.String()).Errorf("what the slot owed is not known of %s", c.unjudged)
 	return c, nil
 }
 
@@ -175,7 +175,7 @@ func extends(told []heardProof) bool {
 
 // ending finds out when a slot ceased to owe proofs.
 func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.SlotFacts) (ending, error) {
-	if facts.Host != s.me {
+	if facts.Host != s.Me {
 		lost, err := s.lossOf(ctx, st, facts)
 		return ending{until: lost.Time, block: lost.Number, what: "the contract had taken the slot"}, err
 	}
@@ -191,7 +191,7 @@ func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.Slo
 // lossOf is the block in which the contract took the slot: of the logs that are on the
 // chain, the first after our fill that says so.
 func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
-	if s.record.Away() {
+	if s.Record.Away() {
 		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
 	}
 	// The log is on its way, from far behind when the host was down for long.
@@ -231,7 +231,7 @@ func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.Mark
 		for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
 			var m messages.MarketEvent
 			if err == nil {
-				m, err = shell.DecodeAs[messages.MarketEvent](s.codec, r)
+				m, err = shell.DecodeAs[messages.MarketEvent](s.Codec, r)
 			}
 			if !yield(m, err) || err != nil {
 				return
@@ -244,7 +244,7 @@ func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.Mark
 // not count as filled: the newest one while the slot is ours, and for an adopted one that
 // was lost the last one before the attempt began.
 func (s *salesAgent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
-	if s.record.Away() {
+	if s.Record.Away() {
 		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
 	}
 	if _, err := s.view.wait(ctx, func(events.Head) bool { return s.told.Load() >= facts.At.Number }); err != nil {
@@ -252,7 +252,7 @@ func (s *salesAgent) ourFill(ctx context.Context, st sale.State, facts events.Sl
 	}
 	s.Turn(ctx, s.slot.String()+"/our fill")
 	last := facts.At.Time
-	if facts.Host != s.me {
+	if facts.Host != s.Me {
 		last = st.BeganAt
 	}
 	gone := map[string]bool{}

@@ -88,7 +88,7 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 	look := func() {
 		free, err := e.Repo.Room()
 		if err != nil && !errors.Is(err, events.ErrDiskFull) {
-			e.log.Warnf("how much room the disk has is not known: %v", err)
+			e.Log.Warnf("how much room the disk has is not known: %v", err)
 		}
 		if e.room.set(e.Clock.Now(), free, err) {
 			wake(wakeQueue{"the disk has room", []string{slotqueue.CriterionDisk}})
@@ -98,13 +98,13 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 			e.alertCause("disk-full", events.SlotID{}, health.Facts{Disk: d})
 		})
 		if was && !full.told {
-			e.log.Infof("the disk has room again: %d bytes", d.Free)
+			e.Log.Infof("the disk has room again: %d bytes", d.Free)
 		}
 	}
 	return func(ctx context.Context) {
 		for {
 			e.Turn(ctx, "room")
-			_ = e.rt.Guarded("room", func() error { // It looks again.
+			_ = e.RT.Guarded("room", func() error { // It looks again.
 				look()
 				return nil
 			})

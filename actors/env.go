@@ -152,7 +152,7 @@ func (c Config) withDefaults() Config {
 	}
 	def(&c.MaxWorkers, 3)
 	def(&c.MaxQueued, 100_000)
-	def(&c.SnapshotEvery, defaultSnapshotEvery)
+	def(&c.SnapshotEvery, shell.DefaultSnapshotEvery)
 	def(&c.Downloads, 2)
 	def(&c.Proofs, 1)
 	def(&c.Transactions, 16)
@@ -223,7 +223,7 @@ type world struct {
 
 // env is what all actors of a host share.
 type env struct {
-	*base
+	*shell.Base
 	world
 	owner owner
 	// told is the block up to which what the contract said is in the record.
@@ -263,11 +263,11 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	ports.Market = &doubtful{ports.Market, view}
 	view.market = ports.Market
 	e := &env{
-		base: &base{
-			rt: rt, log: rt.Log, Clock: ports.Clock, Store: ports.Store, codec: catalog.Codec(),
-			record: shell.NewRecord(ports.Clock, rt.Log, cfg.Turn), me: ports.Market.Account(), Node: cfg.Node,
+		Base: &shell.Base{
+			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
+			Record: shell.NewRecord(ports.Clock, rt.Log, cfg.Turn), Me: ports.Market.Account(), Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Turn: cfg.Turn,
-			savers: map[string]saver{},
+			Savers: map[string]shell.Saver{},
 		},
 		world:        world{cfg, ports},
 		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},

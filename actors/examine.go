@@ -20,15 +20,15 @@ import (
 func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
 ) (saleReady, error) {
 	var ready saleReady
-	err := s.retry(ctx, "begin/"+slot.String(),
-		func(err error) { s.log.WithField("slot", slot.String()).Warnf("beginning a sale waits: %v", err) },
+	err := s.Retry(ctx, "begin/"+slot.String(),
+		func(err error) { s.Log.WithField("slot", slot.String()).Warnf("beginning a sale waits: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
 			// Nothing begins while the record is away.
-			if err := s.record.Wait(ctx, "begin/"+slot.String()); err != nil {
+			if err := s.Record.Wait(ctx, "begin/"+slot.String()); err != nil {
 				return err
 			}
-			ready, err = in(ctx, s.reads, time.Time{}, func() (saleReady, error) {
+			ready, err = shell.In(ctx, s.reads, time.Time{}, func() (saleReady, error) {
 				return s.examineOnce(ctx, slot, request, index)
 			})
 			return err
@@ -64,7 +64,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		Repair: facts.SlotState == events.SlotRepair, ExpiresAt: facts.RequestExpiry,
 		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
 	}}
-	if facts.Host == s.me && facts.SlotState != events.SlotPaid { // Also one that ended: it must be freed.
+	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Also one that ended: it must be freed.
 		ready.start.Adopted = true
 		return ready, nil
 	}
@@ -120,7 +120,7 @@ func (e *env) judgeFacts(facts events.SlotFacts, start sale.Start) *saleRefused 
 
 func (e *env) mayReserve(r events.Request, index uint64, repair bool, expires, ends, now time.Time) Permission {
 	return e.MayReserve(MayReserve{
-		Host: e.me, Slot: events.SlotIDOf(r.ID, index), Request: r, Repair: repair,
+		Host: e.Me, Slot: events.SlotIDOf(r.ID, index), Request: r, Repair: repair,
 		ExpiresAt: expires, EndsAt: ends, MinFill: e.minFill(), Now: now,
 	})
 }

@@ -22,7 +22,7 @@ type failing struct {
 
 // ofSlot does what concerns one slot alone.
 func (p *proofScheduler) ofSlot(slot events.SlotID, work func()) {
-	err := p.rt.Guarded(schedulerName, func() error {
+	err := p.RT.Guarded(schedulerName, func() error {
 		work()
 		return nil
 	})

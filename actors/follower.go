@@ -59,10 +59,10 @@ type storeWork struct {
 
 // work does what needs the store in a task of its own.
 func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.RecordCall) error) *storeWork {
-	call := f.record.Call(ctx, f.stream)
+	call := f.Record.Call(ctx, f.stream)
 	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
-	f.rt.Do("chain follower", func(context.Context) { // A task that never begins ends with ctx, too.
-		w.err = f.rt.Guarded("chain follower", func() error { return task(ctx, call) })
+	f.RT.Do("chain follower", func(context.Context) { // A task that never begins ends with ctx, too.
+		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
 		close(w.done)
 		call.End()
 	})
@@ -89,7 +89,7 @@ func (w *storeWork) ended(ctx context.Context) bool {
 func (f *chainFollower) run(ctx context.Context) {
 	f.stream = events.MarketStream(f.ChainID, f.Contract)
 	for n := 0; ctx.Err() == nil; {
-		err := f.rt.Guarded("chain follower", func() error { return f.followOnce(ctx) })
+		err := f.RT.Guarded("chain follower", func() error { return f.followOnce(ctx) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -98,8 +98,8 @@ func (f *chainFollower) run(ctx context.Context) {
 			continue
 		}
 		n++
-		f.log.Warnf("following the chain stopped, and begins again: %v", err)
-		_ = shell.Sleep(ctx, f.Clock, f.backoff("follow", n))
+		f.Log.Warnf("following the chain stopped, and begins again: %v", err)
+		_ = shell.Sleep(ctx, f.Clock, f.Backoff("follow", n))
 	}
 }
 
@@ -170,8 +170,8 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 		if feeding.Err() != nil {
 			break
 		}
-		f.log.Warnf("following the chain without the event store stopped, and begins again: %v", err)
-		_ = shell.Sleep(feeding, f.Clock, f.backoff("follow", n))
+		f.Log.Warnf("following the chain without the event store stopped, and begins again: %v", err)
+		_ = shell.Sleep(feeding, f.Clock, f.Backoff("follow", n))
 		from = f.view.cursor()
 	}
 	select { // Two works on the stream must never run at once.
@@ -207,7 +207,7 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 // isLate ends the feed when the work has ended.
 func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 	f.late = w
-	f.rt.Do("chain follower", func(ctx context.Context) {
+	f.RT.Do("chain follower", func(ctx context.Context) {
 		select {
 		case <-w.done:
 			stop(errCaughtUp)
@@ -231,7 +231,7 @@ func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 		if first {
 			f.revision, first = r.Revision+1, false
 		}
-		m, err := shell.DecodeAs[messages.MarketEvent](f.codec, r)
+		m, err := shell.DecodeAs[messages.MarketEvent](f.Codec, r)
 		if err != nil {
 			return c, fmt.Errorf("read the cursor: %w: %w", shell.ErrUnreadable, err)
 		}
@@ -270,7 +270,7 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	if f.late != nil {
 		return nil
 	}
-	w := f.work(f.rt.Context(), func(_ context.Context, call *shell.RecordCall) error { return f.keep(call, u) })
+	w := f.work(f.RT.Context(), func(_ context.Context, call *shell.RecordCall) error { return f.keep(call, u) })
 	if w.ended(ctx) {
 		return w.err
 	}
@@ -347,12 +347,12 @@ func (f *chainFollower) encode(batch []messages.MarketEvent) ([]events.NewEvent,
 	var encoded []events.NewEvent
 	bytes := 0
 	for i, e := range batch[:min(len(batch), events.PreferredAppendEvents)] {
-		name, version, data, err := f.codec.Encode(e)
+		name, version, data, err := f.Codec.Encode(e)
 		if err != nil {
 			return nil, err
 		}
-		cause := fmt.Sprintf("%s@%d/%d", logID(e), f.revision, f.epoch)
-		meta := f.metadata(correlation(e))
+		cause := fmt.Sprintf("%s@%d/%d", logID(e), f.revision, f.Epoch)
+		meta := f.Metadata(correlation(e))
 		meta.Version, meta.Causation = version, logID(e)
 		stored := events.NewEvent{
 			ID: events.NewEventID(f.stream, cause, i), Type: name, Data: data, Meta: meta,

@@ -41,15 +41,15 @@ type fundsSeen struct {
 // watchFunds looks at the account when it is time. Nothing is asked while the
 // record is away: nothing is taken then.
 func (q *slotQueue) watchFunds(head events.Head) {
-	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.record.Away() {
+	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.Record.Away() {
 		return
 	}
 	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)
 	q.self.Do(func(ctx context.Context) {
 		q.Turn(ctx, "funds")
 		var m fundsSeen
-		m.err = q.rt.Guarded("funds", func() (err error) {
-			m.balance, err = in(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
+		m.err = q.RT.Guarded("funds", func() (err error) {
+			m.balance, err = shell.In(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
 				return q.Market.Balance(ctx)
 			})
 			return err
@@ -117,10 +117,10 @@ func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 		n.Proofs = q.proofsWithin(n.Days, expected)
 		if balance.ProofWei.IsZero() && !w.unknown {
 			w.unknown = true
-			q.log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")
+			q.Log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")
 		}
 	}
-	f := health.Facts{Account: q.me.String(), Funds: n}
+	f := health.Facts{Account: q.Me.String(), Funds: n}
 	low := ""
 	for _, code := range []string{"no-gas", "gas-low"} {
 		if _, so := health.CauseOf(code, f); so && low == "" {
@@ -131,7 +131,7 @@ func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 		q.alertCause(low, events.SlotID{}, f)
 	}
 	if low == "" && w.low != "" {
-		q.log.Infof("the account holds %s wei and lasts again", balance.Wei)
+		q.Log.Infof("the account holds %s wei and lasts again", balance.Wei)
 	}
 	w.low = low
 }

@@ -56,13 +56,13 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	}
 	h := &Host{env: e, rt: rt, ended: make(chan struct{})}
 	rt.RootFailed = h.supervisorFailed
-	e.owner.lost, e.record.Conflict = h.takenOver, e.suspect
+	e.owner.lost, e.Record.Conflict = h.takenOver, e.suspect
 	h.supervisor = rt.Root("Supervisor", &supervisor{
 		env: e, fatal: h.fail, kept: keep(e),
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 		blamed: map[shell.Subject]int{},
 	})
-	e.record.Notify(func() { h.supervisor.Tell(recordMoved{}) })
+	e.Record.Notify(func() { h.supervisor.Tell(recordMoved{}) })
 	if e.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
 		rt.Do("watch", e.keepWatch)
 	}
@@ -70,7 +70,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	rt.Do("probe of the store", func(ctx context.Context) {
 		for ctx.Err() == nil { // It ends with ctx, or panics.
 			_ = rt.Guarded("probe of the store", func() error {
-				e.record.Probe(ctx, e.Store)
+				e.Record.Probe(ctx, e.Store)
 				return nil
 			})
 		}
@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 // takenOver ends the host at once: whatever it did from now on would be beside
 // the process that runs it now. Stop frees what is left.
 func (h *Host) takenOver(err error) {
-	h.env.log.Errorf("%v; nothing more is done here", err)
+	h.env.Log.Errorf("%v; nothing more is done here", err)
 	h.env.alert(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.fail(err)
@@ -118,15 +118,15 @@ func (h *Host) Err() error {
 // is not waited for: the error, ErrRecordAway, names what is not in it. That is
 // lost, and safe to lose: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
-	away, unwritten := h.env.record.Now(), h.env.record.Unwritten()
+	away, unwritten := h.env.Record.Now(), h.env.Record.Unwritten()
 	h.fail(ErrStopped)
-	h.env.record.Stopping.Store(true)
+	h.env.Record.Stopping.Store(true)
 	h.rt.Halt(h.supervisor)
 	if errors.Is(h.Err(), shell.ErrTakenOver) { // Whatever it wrote would be beside the other process.
 		return nil
 	}
 	if !away.Away {
-		h.env.saveAll(ctx)
+		h.env.SaveAll(ctx)
 	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, shell.StopPatience)
@@ -148,7 +148,7 @@ func (h *Host) Stop(ctx context.Context) error {
 
 func (h *Host) recordStop(ctx context.Context) error {
 	return h.env.appendHost(ctx, &messages.HostStopped{
-		At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.epoch,
+		At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.Epoch,
 	})
 }
 
@@ -201,7 +201,7 @@ const operatorCause = "operator"
 type replies = func(struct{}, error)
 
 func (h *Host) command(ctx context.Context, to *shell.Part, message func(reply replies) any) error {
-	if r := h.env.record.Now(); r.Away {
+	if r := h.env.Record.Now(); r.Away {
 		return fmt.Errorf("%w since %s; nothing was changed: %s",
 			shell.ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
@@ -246,7 +246,7 @@ func (h *Host) await(ctx context.Context, asked shell.Question[struct{}]) error 
 			return ctx.Err()
 		case <-impatient:
 		}
-		if r := h.env.record.Now(); r.Away {
+		if r := h.env.Record.Now(); r.Away {
 			return fmt.Errorf("%w; the command may still take effect when it is back: %s",
 				shell.ErrRecordAway, r.Reason)
 		}

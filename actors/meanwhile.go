@@ -22,7 +22,7 @@ type judgedMeanwhile struct {
 // judgeMeanwhile judges the periods up to now, and goes on when the next one is over.
 func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
 	st := s.journal.Durable
-	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.record.Away() {
+	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.Record.Away() {
 		return
 	}
 	s.meanwhile = true
@@ -37,7 +37,7 @@ func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
 			})
 		}
 		if err != nil && ctx.Err() == nil { // The next period asks again, and so does the end.
-			s.log.WithField("slot", s.slot.String()).Warnf("what the slot owes is not known yet: %v", err)
+			s.Log.WithField("slot", s.slot.String()).Warnf("what the slot owes is not known yet: %v", err)
 			m.next = s.closedPeriod(s.view.now()) + 1
 		}
 		if ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judged
 	report := cmd.(sale.ReportChain)
 	closed := s.closedPeriod(report.Facts.At)
 	m.next = closed + 1
-	if report.Facts.Host != s.me || s.endsHosting(st, report) {
+	if report.Facts.Host != s.Me || s.endsHosting(st, report) {
 		m.look = true
 		return m, nil
 	}

@@ -40,11 +40,11 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 		return slices.Collect(l.Reservations())
 	})
 	self := a.Self
-	s.rt.Do("orphans", func(ctx context.Context) {
+	s.RT.Do("orphans", func(ctx context.Context) {
 		reserved, err := asked.Wait(ctx)
 		if err != nil { // Asked later, new sales would count as orphans.
 			if ctx.Err() == nil {
-				s.log.Warnf("what the ledger or the disk holds for no sale is given back at the next start: %v", err)
+				s.Log.Warnf("what the ledger or the disk holds for no sale is given back at the next start: %v", err)
 			}
 			return
 		}
@@ -85,7 +85,7 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 	if err != nil {
 		return fmt.Errorf("read the slot: %w", err)
 	}
-	if facts.Host == s.me && facts.SlotState != events.SlotPaid {
+	if facts.Host == s.Me && facts.SlotState != events.SlotPaid {
 		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
 	}
 	return s.confirm(ctx, r.RequestID, r.SlotIndex, facts)
@@ -93,12 +93,12 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 
 // readSale folds a sale's own stream.
 func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.State, err error) {
-	stream := events.SaleStream(s.me, slot)
+	stream := events.SaleStream(s.Me, slot)
 	for e, err := range snapshot.Tail(ctx, s.Store, stream, 0) {
 		if err != nil {
 			return st, fmt.Errorf("read %s: %w", stream, err)
 		}
-		m, err := shell.DecodeAs[sale.Event](s.codec, e)
+		m, err := shell.DecodeAs[sale.Event](s.Codec, e)
 		if err != nil {
 			return st, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -111,12 +111,12 @@ func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.
 func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, shell.ErrUnreadable) }
 
 func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capacity.Reservation) {
-	entry := s.log.WithField("slot", r.Slot.String())
-	err := s.retry(ctx, "orphan/"+r.Slot.String()+"/look",
+	entry := s.Log.WithField("slot", r.Slot.String())
+	err := s.Retry(ctx, "orphan/"+r.Slot.String()+"/look",
 		func(err error) { entry.Warnf("whether a sale lives is asked again: %v", err) },
 		isTaken,
 		func(ctx context.Context) error {
-			if err := s.record.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
+			if err := s.Record.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
 				return err
 			}
 			return s.orphaned(ctx, r)
@@ -156,11 +156,11 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 func (s *supervisor) untilDone(
 	ctx context.Context, key string, entry *logrus.Entry, do func(context.Context) error,
 ) error {
-	return s.retry(ctx, key,
+	return s.Retry(ctx, key,
 		func(err error) { entry.Warnf("giving it back is tried again: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) error {
-			if err := s.record.Wait(ctx, key); err != nil {
+			if err := s.Record.Wait(ctx, key); err != nil {
 				return err
 			}
 			return do(ctx)

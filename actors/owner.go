@@ -62,9 +62,9 @@ func (e *env) takeOver(ctx context.Context) error {
 	if err := e.sameMarket(last); err != nil {
 		return err
 	}
-	e.epoch, e.owner.count = last.GetEpoch()+1, count
+	e.Epoch, e.owner.count = last.GetEpoch()+1, count
 	started := &messages.HostStarted{
-		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch, ChainId: e.ChainID,
+		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
 		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
 	}
 	return e.ask(ctx, func() error { return e.appendHost(ctx, started) })
@@ -83,14 +83,14 @@ func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count u
 }
 
 func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, messages.HostEvent)) error {
-	for r, err := range e.Store.ReadStream(ctx, events.HostStream(e.me), events.ReadStream{From: from}) {
+	for r, err := range e.Store.ReadStream(ctx, events.HostStream(e.Me), events.ReadStream{From: from}) {
 		if errors.Is(err, events.ErrStreamNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		m, err := shell.DecodeAs[messages.HostEvent](e.codec, r)
+		m, err := shell.DecodeAs[messages.HostEvent](e.Codec, r)
 		if err != nil {
 			return fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -127,16 +127,16 @@ func (e *env) appendHost(ctx context.Context, m hostWord) error {
 }
 
 func (e *env) appendHostAt(ctx context.Context, count uint64, m hostWord) error {
-	name, version, data, err := e.codec.Encode(m)
+	name, version, data, err := e.Codec.Encode(m)
 	if err != nil {
 		return err
 	}
-	meta := e.metadata("")
+	meta := e.Metadata("")
 	meta.Version = version
-	stream := events.HostStream(e.me)
+	stream := events.HostStream(e.Me)
 	// The id tells processes apart that claim the same epoch at the same revision:
 	// a store takes an append with known ids for one whose answer was lost.
-	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
+	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.Epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
 	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
 		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
 	}})
@@ -174,8 +174,8 @@ func (e *env) readOn(ctx context.Context) error {
 		is = "stopped"
 	}
 	return fmt.Errorf("%w: start %d of account %s began at %s on %q and %s at %s; this process is start %d on %q",
-		shell.ErrTakenOver, other.GetEpoch(), e.me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
-		is, heard.Format(time.RFC3339), e.epoch, e.Node)
+		shell.ErrTakenOver, other.GetEpoch(), e.Me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
+		is, heard.Format(time.RFC3339), e.Epoch, e.Node)
 }
 
 // beat says now and then that this process lives, until ctx ends. That is how
@@ -183,8 +183,8 @@ func (e *env) readOn(ctx context.Context) error {
 func (e *env) beat(ctx context.Context) {
 	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
 		e.Turn(ctx, "heartbeat")
-		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch}
-		err := e.rt.Guarded("heartbeat", func() error {
+		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
+		err := e.RT.Guarded("heartbeat", func() error {
 			return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
 		})
 		switch {
@@ -195,7 +195,7 @@ func (e *env) beat(ctx context.Context) {
 			e.owner.lost(err)
 			return
 		default:
-			e.log.Errorf("that the host lives could not be recorded: %v", err)
+			e.Log.Errorf("that the host lives could not be recorded: %v", err)
 		}
 	}
 }
@@ -210,11 +210,13 @@ func (e *env) suspect() {
 		return
 	}
 	o.looking = true
-	e.rt.Do("owner", func(ctx context.Context) {
+	e.RT.Do("owner", func(ctx context.Context) {
 		e.Turn(ctx, "owner")
-		err := e.rt.Guarded("owner", func() error {
+		err := e.RT.Guarded("owner", func() error {
 			return e.ask(ctx, func() error {
-				_, err := in(ctx, o.words, time.Time{}, func() (struct{}, error) { return struct{}{}, e.readOn(ctx) })
+				_, err := shell.In(ctx, o.words, time.Time{}, func() (struct{}, error) {
+					return struct{}{}, e.readOn(ctx)
+				})
 				return err
 			})
 		})
@@ -229,7 +231,7 @@ func (e *env) suspect() {
 
 // ask asks the store until it answers. When it never does, the error says why.
 func (e *env) ask(ctx context.Context, question func() error) error {
-	call := e.record.Call(ctx, events.HostStream(e.me))
+	call := e.Record.Call(ctx, events.HostStream(e.Me))
 	defer call.End()
 	var last error
 	err := call.Repeat(func() error {

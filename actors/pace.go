@@ -84,7 +84,7 @@ func (e *env) lately(ctx context.Context, head events.Head) []events.Head {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			e.log.Warnf("at what pace blocks come is not known yet: read blocks %d to %d: %v", first, head.Number, err)
+			e.Log.Warnf("at what pace blocks come is not known yet: read blocks %d to %d: %v", first, head.Number, err)
 		}
 		return nil
 	}

@@ -137,16 +137,16 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	}
 	p.failures++
 	p.Ended(now, p.failures == 1, err)
-	delete(s.savers, p.Name) // What it made of its state is not trusted.
+	delete(s.Savers, p.Name) // What it made of its state is not trusted.
 	if p.Part == s.queue {
 		s.forgetWorkers()
 	}
 	slow := errors.Is(err, shell.ErrUnreadable) // No other try finds anything else.
-	pause := s.backoff(p.Name, p.failures)
+	pause := s.Backoff(p.Name, p.failures)
 	if slow {
 		pause = s.quarantinePause(p.failures)
 	}
-	s.log.WithField("part", p.Name).Errorf("%s is down and is started again in %s: %v", p.Name, pause, err)
+	s.Log.WithField("part", p.Name).Errorf("%s is down and is started again in %s: %v", p.Name, pause, err)
 	if (slow || p.failures >= partAlertAfter) && !p.told {
 		p.told = true
 		s.alert(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))

@@ -36,7 +36,7 @@ func patiently[T any](
 	stop := e.Clock.After(most, func() { cancel(errImpatient) })
 	defer stop()
 	var v T
-	err := e.rt.Guarded("a call on the chain", func() (err error) {
+	err := e.RT.Guarded("a call on the chain", func() (err error) {
 		v, err = call(bounded)
 		return err
 	})

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
 func loadedEnv(proofs int) *env {
 	return &env{
-		base: &base{}, world: world{Config: Config{Proofs: proofs}.withDefaults()}, load: newProvingLoad(),
+		Base: &shell.Base{}, world: world{Config: Config{Proofs: proofs}.withDefaults()}, load: newProvingLoad(),
 		terms: events.MarketConfig{Proofs: events.ProofConfig{
 			Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 		}},

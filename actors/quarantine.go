@@ -61,7 +61,7 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	}
 	ag.quarantines++
 	pause := s.quarantinePause(ag.quarantines)
-	s.log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
+	s.Log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
 		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
 	if ag.quarantines == 1 { // Not at each try; but each proof that is owed is told.
 		trouble := health.SlotTrouble{Slot: slot, Reason: err.Error()}
@@ -103,7 +103,7 @@ func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
 	if !ag.retrying || !ag.ref.Is(m.agent) {
 		return false
 	}
-	s.log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
+	s.Log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
 	ag.quarantined, ag.retrying = "", false
 	s.endQuarantine(aboutSale(m.slot), "it can be run again", func() {})
 	return true
@@ -176,7 +176,7 @@ func (p *proofScheduler) onTerms(m quarantinedTerms) {
 	switch {
 	case u == nil:
 	case m.err != nil: // Asked again with the next try of the sale.
-		p.log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
+		p.Log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
 	default:
 		u.known, u.Probability = true, duty.Probability(p.terms.Proofs, m.ask.ProofProbability)
 	}
@@ -214,7 +214,7 @@ func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
 			return p.Market.Slot(ctx, request, index)
 		})
 		if ctx.Err() == nil {
-			self.Tell(quarantinedOwes{slot, period, facts.Host == p.me && facts.SlotState == events.SlotFilled, err})
+			self.Tell(quarantinedOwes{slot, period, facts.Host == p.Me && facts.SlotState == events.SlotFilled, err})
 		}
 	})
 }

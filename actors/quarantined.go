@@ -107,7 +107,7 @@ func (q *quarantined) all() []Quarantined {
 
 // ReadQuarantined is what a host left alone by its record.
 func ReadQuarantined(ctx context.Context, store events.Store, host events.Address) ([]Quarantined, error) {
-	e := &env{base: &base{Store: store, codec: catalog.Codec(), me: host}}
+	e := &env{Base: &shell.Base{Store: store, Codec: catalog.Codec(), Me: host}}
 	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	_, _, err := e.readHost(ctx)
 	return e.quarantined.all(), err
@@ -130,7 +130,7 @@ func (e *env) beginQuarantine(s shell.Subject, reason string) bool {
 		return false
 	}
 	e.say(&messages.WorkQuarantined{
-		At: events.TimeToMessage(now), Epoch: e.epoch, Kind: string(s.Kind), Key: s.Key, Reason: reason,
+		At: events.TimeToMessage(now), Epoch: e.Epoch, Kind: string(s.Kind), Key: s.Key, Reason: reason,
 	}, func() { close(stored) })
 	return true
 }
@@ -145,7 +145,7 @@ func (e *env) endQuarantine(s shell.Subject, reason string, stored func()) bool 
 	q.mu.Unlock()
 	if known {
 		e.say(&messages.QuarantineEnded{
-			At: events.TimeToMessage(e.Clock.Now()), Epoch: e.epoch, Kind: string(s.Kind), Key: s.Key, Reason: reason,
+			At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, Kind: string(s.Kind), Key: s.Key, Reason: reason,
 		}, stored)
 	}
 	return known
@@ -170,7 +170,7 @@ func (e *env) say(m hostWord, stored func()) {
 	e.words.waiting = append(e.words.waiting, word{m, stored})
 	if !e.words.writing {
 		e.words.writing = true
-		e.rt.Do("host's stream", e.writeWords)
+		e.RT.Do("host's stream", e.writeWords)
 	}
 }
 
@@ -186,7 +186,7 @@ func (e *env) writeWords(ctx context.Context) {
 		next := e.words.waiting[0]
 		e.words.waiting = e.words.waiting[1:]
 		e.words.mu.Unlock()
-		err := e.rt.Guarded("host's stream", func() error {
+		err := e.RT.Guarded("host's stream", func() error {
 			return e.ask(ctx, func() error { return e.appendHost(ctx, next.event) })
 		})
 		switch {
@@ -196,7 +196,7 @@ func (e *env) writeWords(ctx context.Context) {
 			e.owner.lost(err)
 			return
 		case err != nil:
-			e.log.Errorf("a word of the host's stream could not be recorded: %v", err)
+			e.Log.Errorf("a word of the host's stream could not be recorded: %v", err)
 		default:
 			next.stored()
 		}

@@ -22,7 +22,7 @@ type slotQueue struct {
 	life       int // counts the starts of the queue in this process
 	self       shell.Ref
 	journal    *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
-	keeper     *keeper[slotqueue.State]
+	keeper     *shell.Keeper[slotqueue.State]
 	workers    map[string]shell.Ref // by the key of their Work
 	stumbles   map[string]int       // how often one failed, by the same key
 	taking     bool
@@ -79,23 +79,23 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
 	q.keeper = newSlotQueueKeeper(e, limits)
-	q.keeper.now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.Standing() }
-	e.savers[queueName] = q.keeper
+	q.keeper.Now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.Standing() }
+	e.Savers[queueName] = q.keeper
 	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		Machine: shell.Machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 			Empty: empty, Decide: e.Cores.DecideQueue, Evolve: slotqueue.Evolve, About: aboutCause,
 			Restore: func(ctx context.Context) (shell.Saved[slotqueue.State], error) {
-				return q.keeper.load(ctx, empty)
+				return q.keeper.Load(ctx, empty)
 			},
 		},
-		Stream: events.SlotQueueStream(e.me), Store: e.Store, Codec: e.codec, Record: e.record,
-		Shown: e.shown[events.SlotQueueStream(e.me)],
+		Stream: events.SlotQueueStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Shown: e.Shown[events.SlotQueueStream(e.Me)],
 		Meta: func(_ slotqueue.State, ev slotqueue.Event) events.Metadata {
 			m, _ := ev.(interface{ GetRequestId() string })
 			if m == nil {
-				return e.metadata("")
+				return e.Metadata("")
 			}
-			return e.metadata(m.GetRequestId())
+			return e.Metadata(m.GetRequestId())
 		},
 		OnDurable: q.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
@@ -103,16 +103,16 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 	return q
 }
 
-func newSlotQueueKeeper(e *env, limits slotqueue.Limits) *keeper[slotqueue.State] {
-	return &keeper[slotqueue.State]{
-		base: e.base, stream: events.SlotQueueStream(e.me), schema: slotqueue.StateSchema,
-		size: slotqueue.State.Size, pieces: slotqueue.State.Pieces,
-		parse: func(pieces [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(limits, pieces) },
+func newSlotQueueKeeper(e *env, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
+	return &shell.Keeper[slotqueue.State]{
+		Base: e.Base, Stream: events.SlotQueueStream(e.Me), Schema: slotqueue.StateSchema,
+		Size: slotqueue.State.Size, Pieces: slotqueue.State.Pieces,
+		Parse: func(pieces [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(limits, pieces) },
 	}
 }
 
 func (q *slotQueue) Receive(a *shell.Turn, msg any) {
-	if q.journal.Handle(a, msg) || q.keeper.handle(msg) {
+	if q.journal.Handle(a, msg) || q.keeper.Handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
@@ -161,15 +161,15 @@ func (q *slotQueue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 			continue
 		}
 		q.stumbles[key]++
-		pause := q.backoff(key, q.stumbles[key])
-		q.log.WithField("actor", m.Child.Name).Errorf("a worker failed and is started again in %s: %v", pause, m.Err)
+		pause := q.Backoff(key, q.stumbles[key])
+		q.Log.WithField("actor", m.Child.Name).Errorf("a worker failed and is started again in %s: %v", pause, m.Err)
 		self := a.Self
 		q.Clock.After(pause, func() { self.Tell(workerDue{key}) })
 	}
 }
 
 func (q *slotQueue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
-	q.keeper.consider(a)
+	q.keeper.Consider(a)
 	if len(fresh) == 0 && q.life > 1 && !q.woken { // What it was told meanwhile is lost.
 		q.woken = true
 		q.onWake(a, wakeQueue{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
@@ -218,7 +218,7 @@ func (q *slotQueue) onWorkerDone(a *shell.Turn, m workerDone) {
 func (q *slotQueue) again(err error, msg any) {
 	if undecided(err) {
 		self := q.self
-		q.Clock.After(q.backoff(fmt.Sprintf("%T", msg), 1), func() { self.Tell(msg) })
+		q.Clock.After(q.Backoff(fmt.Sprintf("%T", msg), 1), func() { self.Tell(msg) })
 	}
 }
 
@@ -234,7 +234,7 @@ func (q *slotQueue) onAvoid(a *shell.Turn, m avoidClient) {
 		return
 	}
 	at := q.chainTime()
-	q.log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
+	q.Log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
 		q.AvoidClient, m.reason)
 	q.journal.Submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
 		m.work.Key(), func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })

@@ -31,7 +31,7 @@ func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Comman
 	switch e := n.event.(type) {
 	case *messages.ChainStorageRequested:
 		r := events.RequestFromMessage(e.GetRequest())
-		return q.judgeSlots(ctx, n, r, shuffled(q.me, r), false, events.TimeFromMessage(e.GetExpiresAt()))
+		return q.judgeSlots(ctx, n, r, shuffled(q.Me, r), false, events.TimeFromMessage(e.GetExpiresAt()))
 	case *messages.ChainSlotFreed:
 		return q.judgeFreed(ctx, n, e)
 	case *messages.ChainRequestFulfilled:
@@ -56,8 +56,8 @@ func (q *slotQueue) judgeFreed(
 	id := events.Must(events.ParseRequestID(e.GetRequestId()))
 	var r events.Request
 	var facts events.SlotFacts
-	err := q.retry(ctx, "freed/"+id.String(),
-		func(err error) { q.log.WithField("request", id).Warnf("look up a freed slot: %v", err) },
+	err := q.Retry(ctx, "freed/"+id.String(),
+		func(err error) { q.Log.WithField("request", id).Warnf("look up a freed slot: %v", err) },
 		func(err error) bool { return errors.Is(err, events.ErrUnknownRequest) },
 		func(ctx context.Context) (err error) {
 			if r, err = q.Market.Request(ctx, id); err != nil {
@@ -90,9 +90,9 @@ func (q *slotQueue) judgeFull(
 		return []slotqueue.Command{cmd}, err
 	}
 	ours := false
-	err := q.retry(ctx, fmt.Sprintf("full/%s/%d", id, e.GetSlotIndex()),
+	err := q.Retry(ctx, fmt.Sprintf("full/%s/%d", id, e.GetSlotIndex()),
 		func(err error) {
-			q.log.WithField("request", id).Warnf("look up who reserved slot %d: %v", e.GetSlotIndex(), err)
+			q.Log.WithField("request", id).Warnf("look up who reserved slot %d: %v", e.GetSlotIndex(), err)
 		},
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
@@ -132,7 +132,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionUnsound, Reason: err.Error()}
 		return []slotqueue.Command{cmd}, nil
 	}
-	avoided, err := whenUp(ctx, q.base, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
+	avoided, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
 		return avoidedClient(q.queue, r.Client, cmd.At)
 	})
 	if err != nil {
@@ -160,7 +160,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 }
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	return whenUp(ctx, q.base, "judge", func() shell.Question[*slotqueue.Refusal] {
+	return shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*slotqueue.Refusal] {
 		return askLedgerAbout(q.ledger, func(l capacity.State) *slotqueue.Refusal {
 			if _, refusal := capacity.Match(l, ask); refusal != nil {
 				return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}

@@ -135,7 +135,7 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				continue
 			}
 			var decided slotqueue.Command
-			err := q.rt.Guarded("look back", func() (err error) { // The others have their look.
+			err := q.RT.Guarded("look back", func() (err error) { // The others have their look.
 				decided, err = q.judgeAgain(ctx, r)
 				return err
 			})
@@ -144,7 +144,7 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 			case unknown && tried[id] >= maxUnknown, err == nil && decided == nil:
 				m.same = append(m.same, id)
 			case err != nil:
-				q.log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
+				q.Log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
 				m.unanswered = append(m.unanswered, id)
 			default:
 				q.self.Tell(queueCommand{decided, lookedAgain + reason, q.onJudgedAgain(id)})
@@ -200,11 +200,11 @@ func (q *slotQueue) pauseLookBack() {
 	}
 	l.resting = true
 	if l.pauses++; l.pauses == 1 {
-		q.log.Warnf("refused requests that may fit now could not be looked at, because the chain or the record did "+
+		q.Log.Warnf("refused requests that may fit now could not be looked at, because the chain or the record did "+
 			"not answer: %d; they are tried again", len(l.owed))
 	}
 	self := q.self
-	q.Clock.After(q.backoff("look back", l.pauses), func() { self.Tell(lookAtOwed{}) })
+	q.Clock.After(q.Backoff("look back", l.pauses), func() { self.Tell(lookAtOwed{}) })
 }
 
 // onPauseOver looks at what is owed.
@@ -216,7 +216,7 @@ func (q *slotQueue) onPauseOver() {
 // refill looks at what a full queue let go, when there is room for it. New blocks set
 // its pace, so that a chain that does not answer is not asked without a pause.
 func (q *slotQueue) refill() {
-	if q.lookBack.running || q.record.Away() {
+	if q.lookBack.running || q.Record.Away() {
 		return
 	}
 	if again := q.journal.Ahead.MayReturn(maxLookedAgain); len(again) > 0 {
@@ -236,7 +236,7 @@ func (q *slotQueue) judgeAgain(
 	}
 	q.Turn(ctx, "look back")
 	// Nothing is decided while the record is away.
-	if err := q.record.Wait(ctx, "look back"); err != nil {
+	if err := q.Record.Wait(ctx, "look back"); err != nil {
 		return nil, err
 	}
 	r, facts, err := q.refusedFacts(ctx, refused.RequestID, refused.SlotIndices[0])
@@ -267,7 +267,7 @@ func (q *slotQueue) judgeAgain(
 func (q *slotQueue) refusedFacts(
 	ctx context.Context, id events.RequestID, index uint64,
 ) (r events.Request, facts events.SlotFacts, err error) {
-	_, err = in(ctx, q.reads, time.Time{}, func() (struct{}, error) {
+	_, err = shell.In(ctx, q.reads, time.Time{}, func() (struct{}, error) {
 		return patiently(ctx, q.env, q.patience(), func(ctx context.Context) (none struct{}, err error) {
 			if r, err = q.Market.Request(ctx, id); err == nil {
 				facts, err = q.Market.Slot(ctx, id, index)

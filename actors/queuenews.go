@@ -124,7 +124,7 @@ func (q *slotQueue) readOn(a *shell.Turn) {
 	after, left, most := q.news.last, q.news.left, q.news.most
 	a.Do(func(ctx context.Context) {
 		var m newsRead
-		m.err = q.retry(ctx, "news", func(err error) { q.log.Warnf("read the market stream: %v", err) },
+		m.err = q.Retry(ctx, "news", func(err error) { q.Log.Warnf("read the market stream: %v", err) },
 			func(err error) bool {
 				return errors.Is(err, events.ErrUnknownEvent) || errors.Is(err, events.ErrMalformed)
 			},
@@ -156,7 +156,7 @@ func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsR
 		if len(m.news) >= most {
 			return m, nil
 		}
-		e, err := shell.DecodeAs[messages.MarketEvent](q.codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](q.Codec, r)
 		if err != nil {
 			return m, err
 		}
@@ -191,7 +191,7 @@ func (q *slotQueue) judgeNext(a *shell.Turn) {
 	}
 	q.judging = true
 	a.Do(func(ctx context.Context) {
-		if q.record.Wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
+		if q.Record.Wait(ctx, "judge") != nil { // Nothing is decided while the record is away.
 			return
 		}
 		commands, err := q.judgeUnlessQuarantined(ctx, n)
@@ -243,14 +243,14 @@ const lookedAgain = "look back: "
 func (q *slotQueue) judgeQuarantined(a *shell.Turn, revision uint64) {
 	a.Do(func(ctx context.Context) {
 		var news newsRead
-		err := q.retry(ctx, "quarantined", func(err error) { q.log.Warnf("read the market stream: %v", err) },
+		err := q.Retry(ctx, "quarantined", func(err error) { q.Log.Warnf("read the market stream: %v", err) },
 			shell.NeverPasses,
 			func(ctx context.Context) (err error) {
 				news, err = q.readNews(ctx, revision-1, 1)
 				return err
 			})
 		if err != nil || len(news.news) == 0 || news.news[0].revision != revision {
-			q.log.WithField("market", revision).Warnf(
+			q.Log.WithField("market", revision).Warnf(
 				"the event of the market was not judged: it was not found (%v)", err)
 			return
 		}
@@ -302,7 +302,7 @@ func (q *slotQueue) onVerdict(a *shell.Turn, revision uint64, err error) {
 	case undecided(err):
 		q.news.startOver() // Nothing was decided; what is in the record already is passed over.
 	default:
-		q.log.WithField("market", revision).Warnf("the queue did not take what the market said: %v", err)
+		q.Log.WithField("market", revision).Warnf("the queue did not take what the market said: %v", err)
 	}
 	q.judgeNext(a)
 }

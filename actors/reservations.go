@@ -15,7 +15,7 @@ import (
 type reservations struct {
 	*env
 	journal *shell.Journal[capacity.State, capacity.Command, capacity.Event]
-	keeper  *keeper[capacity.State]
+	keeper  *shell.Keeper[capacity.State]
 }
 
 // ledgerCommand asks the ledger. The reply is called in the ledger's turn and
@@ -64,19 +64,19 @@ func askLedgerAbout[T any](ledger *shell.Part, look func(capacity.State) T) shel
 func newReservations(e *env, broken func(error)) *reservations {
 	r := &reservations{env: e}
 	r.keeper = newLedgerKeeper(e)
-	r.keeper.now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.Standing() }
-	e.savers[ledgerName] = r.keeper
+	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.Standing() }
+	e.Savers[ledgerName] = r.keeper
 	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
 		Machine: shell.Machine[capacity.State, capacity.Command, capacity.Event]{
 			Empty: capacity.New, Decide: e.Cores.DecideCapacity, Evolve: capacity.Evolve, About: aboutLedger,
 			Restore: func(ctx context.Context) (shell.Saved[capacity.State], error) {
-				return r.keeper.load(ctx, capacity.New)
+				return r.keeper.Load(ctx, capacity.New)
 			},
 		},
-		Stream: events.CapacityStream(e.me), Store: e.Store, Codec: e.codec, Record: e.record,
-		Shown: e.shown[events.CapacityStream(e.me)],
+		Stream: events.CapacityStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Shown: e.Shown[events.CapacityStream(e.Me)],
 		Meta: func(_ capacity.State, ev capacity.Event) events.Metadata {
-			return e.metadata(requestOf(ev))
+			return e.Metadata(requestOf(ev))
 		},
 		OnDurable: r.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
@@ -84,11 +84,11 @@ func newReservations(e *env, broken func(error)) *reservations {
 	return r
 }
 
-func newLedgerKeeper(e *env) *keeper[capacity.State] {
-	return &keeper[capacity.State]{
-		base: e.base, stream: events.CapacityStream(e.me), schema: capacity.StateSchema,
-		size: capacity.State.Size, pieces: capacity.State.Pieces,
-		parse: func(pieces [][]byte) (capacity.State, error) {
+func newLedgerKeeper(e *env) *shell.Keeper[capacity.State] {
+	return &shell.Keeper[capacity.State]{
+		Base: e.Base, Stream: events.CapacityStream(e.Me), Schema: capacity.StateSchema,
+		Size: capacity.State.Size, Pieces: capacity.State.Pieces,
+		Parse: func(pieces [][]byte) (capacity.State, error) {
 			return capacity.RestorePieces(capacity.Limits{}, pieces)
 		},
 	}
@@ -103,7 +103,7 @@ func requestOf(ev capacity.Event) string {
 }
 
 func (r *reservations) Receive(a *shell.Turn, msg any) {
-	if r.journal.Handle(a, msg) || r.keeper.handle(msg) {
+	if r.journal.Handle(a, msg) || r.keeper.Handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
@@ -138,7 +138,7 @@ func aboutLedger(cause string) shell.Subject {
 }
 
 func (r *reservations) onDurable(a *shell.Turn, fresh []capacity.Event) {
-	r.keeper.consider(a)
+	r.keeper.Consider(a)
 	for _, ev := range fresh {
 		if reason, criteria := capacity.Wakes(r.journal.Durable, ev); len(criteria) > 0 {
 			r.queue.Tell(wakeQueue{reason, wakeFor(ev, criteria)})

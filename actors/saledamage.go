@@ -45,7 +45,7 @@ func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (
 	if st.Hosting() || st.Adopted || st.Repair {
 		job.Until = st.EndsAt
 	}
-	mended, err := in(ctx, s.repairs, deadline, func() ([]uint64, error) {
+	mended, err := shell.In(ctx, s.repairs, deadline, func() ([]uint64, error) {
 		return s.Content.Repair(ctx, job, e.Blocks)
 	})
 	switch {
@@ -141,12 +141,12 @@ func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
 				continue
 			}
 			var piece events.Scrubbed
-			err := s.rt.Guarded("scrub", func() (err error) {
+			err := s.RT.Guarded("scrub", func() (err error) {
 				piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
 				return err
 			})
 			if err != nil {
-				s.log.Warnf("looking through the stored data is tried again: %v", err)
+				s.Log.Warnf("looking through the stored data is tried again: %v", err)
 				pause = s.RetryMost
 			}
 			if piece.Damage != nil {
@@ -176,7 +176,7 @@ type scrubFound struct {
 func (s *supervisor) onScrubFound(m scrubFound) {
 	ag := s.agents[m.slot]
 	if ag == nil {
-		s.log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, and no sale needs it: %v", &m.damage)
+		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, and no sale needs it: %v", &m.damage)
 		return
 	}
 	ag.ref.Tell(saleCommand{cmd: sale.ReportDamaged{
@@ -196,6 +196,6 @@ func (e *env) alertDamaged(told *incident, slot events.SlotID, st sale.State) {
 				"look at the disk", slot))
 	})
 	if was && !told.told && st.KeepsData() {
-		e.log.WithField("slot", slot.String()).Info("the data of the slot is sound again")
+		e.Log.WithField("slot", slot.String()).Info("the data of the slot is sound again")
 	}
 }

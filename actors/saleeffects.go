@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
@@ -135,7 +136,7 @@ func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.H
 }
 
 func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, error) {
-	_, err := in(ctx, s.disk, time.Time{}, func() (struct{}, error) {
+	_, err := shell.In(ctx, s.disk, time.Time{}, func() (struct{}, error) {
 		return struct{}{}, s.Repo.Extend(ctx, s.slot, e.Until)
 	})
 	if found := s.damageOf(err, "keeping the data"); found != nil {
@@ -171,7 +172,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	}
 	call := s.call(st, d.Deadline)
 	call.Challenge = d.Challenge
-	receipt, err := in(ctx, s.proofTxs, d.Deadline, func() (events.Receipt, error) {
+	receipt, err := shell.In(ctx, s.proofTxs, d.Deadline, func() (events.Receipt, error) {
 		return s.Market.SubmitProof(ctx, call, d.Period, result.Proof)
 	})
 	switch {
@@ -203,7 +204,7 @@ func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.R
 		return nil, err
 	}
 	facts := report.(sale.ReportChain).Facts
-	if facts.Host != s.me {
+	if facts.Host != s.Me {
 		return report, nil
 	}
 	return sale.ReportCollateral{At: facts.At.Time, Period: e.Period, Collateral: facts.Collateral}, nil
@@ -212,7 +213,7 @@ func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.R
 func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, error) {
 	for {
 		head := s.view.now()
-		payout, err := in(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
+		payout, err := shell.In(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
 			return s.Market.FreeSlot(ctx, s.call(st, time.Time{}))
 		})
 		if err == nil {

@@ -22,7 +22,7 @@ const logPatience = 2
 
 // askChain makes the report of a look at the slot.
 func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
-	facts, err := in(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
+	facts, err := shell.In(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
 		return patiently(ctx, s.env, s.patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return s.Market.Slot(ctx, s.request, s.index)
 		})
@@ -33,15 +33,15 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the slot: %w", err)
 	}
-	s.ours.Store(facts.Host == s.me && facts.SlotState == events.SlotFilled)
-	report := sale.ReportChain{Facts: facts, Me: s.me, FinalBlocks: s.FinalBlocks}
+	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled)
+	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
 	report.Fill, err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) (sale.FillWord, error) {
 		return s.fillWord(ctx, st, facts)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ask the chain about the block of the fill: %w", err)
 	}
-	if report.Fill == sale.FillGone && facts.Host != s.me && facts.RequestKnown && facts.SlotState != events.SlotFree {
+	if report.Fill == sale.FillGone && facts.Host != s.Me && facts.RequestKnown && facts.SlotState != events.SlotFree {
 		// A reorganisation may have put it into another block, and then the slot was lost.
 		_, mined, err := s.minedFill(ctx, st, facts)
 		if err != nil {
@@ -51,7 +51,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 			report.Fill = sale.FillStands
 		}
 	}
-	if facts.Host == s.me && (!st.OnChain || report.Fill == sale.FillGone) {
+	if facts.Host == s.Me && (!st.OnChain || report.Fill == sale.FillGone) {
 		if report.Log, err = s.fillLog(ctx, facts); err != nil {
 			return nil, fmt.Errorf("look for the log of the fill: %w", err)
 		}
@@ -75,7 +75,7 @@ func (s *salesAgent) givesUp(st sale.State, report sale.ReportChain) bool {
 // fillWord says whether the block of the recorded fill is on the chain. It is asked
 // when the slot is not ours any more, or its end is gone, and until the fill was seen to be final.
 func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
-	mine, final := facts.Host == s.me, s.finalFill.Load()
+	mine, final := facts.Host == s.Me, s.finalFill.Load()
 	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
 	if !asks || st.FilledHash.Zero() || mine && final != nil && *final == st.FilledHash {
 		return sale.FillUnasked, nil
@@ -107,7 +107,7 @@ func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.S
 // when the record of the market does not reach to what the chain was asked at, or
 // its last word about the slot is another one.
 func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
-	if s.record.Away() {
+	if s.Record.Away() {
 		return events.Head{}, nil
 	}
 	if s.told.Load() < facts.At.Number { // It is on its way, unless the log is read from far behind.
@@ -130,7 +130,7 @@ func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (event
 		if err != nil {
 			return events.Head{}, err
 		}
-		m, err := shell.DecodeAs[messages.MarketEvent](s.codec, r)
+		m, err := shell.DecodeAs[messages.MarketEvent](s.Codec, r)
 		if err != nil {
 			return events.Head{}, err
 		}

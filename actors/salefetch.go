@@ -35,7 +35,7 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 	if end != nil || err != nil {
 		return end, err
 	}
-	receipt, err := in(ctx, s.transactions, st.ExpiresAt, func() (events.Receipt, error) {
+	receipt, err := shell.In(ctx, s.transactions, st.ExpiresAt, func() (events.Receipt, error) {
 		return s.Market.ReserveSlot(ctx, s.call(st, fillDeadline(st)))
 	})
 	switch {
@@ -105,7 +105,7 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *shell.Pool, de
 	try func(context.Context) error,
 ) (end sale.Command, err error) {
 	stalled := false
-	_, err = in(ctx, p, deadline, func() (struct{}, error) {
+	_, err = shell.In(ctx, p, deadline, func() (struct{}, error) {
 		stalled, err = s.stall.watch(ctx, s.env, st.Attempt, try)
 		return struct{}{}, err
 	})

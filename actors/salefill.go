@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -30,7 +31,7 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 		return nil, err
 	}
 	facts, last := report.(sale.ReportChain).Facts, fillDeadline(st)
-	if facts.Host == s.me && facts.SlotState == events.SlotFilled {
+	if facts.Host == s.Me && facts.SlotState == events.SlotFilled {
 		return s.fillSlot(ctx, st, e, last) // Nothing is sent; it reports that fill.
 	}
 	if facts.RequestState == events.RequestNew { // Also of a slot in repair: the request may expire.
@@ -58,7 +59,7 @@ func (s *salesAgent) fillSlot(
 ) (sale.Command, error) {
 	call := s.call(st, deadline)
 	call.Challenge = e.Challenge
-	fill, err := in(ctx, s.transactions, deadline, func() (events.Fill, error) {
+	fill, err := shell.In(ctx, s.transactions, deadline, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, call, e.Proof)
 	})
 	if err == nil {
@@ -110,7 +111,7 @@ func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale
 func (s *salesAgent) minedFill(
 	ctx context.Context, st sale.State, facts events.SlotFacts,
 ) (fill events.Fill, mined bool, err error) {
-	fill, err = in(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
+	fill, err = shell.In(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, s.call(st, facts.At.Time), st.Proof)
 	})
 	if err == nil {

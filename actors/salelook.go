@@ -17,7 +17,7 @@ import (
 // onLook looks now, or when the record is back: what it would bring could not
 // be recorded, and only duties are seen to meanwhile.
 func (s *salesAgent) onLook(a *shell.Turn) {
-	if s.record.Away() && s.decided {
+	if s.Record.Away() && s.decided {
 		s.again = true
 		return
 	}
@@ -55,8 +55,8 @@ func (s *salesAgent) look(a *shell.Turn) {
 		}
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil
-			s.log.WithField("slot", s.slot.String()).Warnf("a look at the slot failed and is tried again: %v", err)
-			_ = shell.Sleep(ctx, s.Clock, s.backoff(s.slot.String()+"/look", max(1, tries)))
+			s.Log.WithField("slot", s.slot.String()).Warnf("a look at the slot failed and is tried again: %v", err)
+			_ = shell.Sleep(ctx, s.Clock, s.Backoff(s.slot.String()+"/look", max(1, tries)))
 		}
 		if ctx.Err() == nil {
 			self.Tell(m)
@@ -67,7 +67,7 @@ func (s *salesAgent) look(a *shell.Turn) {
 // mayHaveFilled reports whether only the fill itself can say what became of it: the slot
 // is not ours, or is over.
 func (s *salesAgent) mayHaveFilled(facts events.SlotFacts) bool {
-	return facts.Host != s.me || facts.SlotState != events.SlotFilled
+	return facts.Host != s.Me || facts.SlotState != events.SlotFilled
 }
 
 type lookEnded struct {
@@ -80,12 +80,12 @@ type lookEnded struct {
 
 func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 	s.looking = false
-	if m.cmd == nil || s.again && !s.record.Away() {
+	if m.cmd == nil || s.again && !s.Record.Away() {
 		s.again = false
 		defer s.look(a)
 	}
 	if m.cmd == nil {
-		if m.closing != nil && !s.record.Away() {
+		if m.closing != nil && !s.Record.Away() {
 			s.closingTries++
 		}
 		return
@@ -107,7 +107,7 @@ func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 			report.FillOnly, report.Unjudged = false, m.closing.unjudged
 			m.cmd = report
 		}
-		if s.journal.Durable.Phase == sale.Filling && f.Host == s.me && f.SlotState == events.SlotFilled {
+		if s.journal.Durable.Phase == sale.Filling && f.Host == s.Me && f.SlotState == events.SlotFilled {
 			s.looked, s.decided = true, true // The fill itself reports this, with its receipt.
 			s.act(a)
 			return

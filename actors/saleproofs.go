@@ -152,7 +152,7 @@ func (s *salesAgent) takenAtFirst(ctx context.Context, st sale.State) (taken []h
 	taken, err := patiently(ctx, s.env, min(lookPatience, s.patience()/2),
 		func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
-		s.log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)
+		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)
 	}
 	return taken, err == nil
 }
@@ -164,7 +164,7 @@ func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, erro
 		return false, err
 	}
 	report, ok := cmd.(sale.ReportChain)
-	return ok && (report.Facts.Host != s.me || s.endsHosting(st, report)), nil
+	return ok && (report.Facts.Host != s.Me || s.endsHosting(st, report)), nil
 }
 
 // takenProofs are the proofs that the contract took, of periods that are open or

@@ -68,7 +68,7 @@ func (s *salesAgent) onReported(a *shell.Turn, key string, r shell.Result[sale.S
 func (s *salesAgent) tryAgain(a *shell.Turn, key string, w *work) {
 	w.tries++
 	self := a.Self
-	s.Clock.After(s.backoff(s.slot.String()+"/again/"+key, w.tries), func() {
+	s.Clock.After(s.Backoff(s.slot.String()+"/again/"+key, w.tries), func() {
 		self.Tell(effectRetry{key, w})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -24,7 +25,7 @@ func (s *salesAgent) deleteData(ctx context.Context, st sale.State, e sale.Delet
 			return instead, err
 		}
 	}
-	_, err := in(ctx, s.disk, time.Time{}, func() (struct{}, error) {
+	_, err := shell.In(ctx, s.disk, time.Time{}, func() (struct{}, error) {
 		return struct{}{}, s.Repo.Delete(ctx, s.slot)
 	})
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *salesAgent) refill(ctx context.Context, st sale.State, f events.SlotFac
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		s.log.WithField("slot", s.slot.String()).Infof(
+		s.Log.WithField("slot", s.slot.String()).Infof(
 			"the slot is in repair and its data is here, but no availability takes it: %s", refusal.Reason)
 		return nil, nil //nolint:nilnil // The data is deleted.
 	case errors.Is(err, capacity.ErrSettled):

@@ -119,10 +119,10 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 			Empty: func() sale.State { return sale.State{} }, Decide: e.Cores.DecideSale, Evolve: sale.Evolve,
 			Keeps: sale.TellsOfDuty,
 		},
-		Stream: events.SaleStream(e.me, slot), Store: e.Store, Codec: e.codec, Record: e.record,
-		Shown: e.shown[events.SaleStream(e.me, slot)],
+		Stream: events.SaleStream(e.Me, slot), Store: e.Store, Codec: e.Codec, Record: e.Record,
+		Shown: e.Shown[events.SaleStream(e.Me, slot)],
 		Meta: func(sale.State, sale.Event) events.Metadata {
-			return e.metadata(request.String())
+			return e.Metadata(request.String())
 		},
 		Each:      func(e sale.Event) { s.fields().Info(sale.Sentence(e)) },
 		OnDurable: s.onDurable,
@@ -140,7 +140,7 @@ func (s *salesAgent) Panicked() {
 
 func (s *salesAgent) fields() *logrus.Entry {
 	st := s.journal.Durable
-	return s.log.WithFields(logrus.Fields{
+	return s.Log.WithFields(logrus.Fields{
 		"slot": s.slot.String(), "request": s.request.String(), "index": s.index,
 		"reservation": st.Reservation.String(), "availability": st.Availability.String(),
 		"state": st.Phase.String(),
@@ -206,7 +206,7 @@ func (s *salesAgent) decide(a *shell.Turn, m saleCommand) {
 // whileAway sees to the duties that follow from what was decided: nobody is told
 // when it becomes durable, because that is not to be expected.
 func (s *salesAgent) whileAway(a *shell.Turn) {
-	if s.record.Away() {
+	if s.Record.Away() {
 		s.tellObservers(a, nil)
 		s.act(a)
 	}
@@ -218,7 +218,7 @@ func (s *salesAgent) onRecordMoved(a *shell.Turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
 	s.judgeMeanwhile(a, 0)
-	if s.again && !s.looking && !s.record.Away() {
+	if s.again && !s.looking && !s.Record.Away() {
 		s.again = false
 		s.look(a)
 	}
@@ -250,7 +250,7 @@ func (s *salesAgent) act(a *shell.Turn) {
 	if !s.journal.Loaded || st.Phase == sale.Unknown {
 		return
 	}
-	away := s.record.Away()
+	away := s.Record.Away()
 	durable, owed := s.Cores.NextSale(st), s.owed()
 	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // What the record closed ends, whatever the chain says.
 	if !s.looked && !st.Over() {
@@ -311,14 +311,14 @@ func (s *salesAgent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
 	a.Do(func(context.Context) {
 		defer cancel()
 		var cmd sale.Command
-		err := s.retry(ctx, s.slot.String()+"/"+key,
+		err := s.Retry(ctx, s.slot.String()+"/"+key,
 			func(err error) { self.Tell(effectTrouble{key, err}) },
 			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
-				if s.record.Away() && !s.Cores.IsDuty(e) {
+				if s.Record.Away() && !s.Cores.IsDuty(e) {
 					return errHeld
 				}
-				return s.rt.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.
+				return s.RT.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.
 					cmd, err = s.perform(ctx, st, e)
 					return err
 				})

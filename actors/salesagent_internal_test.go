@@ -14,7 +14,7 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &salesAgent{
 		env: &env{
-			base:  &base{record: &shell.Record{}},
+			Base:  &shell.Base{Record: &shell.Record{}},
 			world: world{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}},
 		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},

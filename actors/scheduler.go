@@ -228,7 +228,7 @@ func (p *proofScheduler) fetch(a *shell.Turn) {
 		p.Turn(ctx, "block hashes")
 		more, err := patiently(ctx, p.env, p.patience(), p.view.fetch)
 		if err != nil { // The next head asks again.
-			p.log.Warnf("read block hashes for proof duties: %v", err)
+			p.Log.Warnf("read block hashes for proof duties: %v", err)
 		}
 		self.Tell(hashesFetched{more})
 	})

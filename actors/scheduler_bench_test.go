@@ -58,7 +58,7 @@ func nextBlock(head events.Head) events.Head {
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
 func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 	e := loadedEnv(1)
-	e.log, e.view, e.provers = shelltest.QuietLog(), newChainView(&chainOf{}), newProvers(1, eachSecond, e.load)
+	e.Log, e.view, e.provers = shelltest.QuietLog(), newChainView(&chainOf{}), newProvers(1, eachSecond, e.load)
 	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {

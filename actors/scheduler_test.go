@@ -31,9 +31,9 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		base: &base{
-			rt: rt, log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), codec: catalog.Codec(),
-			record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
+		Base: &shell.Base{
+			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
+			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
 		},
 		world: world{Config{}.withDefaults(), Ports{Market: &chainOf{}}},
 		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),

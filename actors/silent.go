@@ -54,7 +54,7 @@ func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "periods that are over")
 		m := pastRead{}
-		m.err = p.rt.Guarded("periods that are over", func() (err error) {
+		m.err = p.RT.Guarded("periods that are over", func() (err error) {
 			m.past, err = p.env.readPast(ctx, from, to, p.view.now().Number)
 			return err
 		})
@@ -68,7 +68,7 @@ func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
 func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 	p.judging = false
 	if m.err != nil { // The next head asks again.
-		p.log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
+		p.Log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
 		return
 	}
 	missing := map[uint64]bool{}
@@ -98,7 +98,7 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 	}
 	for _, v := range verdicts {
 		if m.past.short && v.sale.judged+1 < m.past.from {
-			p.log.WithField("slot", v.sale.ID.String()).Warnf("what the slot owed before period %d is not known: "+
+			p.Log.WithField("slot", v.sale.ID.String()).Warnf("what the slot owed before period %d is not known: "+
 				"the chain is read back %d blocks at most", m.past.from, mostPastBlocks)
 		}
 		v.sale.judged = v.upTo
@@ -117,7 +117,7 @@ func (p *proofScheduler) readMissing(a *shell.Turn, past *past, missing map[uint
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "challenges of periods that are over")
 		m := pastRead{past: past, missing: missing}
-		m.err = p.rt.Guarded("periods that are over", func() error { return past.fill(ctx, p.view, missing) })
+		m.err = p.RT.Guarded("periods that are over", func() error { return past.fill(ctx, p.view, missing) })
 		if ctx.Err() == nil {
 			self.Tell(m)
 		}

@@ -27,11 +27,11 @@ var snapshotHost = events.Address{0x51}
 
 // bareEnv is what loading and saving need of a host.
 func bareEnv(store events.Store) *env {
-	e := &env{base: &base{
+	e := &env{Base: &shell.Base{
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
-		log: shelltest.QuietLog(), codec: catalog.Codec(), me: snapshotHost,
+		Log: shelltest.QuietLog(), Codec: catalog.Codec(), Me: snapshotHost,
 	}}
-	e.record = shell.NewRecord(e.Clock, e.log, shelltest.NoTurn)
+	e.Record = shell.NewRecord(e.Clock, e.Log, shelltest.NoTurn)
 	return e
 }
 
@@ -62,7 +62,7 @@ type life[S any, E proto.Message] struct {
 	empty  func() S
 	evolve func(S, E) S
 	plain  func(S) any
-	keeper func(*env) *keeper[S]
+	keeper func(*env) *shell.Keeper[S]
 	// next decides something on a state.
 	next func(*rapid.T, S) []E
 }
@@ -75,15 +75,15 @@ func (l life[S, E]) check(t *testing.T) {
 		e := bareEnv(store)
 		state, stored, last := l.empty(), uint64(0), events.EventID{}
 		k := l.keeper(e)
-		k.now = func() (S, uint64, events.EventID, bool) { return state, stored, last, true }
+		k.Now = func() (S, uint64, events.EventID, bool) { return state, stored, last, true }
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if stored > 0 && rapid.IntRange(0, 5).Draw(t, "save") == 0 {
-				if err := k.save(t.Context(), stored, last, k.pieces(state)); err != nil {
+				if err := k.Save(t.Context(), stored, last, k.Pieces(state)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for _, ev := range l.next(t, state) {
-				name, version, data, err := e.codec.Encode(ev)
+				name, version, data, err := e.Codec.Encode(ev)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -109,9 +109,9 @@ func (l life[S, E]) check(t *testing.T) {
 		j := shell.Journal[S, int, E]{
 			Machine: shell.Machine[S, int, E]{
 				Empty: l.empty, Evolve: l.evolve,
-				Restore: func(ctx context.Context) (shell.Saved[S], error) { return k.load(ctx, l.empty) },
+				Restore: func(ctx context.Context) (shell.Saved[S], error) { return k.Load(ctx, l.empty) },
 			},
-			Stream: l.stream, Store: e.Store, Codec: e.codec, Record: e.record,
+			Stream: l.stream, Store: e.Store, Codec: e.Codec, Record: e.Record,
 		}
 		m, err := j.Read(t.Context())
 		if err != nil {
@@ -123,7 +123,7 @@ func (l life[S, E]) check(t *testing.T) {
 		for _, ev := range m.Events {
 			m.From.Durable, m.From.Ahead = l.evolve(m.From.Durable, ev), l.evolve(m.From.Ahead, ev)
 		}
-		replayed := l.replay(t, store, e.codec)
+		replayed := l.replay(t, store, e.Codec)
 		for name, got := range map[string]S{"durable": m.From.Durable, "speculative": m.From.Ahead, "live": state} {
 			if diff := cmp.Diff(l.plain(replayed), l.plain(got), sameAmounts); diff != "" {
 				t.Fatalf("%s state (-replayed +loaded):\n%s", name, diff)
@@ -156,9 +156,11 @@ func TestQueueFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T)
 	at := events.Unix(1_700_000_000)
 	life[slotqueue.State, slotqueue.Event]{
 		stream: events.SlotQueueStream(snapshotHost), evolve: slotqueue.Evolve,
-		empty:  func() slotqueue.State { return slotqueue.New(slotqueue.Limits{MaxItems: 5}) },
-		plain:  func(s slotqueue.State) any { return s.Snapshot() },
-		keeper: func(e *env) *keeper[slotqueue.State] { return newSlotQueueKeeper(e, slotqueue.Limits{MaxItems: 5}) },
+		empty: func() slotqueue.State { return slotqueue.New(slotqueue.Limits{MaxItems: 5}) },
+		plain: func(s slotqueue.State) any { return s.Snapshot() },
+		keeper: func(e *env) *shell.Keeper[slotqueue.State] {
+			return newSlotQueueKeeper(e, slotqueue.Limits{MaxItems: 5})
+		},
 		next: func(t *rapid.T, s slotqueue.State) []slotqueue.Event {
 			draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
 			id, index := events.RequestID{byte(draw(3))}, uint64(draw(3))
@@ -291,9 +293,9 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 		store := events.NewMemory()
 		e := bareEnv(store)
 		counts := map[string]uint64{}
-		w := &surveyor{env: e, survey: newSurvey(e.me, e.codec)}
+		w := &surveyor{env: e, survey: newSurvey(e.Me, e.Codec)}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
-			saleLog(t, store, e.codec, counts)
+			saleLog(t, store, e.Codec, counts)
 			if rapid.IntRange(0, 4).Draw(t, "save") > 0 {
 				continue
 			}
@@ -302,7 +304,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.survey = s
-			if err := w.finish(t.Context()); err != nil {
+			if err := w.Finish(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -320,7 +322,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.SortFunc(got, compareSlots)
-		if want := notOver(t, store, e.codec); !slices.Equal(got, want) {
+		if want := notOver(t, store, e.Codec); !slices.Equal(got, want) {
 			t.Fatalf("a start finds %v, the record says %v", got, want)
 		}
 	})
@@ -330,15 +332,15 @@ func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	store := events.NewMemory()
 	e := bareEnv(store)
 	k := newLedgerKeeper(e)
-	k.now = func() (capacity.State, uint64, events.EventID, bool) {
+	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}
-	e.savers = map[string]saver{"ledger": k, "survey": &surveyor{env: e, survey: newSurvey(e.me, e.codec)}}
+	e.Savers = map[string]shell.Saver{"ledger": k, "survey": &surveyor{env: e, survey: newSurvey(e.Me, e.Codec)}}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.finish(t.Context()); !errors.Is(err, events.ErrClosed) {
+	if err := k.Finish(t.Context()); !errors.Is(err, events.ErrClosed) {
 		t.Fatalf("%v", err)
 	}
-	e.saveAll(t.Context()) // Says so in the log, and goes on.
+	e.SaveAll(t.Context()) // Says so in the log, and goes on.
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -33,7 +34,7 @@ func TestATryEndsForOneReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				base: &base{Clock: clock}, world: world{Config: Config{GiveUpDownload: limit}},
+				Base: &shell.Base{Clock: clock}, world: world{Config: Config{GiveUpDownload: limit}},
 				view: newChainView(nil),
 			}
 			clock.pass(0, e.view)

@@ -23,7 +23,7 @@ const (
 func benchRecord(b *testing.B, e *env) {
 	b.Helper()
 	examples := map[string]proto.Message{}
-	for entry := range e.codec.Entries() {
+	for entry := range e.Codec.Entries() {
 		examples[entry.Name] = entry.Example
 	}
 	life := []string{"SaleStarted", "CapacityReserved", "SlotReserved", "SlotStored", "InitialProofMade", "SlotFilled"}
@@ -33,14 +33,14 @@ func benchRecord(b *testing.B, e *env) {
 	life = append(life[:benchEvents-1], "SaleSettled")
 	encoded := map[string]events.NewEvent{}
 	for _, name := range life {
-		stored, version, data, err := e.codec.Encode(examples[name])
+		stored, version, data, err := e.Codec.Encode(examples[name])
 		if err != nil {
 			b.Fatal(err)
 		}
 		encoded[name] = events.NewEvent{Type: stored, Data: data, Meta: events.Metadata{Version: version, Epoch: 1}}
 	}
 	for n := range benchSales {
-		stream := events.SaleStream(e.me, events.SlotID{byte(n >> 8), byte(n)})
+		stream := events.SaleStream(e.Me, events.SlotID{byte(n >> 8), byte(n)})
 		batch := make([]events.NewEvent, len(life))
 		for i, name := range life {
 			batch[i] = encoded[name]
@@ -81,7 +81,7 @@ func BenchmarkStart1M(b *testing.B) {
 		}
 	})
 	b.Run("the whole log", start)
-	whole := newSurvey(e.me, e.codec)
+	whole := newSurvey(e.Me, e.Codec)
 	for r, err := range store.ReadAll(b.Context(), 0, (benchSales-benchLiving)*benchEvents) {
 		if err != nil {
 			b.Fatal(err)
@@ -105,7 +105,7 @@ func foldEverySale(b *testing.B, e *env) {
 		if err != nil {
 			continue
 		}
-		ev, err := shell.DecodeAs[sale.Event](e.codec, r)
+		ev, err := shell.DecodeAs[sale.Event](e.Codec, r)
 		if err != nil {
 			b.Fatal(err)
 		}

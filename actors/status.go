@@ -84,11 +84,11 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 
 func (s *supervisor) status() Status {
 	st := Status{
-		Booted: s.booted, Epoch: s.epoch, Head: s.view.now(), Live: s.live,
+		Booted: s.booted, Epoch: s.Epoch, Head: s.view.now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.stalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
-		Unanswered: int(s.record.Asked.Load()),
+		Unanswered: int(s.Record.Asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
 		st.WaitsFor = *why
@@ -114,7 +114,7 @@ func (s *supervisor) status() Status {
 // recordStatus is also about the transactions, whose events the market copies
 // into the record by itself.
 func (s *supervisor) recordStatus() shell.RecordStatus {
-	r := s.record.Now()
+	r := s.Record.Now()
 	copying, ok := optional[interface {
 		RecordAway() (since time.Time, reason error)
 	}](s.Market)

@@ -39,13 +39,13 @@ func (s *supervisor) clearStrays(ctx context.Context, self shell.Ref, all []even
 }
 
 func (s *supervisor) clearStray(ctx context.Context, self shell.Ref, st events.StoredSlot) {
-	entry := s.log.WithField("slot", st.Slot.String())
+	entry := s.Log.WithField("slot", st.Slot.String())
 	err := s.held(ctx, self, st.Slot, func() error {
 		key := "stray/" + st.Slot.String()
-		return s.retry(ctx, key,
+		return s.Retry(ctx, key,
 			func(err error) { entry.Warnf("data without a sale: it is looked at again: %v", err) }, isTaken,
 			func(ctx context.Context) error {
-				if err := s.record.Wait(ctx, key); err != nil {
+				if err := s.Record.Wait(ctx, key); err != nil {
 					return err
 				}
 				if err := s.stray(ctx, st.Slot); err != nil {
@@ -131,7 +131,7 @@ func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
 func (s *supervisor) noSale(ctx context.Context, slot events.SlotID) error {
 	st, err := s.readSale(ctx, slot)
 	if err == nil && st.Phase != sale.Unknown && !st.Over() {
-		err = fmt.Errorf("%w: %s says that its sale is %s", errLives, events.SaleStream(s.me, slot), st.Phase)
+		err = fmt.Errorf("%w: %s says that its sale is %s", errLives, events.SaleStream(s.Me, slot), st.Phase)
 	}
 	return err
 }

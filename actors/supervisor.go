@@ -211,7 +211,7 @@ func (s *supervisor) candidate(
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		var ready saleReady
-		err := s.rt.Guarded("begin a sale", func() (err error) {
+		err := s.RT.Guarded("begin a sale", func() (err error) {
 			ready, err = s.examine(ctx, slot, request, index)
 			return err
 		})
@@ -285,7 +285,7 @@ func (s *supervisor) onSale(_ *shell.Turn, m saleChanged) {
 }
 
 func (s *supervisor) onLetGo(m letGo) {
-	if s.record.Away() { // No sale makes progress; the worker goes on waiting.
+	if s.Record.Away() { // No sale makes progress; the worker goes on waiting.
 		return
 	}
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
@@ -309,7 +309,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		return
 	case m.reorganized != nil:
 		s.lastNews = s.Clock.Now()
-		s.log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
+		s.Log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.view.rewind(m.reorganized.GetAncestor())
 		for _, slot := range s.slots() {
@@ -351,7 +351,7 @@ func (s *supervisor) onFailed(a *shell.Turn, m shell.ChildFailed) {
 			return
 		}
 		self := a.Self
-		s.Clock.After(s.backoff(slot.String(), ag.failures), func() { self.Tell(restartAgent{slot}) })
+		s.Clock.After(s.Backoff(slot.String(), ag.failures), func() { self.Tell(restartAgent{slot}) })
 		return
 	}
 	if m.Child.Is(s.validator.ref) {

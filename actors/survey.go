@@ -149,14 +149,14 @@ func (s *survey) restore(pieces [][]byte) error {
 
 // readSurvey reads the newest snapshot of the survey and the log behind it.
 func readSurvey(ctx context.Context, e *env) (*survey, error) {
-	s := newSurvey(e.me, e.codec)
-	s.epoch = e.epoch
+	s := newSurvey(e.Me, e.Codec)
+	s.epoch = e.Epoch
 	s.unread = func(r events.Recorded, err error) {
 		// Nobody can go on with such a sale; the others do.
-		e.log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
+		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
 	}
-	found, err := e.readSnapshot(ctx, snapshot.Reader{
-		Stream: events.SnapshotStream(events.HostStream(e.me)), Schema: surveySchema,
+	found, err := e.ReadSnapshot(ctx, snapshot.Reader{
+		Stream: events.SnapshotStream(events.HostStream(e.Me)), Schema: surveySchema,
 	}, s.restore)
 	if err != nil {
 		return nil, err
@@ -214,32 +214,32 @@ type surveyor struct {
 }
 
 func (s *supervisor) survey(a *shell.Turn, from *survey) {
-	if !s.saves() {
+	if !s.Saves() {
 		return
 	}
 	w := &surveyor{env: s.env, survey: from}
-	s.savers["survey"] = w
+	s.Savers["survey"] = w
 	a.RT.Do("survey", w.run)
 }
 
 func (w *surveyor) run(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
-		err := w.rt.Guarded("survey", func() error { return w.follow(ctx) })
+		err := w.RT.Guarded("survey", func() error { return w.follow(ctx) })
 		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
 			return
 		}
-		w.log.Debugf("following the log for the next start was interrupted: %v", err)
-		_ = shell.Sleep(ctx, w.Clock, w.backoff("survey", n))
+		w.Log.Debugf("following the log for the next start was interrupted: %v", err)
+		_ = shell.Sleep(ctx, w.Clock, w.Backoff("survey", n))
 	}
 }
 
 func (w *surveyor) follow(ctx context.Context) error {
-	tries, own := 0, events.HostStream(w.me)
+	tries, own := 0, events.HostStream(w.Me)
 	for r, err := range w.Store.Subscribe(ctx, w.survey.read) {
 		if err != nil {
 			return err
 		}
-		if r.Stream == own && r.Meta.Epoch > w.epoch {
+		if r.Stream == own && r.Meta.Epoch > w.Epoch {
 			w.suspect() // Sooner than at the next heartbeat.
 		}
 		w.survey.take(r)
@@ -248,7 +248,7 @@ func (w *surveyor) follow(ctx context.Context) error {
 		}
 		w.Turn(ctx, "snapshot of the living sales")
 		if err := w.save(ctx); err != nil && ctx.Err() == nil {
-			w.log.Warnf("the list of living sales was not saved; it is tried again later: %v", err)
+			w.Log.Warnf("the list of living sales was not saved; it is tried again later: %v", err)
 			tries++
 			continue
 		}
@@ -261,15 +261,15 @@ func (w *surveyor) save(ctx context.Context) error {
 	if w.survey.last.Position == 0 || w.survey.blind {
 		return nil
 	}
-	_, err := w.write(ctx, events.HostStream(w.me), surveySchema, w.survey.last, w.survey.pieces())
+	_, err := w.Write(ctx, events.HostStream(w.Me), surveySchema, w.survey.last, w.survey.pieces())
 	if err == nil {
 		w.survey.since = 0
 	}
 	return err
 }
 
-// finish is for saver.
-func (w *surveyor) finish(ctx context.Context) error {
+// Finish is for saver.
+func (w *surveyor) Finish(ctx context.Context) error {
 	if w.survey.since == 0 {
 		return nil
 	}

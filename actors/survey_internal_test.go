@@ -66,7 +66,7 @@ func TestAListThatMissesASaleIsNotSaved(t *testing.T) {
 	if err != nil || len(s.living()) != 0 || !s.blind {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if err := (&surveyor{env: e, survey: s}).finish(t.Context()); err != nil {
+	if err := (&surveyor{env: e, survey: s}).Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if head, _ := store.Head(t.Context()); head != 1 {

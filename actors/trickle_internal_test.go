@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/storage"
@@ -72,7 +73,7 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				base:  &base{RetryMost: 30 * time.Second, Clock: clock},
+				Base:  &shell.Base{RetryMost: 30 * time.Second, Clock: clock},
 				world: world{Config: Config{GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute}},
 				view:  newChainView(nil),
 			}

@@ -101,12 +101,12 @@ func newValidator(e *env, broken func(error)) *validator {
 			Decide: validation.Decide, Evolve: validation.Evolve,
 			Keeps: func(validation.Command) bool { return true }, // What the chain did is so, whoever wrote meanwhile.
 		},
-		Stream: events.ValidatorStream(e.me), Store: e.Store, Codec: e.codec, Record: e.record,
+		Stream: events.ValidatorStream(e.Me), Store: e.Store, Codec: e.Codec, Record: e.Record,
 		Meta: func(_ validation.State, ev validation.Event) events.Metadata {
 			if m, ok := ev.(interface{ GetRequestId() string }); ok {
-				return e.metadata(m.GetRequestId())
+				return e.Metadata(m.GetRequestId())
 			}
-			return e.metadata("")
+			return e.Metadata("")
 		},
 		OnDurable: v.onDurable,
 		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
@@ -164,8 +164,8 @@ func (v *validator) resume(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		var sent []events.MissingProof
-		err := v.retry(ctx, "validator resumes",
-			func(err error) { v.log.Warnf("look for markings of before: %v", err) },
+		err := v.Retry(ctx, "validator resumes",
+			func(err error) { v.Log.Warnf("look for markings of before: %v", err) },
 			func(error) bool { return false },
 			func(ctx context.Context) (err error) {
 				sent, err = v.Validation.Sent(ctx)
@@ -211,7 +211,7 @@ func (v *validator) onProof(p *messages.ChainProofSubmitted) {
 func (v *validator) look(a *shell.Turn, head events.Head) {
 	v.closeWindows(head)
 	watched := v.show(head)
-	if !v.resumed || !v.history.done || v.record.Away() { // Nothing begins while the record is away.
+	if !v.resumed || !v.history.done || v.Record.Away() { // Nothing begins while the record is away.
 		return
 	}
 	// What failed may have been mined all the same: then the contract says no more
@@ -277,7 +277,7 @@ func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
-		missing, err := in(ctx, v.reads, duty.LastMarking(v.terms.Proofs, period),
+		missing, err := shell.In(ctx, v.reads, duty.LastMarking(v.terms.Proofs, period),
 			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
 		if ctx.Err() == nil {
 			self.Tell(missingTold{period, missing, err})
@@ -294,7 +294,7 @@ func (v *validator) busy(k proofKey) bool {
 func (v *validator) onMissing(a *shell.Turn, m missingTold) {
 	delete(v.asking, m.period)
 	if m.err != nil { // The next block asks again.
-		v.log.WithField("period", m.period).Warnf("ask the contract for missing proofs: %v", m.err)
+		v.Log.WithField("period", m.period).Warnf("ask the contract for missing proofs: %v", m.err)
 		return
 	}
 	for _, slot := range m.slots {
@@ -318,7 +318,7 @@ func (v *validator) mark(a *shell.Turn, proof events.MissingProof) {
 	self, deadline := a.Self, duty.LastMarking(v.terms.Proofs, proof.Period)
 	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, markingCause(proof))
-		marking, err := in(ctx, v.pool, deadline, func() (events.Marking, error) {
+		marking, err := shell.In(ctx, v.pool, deadline, func() (events.Marking, error) {
 			return v.Validation.MarkMissing(ctx, proof.SlotRef, proof.Period, deadline)
 		})
 		if ctx.Err() == nil {
@@ -333,7 +333,7 @@ func (v *validator) onDone(a *shell.Turn, m markingDone) {
 		return
 	}
 	of.running, of.last = false, m.err
-	log := v.log.WithField("slot", m.proof.Slot.String()).WithField("period", m.proof.Period)
+	log := v.Log.WithField("slot", m.proof.Slot.String()).WithField("period", m.proof.Period)
 	switch {
 	case m.err == nil:
 		log.Infof("marked a missing proof for %s base units", m.marking.Reward)
@@ -360,7 +360,7 @@ func (v *validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
 			return
 		}
 		m.told = false // The next block settles it again.
-		v.log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
+		v.Log.WithField("slot", m.proof.Slot.String()).Warnf("a marking could not be recorded yet: %v", r.Err)
 	})
 }
 

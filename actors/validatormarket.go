@@ -53,7 +53,7 @@ func (h *marketHistory) readOn(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		h.Turn(ctx, "validator reads the market")
 		m := marketRead{next: next}
-		call := h.record.Call(ctx, h.stream)
+		call := h.Record.Call(ctx, h.stream)
 		defer call.End()
 		m.err = call.Repeat(func() (err error) {
 			m.events = nil
@@ -81,7 +81,7 @@ func (h *marketHistory) piece(ctx context.Context, from uint64) (list []messages
 		if err != nil {
 			return nil, false, err
 		}
-		e, err := shell.DecodeAs[messages.MarketEvent](h.codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](h.Codec, r)
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -128,7 +128,7 @@ func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time,
 		if err != nil {
 			return time.Time{}, err
 		}
-		e, err := shell.DecodeAs[messages.MarketEvent](h.codec, r)
+		e, err := shell.DecodeAs[messages.MarketEvent](h.Codec, r)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
 		}
@@ -158,7 +158,7 @@ func (v *validator) onMarket(a *shell.Turn, m marketRead) {
 		first := !h.done
 		h.done = true
 		if watched := v.show(v.view.now()); first {
-			v.log.Infof("validating: %d slots of other hosts are watched", len(watched))
+			v.Log.Infof("validating: %d slots of other hosts are watched", len(watched))
 		}
 	}
 	if !m.end || h.more {

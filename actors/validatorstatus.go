@@ -34,10 +34,10 @@ func (v *validator) show(head events.Head) []validation.Slot {
 	if skips := skipped > 0; skips != v.skipping && v.history.done {
 		v.skipping = skips
 		if skips {
-			v.log.Infof("validating: %d slots are watched, and the %d that were filled last are not; "+
+			v.Log.Infof("validating: %d slots are watched, and the %d that were filled last are not; "+
 				"validator.maxSlots says how many", len(watched), skipped)
 		} else {
-			v.log.Infof("validating: all %d slots are watched again", len(watched))
+			v.Log.Infof("validating: all %d slots are watched again", len(watched))
 		}
 	}
 	v.watching, v.skipped = uint64(len(watched)), skipped
@@ -89,13 +89,13 @@ func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
 		return
 	}
 	self := a.Self
-	s.Clock.After(s.backoff("validator", s.validator.failures), func() { self.Tell(validatorDue{}) })
+	s.Clock.After(s.Backoff("validator", s.validator.failures), func() { self.Tell(validatorDue{}) })
 }
 
 func (s *supervisor) onValidatorBroken(err error) {
 	s.validator.ref.Stop()
 	s.validator.ref = shell.Ref{}
-	s.log.Errorf("nothing is validated any more; the host goes on: %v", err)
+	s.Log.Errorf("nothing is validated any more; the host goes on: %v", err)
 	s.alert(health.AlertQuarantined, events.SlotID{}, 0,
 		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
 	last := ValidatorStatus{Settings: s.Validator}

@@ -64,7 +64,7 @@ func (i *incident) is(so bool, tell func()) {
 // keepWatch watches until ctx ends.
 func (e *env) keepWatch(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := e.rt.Guarded("watch", func() error {
+		err := e.RT.Guarded("watch", func() error {
 			e.watch(ctx)
 			return nil
 		})
@@ -85,7 +85,7 @@ func (e *env) watch(ctx context.Context) {
 		if head := e.view.now(); head.Hash != last.Hash {
 			last, moved = head, now
 		}
-		r := e.record.Now()
+		r := e.Record.Now()
 		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
 			e.alertCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
 		})

@@ -20,9 +20,9 @@ import (
 func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e := loadedEnv(1)
 	var told []health.Alert
-	e.rt, e.log, e.view = rt, shelltest.QuietLog(), newChainView(&chainOf{})
+	e.RT, e.Log, e.view = rt, shelltest.QuietLog(), newChainView(&chainOf{})
 	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
-	e.record = shell.NewRecord(shelltest.Clock{}, e.log, shelltest.NoTurn)
+	e.Record = shell.NewRecord(shelltest.Clock{}, e.Log, shelltest.NoTurn)
 	e.Alert = func(a health.Alert) { told = append(told, a) }
 	return e, &told
 }
@@ -77,7 +77,7 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 			synctest.Wait()
 		}
 		blocks(50)
-		call := e.record.Call(rt.Context(), "sale")
+		call := e.Record.Call(rt.Context(), "sale")
 		call.Failed(errors.New("connection refused"))
 		blocks(4) // 48 s
 		if len(*told) != 0 {

@@ -51,7 +51,7 @@ func (s *supervisor) holdQueue() {
 			case errors.Is(r.Err, shell.ErrReloading):
 				s.holdQueue()
 			case r.Err != nil: // It would sell until then.
-				s.log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", r.Err)
+				s.Log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", r.Err)
 				s.Clock.After(s.RetryAfter, s.holdQueue)
 			default:
 				s.recordWentBack(lost)
@@ -62,9 +62,9 @@ func (s *supervisor) holdQueue() {
 
 func (s *supervisor) recordWentBack(lost events.WentBack) {
 	s.lossTold.Store(true)
-	s.say(lossOf(lost, s.Clock.Now(), s.epoch), func() {
+	s.say(lossOf(lost, s.Clock.Now(), s.Epoch), func() {
 		if err := s.Witness.Settle(); err != nil {
-			s.log.Errorf("that the record went back is told again at the next start: %v", err)
+			s.Log.Errorf("that the record went back is told again at the next start: %v", err)
 		}
 	})
 }

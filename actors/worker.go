@@ -54,7 +54,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 		w.supervisor.Tell(beginSale{w.work, a.Self})
 		w.wait(a)
 	case saleRefused:
-		w.finish(a, verdict{"not begun: " + m.reason, m.requeue, m.criterion, m.retryAt})
+		w.Finish(a, verdict{"not begun: " + m.reason, m.requeue, m.criterion, m.retryAt})
 	case saleChanged:
 		w.onSale(a, m)
 	case patienceEnded:
@@ -78,9 +78,9 @@ func (w *slotWorker) onSale(a *shell.Turn, m saleChanged) {
 	}
 	switch {
 	case s.Over():
-		w.finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
+		w.Finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
 	case s.Fetched():
-		w.finish(a, verdict{outcome: s.Phase.String()})
+		w.Finish(a, verdict{outcome: s.Phase.String()})
 	case len(m.fresh) > 0: // A call that failed once more is no progress.
 		w.wait(a)
 	}
@@ -116,7 +116,7 @@ func (w *slotWorker) wait(a *shell.Turn) {
 	w.patience = w.Clock.After(max(w.WorkerPatience, time.Second), func() { self.Tell(patienceEnded{}) })
 }
 
-func (w *slotWorker) finish(a *shell.Turn, v verdict) {
+func (w *slotWorker) Finish(a *shell.Turn, v verdict) {
 	w.done = true
 	w.patience()
 	a.Parent.Tell(workerDone{w.work, v})

@@ -1,4 +1,4 @@
-package actors
+package shell
 
 import (
 	"context"
@@ -9,20 +9,19 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
-// base is what all actors of a host share, whatever machine they run.
-type base struct {
-	rt     *shell.Runtime
-	log    *logrus.Entry
-	Clock  shell.Clock
+// Base is what all actors of a host share, whatever machine they run.
+type Base struct {
+	RT     *Runtime
+	Log    *logrus.Entry
+	Clock  Clock
 	Store  events.Store
-	codec  *events.Codec
-	record *shell.Record // says whether the event store answers
-	me     events.Address
-	epoch  uint64 // of this process, for the metadata of what it writes
+	Codec  *events.Codec
+	Record *Record // says whether the event store answers
+	Me     events.Address
+	Epoch  uint64 // of this process, for the metadata of what it writes
 	Node   string // the same
 	// RetryAfter and RetryMost are the first and the longest pause between two tries of a
 	// call that failed for a reason that may pass.
@@ -33,20 +32,21 @@ type base struct {
 	// Turn is called by every task when it begins, and when it goes on after a pause or a
 	// new block; a simulation lets them go on one after the other there.
 	Turn func(ctx context.Context, task string)
-	// shown is how many events of streams of this host the start has seen; set before the
+	// Shown is how many events of streams of this host the start has seen; set before the
 	// actors that read it exist.
-	shown map[string]uint64
-	// savers save what is not saved at a stop, by the name of whose state it is. They are
+	Shown map[string]uint64
+	// Savers save what is not saved at a stop, by the name of whose state it is. They are
 	// added by the actor at the root, and read when it has stopped.
-	savers map[string]saver
+	Savers map[string]Saver
 }
 
-func (b *base) metadata(correlation string) events.Metadata {
-	return events.Metadata{Correlation: correlation, Epoch: b.epoch, Node: b.Node}
+// Metadata is that of an event of this process.
+func (b *Base) Metadata(correlation string) events.Metadata {
+	return events.Metadata{Correlation: correlation, Epoch: b.Epoch, Node: b.Node}
 }
 
-// in runs a call inside a pool.
-func in[T any](ctx context.Context, p *shell.Pool, deadline time.Time, call func() (T, error)) (T, error) {
+// In runs a call inside a pool.
+func In[T any](ctx context.Context, p *Pool, deadline time.Time, call func() (T, error)) (T, error) {
 	leave, err := p.Enter(ctx, deadline)
 	if err != nil {
 		var none T
@@ -56,10 +56,10 @@ func in[T any](ctx context.Context, p *shell.Pool, deadline time.Time, call func
 	return call()
 }
 
-// backoff is the pause before the nth try again, n from 1: doubled each time,
+// Backoff is the pause before the nth try again, n from 1: doubled each time,
 // bounded, and spread by up to a half so that many sales do not knock at once.
 // The spread follows from the key, so that a run can be repeated.
-func (b *base) backoff(key string, n int) time.Duration {
+func (b *Base) Backoff(key string, n int) time.Duration {
 	pause := b.RetryAfter << min(n-1, 20)
 	if pause <= 0 || pause > b.RetryMost {
 		pause = b.RetryMost
@@ -69,9 +69,9 @@ func (b *base) backoff(key string, n int) time.Duration {
 	return pause/2 + time.Duration(h.Sum64()%uint64(pause/2+1))
 }
 
-// retry repeats a call until it succeeds or fails for good. It tells each
+// Retry repeats a call until it succeeds or fails for good. It tells each
 // passing failure to note.
-func (b *base) retry(ctx context.Context, key string, note func(error), final func(error) bool,
+func (b *Base) Retry(ctx context.Context, key string, note func(error), final func(error) bool,
 	call func(context.Context) error,
 ) error {
 	for n := 1; ; n++ {
@@ -84,20 +84,20 @@ func (b *base) retry(ctx context.Context, key string, note func(error), final fu
 			return err
 		}
 		note(err)
-		if err := shell.Sleep(ctx, b.Clock, b.backoff(key, n)); err != nil {
+		if err := Sleep(ctx, b.Clock, b.Backoff(key, n)); err != nil {
 			return err
 		}
 	}
 }
 
-// whenUp asks a part until it answers, with a pause while it is down.
-func whenUp[T any](ctx context.Context, b *base, task string, ask func() shell.Question[T]) (T, error) {
+// WhenUp asks a part until it answers, with a pause while it is down.
+func WhenUp[T any](ctx context.Context, b *Base, task string, ask func() Question[T]) (T, error) {
 	for n := 1; ; n++ {
 		v, err := ask().Wait(ctx)
-		if !errors.Is(err, shell.ErrPartDown) {
+		if !errors.Is(err, ErrPartDown) {
 			return v, err
 		}
-		if err := shell.Sleep(ctx, b.Clock, b.backoff(task, n)); err != nil {
+		if err := Sleep(ctx, b.Clock, b.Backoff(task, n)); err != nil {
 			return v, err
 		}
 		b.Turn(ctx, task)

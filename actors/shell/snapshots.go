@@ -1,0 +1,166 @@
+package shell
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/snapshot"
+)
+
+// The queue, the ledger and the list of living sales are saved now and then
+// beside the record (package snapshot), so that a start reads the newest of
+// each and the tail behind it. A host works the same without any of them.
+
+// DefaultSnapshotEvery is how many events pass between two snapshots: folding
+// so many takes a start less than a second.
+const DefaultSnapshotEvery = 10_000
+
+// stopSaving is how long a stop in good order may take to save all states.
+const stopSaving = 20 * time.Second
+
+// Saver is whoever saves a state when the host has stopped.
+type Saver interface {
+	// Finish saves what is not saved yet. No actor and no task runs any more.
+	Finish(ctx context.Context) error
+}
+
+// SaveAll saves all states once the tree has stopped.
+// What fails only makes the next start slower.
+func (b *Base) SaveAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopSaving)
+	defer cancel()
+	for _, name := range slices.Sorted(maps.Keys(b.Savers)) {
+		err := b.RT.Guarded("snapshot", func() error { return b.Savers[name].Finish(ctx) })
+		if err != nil {
+			b.Log.Warnf("a state was not saved at the stop; the next start reads more of the record: %v", err)
+		}
+	}
+}
+
+// Saves says whether states are saved at all.
+func (b *Base) Saves() bool { return b.SnapshotEvery > 0 }
+
+// Write saves one state and returns the last event of the snapshot before it.
+func (b *Base) Write(
+	ctx context.Context, of, schema string, last snapshot.Event, pieces [][]byte,
+) (before *snapshot.Event, err error) {
+	w := snapshot.Writer{
+		Store: b.Store, Codec: b.Codec, Stream: events.SnapshotStream(of), Meta: b.Metadata(""),
+	}
+	return w.Save(ctx, snapshot.Snapshot{Schema: schema, Last: last, Pieces: pieces}, b.Clock.Now())
+}
+
+// ReadSnapshot takes the newest usable snapshot and tells why others were not.
+func (b *Base) ReadSnapshot(ctx context.Context, r snapshot.Reader, take func([][]byte) error) (snapshot.Found, error) {
+	r.Store, r.Codec = b.Store, b.Codec
+	found, err := r.Load(ctx, take)
+	for _, why := range found.Ignored {
+		b.Log.Warnf("a snapshot is not used, the record is read instead: %v", why)
+	}
+	return found, err
+}
+
+// Keeper saves and loads the state of one machine. It belongs to the machine's
+// actor.
+type Keeper[S any] struct {
+	*Base
+	Stream string // of the machine; it is truncated behind its snapshots if it may be
+	Schema string
+	Size   func(S) int // how many entries the state has
+	Pieces func(S) [][]byte
+	Parse  func([][]byte) (S, error)
+	// Now is the durable state with how many events are in it and the last one's
+	// id; false while it is not loaded.
+	Now func() (S, uint64, events.EventID, bool)
+
+	// begun and written are how many events are in the newest snapshot that was
+	// loaded or begun, and loaded or written.
+	begun, written atomic.Uint64
+	saving         bool
+}
+
+// snapshotWritten is the outcome of a snapshot that was begun.
+type snapshotWritten struct {
+	events uint64
+	err    error
+}
+
+// Load is the restore of a machine.
+func (k *Keeper[S]) Load(ctx context.Context, empty func() S) (Saved[S], error) {
+	var from Saved[S]
+	found, err := k.ReadSnapshot(ctx, snapshot.Reader{
+		Stream: events.SnapshotStream(k.Stream), Schema: k.Schema, Of: k.Stream,
+	}, func(pieces [][]byte) (err error) {
+		if from.Durable, err = k.Parse(pieces); err == nil {
+			from.Ahead, err = k.Parse(pieces)
+		}
+		return err
+	})
+	if err != nil || !found.Usable {
+		return Saved[S]{Durable: empty(), Ahead: empty()}, err
+	}
+	from.Events, from.Last = found.Last.Revision+1, found.Last.ID
+	k.begun.Store(from.Events)
+	k.written.Store(from.Events)
+	return from, nil
+}
+
+// Consider begins a snapshot when enough happened since the last one: as many
+// events as are set, and not fewer than the state has entries, so that writing
+// it costs each event about what storing the event cost.
+func (k *Keeper[S]) Consider(a *Turn) {
+	state, stored, last, loaded := k.Now()
+	if !k.Saves() || !loaded || k.saving || k.Record.Away() ||
+		stored < k.begun.Load()+uint64(max(k.SnapshotEvery, k.Size(state))) {
+		return
+	}
+	k.saving = true
+	k.begun.Store(stored) // Also when it fails: the next try is as far away.
+	pieces, self := k.Pieces(state), a.Self
+	a.Do(func(ctx context.Context) {
+		k.Turn(ctx, "snapshot "+k.Stream)
+		self.Tell(snapshotWritten{stored, k.RT.Guarded("snapshot", func() error {
+			return k.Save(ctx, stored, last, pieces)
+		})})
+	})
+}
+
+// Save saves a state that holds so many events, of which last is the newest.
+func (k *Keeper[S]) Save(ctx context.Context, stored uint64, last events.EventID, pieces [][]byte) error {
+	before, err := k.Write(ctx, k.Stream, k.Schema,
+		snapshot.Event{Stream: k.Stream, Revision: stored - 1, ID: last}, pieces)
+	if err != nil || before == nil || !events.MayTruncate(k.Stream) {
+		return err
+	}
+	// Behind the older one, so that one bad snapshot loses nothing; its last event
+	// stays, because a reader looks for it.
+	return snapshot.Truncate(ctx, k.Store, k.Stream, before.Revision)
+}
+
+// Handle takes the keeper's own message; false for all others.
+func (k *Keeper[S]) Handle(msg any) bool {
+	m, ok := msg.(snapshotWritten)
+	if !ok {
+		return false
+	}
+	k.saving = false
+	if m.err != nil {
+		k.Log.Warnf("a snapshot of %s was not written; it is tried again later: %v", k.Stream, m.err)
+		return true
+	}
+	k.written.Store(m.events)
+	return true
+}
+
+// Finish is for saver.
+func (k *Keeper[S]) Finish(ctx context.Context) error {
+	state, stored, last, loaded := k.Now()
+	if !k.Saves() || !loaded || stored == k.written.Load() {
+		return nil
+	}
+	return k.Save(ctx, stored, last, k.Pieces(state))
+}
