@@ -39,7 +39,7 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		s.Turn(ctx, "our slots after a reorganisation")
-		slots, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
+		slots, err := patiently(ctx, s.Base, s.patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
 		}

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/events/duty"
@@ -17,11 +16,11 @@ type BlockTime struct {
 	Set bool
 }
 
-func (e *env) knownBlockTime() BlockTime {
-	if e.Margin.BlockTime > 0 {
-		return BlockTime{e.Margin.BlockTime, true}
+func (c *chain) knownBlockTime() BlockTime {
+	if c.proofMargin.BlockTime > 0 {
+		return BlockTime{c.proofMargin.BlockTime, true}
 	}
-	m, measures := optional[interface{ BlockTime() (time.Duration, bool) }](e.Market)
+	m, measures := optional[interface{ BlockTime() (time.Duration, bool) }](c.Market)
 	if !measures {
 		return BlockTime{}
 	}
@@ -30,38 +29,21 @@ func (e *env) knownBlockTime() BlockTime {
 }
 
 // blockTime is what is reckoned with: what is known, or else a guess.
-func (e *env) blockTime() time.Duration {
-	if b := e.knownBlockTime(); b.Usual > 0 {
+func (c *chain) blockTime() time.Duration {
+	if b := c.knownBlockTime(); b.Usual > 0 {
 		return b.Usual
 	}
 	return guessedBlockTime
 }
 
 // margin is what a proof needs before it is on chain.
-func (e *env) margin() duty.Margin {
-	return duty.Margin{Blocks: e.Margin.Blocks, BlockTime: e.blockTime()}
+func (c *chain) margin() duty.Margin {
+	return duty.Margin{Blocks: c.proofMargin.Blocks, BlockTime: c.blockTime()}
 }
 
-// noRoom says why on this chain no slot could ever be filled by this host, nor be proven
-// in time; empty: it can, or that is not known.
-func (e *env) noRoom() string {
-	each := e.knownBlockTime().Usual
-	if each == 0 {
-		return "" // A guess is no reason to refuse.
-	}
-	proofs, blocks := e.terms.Proofs, e.Margin.Blocks
-	took, measured := e.load.proofTime()
-	needs := time.Duration(blocks) * each
-	switch {
-	case needs >= proofs.Period:
-		return fmt.Sprintf("a proof period of the contract is %s; blocks are %s apart, so that the %d blocks in which "+
-			"a proof is made and mined (sales.proofBlocks) take %s", proofs.Period, each, blocks, needs)
-	case measured && took+each >= proofs.Period:
-		return fmt.Sprintf("a proof period of the contract is %s; to make a proof takes %s, and a block %s more",
-			proofs.Period, took.Round(time.Millisecond), each)
-	case uint64(proofs.Downtime)+blocks > 255:
-		return fmt.Sprintf("the contract's downtime is %d of 256 blocks, which leaves less than the %d in which a "+
-			"proof is made and mined (sales.proofBlocks)", proofs.Downtime, blocks)
-	}
-	return ""
+// stalledAfter is how long, by the machine's clock, the chain may be silent before the host
+// says that it does not sell: a minute, or where blocks are far apart some of them.
+func (c *chain) stalledAfter() time.Duration {
+	const blocks = 5
+	return max(time.Minute, blocks*c.blockTime())
 }

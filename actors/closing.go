@@ -103,7 +103,7 @@ func (s *salesAgent) asFilled(ctx context.Context, st sale.State, report sale.Re
 // record was just loaded, so the host may have been down.
 func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
 ) (closing, error) {
-	c, err := patiently(ctx, s.env, closingPatience, func(ctx context.Context) (closing, error) {
+	c, err := patiently(ctx, s.Base, closingPatience, func(ctx context.Context) (closing, error) {
 		filled, report, err := s.asFilled(ctx, st, report)
 		if err != nil {
 			return closing{report: report}, err
@@ -322,7 +322,7 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 	}
 	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
 		challenges := past.challenges(s.view, missing)
-		owed.open = past.openVerdicts(cfg, &st, &slot, first, end.until, challenges)
+		owed.open = openVerdicts(past, cfg, &st, &slot, first, end.until, challenges)
 		return silentPeriods(cfg, &st, &slot, past, max(from, past.from), past.to, end.until, challenges,
 			func(uint64) string { return why }, at)
 	}

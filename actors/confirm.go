@@ -18,21 +18,21 @@ type confirmer interface {
 }
 
 // confirm is for what is said of a slot.
-func (e *env) confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
-	return e.beside(ctx, func(ctx context.Context, m confirmer) error { return m.Confirm(ctx, request, index, facts) })
+func (c *chain) confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
+	return c.beside(ctx, func(ctx context.Context, m confirmer) error { return m.Confirm(ctx, request, index, facts) })
 }
 
 // confirmNotOurs is for a slot that is not among ours, and of which only the id is known.
-func (e *env) confirmNotOurs(ctx context.Context, slot events.SlotID) error {
-	return e.beside(ctx, func(ctx context.Context, m confirmer) error { return m.ConfirmNotOurs(ctx, slot) })
+func (c *chain) confirmNotOurs(ctx context.Context, slot events.SlotID) error {
+	return c.beside(ctx, func(ctx context.Context, m confirmer) error { return m.ConfirmNotOurs(ctx, slot) })
 }
 
-func (e *env) beside(ctx context.Context, ask func(context.Context, confirmer) error) error {
-	m, ok := optional[confirmer](e.Market)
+func (c *chain) beside(ctx context.Context, ask func(context.Context, confirmer) error) error {
+	m, ok := optional[confirmer](c.Market)
 	if !ok {
 		return nil
 	}
-	_, err := patiently(ctx, e, e.patience(), func(ctx context.Context) (struct{}, error) {
+	_, err := patiently(ctx, c.Base, c.patience(), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, ask(ctx, m)
 	})
 	if err != nil {

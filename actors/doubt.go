@@ -28,9 +28,9 @@ func optional[T any](m port.Market) (T, bool) {
 }
 
 // blockReader is a market that reads many blocks in one call; each is looked at.
-func (e *env) blockReader() (headReader, bool) {
-	r, ok := optional[headReader](e.Market)
-	return doubtfulReader{r, e.view}, ok
+func (c *chain) blockReader() (headReader, bool) {
+	r, ok := optional[headReader](c.Market)
+	return doubtfulReader{r, c.view}, ok
 }
 
 type doubtfulReader struct {
@@ -57,25 +57,6 @@ func beside(a, b events.Head) error {
 	}
 	a.Parent, b.Parent = b.Hash, a.Hash
 	return events.CheckOrder(a, b)
-}
-
-// fits compares a block with the newest one that is known, or when that is not on the chain
-// any more with the one that has its place.
-func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
-	impossible := f.view.possible(h)
-	if impossible == nil {
-		return nil
-	}
-	known := f.view.now()
-	at, err := f.Market.HeadAt(ctx, known.Number)
-	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
-		return impossible
-	}
-	if err := beside(at, h); err != nil {
-		return err
-	}
-	f.view.forget(known)
-	return nil
 }
 
 // asked is a block that is to have a number.

@@ -216,20 +216,20 @@ func (c Config) withDefaults() Config {
 const maxProofTxs = 1024
 
 // world is what a host is given. What of it is in base as well is the same.
-type world struct {
+type world struct{ given }
+
+type given struct {
 	Config
 	Ports
 }
 
 // env is what all actors of a host share.
 type env struct {
-	*shell.Base
+	*chain
 	world
 	owner owner
 	// told is the block up to which what the contract said is in the record.
-	told  atomic.Uint64
-	terms events.MarketConfig // the contract's configuration; set before the actors that read it exist
-	view  *chainView
+	told atomic.Uint64
 	// quarantined is what is left alone, and words are what is to be recorded of it.
 	quarantined quarantined
 	words       words
@@ -259,23 +259,19 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		rt.Met = cfg.Met
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
-	view := newChainView(nil)
-	ports.Market = &doubtful{ports.Market, view}
-	view.market = ports.Market
 	e := &env{
-		Base: &shell.Base{
+		chain: newChain(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
 			Record: shell.NewRecord(ports.Clock, rt.Log, cfg.Turn), Me: ports.Market.Account(), Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Turn: cfg.Turn,
 			Savers: map[string]shell.Saver{},
-		},
-		world:        world{cfg, ports},
+		}, ports.Market, cfg.Margin),
+		world:        world{given{cfg, ports}},
 		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
 		quarantined:  quarantined{items: map[shell.Subject]quarantinedItem{}},
 		ledger:       shell.NewPart(ledgerName),
 		queue:        shell.NewPart(queueName),
 		scheduler:    shell.NewPart(schedulerName),
-		view:         view,
 		downloads:    shell.NewPool("downloads", cfg.Downloads),
 		transactions: shell.NewPool("transactions", cfg.Transactions),
 		proofTxs:     shell.NewPool("proofs on their way", maxProofTxs),
@@ -288,6 +284,3 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	e.provers = newProvers(cfg.Proofs, e.blockTime, load)
 	return e
 }
-
-// chainTime is the time of the newest block: At of every command of the market.
-func (e *env) chainTime() time.Time { return e.view.now().Time }

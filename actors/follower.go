@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -380,9 +379,21 @@ func correlation(e messages.MarketEvent) string {
 	return ""
 }
 
-// stalledAfter is how long, by the machine's clock, the chain may be silent before the host
-// says that it does not sell: a minute, or where blocks are far apart some of them.
-func (e *env) stalledAfter() time.Duration {
-	const blocks = 5
-	return max(time.Minute, blocks*e.blockTime())
+// fits compares a block with the newest one that is known, or when that is not on the chain
+// any more with the one that has its place.
+func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
+	impossible := f.view.possible(h)
+	if impossible == nil {
+		return nil
+	}
+	known := f.view.now()
+	at, err := f.Market.HeadAt(ctx, known.Number)
+	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
+		return impossible
+	}
+	if err := beside(at, h); err != nil {
+		return err
+	}
+	f.view.forget(known)
+	return nil
 }

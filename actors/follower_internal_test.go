@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 )
 
 // After a reorganisation a block is compared with the one that has the place of the newest
@@ -15,7 +16,7 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	at := func(n uint64, branch byte) events.Head {
 		return events.Head{Number: n, Hash: blockHash(n, branch), Time: time.Unix(int64(n), 0)}
 	}
-	f := &chainFollower{env: &env{view: newChainView(&chainOf{}), world: world{Ports: Ports{Market: &chainOf{branch: 2}}}}}
+	f := &chainFollower{env: &env{chain: newChain(nil, &chainOf{branch: 2}, duty.Margin{})}}
 	f.view.advance(at(20, 1))
 	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: blockHash(21, 2), Time: time.Unix(19, 0)}} {
 		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)
@@ -31,7 +32,7 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 // Who waits for the log of a block is woken when it is told, which is after the block is known.
 func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &chainFollower{env: &env{view: newChainView(&chainOf{})}}
+		f := &chainFollower{env: &env{chain: newChain(nil, &chainOf{}, duty.Margin{})}}
 		go func() {
 			synctest.Wait()
 			f.view.advance(events.Head{Number: 3})

@@ -32,7 +32,7 @@ func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
 		_, err := s.view.wait(ctx, func(h events.Head) bool { return s.closedPeriod(h) >= next })
 		if err == nil {
 			s.Turn(ctx, s.slot.String()+"/meanwhile")
-			m, err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) (judgedMeanwhile, error) {
+			m, err = patiently(ctx, s.Base, s.patience(), func(ctx context.Context) (judgedMeanwhile, error) {
 				return s.owedMeanwhile(ctx, st)
 			})
 		}

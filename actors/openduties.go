@@ -76,7 +76,7 @@ func (s *scheduled) unclosed(last uint64) uint64 {
 // couldMark reports whether the miss of an open duty whose marking is over could be marked
 // by the blocks that came. Of one before the blocks that were read, and where a hash is not
 // at hand, it is taken for granted, and unknown says why.
-func (p *past) couldMark(cfg events.ProofConfig, slot *duty.Slot, period uint64, until time.Time,
+func couldMark(p *past, cfg events.ProofConfig, slot *duty.Slot, period uint64, until time.Time,
 	challenges duty.Challenges,
 ) (demanded bool, unknown string) {
 	if period < p.from {
@@ -91,13 +91,13 @@ func (p *past) couldMark(cfg events.ProofConfig, slot *duty.Slot, period uint64,
 
 // openVerdicts are those on all periods up to the last one that a sale may have an open
 // duty of.
-func (p *past) openVerdicts(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, from uint64, until time.Time,
+func openVerdicts(p *past, cfg events.ProofConfig, st *sale.State, slot *duty.Slot, from uint64, until time.Time,
 	challenges duty.Challenges,
 ) map[uint64]openVerdict {
 	open := map[uint64]openVerdict{}
 	for period := from; period <= p.to; period++ {
 		if hasDuty(st, period) || !st.Settles(period) {
-			demanded, unknown := p.couldMark(cfg, slot, period, until, challenges)
+			demanded, unknown := couldMark(p, cfg, slot, period, until, challenges)
 			open[period] = openVerdict{demanded, unknown}
 		}
 	}
@@ -113,7 +113,7 @@ func (p *proofScheduler) judgeOpen(
 		if _, judged := s.closed[d.Period]; judged || d.Period > upTo {
 			continue
 		}
-		demanded, unknown := past.couldMark(p.terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)
+		demanded, unknown := couldMark(past, p.terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)
 		if unknown == "" || last || d.Period < past.from {
 			s.verdict(d.Period, demanded)
 		}

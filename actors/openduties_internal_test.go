@@ -13,7 +13,7 @@ import (
 // that would cut short is not judged: a miss that was marked behind it was once excused.
 func TestNothingIsJudgedThatAnExpiryWouldCutShortWhichMayNotCount(t *testing.T) {
 	cfg := events.ProofConfig{Period: 20 * time.Second, Timeout: 10 * time.Second}
-	p := &proofScheduler{env: &env{}}
+	p := &proofScheduler{env: &env{chain: &chain{}}}
 	p.terms.Proofs = cfg
 	const begun = 100 // the period in which the request expires, two seconds after its begin
 	s := &scheduled{judged: begun - 3, state: sale.State{

@@ -27,7 +27,7 @@ func (hangingStore) Append(
 func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &env{
-			Base: &shell.Base{Store: hangingStore{}, Codec: catalog.Codec()}, owner: owner{words: shell.NewPool("words", 1)},
+			chain: &chain{Base: &shell.Base{Store: hangingStore{}, Codec: catalog.Codec()}}, owner: owner{words: shell.NewPool("words", 1)},
 		}
 		first, end := context.WithCancel(t.Context())
 		go func() {

@@ -70,13 +70,13 @@ func (p *pacer) shortest(usual time.Duration) time.Duration {
 // at what pace blocks come, without which proofs are owed that nobody demands, and what the
 // first proofs are for. A start does not wait for them any longer than for its other
 // questions; without them the pace is found out from the blocks that follow.
-func (e *env) lately(ctx context.Context, head events.Head) []events.Head {
-	m, ok := e.blockReader()
+func (c *chain) lately(ctx context.Context, head events.Head) []events.Head {
+	m, ok := c.blockReader()
 	if !ok || head.Number == 0 {
 		return nil // One call for each block is too much before anything is done.
 	}
 	first := head.Number - min(head.Number-1, blocksPerRead-1)
-	heads, err := patiently(ctx, e, lookPatience, func(ctx context.Context) ([]events.Head, error) {
+	heads, err := patiently(ctx, c.Base, lookPatience, func(ctx context.Context) ([]events.Head, error) {
 		return m.HeadsBetween(ctx, first, head.Number)
 	})
 	if err == nil && (uint64(len(heads)) != head.Number-first+1 || !linked(heads, head)) {
@@ -84,7 +84,7 @@ func (e *env) lately(ctx context.Context, head events.Head) []events.Head {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			e.Log.Warnf("at what pace blocks come is not known yet: read blocks %d to %d: %v", first, head.Number, err)
+			c.Log.Warnf("at what pace blocks come is not known yet: read blocks %d to %d: %v", first, head.Number, err)
 		}
 		return nil
 	}

@@ -118,7 +118,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 		shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 			s := newSchedule(t, rt)
 			s.cfg.Timeout = 50 * time.Second
-			s.env.terms.Proofs, s.env.Margin.BlockTime = s.cfg, usualPace
+			s.env.terms.Proofs, s.env.proofMargin.BlockTime = s.cfg, usualPace
 			const period = 1000
 			block, at := s.slowly(period)
 			p := newProofScheduler(s.env)

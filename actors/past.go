@@ -52,24 +52,24 @@ type window struct {
 }
 
 // closedPeriod is the last period whose marking is over when head is the newest block.
-func (e *env) closedPeriod(head events.Head) uint64 {
-	p := duty.Period(e.terms.Proofs, head.Time.Add(-e.terms.Proofs.Timeout))
+func (c *chain) closedPeriod(head events.Head) uint64 {
+	p := duty.Period(c.terms.Proofs, head.Time.Add(-c.terms.Proofs.Timeout))
 	return max(p, 1) - 1
 }
 
 // readPast reads what decides about the periods from and to and those in between,
 // which must be over: the blocks from newest back to the first of them.
-func (e *env) readPast(ctx context.Context, from, to, newest uint64) (*past, error) {
+func (c *chain) readPast(ctx context.Context, from, to, newest uint64) (*past, error) {
 	p := &past{from: from, to: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]window{}}
-	begins := duty.Start(e.terms.Proofs, from)
+	begins := duty.Start(c.terms.Proofs, from)
 	step := uint64(blocksOneByOne)
-	if _, ok := e.blockReader(); ok {
+	if _, ok := c.blockReader(); ok {
 		step = blocksPerRead
 	}
 	var chunks [][]events.Head
 	for last := newest; ; {
 		first := max(last, step) - step + 1
-		heads, err := e.headsBetween(ctx, first, last)
+		heads, err := c.headsBetween(ctx, first, last)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (e *env) readPast(ctx context.Context, from, to, newest uint64) (*past, err
 			break
 		}
 		if p.short = first <= 1 || newest-first >= mostPastBlocks; p.short {
-			p.from = max(from, duty.Period(e.terms.Proofs, heads[0].Time)+1)
+			p.from = max(from, duty.Period(c.terms.Proofs, heads[0].Time)+1)
 			break
 		}
 		last = first - 1
@@ -95,12 +95,12 @@ func (e *env) readPast(ctx context.Context, from, to, newest uint64) (*past, err
 }
 
 // headsBetween are blocks of the current chain, from the view when they are at hand.
-func (e *env) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
-	if heads, ok := e.view.between(first, last); ok {
+func (c *chain) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	if heads, ok := c.view.between(first, last); ok {
 		return heads, nil
 	}
-	before := e.view.rewound()
-	if m, ok := e.blockReader(); ok {
+	before := c.view.rewound()
+	if m, ok := c.blockReader(); ok {
 		heads, err := m.HeadsBetween(ctx, first, last)
 		if err == nil && uint64(len(heads)) != last-first+1 {
 			err = fmt.Errorf("%d blocks came, not %d", len(heads), last-first+1)
@@ -108,20 +108,20 @@ func (e *env) headsBetween(ctx context.Context, first, last uint64) ([]events.He
 		if err != nil {
 			return nil, fmt.Errorf("read blocks %d to %d: %w", first, last, err)
 		}
-		e.view.keep(heads, before) // For the other sales, and for the next try.
+		c.view.keep(heads, before) // For the other sales, and for the next try.
 		return heads, nil
 	}
 	heads := make([]events.Head, 0, last-first+1)
 	for n := first; n <= last; n++ {
-		if h, ok := e.view.between(n, n); ok {
+		if h, ok := c.view.between(n, n); ok {
 			heads = append(heads, h...)
 			continue
 		}
-		h, err := e.Market.HeadAt(ctx, n)
+		h, err := c.Market.HeadAt(ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("read block %d: %w", n, err)
 		}
-		e.view.keep([]events.Head{h}, before)
+		c.view.keep([]events.Head{h}, before)
 		heads = append(heads, h)
 	}
 	return heads, nil

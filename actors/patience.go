@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
 )
 
 // This file bounds how long a reading of the chain is waited for. Adapters have
@@ -16,12 +18,17 @@ import (
 // still be in time for what falls due in it. Then it is asked anew.
 const callPatience = time.Minute
 
+// lookPatience is how long the first look at a sale waits, by the machine's clock, for
+// what the market says of its proofs, or a third of a period if that is shorter:
+// no effect begins before it.
+const lookPatience = 10 * time.Second
+
 // errImpatient: a call took longer than it is waited for.
 var errImpatient = errors.New("no answer")
 
 // patience is how long a reading of the chain is waited for.
-func (e *env) patience() time.Duration {
-	if period := e.terms.Proofs.Period; period > 0 {
+func (c *chain) patience() time.Duration {
+	if period := c.terms.Proofs.Period; period > 0 {
 		return min(callPatience, period*2/3)
 	}
 	return callPatience
@@ -29,14 +36,14 @@ func (e *env) patience() time.Duration {
 
 // patiently makes a call and abandons it after a while; then errImpatient.
 func patiently[T any](
-	ctx context.Context, e *env, most time.Duration, call func(context.Context) (T, error),
+	ctx context.Context, b *shell.Base, most time.Duration, call func(context.Context) (T, error),
 ) (T, error) {
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := e.Clock.After(most, func() { cancel(errImpatient) })
+	stop := b.Clock.After(most, func() { cancel(errImpatient) })
 	defer stop()
 	var v T
-	err := e.RT.Guarded("a call on the chain", func() (err error) {
+	err := b.RT.Guarded("a call on the chain", func() (err error) {
 		v, err = call(bounded)
 		return err
 	})

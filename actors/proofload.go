@@ -130,3 +130,27 @@ func (e *env) proverFacts() health.ProverFacts {
 	busy := 100 * float64(expected) / perProof * took.Seconds() / of
 	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: e.ProofLoad, Slots: slots}
 }
+
+// noRoom says why on this chain no slot could ever be filled by this host, nor be proven
+// in time; empty: it can, or that is not known.
+func (e *env) noRoom() string {
+	each := e.knownBlockTime().Usual
+	if each == 0 {
+		return "" // A guess is no reason to refuse.
+	}
+	proofs, blocks := e.terms.Proofs, e.proofMargin.Blocks
+	took, measured := e.load.proofTime()
+	needs := time.Duration(blocks) * each
+	switch {
+	case needs >= proofs.Period:
+		return fmt.Sprintf("a proof period of the contract is %s; blocks are %s apart, so that the %d blocks in which "+
+			"a proof is made and mined (sales.proofBlocks) take %s", proofs.Period, each, blocks, needs)
+	case measured && took+each >= proofs.Period:
+		return fmt.Sprintf("a proof period of the contract is %s; to make a proof takes %s, and a block %s more",
+			proofs.Period, took.Round(time.Millisecond), each)
+	case uint64(proofs.Downtime)+blocks > 255:
+		return fmt.Sprintf("the contract's downtime is %d of 256 blocks, which leaves less than the %d in which a "+
+			"proof is made and mined (sales.proofBlocks)", proofs.Downtime, blocks)
+	}
+	return ""
+}

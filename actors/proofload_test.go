@@ -7,15 +7,19 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
 func loadedEnv(proofs int) *env {
 	return &env{
-		Base: &shell.Base{}, world: world{Config: Config{Proofs: proofs}.withDefaults()}, load: newProvingLoad(),
-		terms: events.MarketConfig{Proofs: events.ProofConfig{
-			Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
-		}},
+		world: world{given{Config: Config{Proofs: proofs}.withDefaults()}}, load: newProvingLoad(),
+		chain: &chain{
+			Base: &shell.Base{}, proofMargin: duty.Margin{Blocks: 6, BlockTime: time.Second},
+			terms: events.MarketConfig{Proofs: events.ProofConfig{
+				Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
+			}},
+		},
 	}
 }
 

@@ -162,7 +162,7 @@ func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
 	self, slot, request := a.Self, u.slot, u.request
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
-		r, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.Request, error) {
+		r, err := patiently(ctx, p.Base, p.patience(), func(ctx context.Context) (events.Request, error) {
 			return p.Market.Request(ctx, request)
 		})
 		if ctx.Err() == nil {
@@ -210,7 +210,7 @@ func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
 	self, slot, request, index := a.Self, u.slot, u.request, u.index
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
-		facts, err := patiently(ctx, p.env, p.patience(), func(ctx context.Context) (events.SlotFacts, error) {
+		facts, err := patiently(ctx, p.Base, p.patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return p.Market.Slot(ctx, request, index)
 		})
 		if ctx.Err() == nil {

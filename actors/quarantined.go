@@ -107,7 +107,7 @@ func (q *quarantined) all() []Quarantined {
 
 // ReadQuarantined is what a host left alone by its record.
 func ReadQuarantined(ctx context.Context, store events.Store, host events.Address) ([]Quarantined, error) {
-	e := &env{Base: &shell.Base{Store: store, Codec: catalog.Codec(), Me: host}}
+	e := &env{chain: &chain{Base: &shell.Base{Store: store, Codec: catalog.Codec(), Me: host}}}
 	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	_, _, err := e.readHost(ctx)
 	return e.quarantined.all(), err

@@ -268,7 +268,7 @@ func (q *slotQueue) refusedFacts(
 	ctx context.Context, id events.RequestID, index uint64,
 ) (r events.Request, facts events.SlotFacts, err error) {
 	_, err = shell.In(ctx, q.reads, time.Time{}, func() (struct{}, error) {
-		return patiently(ctx, q.env, q.patience(), func(ctx context.Context) (none struct{}, err error) {
+		return patiently(ctx, q.Base, q.patience(), func(ctx context.Context) (none struct{}, err error) {
 			if r, err = q.Market.Request(ctx, id); err == nil {
 				facts, err = q.Market.Slot(ctx, id, index)
 			}

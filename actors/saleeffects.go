@@ -126,7 +126,7 @@ func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.H
 	if !ok {
 		return period, events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", head.Number)
 	}
-	hash, err := patiently(ctx, e, e.patience(), func(ctx context.Context) (events.Hash, error) {
+	hash, err := patiently(ctx, e.Base, e.patience(), func(ctx context.Context) (events.Hash, error) {
 		return e.view.lookUp(ctx, number)
 	})
 	if err != nil {

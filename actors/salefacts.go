@@ -23,7 +23,7 @@ const logPatience = 2
 // askChain makes the report of a look at the slot.
 func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
 	facts, err := shell.In(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
-		return patiently(ctx, s.env, s.patience(), func(ctx context.Context) (events.SlotFacts, error) {
+		return patiently(ctx, s.Base, s.patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return s.Market.Slot(ctx, s.request, s.index)
 		})
 	})
@@ -35,7 +35,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 	}
 	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled)
 	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
-	report.Fill, err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) (sale.FillWord, error) {
+	report.Fill, err = patiently(ctx, s.Base, s.patience(), func(ctx context.Context) (sale.FillWord, error) {
 		return s.fillWord(ctx, st, facts)
 	})
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *salesAgent) onDuty(a *shell.Turn, m saleCommand) {
 
 // presses reports whether a proof may come too late if its duty is held for a block.
 func (s *salesAgent) presses(due sale.ReportProofDue) bool {
-	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.Margin.Blocks)*s.blockTime()
+	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.proofMargin.Blocks)*s.blockTime()
 }
 
 // aheadOfAnswer is how many periods after the last one that the record knew when it was
@@ -129,7 +129,7 @@ func (s *salesAgent) hear(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		var m proofsHeard
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
-		m.taken, m.err = patiently(ctx, s.env, s.patience(), func(ctx context.Context) ([]heardProof, error) {
+		m.taken, m.err = patiently(ctx, s.Base, s.patience(), func(ctx context.Context) ([]heardProof, error) {
 			return s.takenProofs(ctx, st, silent...)
 		})
 		if m.err == nil && misses {
@@ -141,15 +141,10 @@ func (s *salesAgent) hear(a *shell.Turn) {
 	})
 }
 
-// lookPatience is how long the first look at a sale waits, by the machine's clock, for
-// what the market says of its proofs, or a third of a period if that is shorter:
-// no effect begins before it.
-const lookPatience = 10 * time.Second
-
 // takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it
 // is asked again before a duty is closed, and what is due must be seen to.
 func (s *salesAgent) takenAtFirst(ctx context.Context, st sale.State) (taken []heardProof, heard bool) {
-	taken, err := patiently(ctx, s.env, min(lookPatience, s.patience()/2),
+	taken, err := patiently(ctx, s.Base, min(lookPatience, s.patience()/2),
 		func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
 		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)

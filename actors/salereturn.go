@@ -62,32 +62,6 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 	return s.refill(ctx, st, facts)
 }
 
-// waitFinal waits until the chain itself calls a block permanent, if the market asks it
-// (chain.finality); otherwise FinalBlocks decides.
-func (e *env) waitFinal(ctx context.Context, number uint64) error {
-	m, ok := optional[interface {
-		Final(ctx context.Context, number uint64) (bool, error)
-	}](e.Market)
-	if !ok {
-		return nil
-	}
-	for {
-		head := e.view.now()
-		final, err := patiently(ctx, e, e.patience(), func(ctx context.Context) (bool, error) {
-			return m.Final(ctx, number)
-		})
-		if err != nil {
-			return fmt.Errorf("is what ended the sale final: %w", err)
-		}
-		if final {
-			return nil
-		}
-		if _, err := e.view.wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
-			return err
-		}
-	}
-}
-
 // worthFilling reports whether a slot that was taken from us can be filled again:
 // it is in repair, the request runs long enough, and the account can pay. The offer
 // must still want it, too; the ledger says that.

@@ -14,8 +14,8 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &salesAgent{
 		env: &env{
-			Base:  &shell.Base{Record: &shell.Record{}},
-			world: world{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}},
+			chain: &chain{Base: &shell.Base{Record: &shell.Record{}}},
+			world: world{given{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}}},
 		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},
 		running: map[string]*work{}, looking: true,

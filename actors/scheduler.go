@@ -226,7 +226,7 @@ func (p *proofScheduler) fetch(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "block hashes")
-		more, err := patiently(ctx, p.env, p.patience(), p.view.fetch)
+		more, err := patiently(ctx, p.Base, p.patience(), p.view.fetch)
 		if err != nil { // The next head asks again.
 			p.Log.Warnf("read block hashes for proof duties: %v", err)
 		}

@@ -31,14 +31,14 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		Base: &shell.Base{
+		chain: newChain(&shell.Base{
 			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
 			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
-		},
-		world: world{Config{}.withDefaults(), Ports{Market: &chainOf{}}},
-		terms: events.MarketConfig{Proofs: s.cfg}, view: newChainView(&chainOf{}),
-		load: newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
+		}, &chainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
+		world: world{given{Config{}.withDefaults(), Ports{Market: &chainOf{}}}},
+		load:  newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
+	e.terms = events.MarketConfig{Proofs: s.cfg}
 	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	s.view, s.env = e.view, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {

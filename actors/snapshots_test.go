@@ -27,10 +27,10 @@ var snapshotHost = events.Address{0x51}
 
 // bareEnv is what loading and saving need of a host.
 func bareEnv(store events.Store) *env {
-	e := &env{Base: &shell.Base{
+	e := &env{chain: &chain{Base: &shell.Base{
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
 		Log: shelltest.QuietLog(), Codec: catalog.Codec(), Me: snapshotHost,
-	}}
+	}}}
 	e.Record = shell.NewRecord(e.Clock, e.Log, shelltest.NoTurn)
 	return e
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 )
 
@@ -34,8 +35,7 @@ func TestATryEndsForOneReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				Base: &shell.Base{Clock: clock}, world: world{Config: Config{GiveUpDownload: limit}},
-				view: newChainView(nil),
+				chain: newChain(&shell.Base{Clock: clock}, nil, duty.Margin{}), world: world{given{Config: Config{GiveUpDownload: limit}}},
 			}
 			clock.pass(0, e.view)
 			s := &stall{}

@@ -70,7 +70,7 @@ func (s *supervisor) stray(ctx context.Context, slot events.SlotID) error {
 	if err := s.noSale(ctx, slot); err != nil {
 		return err
 	}
-	owned, err := patiently(ctx, s.env, s.patience(), s.Market.MySlots)
+	owned, err := patiently(ctx, s.Base, s.patience(), s.Market.MySlots)
 	if err != nil {
 		return fmt.Errorf("read our slots on chain: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/dataset"
@@ -73,9 +74,8 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				Base:  &shell.Base{RetryMost: 30 * time.Second, Clock: clock},
-				world: world{Config: Config{GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute}},
-				view:  newChainView(nil),
+				chain: newChain(&shell.Base{RetryMost: 30 * time.Second, Clock: clock}, nil, duty.Margin{}),
+				world: world{given{Config: Config{GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute}}},
 			}
 			clock.pass(0, e.view)
 			var served atomic.Int64
