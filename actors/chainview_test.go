@@ -5,40 +5,18 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/events"
 )
 
-// chainOf answers HeadAt with a hash that says its number and branch.
-type chainOf struct {
-	port.Market
-	branch byte
-	during func()
-	asked  []uint64
-}
-
-func (c *chainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
-	c.asked = append(c.asked, n)
-	h := events.Head{Number: n, Hash: blockHash(n, c.branch), Time: time.Unix(int64(n), 0)}
-	if c.during != nil {
-		c.during()
-	}
-	return h, nil
-}
-
-func blockHash(n uint64, branch byte) events.Hash {
-	return events.Hash{byte(n >> 8), byte(n), branch, 1} // None is zero, which no block has.
-}
-
 func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
-	c := &chainOf{}
+	c := &chainviewtest.ChainOf{}
 	v := newChainView(c)
 	for n := uint64(10); n <= 12; n++ {
-		v.advance(events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0)})
+		v.advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0)})
 	}
-	if h, ok := v.hash(9); !ok || h != blockHash(9, 0) {
+	if h, ok := v.hash(9); !ok || h != chainviewtest.BlockHash(9, 0) {
 		t.Fatalf("the parent of the first block is %v, %t", h, ok)
 	}
 	v.rewind(10)
@@ -48,10 +26,10 @@ func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
 	if _, ok := v.hash(13); ok {
 		t.Fatal("a block of the future is known")
 	}
-	if more, err := v.fetch(t.Context()); err != nil || !more || len(c.asked) != 1 || c.asked[0] != 12 {
-		t.Fatalf("fetched %v: %t, %v", c.asked, more, err)
+	if more, err := v.fetch(t.Context()); err != nil || !more || len(c.Asked) != 1 || c.Asked[0] != 12 {
+		t.Fatalf("fetched %v: %t, %v", c.Asked, more, err)
 	}
-	if h, ok := v.hash(12); !ok || h != blockHash(12, 0) {
+	if h, ok := v.hash(12); !ok || h != chainviewtest.BlockHash(12, 0) {
 		t.Fatalf("after the fetch block 12 is %v, %t", h, ok)
 	}
 	if more, err := v.fetch(t.Context()); err != nil || more {
@@ -60,23 +38,23 @@ func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
 }
 
 func TestAHashThatAReorganisationOvertookIsNotKept(t *testing.T) {
-	c := &chainOf{branch: 1}
+	c := &chainviewtest.ChainOf{Branch: 1}
 	v := newChainView(c)
-	v.advance(events.Head{Number: 20, Hash: blockHash(20, 1)})
-	c.during = func() { v.rewind(5) } // The answer of the old branch is on its way.
+	v.advance(events.Head{Number: 20, Hash: chainviewtest.BlockHash(20, 1)})
+	c.During = func() { v.rewind(5) } // The answer of the old branch is on its way.
 	if _, err := v.lookUp(t.Context(), 8); !errors.Is(err, errOvertaken) {
 		t.Fatalf("looked up: %v", err)
 	}
-	c.during, c.branch = nil, 2
-	if h, err := v.lookUp(t.Context(), 8); err != nil || h != blockHash(8, 2) {
+	c.During, c.Branch = nil, 2
+	if h, err := v.lookUp(t.Context(), 8); err != nil || h != chainviewtest.BlockHash(8, 2) {
 		t.Fatalf("the new branch's block is %v, %v", h, err)
 	}
 }
 
 func TestChainViewBoundsWhatItKeeps(t *testing.T) {
-	v := newChainView(&chainOf{})
+	v := newChainView(&chainviewtest.ChainOf{})
 	for n := uint64(1); n < 5*hashesKept; n++ {
-		v.advance(events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0)})
+		v.advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0)})
 	}
 	if len(v.hashes) > 2*hashesKept+1 {
 		t.Fatalf("%d hashes are kept", len(v.hashes))
@@ -88,7 +66,7 @@ func TestChainViewBoundsWhatItKeeps(t *testing.T) {
 
 func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newChainView(&chainOf{})
+		v := newChainView(&chainviewtest.ChainOf{})
 		got := make(chan uint64, 1)
 		go func() {
 			h, err := v.wait(t.Context(), func(h events.Head) bool { return h.Number >= 3 })
@@ -117,21 +95,21 @@ func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
 // The chain is read again from where the record ends, after a start and after
 // an outage; what is known of it already must not seem to be new.
 func TestTheNewestBlockStaysTheNewestWhenOlderOnesAreReadAgain(t *testing.T) {
-	v := newChainView(&chainOf{})
+	v := newChainView(&chainviewtest.ChainOf{})
 	at := func(n uint64) events.Head {
-		return events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0), Time: events.Unix(n)}
+		return events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: events.Unix(n)}
 	}
 	if !v.advance(at(100)) || v.advance(at(90)) || v.now().Number != 100 {
 		t.Fatalf("the newest block is %d", v.now().Number)
 	}
-	if h, ok := v.hash(90); !ok || h != blockHash(90, 0) {
+	if h, ok := v.hash(90); !ok || h != chainviewtest.BlockHash(90, 0) {
 		t.Fatal("the hash of the older block is not known")
 	}
 	v.rewind(80) // Now older ones are the newest.
 	if !v.advance(at(85)) || v.now().Number != 85 {
 		t.Fatalf("after the reorganisation the newest block is %d", v.now().Number)
 	}
-	if c := v.cursor(); c.Number != 85 || c.Hash != blockHash(85, 0) || c.Recent[84] != blockHash(84, 0) {
+	if c := v.cursor(); c.Number != 85 || c.Hash != chainviewtest.BlockHash(85, 0) || c.Recent[84] != chainviewtest.BlockHash(84, 0) {
 		t.Fatalf("the cursor is %+v", c)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -13,85 +14,6 @@ import (
 
 // usualPace is what the operator says of blocks in these tests.
 const usualPace = 12 * time.Second
-
-// paced is a block of a chain with a block each usualPace; a branch is a reorganisation.
-func paced(n uint64, branch byte) events.Head {
-	parent := branch
-	if n == pacedFork+1 {
-		parent = 0
-	}
-	return events.Head{
-		Number: n, Hash: blockHash(n, branch), Parent: blockHash(n-1, parent), Time: events.Unix(12 * n),
-	}
-}
-
-// pacedFork is the last block that all branches have in common.
-const pacedFork = 20
-
-func unknownHash(uint64) (events.Hash, bool) { return events.Hash{}, false }
-
-// Behind a block that is looked at again, because its hashes had to be read, the pace
-// would be unknown, and proofs would be owed, too late to be sent, that nobody demands.
-func TestABlockThatIsLookedAtAgainLeavesThePaceAsItIs(t *testing.T) {
-	var p pacer
-	for n := range uint64(5) {
-		p.see(paced(n, 0), unknownHash)
-		p.see(paced(n, 0), unknownHash)
-	}
-	if got := p.shortest(usualPace); got != usualPace || len(p.heads) != 5 {
-		t.Errorf("%d blocks are %s apart, want %s", len(p.heads), got, usualPace)
-	}
-}
-
-// A node may say anything of numbers and times.
-func TestBlocksThatMakeNoSenseLeaveAPace(t *testing.T) {
-	for name, next := range map[string]func(events.Head) events.Head{
-		"the same number":          func(h events.Head) events.Head { h.Number--; return h },
-		"the same number and time": func(h events.Head) events.Head { h.Number, h.Time = h.Number-1, paced(3, 0).Time; return h },
-		"an earlier time":          func(h events.Head) events.Head { h.Time = events.Unix(1); return h },
-		"no time":                  func(h events.Head) events.Head { h.Time = time.Time{}; return h },
-		"a number below all":       func(h events.Head) events.Head { h.Number = 0; return h },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var p pacer
-			for n := range uint64(4) {
-				p.see(paced(n, 0), unknownHash)
-			}
-			p.see(next(paced(4, 0)), unknownHash)
-			if got := p.shortest(usualPace); got < time.Millisecond || got > usualPace {
-				t.Fatalf("blocks are %s apart", got)
-			}
-		})
-	}
-}
-
-func TestAReorganisationLeavesThePaceOfTheBlocksThatAreStillThere(t *testing.T) {
-	for name, next := range map[string]uint64{"below": pacedFork + 1, "above": pacedFork + 8} {
-		t.Run(name, func(t *testing.T) {
-			var p pacer
-			for n := uint64(10); n <= pacedFork; n++ {
-				p.see(paced(n, 0), unknownHash)
-			}
-			for n := uint64(pacedFork + 1); n <= pacedFork+5; n++ { // Quick ones, of a branch that goes.
-				h := paced(n, 1)
-				h.Time = paced(pacedFork, 0).Time.Add(time.Duration(n-pacedFork) * time.Second)
-				p.see(h, unknownHash)
-			}
-			if got := p.shortest(usualPace); got != time.Second {
-				t.Fatalf("blocks are %s apart, want a second", got)
-			}
-			p.see(paced(next, 2), func(n uint64) (events.Hash, bool) {
-				if n <= pacedFork {
-					return blockHash(n, 0), true
-				}
-				return blockHash(n, 2), true
-			})
-			if got := p.shortest(usualPace); got != usualPace || len(p.heads) != pacedFork-10+2 {
-				t.Errorf("%d blocks are %s apart, want %s", len(p.heads), got, usualPace)
-			}
-		})
-	}
-}
 
 // A pointer so deep in its downtime that a slow chain never leaves it in time.
 const deepPointer = 2
@@ -108,7 +30,7 @@ func (s *schedule) slowly(period uint64) (block uint64, at func(uint64) time.Tim
 // knows puts the blocks before one at hand; the pacer has not seen them.
 func (s *schedule) knows(block uint64, at func(uint64) time.Time) {
 	for n := block - 300; n < block; n++ {
-		s.view.advance(events.Head{Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0), Time: at(n)})
+		s.view.advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: at(n)})
 	}
 }
 
@@ -126,7 +48,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 				var heads []events.Head
 				for n := block - 256; n < block; n++ {
 					heads = append(heads, events.Head{
-						Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0),
+						Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0),
 						Time: at(n),
 					})
 				}

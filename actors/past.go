@@ -174,3 +174,10 @@ func (p *past) window(cfg events.ProofConfig, period uint64, ends time.Time) win
 	}
 	return w
 }
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -136,10 +136,3 @@ func (s *salesAgent) lastBlockOf(period uint64, head events.Head) time.Time {
 	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.blockTime())
 	return earliest(wrap, duty.End(s.terms.Proofs, period).Add(-time.Second))
 }
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -51,14 +52,14 @@ func BenchmarkJudgingAPeriod(b *testing.B) {
 
 func nextBlock(head events.Head) events.Head {
 	return events.Head{
-		Number: head.Number + 1, Hash: blockHash(head.Number+1, 0), Parent: head.Hash, Time: head.Time.Add(time.Second),
+		Number: head.Number + 1, Hash: chainviewtest.BlockHash(head.Number+1, 0), Parent: head.Hash, Time: head.Time.Add(time.Second),
 	}
 }
 
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
 func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 	e := loadedEnv(1)
-	e.Log, e.view, e.provers = shelltest.QuietLog(), newChainView(&chainOf{}), newProvers(1, eachSecond, e.load)
+	e.Log, e.view, e.provers = shelltest.QuietLog(), newChainView(&chainviewtest.ChainOf{}), newProvers(1, eachSecond, e.load)
 	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {

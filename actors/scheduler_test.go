@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -34,8 +35,8 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		chain: newChain(&shell.Base{
 			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
 			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
-		}, &chainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
-		world: world{given{Config{}.withDefaults(), Ports{Market: &chainOf{}}}},
+		}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
+		world: world{given{Config{}.withDefaults(), Ports{Market: &chainviewtest.ChainOf{}}}},
 		load:  newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
 	e.terms = events.MarketConfig{Proofs: s.cfg}
@@ -64,7 +65,7 @@ func (s *schedule) pointerAt(block, period uint64) uint8 {
 func (s *schedule) head(number uint64, at time.Time) []sale.Command {
 	s.t.Helper()
 	s.told = nil
-	h := events.Head{Number: number, Hash: blockHash(number, 0), Parent: blockHash(number-1, 0), Time: at}
+	h := events.Head{Number: number, Hash: chainviewtest.BlockHash(number, 0), Parent: chainviewtest.BlockHash(number-1, 0), Time: at}
 	s.view.advance(h)
 	s.scheduler.Tell(headMoved{h})
 	synctest.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -30,7 +31,7 @@ type pastChain struct {
 
 func (c *pastChain) block(n uint64) events.Head {
 	return events.Head{
-		Number: n, Hash: blockHash(n, 0), Parent: blockHash(n-1, 0), Time: c.from.Add(time.Duration(n) * time.Second),
+		Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: c.from.Add(time.Duration(n) * time.Second),
 	}
 }
 
@@ -72,7 +73,9 @@ func newGap(t *testing.T, rt *shell.Runtime, batched bool) *gap {
 	if batched {
 		m = batches{g.chain}
 	}
-	s.env.Market, s.view.market = m, m
+	terms := s.env.terms
+	s.env.chain = newChain(s.env.Base, m, s.env.proofMargin)
+	s.env.terms, s.view = terms, s.env.view
 	return g
 }
 
@@ -98,7 +101,7 @@ func (g *gap) markable(seconds uint64) (periods []uint64) {
 		}
 		for n := end + 1; n < end+10; n++ {
 			_, required, _ := duty.Required(g.cfg, &slot, p, duty.Window{First: n, Last: n}, duty.ChallengesOf(
-				func(n uint64) (events.Hash, bool) { return blockHash(n, 0), true }))
+				func(n uint64) (events.Hash, bool) { return chainviewtest.BlockHash(n, 0), true }))
 			if required {
 				periods = append(periods, p)
 				break

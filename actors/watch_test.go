@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -20,7 +21,7 @@ import (
 func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e := loadedEnv(1)
 	var told []health.Alert
-	e.RT, e.Log, e.view = rt, shelltest.QuietLog(), newChainView(&chainOf{})
+	e.RT, e.Log, e.view = rt, shelltest.QuietLog(), newChainView(&chainviewtest.ChainOf{})
 	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
 	e.Record = shell.NewRecord(shelltest.Clock{}, e.Log, shelltest.NoTurn)
 	e.Alert = func(a health.Alert) { told = append(told, a) }

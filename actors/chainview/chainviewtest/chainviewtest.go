@@ -1,0 +1,35 @@
+// Package chainviewtest has what tests need of a chain: blocks that are known by their numbers.
+package chainviewtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/events"
+)
+
+// ChainOf is a fake market that answers HeadAt with a hash that says its number and branch.
+type ChainOf struct {
+	port.Market
+	Branch byte
+	// During is called within each answer.
+	During func()
+	// Asked are the blocks that were asked for.
+	Asked []uint64
+}
+
+// HeadAt is the block with a number.
+func (c *ChainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
+	c.Asked = append(c.Asked, n)
+	h := events.Head{Number: n, Hash: BlockHash(n, c.Branch), Time: time.Unix(int64(n), 0)}
+	if c.During != nil {
+		c.During()
+	}
+	return h, nil
+}
+
+// BlockHash is the hash of a block of a branch; none is zero, which no block has.
+func BlockHash(n uint64, branch byte) events.Hash {
+	return events.Hash{byte(n >> 8), byte(n), branch, 1}
+}
