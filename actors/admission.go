@@ -146,7 +146,7 @@ func (s *supervisor) needs() health.Funds {
 // proofsWithin is how many proofs are to be expected in so many days, when so
 // many are expected in a period (in parts of perProof); rounded up.
 func (e *env) proofsWithin(days, expected uint64) uint64 {
-	period := uint64(max(1, e.terms.Proofs.Period/time.Second))
+	period := uint64(max(1, e.Terms.Proofs.Period/time.Second))
 	hi, lo := bits.Mul64(expected, days*uint64(24*time.Hour/time.Second))
 	if divisor := period * perProof; hi < divisor {
 		n, rest := bits.Div64(hi, lo, divisor)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -111,7 +112,7 @@ func TestProofsOfDaysAreCountedUpwards(t *testing.T) {
 		{time.Second, 3650, math.MaxUint64, math.MaxUint64},
 	}
 	for _, test := range tests {
-		e := &env{chain: &chain{terms: events.MarketConfig{Proofs: events.ProofConfig{Period: test.period}}}}
+		e := &env{Chain: &chainview.Chain{Terms: events.MarketConfig{Proofs: events.ProofConfig{Period: test.period}}}}
 		if got := e.proofsWithin(test.days, test.expected); got != test.want {
 			t.Errorf("%d in parts a period of %s for %d days: %d proofs, want %d",
 				test.expected, test.period, test.days, got, test.want)
@@ -122,7 +123,7 @@ func TestProofsOfDaysAreCountedUpwards(t *testing.T) {
 // trying is an env that gives up a download after ten minutes.
 func trying() *env {
 	return &env{
-		chain: newChain(&shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}}, nil, duty.Margin{}),
+		Chain: chainview.New(&shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}}, nil, duty.Margin{}),
 		world: world{given{Config: Config{GiveUpDownload: 10 * time.Minute}}},
 	}
 }

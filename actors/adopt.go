@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
@@ -39,7 +40,7 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		s.Turn(ctx, "our slots after a reorganisation")
-		slots, err := patiently(ctx, s.Base, s.patience(), s.Market.MySlots)
+		slots, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
 		}

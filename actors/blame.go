@@ -86,7 +86,7 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 		criterion: slotqueue.CriterionQuarantined, reason: m.err.Error(), requeue: true,
 	}
 	if !leftAlone {
-		refused.retryAt = s.chainTime().Add(lookAgainAfter)
+		refused.retryAt = s.ChainTime().Add(lookAgainAfter)
 	}
 	for _, w := range c.workers {
 		w.Tell(refused)

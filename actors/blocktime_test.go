@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -40,7 +40,7 @@ func TestASlotThatCouldNeverBeFilledInAPeriodIsRefused(t *testing.T) {
 		if !e.GetRequeue() || !strings.Contains(e.GetOutcome(), "the 4 blocks") || r.count("SaleStarted") != 0 {
 			r.Fatalf("released: %v", e)
 		}
-		if s.BlockTime != (actors.BlockTime{Usual: period * time.Second / 4}) || !strings.Contains(e.GetOutcome(), s.NoRoom) {
+		if s.BlockTime != (chainview.BlockTime{Usual: period * time.Second / 4}) || !strings.Contains(e.GetOutcome(), s.NoRoom) {
 			r.Fatalf("blocks are %+v, no room because of %q", s.BlockTime, s.NoRoom)
 		}
 		m.each.Store(int64(time.Second))

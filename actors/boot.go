@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -55,9 +56,9 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if again, err := s.Market.HeadAt(ctx, r.head.Number); err != nil {
 		return r, fmt.Errorf("read the newest block again: %w", err)
 	} else if again.Hash != r.head.Hash {
-		return r, fmt.Errorf("read the newest block again: %w", errOvertaken)
+		return r, fmt.Errorf("read the newest block again: %w", chainview.ErrOvertaken)
 	}
-	r.heads = s.lately(ctx, r.head)
+	r.heads = s.Lately(ctx, r.head)
 	if r.owned, err = s.Market.MySlots(ctx); err != nil {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
@@ -75,9 +76,9 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 		s.fatal(fmt.Errorf("%w: the contract wants %s, at hand is %s", ErrWrongKeys, want, have))
 		return
 	}
-	s.terms = m.market
-	s.view.advance(m.head)
-	s.view.keep(m.heads, s.view.rewound())
+	s.Terms = m.market
+	s.View.Advance(m.head)
+	s.View.Keep(m.heads, s.View.Rewound())
 	s.lastNews = s.Clock.Now()
 	s.Shown, m.survey.heads = m.survey.heads, nil
 	s.planParts(a, m.heads)

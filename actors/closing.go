@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -103,7 +104,7 @@ func (s *salesAgent) asFilled(ctx context.Context, st sale.State, report sale.Re
 // record was just loaded, so the host may have been down.
 func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
 ) (closing, error) {
-	c, err := patiently(ctx, s.Base, closingPatience, func(ctx context.Context) (closing, error) {
+	c, err := chainview.Patiently(ctx, s.Base, closingPatience, func(ctx context.Context) (closing, error) {
 		filled, report, err := s.asFilled(ctx, st, report)
 		if err != nil {
 			return closing{report: report}, err
@@ -117,7 +118,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 	}
 	c.report, c.unread = report, err.Error()
 	from := "the fill"
-	if first := firstUnjudged(s.terms.Proofs, st); !st.FilledAt.IsZero() {
+	if first := firstUnjudged(s.Terms.Proofs, st); !st.FilledAt.IsZero() {
 		from = strconv.FormatUint(first, 10)
 	}
 	c.unjudged = fmt.Sprintf("the periods from %s on, up to the end: %v", from, err)
@@ -153,7 +154,7 @@ func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.Sl
 	c.open = owed.open
 	if owed.short > 0 {
 		c.unjudged = fmt.Sprintf("the periods before %d: the chain is read back %d blocks at most",
-			owed.short, mostPastBlocks)
+			owed.short, chainview.MostPastBlocks)
 	}
 	if len(owed.silent) > 0 && st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && !extends(taken) {
 		kept, err := s.keepData(ctx, st)
@@ -195,8 +196,8 @@ func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.Slo
 		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
 	}
 	// The log is on its way, from far behind when the host was down for long.
-	if _, err := s.view.wait(ctx, func(events.Head) bool { return s.told.Load() >= facts.At.Number }); err != nil {
-		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.told.Load(), err)
+	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
+		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.Told.Load(), err)
 	}
 	s.Turn(ctx, s.slot.String()+"/loss")
 	gone := map[string]bool{}
@@ -247,8 +248,8 @@ func (s *salesAgent) ourFill(ctx context.Context, st sale.State, facts events.Sl
 	if s.Record.Away() {
 		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
 	}
-	if _, err := s.view.wait(ctx, func(events.Head) bool { return s.told.Load() >= facts.At.Number }); err != nil {
-		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.told.Load(), err)
+	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
+		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.Told.Load(), err)
 	}
 	s.Turn(ctx, s.slot.String()+"/our fill")
 	last := facts.At.Time
@@ -296,7 +297,7 @@ type owedUntil struct {
 // owedUntil finds out what was owed up to an end.
 func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
 ) (owed owedUntil, err error) {
-	cfg := s.terms.Proofs
+	cfg := s.Terms.Proofs
 	from, to := firstUnjudged(cfg, st), duty.Period(cfg, end.until)
 	if end.last > 0 {
 		to = min(to, end.last)
@@ -312,7 +313,7 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 	if newest == 0 {
 		newest = at.Number
 	}
-	past, err := s.readPast(ctx, first, to, newest)
+	past, err := s.ReadPast(ctx, first, to, newest)
 	if err != nil {
 		return owed, fmt.Errorf("find out which proofs were owed: %w", err)
 	}
@@ -321,15 +322,15 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 		Probability: duty.Probability(cfg, st.Request.Ask.ProofProbability),
 	}
 	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
-		challenges := past.challenges(s.view, missing)
+		challenges := past.Challenges(s.View, missing)
 		owed.open = openVerdicts(past, cfg, &st, &slot, first, end.until, challenges)
-		return silentPeriods(cfg, &st, &slot, past, max(from, past.from), past.to, end.until, challenges,
+		return silentPeriods(cfg, &st, &slot, past, max(from, past.From), past.To, end.until, challenges,
 			func(uint64) string { return why }, at)
 	}
 	missing := map[uint64]bool{}
 	silent := judge(missing)
 	if len(missing) > 0 {
-		if err := past.fill(ctx, s.view, missing); err != nil {
+		if err := past.Fill(ctx, s.View, missing); err != nil {
 			return owedUntil{}, err
 		}
 		silent = judge(map[uint64]bool{})
@@ -337,8 +338,8 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 	for _, c := range silent {
 		owed.silent = append(owed.silent, heardProof{c, fmt.Sprintf("block:%d", at.Number)})
 	}
-	if past.short && past.from > from {
-		owed.short = past.from
+	if past.Short && past.From > from {
+		owed.short = past.From
 	}
 	return owed, nil
 }
@@ -359,7 +360,7 @@ func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 			why += "; whether a block could mark it is not known: " + v.unknown
 		}
 		s.decide(a, saleCommand{
-			cmd:   closed(s.terms.Proofs, at, d.Period, v.demanded, why),
+			cmd:   closed(s.Terms.Proofs, at, d.Period, v.demanded, why),
 			cause: fmt.Sprintf("block:%d", at.Number),
 		})
 	}

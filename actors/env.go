@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -225,11 +226,9 @@ type given struct {
 
 // env is what all actors of a host share.
 type env struct {
-	*chain
+	*chainview.Chain
 	world
 	owner owner
-	// told is the block up to which what the contract said is in the record.
-	told atomic.Uint64
 	// quarantined is what is left alone, and words are what is to be recorded of it.
 	quarantined quarantined
 	words       words
@@ -260,7 +259,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	}
 	ports.Clock = shell.GuardClock(ports.Clock, rt)
 	e := &env{
-		chain: newChain(&shell.Base{
+		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
 			Record: shell.NewRecord(ports.Clock, rt.Log, cfg.Turn), Me: ports.Market.Account(), Node: cfg.Node,
 			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Turn: cfg.Turn,
@@ -281,6 +280,6 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		load:         load,
 		room:         &diskRoom{DiskStatus: health.DiskStatus{Keep: cfg.KeepFree}},
 	}
-	e.provers = newProvers(cfg.Proofs, e.blockTime, load)
+	e.provers = newProvers(cfg.Proofs, e.BlockTime, load)
 	return e
 }

@@ -52,7 +52,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		// It was sound when it entered the queue: the chain says two things of it.
 		return refused(saleRefused{
 			criterion: slotqueue.CriterionUnsound, reason: err.Error(), requeue: true,
-			retryAt: s.chainTime().Add(lookAgainAfter),
+			retryAt: s.ChainTime().Add(lookAgainAfter),
 		})
 	}
 	facts, err := s.Market.Slot(ctx, request, index)
@@ -148,5 +148,5 @@ func (e *env) minFill() time.Duration {
 	if e.MinFill > 0 {
 		return e.MinFill
 	}
-	return 2 * e.terms.Proofs.Period
+	return 2 * e.Terms.Proofs.Period
 }

@@ -38,7 +38,7 @@ func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
 		p.failing[slot] = f
 	}
 	f.times++
-	f.period = duty.Period(p.terms.Proofs, p.view.now().Time)
+	f.period = duty.Period(p.Terms.Proofs, p.View.Now().Time)
 	about := aboutDuties(slot)
 	if f.times >= mostPanics && p.beginQuarantine(about, err.Error()) {
 		p.alert(health.AlertNotProving, slot, f.period,
@@ -54,7 +54,7 @@ func aboutDuties(slot events.SlotID) shell.Subject {
 
 // lookAtFailing ends the quarantine of slots that did not fail for a whole period.
 func (p *proofScheduler) lookAtFailing(head events.Head) {
-	now := duty.Period(p.terms.Proofs, head.Time)
+	now := duty.Period(p.Terms.Proofs, head.Time)
 	for _, slot := range sortedSlots(p.failing) {
 		if now > p.failing[slot].period+1 {
 			p.recovers(slot, "it is computed again")
@@ -74,7 +74,7 @@ func (p *proofScheduler) recovers(slot events.SlotID, why string) {
 func (p *proofScheduler) learnFailing() {
 	for _, q := range p.quarantined.all() {
 		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {
-			p.failing[slot] = &failing{mostPanics, duty.Period(p.terms.Proofs, p.view.now().Time)}
+			p.failing[slot] = &failing{mostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
 		}
 	}
 }

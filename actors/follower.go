@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -117,7 +118,7 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 		})
 	})
 	if !read.ended(ctx) {
-		return f.feed(ctx, f.view.cursor(), read)
+		return f.feed(ctx, f.View.Cursor(), read)
 	}
 	if errors.Is(read.err, shell.ErrUnreadable) {
 		return f.withoutRecord(ctx, read.err)
@@ -143,7 +144,7 @@ func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 	pause := &storeWork{trouble: make(chan struct{}), done: make(chan struct{})}
 	stop := f.Clock.After(f.QuarantineRetry, func() { close(pause.done) })
 	defer stop()
-	return f.feed(ctx, f.view.cursor(), pause)
+	return f.feed(ctx, f.View.Cursor(), pause)
 }
 
 // feed follows from a cursor until the work on the store that it was late with
@@ -171,7 +172,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 		}
 		f.Log.Warnf("following the chain without the event store stopped, and begins again: %v", err)
 		_ = shell.Sleep(feeding, f.Clock, f.Backoff("follow", n))
-		from = f.view.cursor()
+		from = f.View.Cursor()
 	}
 	select { // Two works on the stream must never run at once.
 	case <-f.late.done:
@@ -280,8 +281,8 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 // tell says up to which block the log is in the record, also to those who wait for it: the
 // view knows the block before.
 func (f *chainFollower) tell(number uint64) {
-	f.told.Store(number)
-	f.view.wake()
+	f.Told.Store(number)
+	f.View.Wake()
 }
 
 // keep stores an update and passes on what is new.
@@ -382,18 +383,18 @@ func correlation(e messages.MarketEvent) string {
 // fits compares a block with the newest one that is known, or when that is not on the chain
 // any more with the one that has its place.
 func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
-	impossible := f.view.possible(h)
+	impossible := f.View.Possible(h)
 	if impossible == nil {
 		return nil
 	}
-	known := f.view.now()
+	known := f.View.Now()
 	at, err := f.Market.HeadAt(ctx, known.Number)
 	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
 		return impossible
 	}
-	if err := beside(at, h); err != nil {
+	if err := chainview.Beside(at, h); err != nil {
 		return err
 	}
-	f.view.forget(known)
+	f.View.Forget(known)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -17,8 +18,8 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	at := func(n uint64, branch byte) events.Head {
 		return events.Head{Number: n, Hash: chainviewtest.BlockHash(n, branch), Time: time.Unix(int64(n), 0)}
 	}
-	f := &chainFollower{env: &env{chain: newChain(nil, &chainviewtest.ChainOf{Branch: 2}, duty.Margin{})}}
-	f.view.advance(at(20, 1))
+	f := &chainFollower{env: &env{Chain: chainview.New(nil, &chainviewtest.ChainOf{Branch: 2}, duty.Margin{})}}
+	f.View.Advance(at(20, 1))
 	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: chainviewtest.BlockHash(21, 2), Time: time.Unix(19, 0)}} {
 		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)
 		if err := f.fits(t.Context(), h); !errors.Is(err, events.ErrImpossible) {
@@ -33,14 +34,14 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 // Who waits for the log of a block is woken when it is told, which is after the block is known.
 func TestWaitingForTheLogEndsWhenItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &chainFollower{env: &env{chain: newChain(nil, &chainviewtest.ChainOf{}, duty.Margin{})}}
+		f := &chainFollower{env: &env{Chain: chainview.New(nil, &chainviewtest.ChainOf{}, duty.Margin{})}}
 		go func() {
 			synctest.Wait()
-			f.view.advance(events.Head{Number: 3})
+			f.View.Advance(events.Head{Number: 3})
 			synctest.Wait()
 			f.tell(3)
 		}()
-		if _, err := f.view.wait(t.Context(), func(events.Head) bool { return f.told.Load() >= 3 }); err != nil {
+		if _, err := f.View.Wait(t.Context(), func(events.Head) bool { return f.Told.Load() >= 3 }); err != nil {
 			t.Fatal(err)
 		}
 	})

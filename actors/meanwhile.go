@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -29,16 +30,16 @@ func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		m := judgedMeanwhile{next: next}
-		_, err := s.view.wait(ctx, func(h events.Head) bool { return s.closedPeriod(h) >= next })
+		_, err := s.View.Wait(ctx, func(h events.Head) bool { return s.ClosedPeriod(h) >= next })
 		if err == nil {
 			s.Turn(ctx, s.slot.String()+"/meanwhile")
-			m, err = patiently(ctx, s.Base, s.patience(), func(ctx context.Context) (judgedMeanwhile, error) {
+			m, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (judgedMeanwhile, error) {
 				return s.owedMeanwhile(ctx, st)
 			})
 		}
 		if err != nil && ctx.Err() == nil { // The next period asks again, and so does the end.
 			s.Log.WithField("slot", s.slot.String()).Warnf("what the slot owes is not known yet: %v", err)
-			m.next = s.closedPeriod(s.view.now()) + 1
+			m.next = s.ClosedPeriod(s.View.Now()) + 1
 		}
 		if ctx.Err() == nil {
 			self.Tell(m)
@@ -53,7 +54,7 @@ func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judged
 		return m, err
 	}
 	report := cmd.(sale.ReportChain)
-	closed := s.closedPeriod(report.Facts.At)
+	closed := s.ClosedPeriod(report.Facts.At)
 	m.next = closed + 1
 	if report.Facts.Host != s.Me || s.endsHosting(st, report) {
 		m.look = true

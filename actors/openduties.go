@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -29,7 +30,7 @@ func (p *proofScheduler) closes(s *scheduled, period uint64, head events.Head) {
 		demanded = true
 		s.verdict(period, demanded)
 	}
-	p.tell(s, head, closed(p.terms.Proofs, head, period, demanded, "")) // The sale knows why it was missed.
+	p.tell(s, head, closed(p.Terms.Proofs, head, period, demanded, "")) // The sale knows why it was missed.
 }
 
 // closed says what became of an open duty without a proof that is past its deadline.
@@ -47,10 +48,10 @@ func closed(cfg events.ProofConfig, head events.Head, period uint64, demanded bo
 // marksNext reports whether the block after head may mark the miss of a period.
 func (p *proofScheduler) marksNext(s *scheduled, period uint64, head events.Head) bool {
 	next := head.Time.Add(time.Second)
-	if duty.LastMarking(p.terms.Proofs, period).Before(next) || next.After(hostedUntil(&s.state)) {
+	if duty.LastMarking(p.Terms.Proofs, period).Before(next) || next.After(hostedUntil(&s.state)) {
 		return false
 	}
-	owed, _ := duty.MarkedAfter(p.terms.Proofs, s.Slot, head, period, p.view.at)
+	owed, _ := duty.MarkedAfter(p.Terms.Proofs, s.Slot, head, period, p.View.At)
 	return owed
 }
 
@@ -76,13 +77,13 @@ func (s *scheduled) unclosed(last uint64) uint64 {
 // couldMark reports whether the miss of an open duty whose marking is over could be marked
 // by the blocks that came. Of one before the blocks that were read, and where a hash is not
 // at hand, it is taken for granted, and unknown says why.
-func couldMark(p *past, cfg events.ProofConfig, slot *duty.Slot, period uint64, until time.Time,
+func couldMark(p *chainview.Past, cfg events.ProofConfig, slot *duty.Slot, period uint64, until time.Time,
 	challenges duty.Challenges,
 ) (demanded bool, unknown string) {
-	if period < p.from {
-		return true, fmt.Sprintf("the chain is read back %d blocks at most", mostPastBlocks)
+	if period < p.From {
+		return true, fmt.Sprintf("the chain is read back %d blocks at most", chainview.MostPastBlocks)
 	}
-	_, required, known := duty.Required(cfg, slot, period, p.window(cfg, period, until).Window, challenges)
+	_, required, known := duty.Required(cfg, slot, period, p.Window(cfg, period, until).Window, challenges)
 	if !known {
 		return true, "the hash of a block that decides about it is not to be had"
 	}
@@ -91,11 +92,11 @@ func couldMark(p *past, cfg events.ProofConfig, slot *duty.Slot, period uint64, 
 
 // openVerdicts are those on all periods up to the last one that a sale may have an open
 // duty of.
-func openVerdicts(p *past, cfg events.ProofConfig, st *sale.State, slot *duty.Slot, from uint64, until time.Time,
-	challenges duty.Challenges,
+func openVerdicts(p *chainview.Past, cfg events.ProofConfig, st *sale.State, slot *duty.Slot, from uint64,
+	until time.Time, challenges duty.Challenges,
 ) map[uint64]openVerdict {
 	open := map[uint64]openVerdict{}
-	for period := from; period <= p.to; period++ {
+	for period := from; period <= p.To; period++ {
 		if hasDuty(st, period) || !st.Settles(period) {
 			demanded, unknown := couldMark(p, cfg, slot, period, until, challenges)
 			open[period] = openVerdict{demanded, unknown}
@@ -107,14 +108,14 @@ func openVerdicts(p *past, cfg events.ProofConfig, st *sale.State, slot *duty.Sl
 // judgeOpen says of the open duties of a sale whose marking is over whether a miss could
 // be marked, up to a period. last: what is not at hand now is not to be had.
 func (p *proofScheduler) judgeOpen(
-	s *scheduled, past *past, upTo uint64, challenges duty.Challenges, last bool,
+	s *scheduled, past *chainview.Past, upTo uint64, challenges duty.Challenges, last bool,
 ) {
 	for _, d := range s.state.Duties {
 		if _, judged := s.closed[d.Period]; judged || d.Period > upTo {
 			continue
 		}
-		demanded, unknown := couldMark(past, p.terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)
-		if unknown == "" || last || d.Period < past.from {
+		demanded, unknown := couldMark(past, p.Terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)
+		if unknown == "" || last || d.Period < past.From {
 			s.verdict(d.Period, demanded)
 		}
 	}
@@ -131,7 +132,7 @@ func (p *proofScheduler) tellJudged(s *scheduled, head events.Head) {
 
 // forgetVerdicts drops what was found out on a branch that is gone.
 func (p *proofScheduler) forgetVerdicts() {
-	if n := p.view.rewound(); n != p.rewinds {
+	if n := p.View.Rewound(); n != p.rewinds {
 		p.rewinds = n
 		for _, s := range p.order {
 			s.closed = nil

@@ -88,7 +88,7 @@ func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error
 	if facts.Host == s.Me && facts.SlotState != events.SlotPaid {
 		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
 	}
-	return s.confirm(ctx, r.RequestID, r.SlotIndex, facts)
+	return s.Confirm(ctx, r.RequestID, r.SlotIndex, facts)
 }
 
 // readSale folds a sale's own stream.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -27,7 +28,7 @@ func (hangingStore) Append(
 func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &env{
-			chain: &chain{Base: &shell.Base{Store: hangingStore{}, Codec: catalog.Codec()}}, owner: owner{words: shell.NewPool("words", 1)},
+			Chain: &chainview.Chain{Base: &shell.Base{Store: hangingStore{}, Codec: catalog.Codec()}}, owner: owner{words: shell.NewPool("words", 1)},
 		}
 		first, end := context.WithCancel(t.Context())
 		go func() {

@@ -30,7 +30,7 @@ func (s *schedule) slowly(period uint64) (block uint64, at func(uint64) time.Tim
 // knows puts the blocks before one at hand; the pacer has not seen them.
 func (s *schedule) knows(block uint64, at func(uint64) time.Time) {
 	for n := block - 300; n < block; n++ {
-		s.view.advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: at(n)})
+		s.view.Advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: at(n)})
 	}
 }
 
@@ -40,7 +40,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 		shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 			s := newSchedule(t, rt)
 			s.cfg.Timeout = 50 * time.Second
-			s.env.terms.Proofs, s.env.proofMargin.BlockTime = s.cfg, usualPace
+			s.env.Terms.Proofs, s.env.ProofMargin.BlockTime = s.cfg, usualPace
 			const period = 1000
 			block, at := s.slowly(period)
 			p := newProofScheduler(s.env)
@@ -52,7 +52,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 						Time: at(n),
 					})
 				}
-				p.pace.learn(heads)
+				p.pace.Learn(heads)
 			}
 			s.scheduler = rt.Root("started again", p)
 			s.publish()
@@ -70,7 +70,7 @@ func TestADutyThatNobodyCouldMarkIsExcusedAndNotMissed(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		s.cfg.Timeout = 50 * time.Second
-		s.env.terms.Proofs = s.cfg
+		s.env.Terms.Proofs = s.cfg
 		const period = 1000
 		block, at := s.slowly(period)
 		s.knows(block, at)

@@ -77,7 +77,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 	s.kept.scheduler.start = func(int) shell.Behavior {
 		p := newProofScheduler(s.env)
 		p.since = s.since
-		p.pace.learn(heads)
+		p.pace.Learn(heads)
 		return p
 	}
 }

@@ -88,7 +88,7 @@ func (l *provingLoad) total() (slots int, expected uint64) {
 
 // expectedProofs is how many proofs a slot of a request needs in a period.
 func (e *env) expectedProofs(r events.Request) uint64 {
-	most := duty.ExpectedProofs(e.terms.Proofs, r.Ask.ProofProbability, e.blockTime())
+	most := duty.ExpectedProofs(e.Terms.Proofs, r.Ask.ProofProbability, e.BlockTime())
 	return uint64(math.Ceil(most * perProof))
 }
 
@@ -110,7 +110,7 @@ func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
 	slots, expected := e.load.total()
 	expected += e.expectedProofs(extra)
 	perPeriod := float64(expected) / perProof
-	period, size := e.terms.Proofs.Period, max(1, e.Proofs)
+	period, size := e.Terms.Proofs.Period, max(1, e.Proofs)
 	percent = uint64(math.Ceil(100 * perPeriod * took.Seconds() / (period.Seconds() * float64(size))))
 	how := "measured"
 	if !measured {
@@ -126,7 +126,7 @@ func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
 func (e *env) proverFacts() health.ProverFacts {
 	took, _ := e.load.proofTime()
 	slots, expected := e.load.total()
-	of := e.terms.Proofs.Period.Seconds() * float64(max(1, e.Proofs))
+	of := e.Terms.Proofs.Period.Seconds() * float64(max(1, e.Proofs))
 	busy := 100 * float64(expected) / perProof * took.Seconds() / of
 	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: e.ProofLoad, Slots: slots}
 }
@@ -134,11 +134,11 @@ func (e *env) proverFacts() health.ProverFacts {
 // noRoom says why on this chain no slot could ever be filled by this host, nor be proven
 // in time; empty: it can, or that is not known.
 func (e *env) noRoom() string {
-	each := e.knownBlockTime().Usual
+	each := e.KnownBlockTime().Usual
 	if each == 0 {
 		return "" // A guess is no reason to refuse.
 	}
-	proofs, blocks := e.terms.Proofs, e.proofMargin.Blocks
+	proofs, blocks := e.Terms.Proofs, e.ProofMargin.Blocks
 	took, measured := e.load.proofTime()
 	needs := time.Duration(blocks) * each
 	switch {

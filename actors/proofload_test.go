@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -14,9 +15,9 @@ import (
 func loadedEnv(proofs int) *env {
 	return &env{
 		world: world{given{Config: Config{Proofs: proofs}.withDefaults()}}, load: newProvingLoad(),
-		chain: &chain{
-			Base: &shell.Base{}, proofMargin: duty.Margin{Blocks: 6, BlockTime: time.Second},
-			terms: events.MarketConfig{Proofs: events.ProofConfig{
+		Chain: &chainview.Chain{
+			Base: &shell.Base{}, ProofMargin: duty.Margin{Blocks: 6, BlockTime: time.Second},
+			Terms: events.MarketConfig{Proofs: events.ProofConfig{
 				Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 			}},
 		},

@@ -48,8 +48,8 @@ func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.
 	if err != nil {
 		return nil, err
 	}
-	head, err := s.view.wait(ctx, func(h events.Head) bool {
-		return duty.StableForFill(s.terms.Proofs, s.slot, h, s.margin())
+	head, err := s.View.Wait(ctx, func(h events.Head) bool {
+		return duty.StableForFill(s.Terms.Proofs, s.slot, h, s.Margin())
 	})
 	if err != nil {
 		return nil, err
@@ -66,5 +66,5 @@ func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.
 	if err != nil {
 		return nil, fmt.Errorf("make the initial proof: %w", err)
 	}
-	return sale.ReportInitialProof{At: s.chainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
+	return sale.ReportInitialProof{At: s.ChainTime(), Challenge: challenge, Proof: r.Proof, Took: r.Took}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -162,7 +163,7 @@ func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
 	self, slot, request := a.Self, u.slot, u.request
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
-		r, err := patiently(ctx, p.Base, p.patience(), func(ctx context.Context) (events.Request, error) {
+		r, err := chainview.Patiently(ctx, p.Base, p.Patience(), func(ctx context.Context) (events.Request, error) {
 			return p.Market.Request(ctx, request)
 		})
 		if ctx.Err() == nil {
@@ -178,7 +179,7 @@ func (p *proofScheduler) onTerms(m quarantinedTerms) {
 	case m.err != nil: // Asked again with the next try of the sale.
 		p.Log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
 	default:
-		u.known, u.Probability = true, duty.Probability(p.terms.Proofs, m.ask.ProofProbability)
+		u.known, u.Probability = true, duty.Probability(p.Terms.Proofs, m.ask.ProofProbability)
 	}
 }
 
@@ -187,7 +188,7 @@ func (p *proofScheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 	if len(p.unproven) == 0 {
 		return
 	}
-	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{Shortest: p.pace.shortest(p.blockTime())}, p.view.hash)
+	pass := duty.NewPass(p.Terms.Proofs, head, duty.Pace{Shortest: p.pace.Shortest(p.BlockTime())}, p.View.Hash)
 	for _, slot := range sortedSlots(p.unproven) {
 		u := p.unproven[slot]
 		if !u.known {
@@ -210,9 +211,8 @@ func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
 	self, slot, request, index := a.Self, u.slot, u.request, u.index
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
-		facts, err := patiently(ctx, p.Base, p.patience(), func(ctx context.Context) (events.SlotFacts, error) {
-			return p.Market.Slot(ctx, request, index)
-		})
+		facts, err := chainview.Patiently(ctx, p.Base, p.Patience(),
+			func(ctx context.Context) (events.SlotFacts, error) { return p.Market.Slot(ctx, request, index) })
 		if ctx.Err() == nil {
 			self.Tell(quarantinedOwes{slot, period, facts.Host == p.Me && facts.SlotState == events.SlotFilled, err})
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -107,7 +108,7 @@ func (q *quarantined) all() []Quarantined {
 
 // ReadQuarantined is what a host left alone by its record.
 func ReadQuarantined(ctx context.Context, store events.Store, host events.Address) ([]Quarantined, error) {
-	e := &env{chain: &chain{Base: &shell.Base{Store: store, Codec: catalog.Codec(), Me: host}}}
+	e := &env{Chain: &chainview.Chain{Base: &shell.Base{Store: store, Codec: catalog.Codec(), Me: host}}}
 	e.quarantined.items = map[shell.Subject]quarantinedItem{}
 	_, _, err := e.readHost(ctx)
 	return e.quarantined.all(), err

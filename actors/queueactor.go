@@ -197,14 +197,14 @@ func (q *slotQueue) employ(a *shell.Turn) {
 		return
 	}
 	q.taking = true
-	q.journal.Submit(a, slotqueue.Take{At: q.chainTime(), MaxWorkers: q.MaxWorkers}, "take",
+	q.journal.Submit(a, slotqueue.Take{At: q.ChainTime(), MaxWorkers: q.MaxWorkers}, "take",
 		func(shell.Result[slotqueue.State, slotqueue.Event]) { q.taking = false })
 }
 
 func (q *slotQueue) onWorkerDone(a *shell.Turn, m workerDone) {
 	key := m.work.Key()
 	q.journal.Submit(a, slotqueue.Release{
-		At: q.chainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
+		At: q.ChainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
 		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
 	}, key, func(shell.Result[slotqueue.State, slotqueue.Event]) {
 		delete(q.stumbles, key)
@@ -233,7 +233,7 @@ func (q *slotQueue) onAvoid(a *shell.Turn, m avoidClient) {
 	if q.AvoidClient <= 0 {
 		return
 	}
-	at := q.chainTime()
+	at := q.ChainTime()
 	q.Log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
 		q.AvoidClient, m.reason)
 	q.journal.Submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},

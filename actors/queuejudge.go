@@ -21,7 +21,7 @@ import (
 // judge says what an event of the market means for the queue. It waits until
 // ledger and chain answer; only the end of the host makes it fail.
 func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Command, error) {
-	at := q.chainTime()
+	at := q.ChainTime()
 	remove := func(id string, reason string, indices ...uint64) ([]slotqueue.Command, error) {
 		return []slotqueue.Command{slotqueue.Remove{
 			At: at, RequestID: events.Must(events.ParseRequestID(id)), SlotIndices: indices,
@@ -83,7 +83,7 @@ func (q *slotQueue) judgeFull(
 ) ([]slotqueue.Command, error) {
 	id := events.Must(events.ParseRequestID(e.GetRequestId()))
 	cmd := slotqueue.Remove{
-		At: q.chainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
+		At: q.ChainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
 		Reason: "nobody else may reserve the slot", MarketRevision: n.revision,
 	}
 	if holds, err := q.holds(ctx, id, e.GetSlotIndex()); err != nil || !holds {
@@ -123,7 +123,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 	repair bool, expiry time.Time,
 ) ([]slotqueue.Command, error) {
 	cmd := slotqueue.Queue{
-		At: q.chainTime(), RequestID: r.ID, SlotIndices: indices, MarketRevision: n.revision,
+		At: q.ChainTime(), RequestID: r.ID, SlotIndices: indices, MarketRevision: n.revision,
 		Terms: slotqueue.Terms{SlotSize: r.Ask.SlotSize, Expiry: expiry, Repair: repair},
 	}
 	if err := events.CheckRequest(r); err != nil {
@@ -146,7 +146,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 	cmd.Terms.Profitability = price.MulSaturating(uint64(r.Ask.Duration / time.Second))
 	cmd.Terms.Collateral, _ = r.Ask.CollateralPerSlot()
 	if repair { // The contract asks less for a slot in repair, and holds the full amount.
-		discount := cmd.Terms.Collateral.Div(100).MulSaturating(uint64(q.terms.RepairRewardPercentage))
+		discount := cmd.Terms.Collateral.Div(100).MulSaturating(uint64(q.Terms.RepairRewardPercentage))
 		cmd.Terms.Collateral = cmd.Terms.Collateral.Sub(discount)
 	}
 	cmd.Terms.DatasetSize = r.Ask.SlotSize * events.Bytes(r.Ask.Slots)

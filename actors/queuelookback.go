@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -245,7 +246,7 @@ func (q *slotQueue) judgeAgain(
 	}
 	if facts.RequestState.Over() {
 		return slotqueue.Remove{
-			At: q.chainTime(), RequestID: refused.RequestID, Reason: "the request is over",
+			At: q.ChainTime(), RequestID: refused.RequestID, Reason: "the request is over",
 		}, nil
 	}
 	repair, expiry := facts.SlotState == events.SlotRepair, facts.RequestExpiry
@@ -268,7 +269,7 @@ func (q *slotQueue) refusedFacts(
 	ctx context.Context, id events.RequestID, index uint64,
 ) (r events.Request, facts events.SlotFacts, err error) {
 	_, err = shell.In(ctx, q.reads, time.Time{}, func() (struct{}, error) {
-		return patiently(ctx, q.Base, q.patience(), func(ctx context.Context) (none struct{}, err error) {
+		return chainview.Patiently(ctx, q.Base, q.Patience(), func(ctx context.Context) (none struct{}, err error) {
 			if r, err = q.Market.Request(ctx, id); err == nil {
 				facts, err = q.Market.Slot(ctx, id, index)
 			}

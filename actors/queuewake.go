@@ -33,7 +33,7 @@ func wakeFor(e capacity.Event, criteria []capacity.Criterion) []string {
 // onWake makes slots that failed one of the criteria worth another look, those of
 // refused requests included.
 func (q *slotQueue) onWake(a *shell.Turn, m wakeQueue) {
-	q.journal.Submit(a, slotqueue.Wake{At: q.chainTime(), Reason: m.reason, Criteria: m.criteria}, "wake",
+	q.journal.Submit(a, slotqueue.Wake{At: q.ChainTime(), Reason: m.reason, Criteria: m.criteria}, "wake",
 		func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
 	q.lookBack.wake(m)
 	q.lookAgain()

@@ -23,7 +23,7 @@ const maxRepairs = 16
 
 // damageOf is the report of what an error says of the stored slot; nil when it says nothing.
 func (s *salesAgent) damageOf(err error, met string) sale.Command {
-	report := sale.ReportDamaged{At: s.chainTime()}
+	report := sale.ReportDamaged{At: s.ChainTime()}
 	if found, ok := errors.AsType[*events.DamageError](err); ok {
 		report.Blocks, report.Whole, err = found.Blocks, found.Whole, found
 	} else if !errors.Is(err, events.ErrBitRot) && !errors.Is(err, events.ErrNoSuchSlot) {
@@ -50,13 +50,13 @@ func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (
 	})
 	switch {
 	case err == nil && e.Whole:
-		return sale.ReportRepaired{At: s.chainTime(), Whole: true}, nil
+		return sale.ReportRepaired{At: s.ChainTime(), Whole: true}, nil
 	case len(mended) > 0:
-		return sale.ReportRepaired{At: s.chainTime(), Blocks: mended}, nil
+		return sale.ReportRepaired{At: s.ChainTime(), Blocks: mended}, nil
 	case err != nil && st.Phase == sale.InitialProving && !st.Adopted &&
-		s.chainTime().Sub(st.Damage.Since) > s.GiveUpDownload:
+		s.ChainTime().Sub(st.Damage.Since) > s.GiveUpDownload:
 		return sale.GiveUp{
-			At: s.chainTime(), Reason: "damaged data could not be fetched again: " + err.Error(), LetGo: true,
+			At: s.ChainTime(), Reason: "damaged data could not be fetched again: " + err.Error(), LetGo: true,
 		}, nil
 	case err != nil:
 		return nil, fmt.Errorf("repair the data: %w", err)
@@ -120,7 +120,7 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 			continue
 		}
 		s.agents[slot].ref.Tell(saleCommand{cmd: sale.ReportDamaged{
-			At: s.chainTime(), Whole: true, FoundBy: "the start: " + what,
+			At: s.ChainTime(), Whole: true, FoundBy: "the start: " + what,
 		}, cause: "start"})
 	}
 }
@@ -180,7 +180,7 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 		return
 	}
 	ag.ref.Tell(saleCommand{cmd: sale.ReportDamaged{
-		At: s.chainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
+		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
 	}, cause: "scrub"})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -74,19 +75,19 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 	switch {
 	case errors.As(err, &refusal):
 		return sale.ReportNoCapacity{
-			At: s.chainTime(), Criterion: string(refusal.Criterion), Reason: refusal.Reason,
+			At: s.ChainTime(), Criterion: string(refusal.Criterion), Reason: refusal.Reason,
 		}, nil
 	case errors.Is(err, capacity.ErrSettled):
-		return sale.GiveUp{At: s.chainTime(), Reason: err.Error()}, nil
+		return sale.GiveUp{At: s.ChainTime(), Reason: err.Error()}, nil
 	case errors.Is(err, ErrQuarantined) && !st.Adopted:
 		return sale.ReportNoCapacity{
-			At: s.chainTime(), Criterion: slotqueue.CriterionQuarantined, Reason: err.Error(),
+			At: s.ChainTime(), Criterion: slotqueue.CriterionQuarantined, Reason: err.Error(),
 		}, nil
 	case err != nil:
 		return nil, err
 	}
 	return sale.ReportCapacity{
-		At: s.chainTime(), Availability: r.Availability, Reservation: r.ID,
+		At: s.ChainTime(), Availability: r.Availability, Reservation: r.ID,
 		Bytes: r.Bytes, Collateral: r.Collateral,
 	}, nil
 }
@@ -120,14 +121,14 @@ func (e *env) askOf(r events.Request, end time.Time) capacity.Ask {
 
 // challengeAt is the slot's period and challenge in the block after head.
 func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.Head) (uint64, events.Challenge, error) {
-	period := duty.Period(e.terms.Proofs, head.Time.Add(time.Second))
-	pointer := duty.Pointer(e.terms.Proofs, slot, head.Number+1, period)
+	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))
+	pointer := duty.Pointer(e.Terms.Proofs, slot, head.Number+1, period)
 	number, ok := duty.ChallengeBlock(head.Number+1, pointer)
 	if !ok {
 		return period, events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", head.Number)
 	}
-	hash, err := patiently(ctx, e.Base, e.patience(), func(ctx context.Context) (events.Hash, error) {
-		return e.view.lookUp(ctx, number)
+	hash, err := chainview.Patiently(ctx, e.Base, e.Patience(), func(ctx context.Context) (events.Hash, error) {
+		return e.View.LookUp(ctx, number)
 	})
 	if err != nil {
 		return period, events.Challenge{}, fmt.Errorf("read block %d: %w", number, err)
@@ -145,11 +146,11 @@ func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, e
 	if err != nil {
 		return nil, fmt.Errorf("extend the lifetime of the data: %w", err)
 	}
-	return sale.ReportExtended{At: s.chainTime(), Until: e.Until}, nil
+	return sale.ReportExtended{At: s.ChainTime(), Until: e.Until}, nil
 }
 
 func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sale.Command, error) {
-	if s.view.now().Time.Add(time.Second).After(d.Deadline) {
+	if s.View.Now().Time.Add(time.Second).After(d.Deadline) {
 		return nil, errWaits // The scheduler closes the period.
 	}
 	result := events.ProofResult{Challenge: d.Challenge}
@@ -163,7 +164,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 			return nil, fmt.Errorf("prove period %d: %w", d.Period, err)
 		}
 	}
-	period, challenge, err := s.challengeAt(ctx, s.slot, s.view.now())
+	period, challenge, err := s.challengeAt(ctx, s.slot, s.View.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	})
 	switch {
 	case errors.Is(err, events.ErrProofAlreadySubmitted):
-		return sale.ReportProofSubmitted{At: s.chainTime(), Period: d.Period, Took: result.Took}, nil
+		return sale.ReportProofSubmitted{At: s.ChainTime(), Period: d.Period, Took: result.Took}, nil
 	case errors.Is(err, events.ErrDeadlinePassed):
 		return nil, errWaits
 	case errors.Is(err, events.ErrInvalidProof) && d.Spoil:
@@ -188,15 +189,15 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 		return nil, fmt.Errorf("submit the proof of period %d: %w", d.Period, err)
 	}
 	return sale.ReportProofSubmitted{
-		At: s.chainTime(), Period: d.Period, Took: result.Took, Receipt: receipt,
+		At: s.ChainTime(), Period: d.Period, Took: result.Took, Receipt: receipt,
 	}, nil
 }
 
 // readCollateral waits until the miss can no longer be marked, then reads what
 // is left. A slot that is no longer ours is for ReportChain to judge.
 func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.ReadCollateral) (sale.Command, error) {
-	closes := duty.End(s.terms.Proofs, e.Period).Add(s.terms.Proofs.Timeout)
-	if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Time.After(closes) }); err != nil {
+	closes := duty.End(s.Terms.Proofs, e.Period).Add(s.Terms.Proofs.Timeout)
+	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Time.After(closes) }); err != nil {
 		return nil, err
 	}
 	report, err := s.askChain(ctx, st)
@@ -212,7 +213,7 @@ func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.R
 
 func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, error) {
 	for {
-		head := s.view.now()
+		head := s.View.Now()
 		payout, err := shell.In(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
 			return s.Market.FreeSlot(ctx, s.call(st, time.Time{}))
 		})
@@ -221,13 +222,13 @@ func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, err
 		}
 		switch {
 		case err == nil:
-			return sale.ReportFreed{At: s.chainTime(), Payout: payout}, nil
+			return sale.ReportFreed{At: s.ChainTime(), Payout: payout}, nil
 		case errors.Is(err, events.ErrSlotIsFree), errors.Is(err, events.ErrNotOurSlot):
 			return s.whyNotOurs(ctx, st, err)
 		case !errors.Is(err, events.ErrTooEarly):
 			return nil, fmt.Errorf("free the slot: %w", err)
 		}
-		if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
+		if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number > head.Number }); err != nil {
 			return nil, err
 		}
 	}
@@ -264,7 +265,7 @@ func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (
 			return nil, fmt.Errorf("settle with the ledger: %w", err)
 		}
 	}
-	return sale.ReportSettled{At: s.chainTime()}, nil
+	return sale.ReportSettled{At: s.ChainTime()}, nil
 }
 
 // toReturn is what goes back to the ledger. The sale may have ended before it

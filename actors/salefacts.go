@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -23,7 +24,7 @@ const logPatience = 2
 // askChain makes the report of a look at the slot.
 func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
 	facts, err := shell.In(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
-		return patiently(ctx, s.Base, s.patience(), func(ctx context.Context) (events.SlotFacts, error) {
+		return chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return s.Market.Slot(ctx, s.request, s.index)
 		})
 	})
@@ -35,7 +36,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 	}
 	s.ours.Store(facts.Host == s.Me && facts.SlotState == events.SlotFilled)
 	report := sale.ReportChain{Facts: facts, Me: s.Me, FinalBlocks: s.FinalBlocks}
-	report.Fill, err = patiently(ctx, s.Base, s.patience(), func(ctx context.Context) (sale.FillWord, error) {
+	report.Fill, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (sale.FillWord, error) {
 		return s.fillWord(ctx, st, facts)
 	})
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 		}
 	}
 	if s.givesUp(st, report) {
-		if err := s.confirm(ctx, s.request, s.index, facts); err != nil {
+		if err := s.Confirm(ctx, s.request, s.index, facts); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,7 @@ func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.S
 	if same, err := s.Market.HeadAt(ctx, facts.At.Number); err != nil {
 		return word, err
 	} else if same.Hash != facts.At.Hash {
-		return word, errOvertaken
+		return word, chainview.ErrOvertaken
 	}
 	if word == sale.FillStands && facts.At.Number >= st.FilledBlock+s.FinalBlocks {
 		s.finalFill.Store(&st.FilledHash)
@@ -110,14 +111,14 @@ func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (event
 	if s.Record.Away() {
 		return events.Head{}, nil
 	}
-	if s.told.Load() < facts.At.Number { // It is on its way, unless the log is read from far behind.
-		if _, err := s.view.wait(ctx, func(h events.Head) bool {
-			return s.told.Load() >= facts.At.Number || h.Number >= facts.At.Number+logPatience
+	if s.Told.Load() < facts.At.Number { // It is on its way, unless the log is read from far behind.
+		if _, err := s.View.Wait(ctx, func(h events.Head) bool {
+			return s.Told.Load() >= facts.At.Number || h.Number >= facts.At.Number+logPatience
 		}); err != nil {
 			return events.Head{}, err
 		}
 		s.Turn(ctx, s.slot.String()+"/fill log")
-		if s.told.Load() < facts.At.Number {
+		if s.Told.Load() < facts.At.Number {
 			return events.Head{}, nil
 		}
 	}

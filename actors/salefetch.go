@@ -22,7 +22,7 @@ import (
 // costs no gas. When the dispersal policy says to wait, the sale is let go, so
 // that its worker is free meanwhile.
 func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
-	now := s.chainTime()
+	now := s.ChainTime()
 	may := s.mayReserve(st.Request, st.Index, st.Repair, st.ExpiresAt, st.EndsAt, now)
 	if !may.Open(now) {
 		return sale.GiveUp{
@@ -41,7 +41,7 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 	switch {
 	case errors.Is(err, events.ErrReservationNotAllowed):
 		return sale.ReportNotReservable{
-			At: s.chainTime(), Reason: "the contract takes no further reservation for the slot",
+			At: s.ChainTime(), Reason: "the contract takes no further reservation for the slot",
 			Criterion: slotqueue.CriterionReservation,
 		}, nil
 	case errors.Is(err, events.ErrDeadlinePassed):
@@ -49,7 +49,7 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 	case err != nil:
 		return nil, fmt.Errorf("reserve the slot: %w", err)
 	}
-	return sale.ReportSlotReserved{At: s.chainTime(), Receipt: receipt}, nil
+	return sale.ReportSlotReserved{At: s.ChainTime(), Receipt: receipt}, nil
 }
 
 func (s *salesAgent) downloadJob(st sale.State) events.DownloadJob {
@@ -82,7 +82,7 @@ func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Downloa
 	if end != nil || err != nil {
 		return end, err
 	}
-	return sale.ReportStored{At: s.chainTime(), Bytes: content.Bytes, Root: content.Root}, nil
+	return sale.ReportStored{At: s.ChainTime(), Bytes: content.Bytes, Root: content.Root}, nil
 }
 
 // paceOf measures a download that must be done when proving and filling just fit before
@@ -94,7 +94,7 @@ func (s *salesAgent) paceOf(st sale.State) sale.PaceMeter {
 	}
 	took, _ := s.load.proofTime()
 	by := last.Add(-s.minFill() - took)
-	return sale.PaceMeter{Stretch: sale.PaceStretch(s.JudgePace, s.chainTime(), by), By: by}
+	return sale.PaceMeter{Stretch: sale.PaceStretch(s.JudgePace, s.ChainTime(), by), By: by}
 }
 
 // fetch runs one try to fetch content. The end is not nil when the sale is given
@@ -116,7 +116,7 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *shell.Pool, de
 	if st.Adopted || ctx.Err() != nil {
 		return nil, err
 	}
-	give := sale.GiveUp{At: s.chainTime(), Reason: err.Error()}
+	give := sale.GiveUp{At: s.ChainTime(), Reason: err.Error()}
 	switch {
 	case errors.Is(err, events.ErrDiskFull): // Ours, whatever else went wrong.
 		s.room.set(s.Clock.Now(), 0, err)

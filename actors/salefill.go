@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -35,9 +36,9 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 		return s.fillSlot(ctx, st, e, last) // Nothing is sent; it reports that fill.
 	}
 	if facts.RequestState == events.RequestNew { // Also of a slot in repair: the request may expire.
-		last = earliest(last, st.ExpiresAt.Add(-time.Second))
+		last = chainview.Earliest(last, st.ExpiresAt.Add(-time.Second))
 	}
-	head := s.view.now()
+	head := s.View.Now()
 	period, challenge, err := s.challengeAt(ctx, s.slot, head)
 	if err != nil {
 		return nil, err
@@ -47,11 +48,11 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 		// slot may be lost again by now, is reported.
 		return s.fillSlot(ctx, st, e, head.Time)
 	}
-	return s.fillSlot(ctx, st, e, earliest(last, s.lastBlockOf(period, head)))
+	return s.fillSlot(ctx, st, e, chainview.Earliest(last, s.lastBlockOf(period, head)))
 }
 
 func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
-	return sale.ReportProofOutdated{At: s.chainTime(), Challenge: e.Challenge, Reason: reason}
+	return sale.ReportProofOutdated{At: s.ChainTime(), Challenge: e.Challenge, Reason: reason}
 }
 
 func (s *salesAgent) fillSlot(
@@ -67,9 +68,9 @@ func (s *salesAgent) fillSlot(
 	}
 	switch {
 	case errors.Is(err, events.ErrSlotNotFree):
-		return sale.ReportNotFree{At: s.chainTime(), Reason: "another host filled the slot first"}, nil
+		return sale.ReportNotFree{At: s.ChainTime(), Reason: "another host filled the slot first"}, nil
 	case errors.Is(err, events.ErrReservationNotAllowed): // The slot was freed, and with it the reservations.
-		return sale.ReportNotFree{At: s.chainTime(), Reason: "our reservation of the slot is gone"}, nil
+		return sale.ReportNotFree{At: s.ChainTime(), Reason: "our reservation of the slot is gone"}, nil
 	case errors.Is(err, events.ErrProofAlreadySubmitted):
 		// A slot that was freed keeps the proofs of its last host: it can be filled from
 		// the next period on.
@@ -82,13 +83,13 @@ func (s *salesAgent) fillSlot(
 	case err != nil:
 		return nil, fmt.Errorf("fill the slot: %w", err)
 	}
-	return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
+	return sale.ReportFilled{At: s.ChainTime(), Fill: fill}, nil
 }
 
 // nextPeriod waits for the first block of the next period.
 func (s *salesAgent) nextPeriod(ctx context.Context) error {
-	period := duty.Period(s.terms.Proofs, s.view.now().Time)
-	_, err := s.view.wait(ctx, func(h events.Head) bool { return duty.Period(s.terms.Proofs, h.Time) > period })
+	period := duty.Period(s.Terms.Proofs, s.View.Now().Time)
+	_, err := s.View.Wait(ctx, func(h events.Head) bool { return duty.Period(s.Terms.Proofs, h.Time) > period })
 	return err
 }
 
@@ -101,7 +102,7 @@ func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale
 	case err != nil:
 		return nil, err
 	case mined:
-		return sale.ReportFilled{At: s.chainTime(), Fill: fill}, nil
+		return sale.ReportFilled{At: s.ChainTime(), Fill: fill}, nil
 	}
 	return report, nil
 }
@@ -132,7 +133,7 @@ func (s *salesAgent) minedFill(
 // lastBlockOf is the last moment in which the challenge of now still holds: the
 // end of the period, or the wrap of the pointer if that comes first.
 func (s *salesAgent) lastBlockOf(period uint64, head events.Head) time.Time {
-	pointer := duty.Pointer(s.terms.Proofs, s.slot, head.Number+1, period)
-	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.blockTime())
-	return earliest(wrap, duty.End(s.terms.Proofs, period).Add(-time.Second))
+	pointer := duty.Pointer(s.Terms.Proofs, s.slot, head.Number+1, period)
+	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.BlockTime())
+	return chainview.Earliest(wrap, duty.End(s.Terms.Proofs, period).Add(-time.Second))
 }

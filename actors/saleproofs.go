@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -62,7 +63,7 @@ func (s *salesAgent) onDuty(a *shell.Turn, m saleCommand) {
 
 // presses reports whether a proof may come too late if its duty is held for a block.
 func (s *salesAgent) presses(due sale.ReportProofDue) bool {
-	return due.Deadline.Sub(s.chainTime()) < 2*time.Duration(s.proofMargin.Blocks)*s.blockTime()
+	return due.Deadline.Sub(s.ChainTime()) < 2*time.Duration(s.ProofMargin.Blocks)*s.BlockTime()
 }
 
 // aheadOfAnswer is how many periods after the last one that the record knew when it was
@@ -74,7 +75,7 @@ const aheadOfAnswer = sale.RememberedPeriods / 4
 // mayGoAhead reports whether a duty may be recorded without the market's answer.
 func (s *salesAgent) mayGoAhead(cmd sale.Command) bool {
 	due, ok := cmd.(sale.ReportProofDue)
-	known := max(s.loadedTo, duty.Period(s.terms.Proofs, s.journal.Ahead.FilledAt))
+	known := max(s.loadedTo, duty.Period(s.Terms.Proofs, s.journal.Ahead.FilledAt))
 	return ok && due.Period <= known+aheadOfAnswer
 }
 
@@ -129,9 +130,8 @@ func (s *salesAgent) hear(a *shell.Turn) {
 	a.Do(func(ctx context.Context) {
 		var m proofsHeard
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
-		m.taken, m.err = patiently(ctx, s.Base, s.patience(), func(ctx context.Context) ([]heardProof, error) {
-			return s.takenProofs(ctx, st, silent...)
-		})
+		m.taken, m.err = chainview.Patiently(ctx, s.Base, s.Patience(),
+			func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st, silent...) })
 		if m.err == nil && misses {
 			m.lost, m.err = s.owesNothing(ctx, st)
 		}
@@ -144,7 +144,7 @@ func (s *salesAgent) hear(a *shell.Turn) {
 // takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it
 // is asked again before a duty is closed, and what is due must be seen to.
 func (s *salesAgent) takenAtFirst(ctx context.Context, st sale.State) (taken []heardProof, heard bool) {
-	taken, err := patiently(ctx, s.Base, min(lookPatience, s.patience()/2),
+	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
 		func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
 		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)
@@ -165,7 +165,7 @@ func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, erro
 // takenProofs are the proofs that the contract took, of periods that are open or
 // silent and of all that the sale knows nothing of.
 func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
-	from := max(duty.Period(s.terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill proves its own period.
+	from := max(duty.Period(s.Terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill proves its own period.
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
 	}
@@ -177,7 +177,7 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 	// It holds no place of a pool: it waits for transactions that hold theirs.
 	taken, err := s.Market.TakenProofs(ctx, s.slot, from)
 	if err == nil {
-		err = events.CheckTaken(taken, s.terms.Proofs, from, s.view.now())
+		err = events.CheckTaken(taken, s.Terms.Proofs, from, s.View.Now())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
@@ -201,7 +201,7 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 			}
 			// Told now: a duty that is over by then says that nobody looked while it ran.
 			heard = append(heard, heardProof{sale.ReportProofDue{
-				At: s.chainTime(), Period: t.Period, Challenge: c, Deadline: lastOf(s.terms.Proofs, t.Period),
+				At: s.ChainTime(), Period: t.Period, Challenge: c, Deadline: lastOf(s.Terms.Proofs, t.Period),
 			}, cause})
 		}
 		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}
@@ -225,11 +225,11 @@ func lastOf(cfg events.ProofConfig, period uint64) time.Time {
 // challengeOf is what a proof was for that the contract took.
 func (s *salesAgent) challengeOf(ctx context.Context, t events.TakenProof) (events.Challenge, error) {
 	block := t.Receipt.Block.Number
-	number, ok := duty.ChallengeBlock(block, duty.Pointer(s.terms.Proofs, s.slot, block, t.Period))
+	number, ok := duty.ChallengeBlock(block, duty.Pointer(s.Terms.Proofs, s.slot, block, t.Period))
 	if !ok {
 		return events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", block)
 	}
-	hash, err := s.view.lookUp(ctx, number)
+	hash, err := s.View.LookUp(ctx, number)
 	if err != nil {
 		return events.Challenge{}, fmt.Errorf("read block %d: %w", number, err)
 	}

@@ -31,18 +31,18 @@ func (s *salesAgent) deleteData(ctx context.Context, st sale.State, e sale.Delet
 	if err != nil {
 		return nil, fmt.Errorf("delete the slot's data: %w", err)
 	}
-	return sale.ReportDeleted{At: s.chainTime()}, nil
+	return sale.ReportDeleted{At: s.ChainTime()}, nil
 }
 
 // lastLook asks the chain about a slot of an ended sale when what ended it is final.
 // A restart waits anew: that costs space for a while, and nothing else.
 func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command, error) {
-	from := s.view.now().Number
-	if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
+	from := s.View.Now().Number
+	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
 		return nil, err
 	}
 	s.Turn(ctx, s.slot.String()+"/last look")
-	if err := s.waitFinal(ctx, from); err != nil {
+	if err := s.WaitFinal(ctx, from); err != nil {
 		return nil, err
 	}
 	report, err := s.askChain(ctx, st)
@@ -53,7 +53,7 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 		return report, nil
 	}
 	facts := report.(sale.ReportChain).Facts
-	if err := s.confirm(ctx, s.request, s.index, facts); err != nil {
+	if err := s.Confirm(ctx, s.request, s.index, facts); err != nil {
 		return nil, err
 	}
 	if worth, err := s.worthFilling(ctx, st, facts); err != nil || !worth {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -14,7 +15,7 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &salesAgent{
 		env: &env{
-			chain: &chain{Base: &shell.Base{Record: &shell.Record{}}},
+			Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}},
 			world: world{given{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}}},
 		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -29,7 +30,7 @@ type proofScheduler struct {
 	// failing are slots whose duties could not be computed lately.
 	failing map[events.SlotID]*failing
 	order   []*scheduled // those of sales, by slot
-	pace    pacer
+	pace    chainview.Pacer
 	since   time.Time // chain time of the first block that was looked at
 	// fetching: block hashes are being read; everything is looked at again then.
 	fetching bool
@@ -92,7 +93,7 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 	case hashesFetched:
 		p.fetching = false
 		if m.more {
-			p.onHead(a, p.view.now())
+			p.onHead(a, p.View.Now())
 		}
 	case pastRead:
 		p.onPast(a, m)
@@ -120,7 +121,7 @@ func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
 		p.order = slices.Insert(p.order, p.place(m.slot), s)
 	}
 	if s.state.Phase == sale.Unknown || st.Attempt != s.state.Attempt {
-		s.Probability = duty.Probability(p.terms.Proofs, st.Request.Ask.ProofProbability)
+		s.Probability = duty.Probability(p.Terms.Proofs, st.Request.Ask.ProofProbability)
 	}
 	began := proves(st) && !s.proves
 	if s.proves && !st.Hosting() { // Unless that is taken back, nobody will read this.
@@ -131,17 +132,17 @@ func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
 	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last of a period.
 		p.begins(s)
-		p.look(a, []*scheduled{s}, p.view.now())
+		p.look(a, []*scheduled{s}, p.View.Now())
 	}
 }
 
 // begins notes from where on the periods of a sale that comes to prove are judged.
 func (p *proofScheduler) begins(s *scheduled) {
-	s.judged = firstUnjudged(p.terms.Proofs, s.state) - 1
-	s.knownFrom, s.known, s.silent, s.began = 0, 0, nil, p.view.now().Time
-	s.paused.to = duty.Period(p.terms.Proofs, p.view.now().Time)
+	s.judged = firstUnjudged(p.Terms.Proofs, s.state) - 1
+	s.knownFrom, s.known, s.silent, s.began = 0, 0, nil, p.View.Now().Time
+	s.paused.to = duty.Period(p.Terms.Proofs, p.View.Now().Time)
 	// Not all at once: they are spread by their ids.
-	s.look = p.view.now().Time.Add(lookEvery / 256 * time.Duration(int(s.ID[0])+1))
+	s.look = p.View.Now().Time.Add(lookEvery / 256 * time.Duration(int(s.ID[0])+1))
 }
 
 // place is where a slot is in the order, or belongs.
@@ -164,7 +165,7 @@ func (p *proofScheduler) drop(slot events.SlotID) {
 func proves(s sale.State) bool { return s.Hosting() && s.Phase != sale.Filled }
 
 func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
-	if head.Number < p.view.now().Number {
+	if head.Number < p.View.Now().Number {
 		return // A newer one is on its way; it covers this one.
 	}
 	if p.since.IsZero() {
@@ -172,11 +173,11 @@ func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
 	}
 	p.forgetVerdicts()
 	p.lookAtFailing(head)
-	p.pace.see(head, p.view.at)
+	p.pace.See(head, p.View.At)
 	p.provers.tick(head.Time)
 	next := p.look(a, p.order, head)
 	p.lookAtUnproven(a, head)
-	if m, ok := optional[interface{ DutiesDue(next time.Time) }](p.Market); ok {
+	if m, ok := chainview.Optional[interface{ DutiesDue(next time.Time) }](p.Market); ok {
 		m.DutiesDue(next)
 	}
 	p.judge(a, head)
@@ -185,11 +186,11 @@ func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
 // look tells the sales of these slots what a block means for them. It returns the
 // deadline of the earliest duty that is open or about to be.
 func (p *proofScheduler) look(a *shell.Turn, slots []*scheduled, head events.Head) (next time.Time) {
-	margin := p.margin()
-	pass := duty.NewPass(p.terms.Proofs, head, duty.Pace{
-		Shortest: p.pace.shortest(margin.BlockTime),
+	margin := p.Margin()
+	pass := duty.NewPass(p.Terms.Proofs, head, duty.Pace{
+		Shortest: p.pace.Shortest(margin.BlockTime),
 		Lead:     time.Duration(margin.Blocks) * margin.BlockTime,
-	}, p.view.hash)
+	}, p.View.Hash)
 	unknown := false
 	for _, s := range slots {
 		p.ofSlot(s.ID, func() {
@@ -226,7 +227,7 @@ func (p *proofScheduler) fetch(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "block hashes")
-		more, err := patiently(ctx, p.Base, p.patience(), p.view.fetch)
+		more, err := chainview.Patiently(ctx, p.Base, p.Patience(), p.View.Fetch)
 		if err != nil { // The next head asks again.
 			p.Log.Warnf("read block hashes for proof duties: %v", err)
 		}
@@ -260,7 +261,7 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 	}
 	switch {
 	case v.Owed && !knows(&s.state, v):
-		last := lastOf(p.terms.Proofs, v.Period)
+		last := lastOf(p.Terms.Proofs, v.Period)
 		p.tell(s, head, sale.ReportProofDue{At: head.Time, Period: v.Period, Challenge: v.Challenge, Deadline: last})
 		if due.IsZero() {
 			due = last

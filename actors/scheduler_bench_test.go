@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -20,11 +21,11 @@ func BenchmarkDutiesPerBlock(b *testing.B) {
 	for _, slots := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(slots), func(b *testing.B) {
 			p, a := hostedSlots(slots)
-			head := p.view.now()
+			head := p.View.Now()
 			b.ReportAllocs()
 			for b.Loop() {
 				head = nextBlock(head)
-				p.view.advance(head)
+				p.View.Advance(head)
 				p.look(a, p.order, head)
 			}
 			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(slots), "ns/slot")
@@ -35,9 +36,9 @@ func BenchmarkDutiesPerBlock(b *testing.B) {
 // BenchmarkJudgingAPeriod is what comes on top once a period, for 100,000 slots.
 func BenchmarkJudgingAPeriod(b *testing.B) {
 	p, a := hostedSlots(100_000)
-	head := p.view.now()
-	to := p.closedPeriod(head)
-	past, err := p.env.readPast(b.Context(), to, to, p.view.now().Number)
+	head := p.View.Now()
+	to := p.ClosedPeriod(head)
+	past, err := p.env.ReadPast(b.Context(), to, to, p.View.Now().Number)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -59,12 +60,12 @@ func nextBlock(head events.Head) events.Head {
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
 func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 	e := loadedEnv(1)
-	e.Log, e.view, e.provers = shelltest.QuietLog(), newChainView(&chainviewtest.ChainOf{}), newProvers(1, eachSecond, e.load)
+	e.Log, e.View, e.provers = shelltest.QuietLog(), chainview.NewView(&chainviewtest.ChainOf{}), newProvers(1, eachSecond, e.load)
 	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {
 		head = nextBlock(head)
-		e.view.advance(head)
+		e.View.Advance(head)
 	}
 	p.since = head.Time
 	for i := range n {
@@ -78,9 +79,9 @@ func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 			Started: true, Request: asking(8),
 		}
 		s.proves, s.FilledAt = true, s.state.FilledAt
-		s.Probability = duty.Probability(e.terms.Proofs, s.state.Request.Ask.ProofProbability)
+		s.Probability = duty.Probability(e.Terms.Proofs, s.state.Request.Ask.ProofProbability)
 		s.wake, s.look = s.state.WakeAt(), head.Time.Add(1000*time.Hour)
-		s.judged = duty.Period(e.terms.Proofs, head.Time)
+		s.judged = duty.Period(e.Terms.Proofs, head.Time)
 	}
 	return p, &shell.Turn{}
 }

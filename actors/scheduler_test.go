@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -20,7 +21,7 @@ type schedule struct {
 	t         *testing.T
 	scheduler shell.Ref
 	agent     shell.Ref
-	view      *chainView
+	view      *chainview.View
 	env       *env
 	state     sale.State
 	told      []sale.Command
@@ -32,16 +33,16 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
 	e := &env{
-		chain: newChain(&shell.Base{
+		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
 			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
 		}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
 		world: world{given{Config{}.withDefaults(), Ports{Market: &chainviewtest.ChainOf{}}}},
 		load:  newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
-	e.terms = events.MarketConfig{Proofs: s.cfg}
+	e.Terms = events.MarketConfig{Proofs: s.cfg}
 	e.quarantined.items = map[shell.Subject]quarantinedItem{}
-	s.view, s.env = e.view, e
+	s.view, s.env = e.View, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {
 		if m, ok := msg.(saleCommand); ok {
 			s.told = append(s.told, m.cmd)
@@ -66,7 +67,7 @@ func (s *schedule) head(number uint64, at time.Time) []sale.Command {
 	s.t.Helper()
 	s.told = nil
 	h := events.Head{Number: number, Hash: chainviewtest.BlockHash(number, 0), Parent: chainviewtest.BlockHash(number-1, 0), Time: at}
-	s.view.advance(h)
+	s.view.Advance(h)
 	s.scheduler.Tell(headMoved{h})
 	synctest.Wait()
 	return s.told

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -22,7 +23,7 @@ import (
 
 // pastRead is what decides about periods that are over, or why it is not at hand.
 type pastRead struct {
-	past    *past
+	past    *chainview.Past
 	missing map[uint64]bool // what was looked for in vain before
 	err     error
 }
@@ -35,7 +36,7 @@ func firstUnjudged(cfg events.ProofConfig, st sale.State) uint64 {
 
 // judge reads what decides about the periods that are over and were not judged.
 func (p *proofScheduler) judge(a *shell.Turn, head events.Head) {
-	to := p.closedPeriod(head)
+	to := p.ClosedPeriod(head)
 	from := to + 1
 	for _, s := range p.order {
 		if s.proves {
@@ -55,7 +56,7 @@ func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
 		p.Turn(ctx, "periods that are over")
 		m := pastRead{}
 		m.err = p.RT.Guarded("periods that are over", func() (err error) {
-			m.past, err = p.env.readPast(ctx, from, to, p.view.now().Number)
+			m.past, err = p.env.ReadPast(ctx, from, to, p.View.Now().Number)
 			return err
 		})
 		if ctx.Err() == nil {
@@ -72,8 +73,8 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 		return
 	}
 	missing := map[uint64]bool{}
-	challenges := m.past.challenges(p.view, missing)
-	head := p.view.now()
+	challenges := m.past.Challenges(p.View, missing)
+	head := p.View.Now()
 	type verdict struct {
 		sale   *scheduled
 		upTo   uint64
@@ -85,7 +86,7 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 			continue
 		}
 		p.ofSlot(s.ID, func() {
-			upTo := min(m.past.to, p.certainUpTo(s))
+			upTo := min(m.past.To, p.certainUpTo(s))
 			p.judgeOpen(s, m.past, upTo, challenges, len(m.missing) > 0)
 			if s.judged < upTo {
 				verdicts = append(verdicts, verdict{s, upTo, p.silentPeriods(s, m.past, upTo, challenges, head)})
@@ -97,9 +98,9 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 		return
 	}
 	for _, v := range verdicts {
-		if m.past.short && v.sale.judged+1 < m.past.from {
+		if m.past.Short && v.sale.judged+1 < m.past.From {
 			p.Log.WithField("slot", v.sale.ID.String()).Warnf("what the slot owed before period %d is not known: "+
-				"the chain is read back %d blocks at most", m.past.from, mostPastBlocks)
+				"the chain is read back %d blocks at most", m.past.From, chainview.MostPastBlocks)
 		}
 		v.sale.judged = v.upTo
 		v.sale.silent = append(v.sale.silent, v.silent...)
@@ -111,13 +112,13 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 }
 
 // readMissing reads hashes that lie before the blocks that were read.
-func (p *proofScheduler) readMissing(a *shell.Turn, past *past, missing map[uint64]bool) {
+func (p *proofScheduler) readMissing(a *shell.Turn, past *chainview.Past, missing map[uint64]bool) {
 	p.judging = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "challenges of periods that are over")
 		m := pastRead{past: past, missing: missing}
-		m.err = p.RT.Guarded("periods that are over", func() error { return past.fill(ctx, p.view, missing) })
+		m.err = p.RT.Guarded("periods that are over", func() error { return past.Fill(ctx, p.View, missing) })
 		if ctx.Err() == nil {
 			self.Tell(m)
 		}
@@ -125,20 +126,20 @@ func (p *proofScheduler) readMissing(a *shell.Turn, past *past, missing map[uint
 }
 
 // silentPeriods are the periods of a sale that were owed and that it knows nothing of.
-func (p *proofScheduler) silentPeriods(s *scheduled, past *past, upTo uint64, challenges duty.Challenges,
+func (p *proofScheduler) silentPeriods(s *scheduled, past *chainview.Past, upTo uint64, challenges duty.Challenges,
 	head events.Head,
 ) []sale.ReportSilentPeriod {
-	return silentPeriods(p.terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.from), upTo,
+	return silentPeriods(p.Terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.From), upTo,
 		hostedUntil(&s.state), challenges, func(period uint64) string { return p.whySilent(s, period) }, head)
 }
 
 // silentPeriods judges the periods of a slot that owes proofs until a point of time.
-func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *past, from, upTo uint64,
+func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *chainview.Past, from, upTo uint64,
 	until time.Time, challenges duty.Challenges, why func(uint64) string, head events.Head,
 ) (silent []sale.ReportSilentPeriod) {
 	for period := from; period <= upTo; period++ {
-		w := past.window(cfg, period, until)
-		if st.FilledBlock >= w.began || st.Settles(period) || hasDuty(st, period) {
+		w := past.Window(cfg, period, until)
+		if st.FilledBlock >= w.Began || st.Settles(period) || hasDuty(st, period) {
 			continue
 		}
 		challenge, required, _ := duty.Required(cfg, slot, period, w.Window, challenges)
@@ -169,7 +170,7 @@ func (p *proofScheduler) certainUpTo(s *scheduled) uint64 {
 	if s.state.Started {
 		return math.MaxUint64
 	}
-	return max(duty.Period(p.terms.Proofs, s.state.ExpiresAt.Add(-p.terms.Proofs.Timeout)), 1) - 1
+	return max(duty.Period(p.Terms.Proofs, s.state.ExpiresAt.Add(-p.Terms.Proofs.Timeout)), 1) - 1
 }
 
 // hostedUntil is until when a slot owes proofs, as far as the record knows.
@@ -194,24 +195,24 @@ func (p pause) holds(period uint64) bool { return p.why != "" && p.from <= perio
 
 // pauseFrom is a pause that begins now.
 func (p *proofScheduler) pauseFrom(why string) pause {
-	return pause{from: duty.Period(p.terms.Proofs, p.view.now().Time), why: why}
+	return pause{from: duty.Period(p.Terms.Proofs, p.View.Now().Time), why: why}
 }
 
 // whySilent says why nothing was told of a period in time.
 func (p *proofScheduler) whySilent(s *scheduled, period uint64) string {
 	switch {
-	case !duty.End(p.terms.Proofs, period).After(p.since):
+	case !duty.End(p.Terms.Proofs, period).After(p.since):
 		return "the host did not run, or did not reach the chain, until the period was over"
 	case s.paused.holds(period):
 		return "nothing was done for the sale in the period: " + s.paused.why
-	case !duty.End(p.terms.Proofs, period).After(s.began):
+	case !duty.End(p.Terms.Proofs, period).After(s.began):
 		return "the host ran, and the sale was not ready to prove until the period was over: its record could not be " +
 			"read yet, or its data not be kept"
 	case s.knownFrom == 0 || period < s.knownFrom || period > s.known:
 		return "the blocks that decide about it could not be read while the period ran"
 	}
 	return fmt.Sprintf("no block of the period came after which it was to be seen: a proof is owed when the "+
-		"pointer can leave its %d blocks of downtime before the marking ends", p.terms.Proofs.Downtime)
+		"pointer can leave its %d blocks of downtime before the marking ends", p.Terms.Proofs.Downtime)
 }
 
 // tellSilent tells a sale of silent periods until it knows them.

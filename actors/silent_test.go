@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -73,9 +74,9 @@ func newGap(t *testing.T, rt *shell.Runtime, batched bool) *gap {
 	if batched {
 		m = batches{g.chain}
 	}
-	terms := s.env.terms
-	s.env.chain = newChain(s.env.Base, m, s.env.proofMargin)
-	s.env.terms, s.view = terms, s.env.view
+	terms := s.env.Terms
+	s.env.Chain = chainview.New(s.env.Base, m, s.env.ProofMargin)
+	s.env.Terms, s.view = terms, s.env.View
 	return g
 }
 
@@ -84,7 +85,7 @@ func (g *gap) after(seconds uint64) []sale.Command {
 	g.t.Helper()
 	g.told = nil
 	h := g.chain.block(2000 + seconds)
-	g.view.advance(h)
+	g.view.Advance(h)
 	g.scheduler.Tell(headMoved{h})
 	synctest.Wait()
 	return g.told
@@ -206,7 +207,7 @@ func TestWhileTheHostRunsNothingIsReadAndNothingIsSilent(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		g := newGap(t, rt, true)
 		for n := uint64(1000); n < 2000; n++ {
-			g.view.advance(g.chain.block(n))
+			g.view.Advance(g.chain.block(n))
 		}
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.publish()
@@ -239,11 +240,11 @@ func TestTheWayBackIsBounded(t *testing.T) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.publish()
-		silent, _ := silentOnes(g.after(3 * mostPastBlocks))
-		if len(silent) == 0 || silent[0] < gapPeriod+(2*mostPastBlocks-blocksPerRead)/20 {
+		silent, _ := silentOnes(g.after(3 * chainview.MostPastBlocks))
+		if len(silent) == 0 || silent[0] < gapPeriod+(2*chainview.MostPastBlocks-chainview.BlocksPerRead)/20 {
 			t.Fatalf("%d periods are told, the first is %d", len(silent), silent[0])
 		}
-		if most := int64(mostPastBlocks/blocksPerRead + 5); g.chain.asked.Load() > most+mostPastBlocks/100 {
+		if most := int64(chainview.MostPastBlocks/chainview.BlocksPerRead + 5); g.chain.asked.Load() > most+chainview.MostPastBlocks/100 {
 			t.Fatalf("%d calls, want about %d", g.chain.asked.Load(), most)
 		}
 	})

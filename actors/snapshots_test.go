@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -27,7 +28,7 @@ var snapshotHost = events.Address{0x51}
 
 // bareEnv is what loading and saving need of a host.
 func bareEnv(store events.Store) *env {
-	e := &env{chain: &chain{Base: &shell.Base{
+	e := &env{Chain: &chainview.Chain{Base: &shell.Base{
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
 		Log: shelltest.QuietLog(), Codec: catalog.Codec(), Me: snapshotHost,
 	}}}

@@ -57,7 +57,7 @@ func (s *stall) renew(attempt uint32) {
 
 // moment is now, by both clocks.
 func (e *env) moment() sale.Moment {
-	return sale.Moment{Chain: e.chainTime(), Machine: e.Clock.Now()}
+	return sale.Moment{Chain: e.ChainTime(), Machine: e.Clock.Now()}
 }
 
 // watch runs one try to fetch content, and cancels it when nothing new came for

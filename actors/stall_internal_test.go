@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -35,19 +36,19 @@ func TestATryEndsForOneReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				chain: newChain(&shell.Base{Clock: clock}, nil, duty.Margin{}), world: world{given{Config: Config{GiveUpDownload: limit}}},
+				Chain: chainview.New(&shell.Base{Clock: clock}, nil, duty.Margin{}), world: world{given{Config: Config{GiveUpDownload: limit}}},
 			}
-			clock.pass(0, e.view)
+			clock.pass(0, e.View)
 			s := &stall{}
 			test.meter.By = clock.Now().Add(time.Hour)
 			s.measure(1, test.meter)
 			stalled, err := s.watch(t.Context(), e, 1, func(ctx context.Context) error {
 				if test.missing >= 0 {
 					s.arrived(e.moment(), events.Bytes(test.missing+1))
-					clock.pass(5*time.Minute, e.view)
+					clock.pass(5*time.Minute, e.View)
 					s.arrived(e.moment(), events.Bytes(test.missing))
 				}
-				clock.pass(test.idle, e.view)
+				clock.pass(test.idle, e.View)
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -25,7 +26,7 @@ type Status struct {
 	LastNews time.Time
 	// BlockTime is how far apart blocks are; NoRoom why that leaves no time for a proof
 	// in a period; empty: it does.
-	BlockTime BlockTime
+	BlockTime chainview.BlockTime
 	NoRoom    string
 	// Quota is how many bytes the host was given; 0: what its ledger says. The ledger
 	// has more while availabilities and sales do.
@@ -84,8 +85,8 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 
 func (s *supervisor) status() Status {
 	st := Status{
-		Booted: s.booted, Epoch: s.Epoch, Head: s.view.now(), Live: s.live,
-		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.stalledAfter(), Record: s.recordStatus(),
+		Booted: s.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
+		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
 		Unanswered: int(s.Record.Asked.Load()),
@@ -96,7 +97,7 @@ func (s *supervisor) status() Status {
 	st.Needs = s.needs()
 	if s.booted {
 		st.Prover = s.proverFacts()
-		st.BlockTime, st.NoRoom = s.knownBlockTime(), s.noRoom()
+		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.noRoom()
 	}
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]
@@ -115,7 +116,7 @@ func (s *supervisor) status() Status {
 // into the record by itself.
 func (s *supervisor) recordStatus() shell.RecordStatus {
 	r := s.Record.Now()
-	copying, ok := optional[interface {
+	copying, ok := chainview.Optional[interface {
 		RecordAway() (since time.Time, reason error)
 	}](s.Market)
 	if r.Away || !ok {

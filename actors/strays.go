@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -25,12 +26,12 @@ func (s *supervisor) clearStrays(ctx context.Context, self shell.Ref, all []even
 	if len(all) == 0 {
 		return
 	}
-	from := s.view.now().Number
-	if _, err := s.view.wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
+	from := s.View.Now().Number
+	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
 		return
 	}
 	s.Turn(ctx, "data without a sale")
-	if err := s.waitFinal(ctx, from); err != nil {
+	if err := s.WaitFinal(ctx, from); err != nil {
 		return // It is only not known yet: the next start looks again.
 	}
 	for _, st := range all {
@@ -70,14 +71,14 @@ func (s *supervisor) stray(ctx context.Context, slot events.SlotID) error {
 	if err := s.noSale(ctx, slot); err != nil {
 		return err
 	}
-	owned, err := patiently(ctx, s.Base, s.patience(), s.Market.MySlots)
+	owned, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
 	if err != nil {
 		return fmt.Errorf("read our slots on chain: %w", err)
 	}
 	if slices.ContainsFunc(owned, func(o events.OwnedSlot) bool { return o.Slot == slot }) {
 		return fmt.Errorf("%w: the contract says that the slot is ours", errLives)
 	}
-	return s.confirmNotOurs(ctx, slot)
+	return s.ConfirmNotOurs(ctx, slot)
 }
 
 // Messages about a slot that is being cleared.

@@ -291,7 +291,7 @@ func (s *supervisor) onLetGo(m letGo) {
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
 		ag.ref.Tell(saleCommand{cmd: sale.GiveUp{
-			At: s.chainTime(), Reason: m.reason, LetGo: true, Reprocess: true,
+			At: s.ChainTime(), Reason: m.reason, LetGo: true, Reprocess: true,
 			Criterion: slotqueue.CriterionNoProgress,
 		}, cause: "worker"})
 	}
@@ -311,7 +311,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		s.lastNews = s.Clock.Now()
 		s.Log.WithField("ancestor", m.reorganized.GetAncestor()).Warnf(
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
-		s.view.rewind(m.reorganized.GetAncestor())
+		s.View.Rewind(m.reorganized.GetAncestor())
 		for _, slot := range s.slots() {
 			s.agents[slot].ref.Tell(lookAtChain{})
 		}
@@ -319,7 +319,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 		return
 	}
 	s.lastNews, s.live = s.Clock.Now(), m.live
-	if s.view.advance(m.head) {
+	if s.View.Advance(m.head) {
 		if s.since.IsZero() {
 			s.since = m.head.Time
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -37,12 +38,12 @@ func (c *handClock) Now() time.Time {
 func (c *handClock) After(time.Duration, func()) func() { return func() {} }
 
 // pass lets time pass, on the machine and on the chain.
-func (c *handClock) pass(d time.Duration, view *chainView) {
+func (c *handClock) pass(d time.Duration, view *chainview.View) {
 	c.mu.Lock()
 	c.now = c.now.Add(d)
 	now := c.now
 	c.mu.Unlock()
-	view.advance(events.Head{Number: uint64(now.Unix()), Time: now})
+	view.Advance(events.Head{Number: uint64(now.Unix()), Time: now})
 }
 
 // A real download from a source that sends one block in a while, by a clock that the source
@@ -74,15 +75,15 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			e := &env{
-				chain: newChain(&shell.Base{RetryMost: 30 * time.Second, Clock: clock}, nil, duty.Margin{}),
+				Chain: chainview.New(&shell.Base{RetryMost: 30 * time.Second, Clock: clock}, nil, duty.Margin{}),
 				world: world{given{Config: Config{GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute}}},
 			}
-			clock.pass(0, e.view)
+			clock.pass(0, e.View)
 			var served atomic.Int64
 			content := storage.NewHandler(d)
 			source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				served.Add(1)
-				clock.pass(test.every, e.view)
+				clock.pass(test.every, e.View)
 				content.ServeHTTP(w, r)
 			}))
 			defer source.Close()

@@ -150,7 +150,7 @@ func (v *validator) Receive(a *shell.Turn, msg any) {
 func (v *validator) onDurable(a *shell.Turn, _ []validation.Event) {
 	if !v.begun {
 		v.begun = true
-		v.journal.Submit(a, validation.Start{At: v.chainTime(), Settings: v.Validator}, "start",
+		v.journal.Submit(a, validation.Start{At: v.ChainTime(), Settings: v.Validator}, "start",
 			func(shell.Result[validation.State, validation.Event]) {})
 		v.history.readOn(a)
 		v.resume(a)
@@ -193,7 +193,7 @@ func (v *validator) onNews(a *shell.Turn, m chainNews) {
 	for _, p := range m.proofs {
 		v.onProof(p)
 	}
-	if m.live && m.head.Number >= v.view.now().Number { // A newer one is on its way otherwise.
+	if m.live && m.head.Number >= v.View.Now().Number { // A newer one is on its way otherwise.
 		v.look(a, m.head)
 	}
 }
@@ -204,7 +204,7 @@ func (v *validator) onProof(p *messages.ChainProofSubmitted) {
 		return
 	}
 	at := events.TimeFromMessage(p.GetLog().GetTime())
-	v.received[proofKey{slot, duty.Period(v.terms.Proofs, at)}] = p.GetLog().GetBlock()
+	v.received[proofKey{slot, duty.Period(v.Terms.Proofs, at)}] = p.GetLog().GetBlock()
 }
 
 // look does what a new block allows.
@@ -220,14 +220,14 @@ func (v *validator) look(a *shell.Turn, head events.Head) {
 	for _, k := range v.openKeys() {
 		v.mark(a, v.open[k].proof)
 	}
-	for _, period := range duty.Markable(v.terms.Proofs, head) {
+	for _, period := range duty.Markable(v.Terms.Proofs, head) {
 		v.ask(a, head, period, watched)
 	}
 }
 
 // closeWindows forgets what only a window needs.
 func (v *validator) closeWindows(head events.Head) {
-	closed := func(period uint64) bool { return duty.LastMarking(v.terms.Proofs, period).Before(head.Time) }
+	closed := func(period uint64) bool { return duty.LastMarking(v.Terms.Proofs, period).Before(head.Time) }
 	for k := range v.received {
 		if closed(k.period) {
 			delete(v.received, k)
@@ -263,9 +263,9 @@ func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 		if _, came := v.received[k]; came || v.busy(k) || v.journal.Ahead.Settled(k.slot, k.period) {
 			continue
 		}
-		owed, known := duty.MarkedAfter(v.terms.Proofs, duty.Slot{
-			ID: s.Slot, FilledAt: s.FilledAt, Probability: duty.Probability(v.terms.Proofs, s.ProofProbability),
-		}, head, period, v.view.peek)
+		owed, known := duty.MarkedAfter(v.Terms.Proofs, duty.Slot{
+			ID: s.Slot, FilledAt: s.FilledAt, Probability: duty.Probability(v.Terms.Proofs, s.ProofProbability),
+		}, head, period, v.View.At)
 		if owed || !known {
 			candidates = append(candidates, s.SlotRef)
 		}
@@ -277,7 +277,7 @@ func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
-		missing, err := shell.In(ctx, v.reads, duty.LastMarking(v.terms.Proofs, period),
+		missing, err := shell.In(ctx, v.reads, duty.LastMarking(v.Terms.Proofs, period),
 			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
 		if ctx.Err() == nil {
 			self.Tell(missingTold{period, missing, err})
@@ -315,7 +315,7 @@ func (v *validator) mark(a *shell.Turn, proof events.MissingProof) {
 	}
 	m.running = true
 	m.tries++
-	self, deadline := a.Self, duty.LastMarking(v.terms.Proofs, proof.Period)
+	self, deadline := a.Self, duty.LastMarking(v.Terms.Proofs, proof.Period)
 	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, markingCause(proof))
 		marking, err := shell.In(ctx, v.pool, deadline, func() (events.Marking, error) {
@@ -337,7 +337,7 @@ func (v *validator) onDone(a *shell.Turn, m markingDone) {
 	switch {
 	case m.err == nil:
 		log.Infof("marked a missing proof for %s base units", m.marking.Reward)
-		v.settle(a, of, validation.ReportMarked{At: v.chainTime(), Proof: m.proof, Marking: m.marking})
+		v.settle(a, of, validation.ReportMarked{At: v.ChainTime(), Proof: m.proof, Marking: m.marking})
 	case errors.Is(m.err, events.ErrNotMissing), errors.Is(m.err, events.ErrDeadlinePassed),
 		errors.Is(m.err, events.ErrReverted) && of.tries >= maxReverts:
 		v.fail(a, of)
@@ -348,7 +348,7 @@ func (v *validator) onDone(a *shell.Turn, m markingDone) {
 
 // fail records that a missing proof was not marked.
 func (v *validator) fail(a *shell.Turn, m *marking) {
-	v.settle(a, m, validation.ReportFailed{At: v.chainTime(), Proof: m.proof, Reason: m.last.Error()})
+	v.settle(a, m, validation.ReportFailed{At: v.ChainTime(), Proof: m.proof, Reason: m.last.Error()})
 }
 
 // settle records what became of a marking, and only then forgets it.

@@ -104,7 +104,7 @@ func (h *marketHistory) start(ctx context.Context) (uint64, error) {
 		}
 		high = r.Revision
 	}
-	since := h.view.now().Time.Add(-h.terms.RequestDurationLimit - historyMargin)
+	since := h.View.Now().Time.Add(-h.Terms.RequestDurationLimit - historyMargin)
 	low := uint64(0)
 	for low < high { // All before low are older than since.
 		middle := low + (high-low)/2
@@ -157,21 +157,13 @@ func (v *validator) onMarket(a *shell.Turn, m marketRead) {
 	if m.end {
 		first := !h.done
 		h.done = true
-		if watched := v.show(v.view.now()); first {
+		if watched := v.show(v.View.Now()); first {
 			v.Log.Infof("validating: %d slots of other hosts are watched", len(watched))
 		}
 	}
 	if !m.end || h.more {
 		h.readOn(a)
 	}
-}
-
-// peek is a block's hash if it is at hand.
-func (v *chainView) peek(number uint64) (events.Hash, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	h, ok := v.hashes[number]
-	return h, ok
 }
 
 // proofsOf are the proofs among logs.

@@ -78,18 +78,18 @@ func (e *env) keepWatch(ctx context.Context) {
 // in which the host begins to start.
 func (e *env) watch(ctx context.Context) {
 	var record, silent incident
-	last, moved := e.view.now(), e.Clock.Now()
+	last, moved := e.View.Now(), e.Clock.Now()
 	for {
 		e.Turn(ctx, "watch")
 		now := e.Clock.Now()
-		if head := e.view.now(); head.Hash != last.Hash {
+		if head := e.View.Now(); head.Hash != last.Hash {
 			last, moved = head, now
 		}
 		r := e.Record.Now()
 		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
 			e.alertCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
 		})
-		silent.is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*e.blockTime()), func() {
+		silent.is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*e.BlockTime()), func() {
 			e.alertCause("chain-silent", events.SlotID{},
 				health.Facts{Chain: health.ChainFacts{SilentSince: moved, Head: last}})
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -21,7 +22,7 @@ import (
 func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e := loadedEnv(1)
 	var told []health.Alert
-	e.RT, e.Log, e.view = rt, shelltest.QuietLog(), newChainView(&chainviewtest.ChainOf{})
+	e.RT, e.Log, e.View = rt, shelltest.QuietLog(), chainview.NewView(&chainviewtest.ChainOf{})
 	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
 	e.Record = shell.NewRecord(shelltest.Clock{}, e.Log, shelltest.NoTurn)
 	e.Alert = func(a health.Alert) { told = append(told, a) }
@@ -67,12 +68,12 @@ func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		e, told := watched(rt)
 		head := nextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
-		e.view.advance(head)
+		e.View.Advance(head)
 		go e.watch(rt.Context())
 		blocks := func(n int) {
 			for range n { // One in 12 s.
 				head = nextBlock(head)
-				e.view.advance(head)
+				e.View.Advance(head)
 				time.Sleep(12 * time.Second)
 			}
 			synctest.Wait()

@@ -88,7 +88,7 @@ func (w *slotWorker) onSale(a *shell.Turn, m saleChanged) {
 
 // retryAt is when a slot that is put back is worth another look by time alone.
 func (w *slotWorker) retryAt(s sale.State) time.Time {
-	now := w.chainTime()
+	now := w.ChainTime()
 	switch s.Criterion {
 	case slotqueue.CriterionDispersal:
 		return w.mayReserve(s.Request, s.Index, s.Repair, s.ExpiresAt, s.EndsAt, now).Opens

@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"testing"
@@ -30,12 +30,12 @@ func unknownHash(uint64) (events.Hash, bool) { return events.Hash{}, false }
 // Behind a block that is looked at again, because its hashes had to be read, the pace
 // would be unknown, and proofs would be owed, too late to be sent, that nobody demands.
 func TestABlockThatIsLookedAtAgainLeavesThePaceAsItIs(t *testing.T) {
-	var p pacer
+	var p Pacer
 	for n := range uint64(5) {
-		p.see(paced(n, 0), unknownHash)
-		p.see(paced(n, 0), unknownHash)
+		p.See(paced(n, 0), unknownHash)
+		p.See(paced(n, 0), unknownHash)
 	}
-	if got := p.shortest(pacedEach); got != pacedEach || len(p.heads) != 5 {
+	if got := p.Shortest(pacedEach); got != pacedEach || len(p.heads) != 5 {
 		t.Errorf("%d blocks are %s apart, want %s", len(p.heads), got, pacedEach)
 	}
 }
@@ -50,12 +50,12 @@ func TestBlocksThatMakeNoSenseLeaveAPace(t *testing.T) {
 		"a number below all":       func(h events.Head) events.Head { h.Number = 0; return h },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p pacer
+			var p Pacer
 			for n := range uint64(4) {
-				p.see(paced(n, 0), unknownHash)
+				p.See(paced(n, 0), unknownHash)
 			}
-			p.see(next(paced(4, 0)), unknownHash)
-			if got := p.shortest(pacedEach); got < time.Millisecond || got > pacedEach {
+			p.See(next(paced(4, 0)), unknownHash)
+			if got := p.Shortest(pacedEach); got < time.Millisecond || got > pacedEach {
 				t.Fatalf("blocks are %s apart", got)
 			}
 		})
@@ -65,25 +65,25 @@ func TestBlocksThatMakeNoSenseLeaveAPace(t *testing.T) {
 func TestAReorganisationLeavesThePaceOfTheBlocksThatAreStillThere(t *testing.T) {
 	for name, next := range map[string]uint64{"below": pacedFork + 1, "above": pacedFork + 8} {
 		t.Run(name, func(t *testing.T) {
-			var p pacer
+			var p Pacer
 			for n := uint64(10); n <= pacedFork; n++ {
-				p.see(paced(n, 0), unknownHash)
+				p.See(paced(n, 0), unknownHash)
 			}
 			for n := uint64(pacedFork + 1); n <= pacedFork+5; n++ { // Quick ones, of a branch that goes.
 				h := paced(n, 1)
 				h.Time = paced(pacedFork, 0).Time.Add(time.Duration(n-pacedFork) * time.Second)
-				p.see(h, unknownHash)
+				p.See(h, unknownHash)
 			}
-			if got := p.shortest(pacedEach); got != time.Second {
+			if got := p.Shortest(pacedEach); got != time.Second {
 				t.Fatalf("blocks are %s apart, want a second", got)
 			}
-			p.see(paced(next, 2), func(n uint64) (events.Hash, bool) {
+			p.See(paced(next, 2), func(n uint64) (events.Hash, bool) {
 				if n <= pacedFork {
 					return chainviewtest.BlockHash(n, 0), true
 				}
 				return chainviewtest.BlockHash(n, 2), true
 			})
-			if got := p.shortest(pacedEach); got != pacedEach || len(p.heads) != pacedFork-10+2 {
+			if got := p.Shortest(pacedEach); got != pacedEach || len(p.heads) != pacedFork-10+2 {
 				t.Errorf("%d blocks are %s apart, want %s", len(p.heads), got, pacedEach)
 			}
 		})

@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -17,22 +17,22 @@ type confirmer interface {
 	ConfirmNotOurs(ctx context.Context, slot events.SlotID) error
 }
 
-// confirm is for what is said of a slot.
-func (c *chain) confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
+// Confirm is for what is said of a slot.
+func (c *Chain) Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
 	return c.beside(ctx, func(ctx context.Context, m confirmer) error { return m.Confirm(ctx, request, index, facts) })
 }
 
-// confirmNotOurs is for a slot that is not among ours, and of which only the id is known.
-func (c *chain) confirmNotOurs(ctx context.Context, slot events.SlotID) error {
+// ConfirmNotOurs is for a slot that is not among ours, and of which only the id is known.
+func (c *Chain) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 	return c.beside(ctx, func(ctx context.Context, m confirmer) error { return m.ConfirmNotOurs(ctx, slot) })
 }
 
-func (c *chain) beside(ctx context.Context, ask func(context.Context, confirmer) error) error {
-	m, ok := optional[confirmer](c.Market)
+func (c *Chain) beside(ctx context.Context, ask func(context.Context, confirmer) error) error {
+	m, ok := Optional[confirmer](c.Market)
 	if !ok {
 		return nil
 	}
-	_, err := patiently(ctx, c.Base, c.patience(), func(ctx context.Context) (struct{}, error) {
+	_, err := Patiently(ctx, c.Base, c.Patience(), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, ask(ctx, m)
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -12,64 +12,64 @@ import (
 
 func TestChainViewKeepsHashesAndForgetsDroppedOnes(t *testing.T) {
 	c := &chainviewtest.ChainOf{}
-	v := newChainView(c)
+	v := NewView(c)
 	for n := uint64(10); n <= 12; n++ {
-		v.advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0)})
+		v.Advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0)})
 	}
-	if h, ok := v.hash(9); !ok || h != chainviewtest.BlockHash(9, 0) {
+	if h, ok := v.Hash(9); !ok || h != chainviewtest.BlockHash(9, 0) {
 		t.Fatalf("the parent of the first block is %v, %t", h, ok)
 	}
-	v.rewind(10)
-	if _, ok := v.hash(12); ok {
+	v.Rewind(10)
+	if _, ok := v.Hash(12); ok {
 		t.Fatal("a dropped block is known still")
 	}
-	if _, ok := v.hash(13); ok {
+	if _, ok := v.Hash(13); ok {
 		t.Fatal("a block of the future is known")
 	}
-	if more, err := v.fetch(t.Context()); err != nil || !more || len(c.Asked) != 1 || c.Asked[0] != 12 {
+	if more, err := v.Fetch(t.Context()); err != nil || !more || len(c.Asked) != 1 || c.Asked[0] != 12 {
 		t.Fatalf("fetched %v: %t, %v", c.Asked, more, err)
 	}
-	if h, ok := v.hash(12); !ok || h != chainviewtest.BlockHash(12, 0) {
+	if h, ok := v.Hash(12); !ok || h != chainviewtest.BlockHash(12, 0) {
 		t.Fatalf("after the fetch block 12 is %v, %t", h, ok)
 	}
-	if more, err := v.fetch(t.Context()); err != nil || more {
+	if more, err := v.Fetch(t.Context()); err != nil || more {
 		t.Fatalf("nothing is missing, and it fetched: %t, %v", more, err)
 	}
 }
 
 func TestAHashThatAReorganisationOvertookIsNotKept(t *testing.T) {
 	c := &chainviewtest.ChainOf{Branch: 1}
-	v := newChainView(c)
-	v.advance(events.Head{Number: 20, Hash: chainviewtest.BlockHash(20, 1)})
-	c.During = func() { v.rewind(5) } // The answer of the old branch is on its way.
-	if _, err := v.lookUp(t.Context(), 8); !errors.Is(err, errOvertaken) {
+	v := NewView(c)
+	v.Advance(events.Head{Number: 20, Hash: chainviewtest.BlockHash(20, 1)})
+	c.During = func() { v.Rewind(5) } // The answer of the old branch is on its way.
+	if _, err := v.LookUp(t.Context(), 8); !errors.Is(err, ErrOvertaken) {
 		t.Fatalf("looked up: %v", err)
 	}
 	c.During, c.Branch = nil, 2
-	if h, err := v.lookUp(t.Context(), 8); err != nil || h != chainviewtest.BlockHash(8, 2) {
+	if h, err := v.LookUp(t.Context(), 8); err != nil || h != chainviewtest.BlockHash(8, 2) {
 		t.Fatalf("the new branch's block is %v, %v", h, err)
 	}
 }
 
 func TestChainViewBoundsWhatItKeeps(t *testing.T) {
-	v := newChainView(&chainviewtest.ChainOf{})
+	v := NewView(&chainviewtest.ChainOf{})
 	for n := uint64(1); n < 5*hashesKept; n++ {
-		v.advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0)})
+		v.Advance(events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0)})
 	}
 	if len(v.hashes) > 2*hashesKept+1 {
 		t.Fatalf("%d hashes are kept", len(v.hashes))
 	}
-	if _, ok := v.hash(5*hashesKept - hashesKept); !ok {
+	if _, ok := v.Hash(5*hashesKept - hashesKept); !ok {
 		t.Fatal("a hash that a challenge may need is gone")
 	}
 }
 
 func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := newChainView(&chainviewtest.ChainOf{})
+		v := NewView(&chainviewtest.ChainOf{})
 		got := make(chan uint64, 1)
 		go func() {
-			h, err := v.wait(t.Context(), func(h events.Head) bool { return h.Number >= 3 })
+			h, err := v.Wait(t.Context(), func(h events.Head) bool { return h.Number >= 3 })
 			if err == nil {
 				got <- h.Number
 			}
@@ -79,14 +79,14 @@ func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
 			if len(got) != 0 {
 				t.Fatalf("it woke before block %d", n)
 			}
-			v.advance(events.Head{Number: n})
+			v.Advance(events.Head{Number: n})
 		}
 		if n := <-got; n != 3 {
 			t.Fatalf("it woke at block %d", n)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := v.wait(ctx, func(events.Head) bool { return false }); !errors.Is(err, context.Canceled) {
+		if _, err := v.Wait(ctx, func(events.Head) bool { return false }); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a wait without hope ended with %v", err)
 		}
 	})
@@ -95,21 +95,21 @@ func TestWaitingForABlockEndsWithItOrWithTheContext(t *testing.T) {
 // The chain is read again from where the record ends, after a start and after
 // an outage; what is known of it already must not seem to be new.
 func TestTheNewestBlockStaysTheNewestWhenOlderOnesAreReadAgain(t *testing.T) {
-	v := newChainView(&chainviewtest.ChainOf{})
+	v := NewView(&chainviewtest.ChainOf{})
 	at := func(n uint64) events.Head {
 		return events.Head{Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0), Time: events.Unix(n)}
 	}
-	if !v.advance(at(100)) || v.advance(at(90)) || v.now().Number != 100 {
-		t.Fatalf("the newest block is %d", v.now().Number)
+	if !v.Advance(at(100)) || v.Advance(at(90)) || v.Now().Number != 100 {
+		t.Fatalf("the newest block is %d", v.Now().Number)
 	}
-	if h, ok := v.hash(90); !ok || h != chainviewtest.BlockHash(90, 0) {
+	if h, ok := v.Hash(90); !ok || h != chainviewtest.BlockHash(90, 0) {
 		t.Fatal("the hash of the older block is not known")
 	}
-	v.rewind(80) // Now older ones are the newest.
-	if !v.advance(at(85)) || v.now().Number != 85 {
-		t.Fatalf("after the reorganisation the newest block is %d", v.now().Number)
+	v.Rewind(80) // Now older ones are the newest.
+	if !v.Advance(at(85)) || v.Now().Number != 85 {
+		t.Fatalf("after the reorganisation the newest block is %d", v.Now().Number)
 	}
-	if c := v.cursor(); c.Number != 85 || c.Hash != chainviewtest.BlockHash(85, 0) || c.Recent[84] != chainviewtest.BlockHash(84, 0) {
+	if c := v.Cursor(); c.Number != 85 || c.Hash != chainviewtest.BlockHash(85, 0) || c.Recent[84] != chainviewtest.BlockHash(84, 0) {
 		t.Fatalf("the cursor is %+v", c)
 	}
 }

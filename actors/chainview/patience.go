@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -18,24 +18,24 @@ import (
 // still be in time for what falls due in it. Then it is asked anew.
 const callPatience = time.Minute
 
-// lookPatience is how long the first look at a sale waits, by the machine's clock, for
+// LookPatience is how long the first look at a sale waits, by the machine's clock, for
 // what the market says of its proofs, or a third of a period if that is shorter:
 // no effect begins before it.
-const lookPatience = 10 * time.Second
+const LookPatience = 10 * time.Second
 
 // errImpatient: a call took longer than it is waited for.
 var errImpatient = errors.New("no answer")
 
-// patience is how long a reading of the chain is waited for.
-func (c *chain) patience() time.Duration {
-	if period := c.terms.Proofs.Period; period > 0 {
+// Patience is how long a reading of the chain is waited for.
+func (c *Chain) Patience() time.Duration {
+	if period := c.Terms.Proofs.Period; period > 0 {
 		return min(callPatience, period*2/3)
 	}
 	return callPatience
 }
 
-// patiently makes a call and abandons it after a while; then errImpatient.
-func patiently[T any](
+// Patiently makes a call and abandons it after a while; then errImpatient.
+func Patiently[T any](
 	ctx context.Context, b *shell.Base, most time.Duration, call func(context.Context) (T, error),
 ) (T, error) {
 	bounded, cancel := context.WithCancelCause(ctx)

@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 // read, once for all sales, in batches.
 
 const (
-	// mostPastBlocks is how many blocks are read back to find what was owed in a gap: a
+	// MostPastBlocks is how many blocks are read back to find what was owed in a gap: a
 	// week at 12 s a block, half a day at 1 s. A host that was away for longer has lost
 	// its slots, where anybody marks; what was owed before is not in the record.
-	mostPastBlocks = 50_000
-	// blocksPerRead is how many blocks are asked for at once, and blocksOneByOne how
+	MostPastBlocks = 50_000
+	// BlocksPerRead is how many blocks are asked for at once, and blocksOneByOne how
 	// many are looked at in a step when each has to be asked for.
-	blocksPerRead, blocksOneByOne = 256, 16
+	BlocksPerRead, blocksOneByOne = 256, 16
 )
 
 // headReader is a market that reads many blocks in one call. The blocks come in
@@ -32,39 +32,39 @@ type headReader interface {
 	HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error)
 }
 
-// past is what the chain was in some periods that are over.
-type past struct {
-	from, to uint64 // periods
-	// short: the chain was not read back to the period that was asked for; from is
+// Past is what the chain was in some periods that are over.
+type Past struct {
+	From, To uint64 // periods
+	// Short: the chain was not read back to the period that was asked for; from is
 	// the first one that was.
-	short  bool
+	Short  bool
 	heads  []events.Head // without gaps
 	hashes map[uint64]events.Hash
 	// windows are those of periods that nothing cuts short.
-	windows map[uint64]window
+	windows map[uint64]Window
 }
 
-// window are the blocks in which a miss of a period could be marked; began is the first
+// Window are the blocks in which a miss of a period could be marked; began is the first
 // block that is not before the period.
-type window struct {
+type Window struct {
 	duty.Window
-	began uint64
+	Began uint64
 }
 
-// closedPeriod is the last period whose marking is over when head is the newest block.
-func (c *chain) closedPeriod(head events.Head) uint64 {
-	p := duty.Period(c.terms.Proofs, head.Time.Add(-c.terms.Proofs.Timeout))
+// ClosedPeriod is the last period whose marking is over when head is the newest block.
+func (c *Chain) ClosedPeriod(head events.Head) uint64 {
+	p := duty.Period(c.Terms.Proofs, head.Time.Add(-c.Terms.Proofs.Timeout))
 	return max(p, 1) - 1
 }
 
-// readPast reads what decides about the periods from and to and those in between,
+// ReadPast reads what decides about the periods from and to and those in between,
 // which must be over: the blocks from newest back to the first of them.
-func (c *chain) readPast(ctx context.Context, from, to, newest uint64) (*past, error) {
-	p := &past{from: from, to: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]window{}}
-	begins := duty.Start(c.terms.Proofs, from)
+func (c *Chain) ReadPast(ctx context.Context, from, to, newest uint64) (*Past, error) {
+	p := &Past{From: from, To: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]Window{}}
+	begins := duty.Start(c.Terms.Proofs, from)
 	step := uint64(blocksOneByOne)
 	if _, ok := c.blockReader(); ok {
-		step = blocksPerRead
+		step = BlocksPerRead
 	}
 	var chunks [][]events.Head
 	for last := newest; ; {
@@ -77,8 +77,8 @@ func (c *chain) readPast(ctx context.Context, from, to, newest uint64) (*past, e
 		if heads[0].Time.Before(begins) {
 			break
 		}
-		if p.short = first <= 1 || newest-first >= mostPastBlocks; p.short {
-			p.from = max(from, duty.Period(c.terms.Proofs, heads[0].Time)+1)
+		if p.Short = first <= 1 || newest-first >= MostPastBlocks; p.Short {
+			p.From = max(from, duty.Period(c.Terms.Proofs, heads[0].Time)+1)
 			break
 		}
 		last = first - 1
@@ -87,7 +87,7 @@ func (c *chain) readPast(ctx context.Context, from, to, newest uint64) (*past, e
 	p.heads = slices.Concat(chunks...)
 	for i, h := range p.heads {
 		if i > 0 && h.Parent != p.heads[i-1].Hash {
-			return nil, errOvertaken
+			return nil, ErrOvertaken
 		}
 		p.hashes[h.Number] = h.Hash
 	}
@@ -95,11 +95,11 @@ func (c *chain) readPast(ctx context.Context, from, to, newest uint64) (*past, e
 }
 
 // headsBetween are blocks of the current chain, from the view when they are at hand.
-func (c *chain) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
-	if heads, ok := c.view.between(first, last); ok {
+func (c *Chain) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	if heads, ok := c.View.between(first, last); ok {
 		return heads, nil
 	}
-	before := c.view.rewound()
+	before := c.View.Rewound()
 	if m, ok := c.blockReader(); ok {
 		heads, err := m.HeadsBetween(ctx, first, last)
 		if err == nil && uint64(len(heads)) != last-first+1 {
@@ -108,12 +108,12 @@ func (c *chain) headsBetween(ctx context.Context, first, last uint64) ([]events.
 		if err != nil {
 			return nil, fmt.Errorf("read blocks %d to %d: %w", first, last, err)
 		}
-		c.view.keep(heads, before) // For the other sales, and for the next try.
+		c.View.Keep(heads, before) // For the other sales, and for the next try.
 		return heads, nil
 	}
 	heads := make([]events.Head, 0, last-first+1)
 	for n := first; n <= last; n++ {
-		if h, ok := c.view.between(n, n); ok {
+		if h, ok := c.View.between(n, n); ok {
 			heads = append(heads, h...)
 			continue
 		}
@@ -121,18 +121,18 @@ func (c *chain) headsBetween(ctx context.Context, first, last uint64) ([]events.
 		if err != nil {
 			return nil, fmt.Errorf("read block %d: %w", n, err)
 		}
-		c.view.keep([]events.Head{h}, before)
+		c.View.Keep([]events.Head{h}, before)
 		heads = append(heads, h)
 	}
 	return heads, nil
 }
 
-// challenges gives the challenges of that past; what is missing is noted.
-func (p *past) challenges(view *chainView, missing map[uint64]bool) duty.Challenges {
+// Challenges gives the challenges of that past; what is missing is noted.
+func (p *Past) Challenges(view *View, missing map[uint64]bool) duty.Challenges {
 	return duty.ChallengesOf(func(number uint64) (events.Hash, bool) {
 		h, ok := p.hashes[number]
 		if !ok {
-			if h, ok = view.at(number); !ok {
+			if h, ok = view.At(number); !ok {
 				missing[number] = true
 			}
 		}
@@ -140,10 +140,10 @@ func (p *past) challenges(view *chainView, missing map[uint64]bool) duty.Challen
 	})
 }
 
-// fill reads the hashes that were missing.
-func (p *past) fill(ctx context.Context, view *chainView, missing map[uint64]bool) error {
+// Fill reads the hashes that were missing.
+func (p *Past) Fill(ctx context.Context, view *View, missing map[uint64]bool) error {
 	for _, number := range slices.Sorted(maps.Keys(missing)) {
-		h, err := view.lookUp(ctx, number)
+		h, err := view.LookUp(ctx, number)
 		if err != nil {
 			return fmt.Errorf("read block %d: %w", number, err)
 		}
@@ -152,8 +152,8 @@ func (p *past) fill(ctx context.Context, view *chainView, missing map[uint64]boo
 	return nil
 }
 
-// window is the window of a period, with no block after ends.
-func (p *past) window(cfg events.ProofConfig, period uint64, ends time.Time) window {
+// Window is the window of a period, with no block after ends.
+func (p *Past) Window(cfg events.ProofConfig, period uint64, ends time.Time) Window {
 	end := duty.End(cfg, period)
 	whole := !ends.Add(time.Second).Before(end.Add(cfg.Timeout))
 	if w, ok := p.windows[period]; ok && whole {
@@ -163,11 +163,11 @@ func (p *past) window(cfg events.ProofConfig, period uint64, ends time.Time) win
 		i, _ := slices.BinarySearchFunc(p.heads, t, func(h events.Head, t time.Time) int { return h.Time.Compare(t) })
 		return p.heads[0].Number + uint64(i)
 	}
-	w := window{
+	w := Window{
 		Window: duty.Window{
-			First: at(end.Add(time.Second)), Last: at(earliest(end.Add(cfg.Timeout), ends.Add(time.Second))) - 1,
+			First: at(end.Add(time.Second)), Last: at(Earliest(end.Add(cfg.Timeout), ends.Add(time.Second))) - 1,
 		},
-		began: at(duty.Start(cfg, period)),
+		Began: at(duty.Start(cfg, period)),
 	}
 	if whole {
 		p.windows[period] = w
@@ -175,7 +175,8 @@ func (p *past) window(cfg events.ProofConfig, period uint64, ends time.Time) win
 	return w
 }
 
-func earliest(a, b time.Time) time.Time {
+// Earliest is the one of two points of time that comes first.
+func Earliest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

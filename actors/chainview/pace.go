@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -11,16 +11,16 @@ import (
 // paceSpan is over how many blocks a pace is measured.
 const paceSpan = 64
 
-// pacer measures how fast blocks come. What a slot owes depends on how far its
+// Pacer measures how fast blocks come. What a slot owes depends on how far its
 // pointer can move until a miss is marked, so the fastest pace counts.
-type pacer struct {
+type Pacer struct {
 	heads []events.Head // the newest last
 }
 
-// see takes a new newest block. The same one may come again, when there is something
+// See takes a new newest block. The same one may come again, when there is something
 // else to say of it. What a reorganisation took away is forgotten, by what the chain is
 // now, and the rest is kept: hash is what is known of the chain behind the new block.
-func (p *pacer) see(head events.Head, hash func(uint64) (events.Hash, bool)) {
+func (p *Pacer) See(head events.Head, hash func(uint64) (events.Hash, bool)) {
 	n := len(p.heads)
 	// Numbers rise, also when a node says otherwise: they are divided by.
 	follows := n > 0 && p.heads[n-1].Hash == head.Parent && p.heads[n-1].Number < head.Number
@@ -40,16 +40,16 @@ func (p *pacer) see(head events.Head, hash func(uint64) (events.Hash, bool)) {
 	p.heads = append(p.heads, head)
 }
 
-// learn begins with blocks that were read: those up to the newest one, in their order.
-func (p *pacer) learn(heads []events.Head) {
+// Learn begins with blocks that were read: those up to the newest one, in their order.
+func (p *Pacer) Learn(heads []events.Head) {
 	p.heads = slices.Clone(heads[max(0, len(heads)-paceSpan):])
 }
 
-// shortest is the least time between two blocks that is to be expected: the least
+// Shortest is the least time between two blocks that is to be expected: the least
 // that was seen lately, but no more than the usual one. Before anything was seen it
 // is a second. Where several blocks come in a second, it is half of what they take
 // on average.
-func (p *pacer) shortest(usual time.Duration) time.Duration {
+func (p *Pacer) Shortest(usual time.Duration) time.Duration {
 	if len(p.heads) < 2 {
 		return min(max(usual, time.Millisecond), time.Second)
 	}
@@ -66,21 +66,21 @@ func (p *pacer) shortest(usual time.Duration) time.Duration {
 	return max(min(average/2, time.Second), time.Millisecond)
 }
 
-// lately are the newest blocks, up to head: as many as a challenge reaches back. They say
+// Lately are the newest blocks, up to head: as many as a challenge reaches back. They say
 // at what pace blocks come, without which proofs are owed that nobody demands, and what the
 // first proofs are for. A start does not wait for them any longer than for its other
 // questions; without them the pace is found out from the blocks that follow.
-func (c *chain) lately(ctx context.Context, head events.Head) []events.Head {
+func (c *Chain) Lately(ctx context.Context, head events.Head) []events.Head {
 	m, ok := c.blockReader()
 	if !ok || head.Number == 0 {
 		return nil // One call for each block is too much before anything is done.
 	}
-	first := head.Number - min(head.Number-1, blocksPerRead-1)
-	heads, err := patiently(ctx, c.Base, lookPatience, func(ctx context.Context) ([]events.Head, error) {
+	first := head.Number - min(head.Number-1, BlocksPerRead-1)
+	heads, err := Patiently(ctx, c.Base, LookPatience, func(ctx context.Context) ([]events.Head, error) {
 		return m.HeadsBetween(ctx, first, head.Number)
 	})
 	if err == nil && (uint64(len(heads)) != head.Number-first+1 || !linked(heads, head)) {
-		err = errOvertaken
+		err = ErrOvertaken
 	}
 	if err != nil {
 		if ctx.Err() == nil {

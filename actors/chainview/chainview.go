@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // challenge can reach back, so that a period that began earlier is covered.
 const hashesKept = 1024
 
-// chainView is the newest block and the hashes behind it, shared by the
+// View is the newest block and the hashes behind it, shared by the
 // actors and the calls that wait for chain time. Safe for concurrent use.
-type chainView struct {
+type View struct {
 	market port.Market
 
 	mu      sync.Mutex
@@ -32,17 +32,18 @@ type chainView struct {
 	least uint64
 }
 
-func newChainView(market port.Market) *chainView {
-	return &chainView{
+// NewView is a view of a chain of which no block is known yet.
+func NewView(market port.Market) *View {
+	return &View{
 		market: market, hashes: map[uint64]events.Hash{}, blocks: map[uint64]events.Head{},
 		moved: make(chan struct{}), missing: map[uint64]bool{},
 	}
 }
 
-// advance takes a new head and wakes all that wait. One that was passed before,
+// Advance takes a new head and wakes all that wait. One that was passed before,
 // because the chain is read again from where the record ends, brings its hash
 // only; then it reports false.
-func (v *chainView) advance(head events.Head) bool {
+func (v *View) Advance(head events.Head) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	newest := head.Number >= v.least
@@ -62,15 +63,15 @@ func (v *chainView) advance(head events.Head) bool {
 	return newest
 }
 
-// cursor is where the view stands, for who follows the chain without a record.
-func (v *chainView) cursor() events.Cursor {
+// Cursor is where the view stands, for who follows the chain without a record.
+func (v *View) Cursor() events.Cursor {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return events.Cursor{Number: v.head.Number, Hash: v.head.Hash, Time: v.head.Time, Recent: maps.Clone(v.hashes)}
 }
 
-// rewind forgets what is above the ancestor.
-func (v *chainView) rewind(ancestor uint64) {
+// Rewind forgets what is above the ancestor.
+func (v *View) Rewind(ancestor uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rewinds++
@@ -79,8 +80,8 @@ func (v *chainView) rewind(ancestor uint64) {
 	maps.DeleteFunc(v.blocks, func(n uint64, _ events.Head) bool { return n > ancestor })
 }
 
-// forget takes it back that a block is the newest one.
-func (v *chainView) forget(head events.Head) {
+// Forget takes it back that a block is the newest one.
+func (v *View) Forget(head events.Head) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.head == head {
@@ -91,7 +92,7 @@ func (v *chainView) forget(head events.Head) {
 }
 
 // between are blocks without a gap, if all of them were the newest once.
-func (v *chainView) between(first, last uint64) ([]events.Head, bool) {
+func (v *View) between(first, last uint64) ([]events.Head, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	heads := make([]events.Head, 0, last-first+1)
@@ -105,9 +106,9 @@ func (v *chainView) between(first, last uint64) ([]events.Head, bool) {
 	return heads, true
 }
 
-// keep takes blocks that were read, unless the chain was reorganised since the count
+// Keep takes blocks that were read, unless the chain was reorganised since the count
 // of rewinds was taken. Those far behind are dropped with the next new block.
-func (v *chainView) keep(heads []events.Head, rewinds uint64) {
+func (v *View) Keep(heads []events.Head, rewinds uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.rewinds != rewinds {
@@ -118,31 +119,31 @@ func (v *chainView) keep(heads []events.Head, rewinds uint64) {
 	}
 }
 
-// rewound counts the reorganisations.
-func (v *chainView) rewound() uint64 {
+// Rewound counts the reorganisations.
+func (v *View) Rewound() uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.rewinds
 }
 
-// at is a block's hash if it is at hand; nothing is noted.
-func (v *chainView) at(number uint64) (events.Hash, bool) {
+// At is a block's hash if it is at hand; nothing is noted.
+func (v *View) At(number uint64) (events.Hash, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	h, ok := v.hashes[number]
 	return h, ok
 }
 
-// now is the newest block; its number is zero before the first.
-func (v *chainView) now() events.Head {
+// Now is the newest block; its number is zero before the first.
+func (v *View) Now() events.Head {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.head
 }
 
-// hash is a block's hash if it is at hand; otherwise it is noted as missing
+// Hash is a block's hash if it is at hand; otherwise it is noted as missing
 // and fetched by the next call of fetch.
-func (v *chainView) hash(number uint64) (events.Hash, bool) {
+func (v *View) Hash(number uint64) (events.Hash, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	h, ok := v.hashes[number]
@@ -152,25 +153,25 @@ func (v *chainView) hash(number uint64) (events.Hash, bool) {
 	return h, ok
 }
 
-// fetch reads the missing hashes from the chain and reports whether there
+// Fetch reads the missing hashes from the chain and reports whether there
 // were any.
-func (v *chainView) fetch(ctx context.Context) (bool, error) {
+func (v *View) Fetch(ctx context.Context) (bool, error) {
 	v.mu.Lock()
 	wanted := v.missing
 	v.missing = map[uint64]bool{}
 	v.mu.Unlock()
 	for _, number := range slices.Sorted(maps.Keys(wanted)) {
-		if _, err := v.lookUp(ctx, number); err != nil {
+		if _, err := v.LookUp(ctx, number); err != nil {
 			return false, err
 		}
 	}
 	return len(wanted) > 0, nil
 }
 
-// lookUp is a block's hash, from the chain if it is not at hand. An answer
+// LookUp is a block's hash, from the chain if it is not at hand. An answer
 // that a reorganisation overtook is not kept: it may be of the branch that is
 // gone.
-func (v *chainView) lookUp(ctx context.Context, number uint64) (events.Hash, error) {
+func (v *View) LookUp(ctx context.Context, number uint64) (events.Hash, error) {
 	v.mu.Lock()
 	h, ok := v.hashes[number]
 	before := v.rewinds
@@ -185,25 +186,25 @@ func (v *chainView) lookUp(ctx context.Context, number uint64) (events.Hash, err
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.rewinds != before {
-		return events.Hash{}, errOvertaken
+		return events.Hash{}, ErrOvertaken
 	}
 	v.hashes[number] = head.Hash
 	return head.Hash, nil
 }
 
-// errOvertaken: the chain was reorganised while it was asked. Ask again.
-var errOvertaken = errors.New("the chain was reorganised while it was asked")
+// ErrOvertaken: the chain was reorganised while it was asked. Ask again.
+var ErrOvertaken = errors.New("the chain was reorganised while it was asked")
 
-// wake has all who wait look again: what they wait for is not of the head alone.
-func (v *chainView) wake() {
+// Wake has all who wait look again: what they wait for is not of the head alone.
+func (v *View) Wake() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	close(v.moved)
 	v.moved = make(chan struct{})
 }
 
-// wait returns the first head, from now on, that satisfies the condition.
-func (v *chainView) wait(ctx context.Context, ok func(events.Head) bool) (events.Head, error) {
+// Wait returns the first head, from now on, that satisfies the condition.
+func (v *View) Wait(ctx context.Context, ok func(events.Head) bool) (events.Head, error) {
 	for {
 		v.mu.Lock()
 		head, moved := v.head, v.moved

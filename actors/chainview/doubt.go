@@ -1,4 +1,4 @@
-package actors
+package chainview
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 // doubtful is a market whose answers are looked at.
 type doubtful struct {
 	port.Market
-	view *chainView
+	view *View
 }
 
-// optional is what a market may do besides.
-func optional[T any](m port.Market) (T, bool) {
+// Optional is what a market may do besides.
+func Optional[T any](m port.Market) (T, bool) {
 	if d, ok := m.(*doubtful); ok {
 		m = d.Market
 	}
@@ -28,30 +28,30 @@ func optional[T any](m port.Market) (T, bool) {
 }
 
 // blockReader is a market that reads many blocks in one call; each is looked at.
-func (c *chain) blockReader() (headReader, bool) {
-	r, ok := optional[headReader](c.Market)
-	return doubtfulReader{r, c.view}, ok
+func (c *Chain) blockReader() (headReader, bool) {
+	r, ok := Optional[headReader](c.Market)
+	return doubtfulReader{r, c.View}, ok
 }
 
 type doubtfulReader struct {
 	headReader
-	view *chainView
+	view *View
 }
 
-// possible is a block that can be on the chain of the newest one.
-func (v *chainView) possible(h events.Head) error {
+// Possible is a block that can be on the chain of the newest one.
+func (v *View) Possible(h events.Head) error {
 	if err := events.CheckHead(h); err != nil {
 		return err
 	}
-	if now := v.now(); now.Number > 0 {
-		return beside(now, h)
+	if now := v.Now(); now.Number > 0 {
+		return Beside(now, h)
 	}
 	return nil
 }
 
-// beside says whether two blocks can be of one chain by number and time. Those of the same
+// Beside says whether two blocks can be of one chain by number and time. Those of the same
 // number may be of two branches, and how they are linked is for whoever follows the chain.
-func beside(a, b events.Head) error {
+func Beside(a, b events.Head) error {
 	if a.Number == b.Number {
 		return nil
 	}
@@ -60,11 +60,11 @@ func beside(a, b events.Head) error {
 }
 
 // asked is a block that is to have a number.
-func (v *chainView) asked(h events.Head, number uint64) error {
+func (v *View) asked(h events.Head, number uint64) error {
 	if h.Number != number {
 		return fmt.Errorf("%w: block %d, when block %d was asked for", events.ErrImpossible, h.Number, number)
 	}
-	return v.possible(h)
+	return v.Possible(h)
 }
 
 // checked is an answer, unless it cannot be true.
@@ -86,7 +86,7 @@ func (d *doubtful) Config(ctx context.Context) (events.MarketConfig, error) {
 
 func (d *doubtful) Head(ctx context.Context) (events.Head, error) {
 	h, err := d.Market.Head(ctx)
-	return checked(h, err, d.view.possible)
+	return checked(h, err, d.view.Possible)
 }
 
 func (d *doubtful) HeadAt(ctx context.Context, number uint64) (events.Head, error) {
@@ -125,7 +125,7 @@ func (d *doubtful) Slot(ctx context.Context, id events.RequestID, index uint64) 
 		if err := events.CheckFacts(f); err != nil {
 			return err
 		}
-		return d.view.possible(f.At)
+		return d.view.Possible(f.At)
 	})
 }
 
@@ -134,7 +134,7 @@ func (d *doubtful) HoldsReservation(
 ) (bool, events.Head, error) {
 	holds, at, err := d.Market.HoldsReservation(ctx, id, index)
 	if err == nil {
-		err = d.view.possible(at)
+		err = d.view.Possible(at)
 	}
 	return holds, at, err
 }
@@ -173,7 +173,7 @@ func (d *doubtful) mined(r events.Receipt) error {
 	if r.Block == (events.Head{}) {
 		return nil
 	}
-	return d.view.possible(r.Block)
+	return d.view.Possible(r.Block)
 }
 
 func (d *doubtful) FillSlot(ctx context.Context, call events.SlotCall, proof events.Proof) (events.Fill, error) {
