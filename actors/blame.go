@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -13,13 +14,8 @@ import (
 // panicked twice. It is left alone, so that one bad offer costs no hosted slot; the record
 // says so, a person is told, and an operator may have it tried again.
 
-const (
-	// mostPanics is how often something may panic on a piece of work before that is left
-	// alone: the first time may be chance.
-	mostPanics = 2
-	// maxBlamed is of how many pieces of work it is known that something panicked once.
-	maxBlamed = 1_000
-)
+// maxBlamed is of how many pieces of work it is known that something panicked once.
+const maxBlamed = 1_000
 
 // Messages about what is quarantined.
 type (
@@ -42,15 +38,15 @@ func (s *supervisor) blame(about shell.Subject, err error) (leftAlone bool) {
 	if about == (shell.Subject{}) {
 		return false
 	}
-	if s.blamed[about]++; s.blamed[about] < mostPanics {
+	if s.blamed[about]++; s.blamed[about] < quarantine.MostPanics {
 		if len(s.blamed) > maxBlamed {
 			clear(s.blamed)
 		}
 		return false
 	}
 	delete(s.blamed, about)
-	if s.beginQuarantine(about, err.Error()) {
-		s.alert(health.AlertWorkQuarantined, events.SlotID{}, 0,
+	if s.quarantined.Begin(about, err.Error()) {
+		s.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0,
 			fmt.Sprintf("%s is left alone: %v", describe(about), err),
 			fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
 	}
@@ -96,7 +92,7 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 
 // onTryAgain ends a quarantine because an operator wants it.
 func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
-	if _, ok := s.quarantined.has(m.subject); !ok {
+	if _, ok := s.quarantined.Has(m.subject); !ok {
 		m.reply(fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
 		return
 	}
@@ -108,9 +104,9 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 		m.reply(err)
 		return
 	}
-	s.blamed[m.subject] = mostPanics - 1 // The next panic is not the first.
+	s.blamed[m.subject] = quarantine.MostPanics - 1 // The next panic is not the first.
 	self, subject := a.Self, m.subject
-	s.endQuarantine(subject, "tried again by the operator", func() {
+	s.quarantined.End(subject, "tried again by the operator", func() {
 		self.Tell(quarantineOver{subject})
 		m.reply(nil)
 	})

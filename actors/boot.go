@@ -119,11 +119,11 @@ func (s *supervisor) setQuota() {
 			switch {
 			case errors.Is(r.Err, shell.ErrReloading):
 			case r.Err != nil:
-				s.alert(health.AlertQuota, events.SlotID{}, 0, fmt.Sprintf(
+				s.Raise(health.AlertQuota, events.SlotID{}, 0, fmt.Sprintf(
 					"the ledger did not take the quota of %d bytes: %v",
 					s.Quota, r.Err), "the last one counts; find the cause in the log and start again")
 			default:
-				s.alertCause("quota-too-small", events.SlotID{},
+				s.RaiseCause("quota-too-small", events.SlotID{},
 					health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: r.State.Book().Allocated()}})
 			}
 		},

@@ -84,7 +84,7 @@ func (d *diskRoom) fits(bytes, promised events.Bytes) (reason string) {
 
 // watchRoom looks for room again and again, and tells when there is none.
 func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
-	var full incident
+	var full health.Incident
 	look := func() {
 		free, err := e.Repo.Room()
 		if err != nil && !errors.Is(err, events.ErrDiskFull) {
@@ -93,11 +93,11 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 		if e.room.set(e.Clock.Now(), free, err) {
 			wake(wakeQueue{"the disk has room", []string{slotqueue.CriterionDisk}})
 		}
-		d, was := e.room.now(), full.told
-		full.is(d.Full, func() {
-			e.alertCause("disk-full", events.SlotID{}, health.Facts{Disk: d})
+		d, was := e.room.now(), full.Told
+		full.Is(d.Full, func() {
+			e.RaiseCause("disk-full", events.SlotID{}, health.Facts{Disk: d})
 		})
-		if was && !full.told {
+		if was && !full.Told {
 			e.Log.Infof("the disk has room again: %d bytes", d.Free)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -227,10 +228,11 @@ type given struct {
 // env is what all actors of a host share.
 type env struct {
 	*chainview.Chain
+	*health.Alerts
 	world
 	owner owner
 	// quarantined is what is left alone, and words are what is to be recorded of it.
-	quarantined quarantined
+	quarantined *quarantine.List
 	words       words
 	// ledger, queue and scheduler are started again when they fail; see part.go.
 	ledger, queue, scheduler *shell.Part
@@ -267,7 +269,6 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		}, ports.Market, cfg.Margin),
 		world:        world{given{cfg, ports}},
 		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
-		quarantined:  quarantined{items: map[shell.Subject]quarantinedItem{}},
 		ledger:       shell.NewPart(ledgerName),
 		queue:        shell.NewPart(queueName),
 		scheduler:    shell.NewPart(schedulerName),
@@ -280,6 +281,8 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		load:         load,
 		room:         &diskRoom{DiskStatus: health.DiskStatus{Keep: cfg.KeepFree}},
 	}
+	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
+	e.quarantined = quarantine.New(e.Base, e.say)
 	e.provers = newProvers(cfg.Proofs, e.BlockTime, load)
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -40,8 +41,8 @@ func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
 	f.times++
 	f.period = duty.Period(p.Terms.Proofs, p.View.Now().Time)
 	about := aboutDuties(slot)
-	if f.times >= mostPanics && p.beginQuarantine(about, err.Error()) {
-		p.alert(health.AlertNotProving, slot, f.period,
+	if f.times >= quarantine.MostPanics && p.quarantined.Begin(about, err.Error()) {
+		p.Raise(health.AlertNotProving, slot, f.period,
 			"NOT PROVING: what the slot owes cannot be computed: "+err.Error(),
 			fmt.Sprintf("find the cause in the log; it is tried again with every block, and what was found before "+
 				"is proven; `hostnode quarantine` says whether it has passed (%s)", about))
@@ -66,15 +67,15 @@ func (p *proofScheduler) lookAtFailing(head events.Head) {
 func (p *proofScheduler) recovers(slot events.SlotID, why string) {
 	if p.failing[slot] != nil {
 		delete(p.failing, slot)
-		p.endQuarantine(aboutDuties(slot), why, func() {})
+		p.quarantined.End(aboutDuties(slot), why, func() {})
 	}
 }
 
 // learnFailing begins with what is quarantined by the record.
 func (p *proofScheduler) learnFailing() {
-	for _, q := range p.quarantined.all() {
+	for _, q := range p.quarantined.All() {
 		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {
-			p.failing[slot] = &failing{mostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
+			p.failing[slot] = &failing{quarantine.MostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
 		}
 	}
 }

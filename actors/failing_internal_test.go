@@ -21,7 +21,7 @@ func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 		healthy := s.state.Slot
 		sick := events.SlotID{31: healthy[31] - 1} // It comes first.
 		var alerts []health.Alert
-		s.env.Alert = func(a health.Alert) { alerts = append(alerts, a) }
+		s.env.Alerts = health.NewAlerts(s.env.Base, func(a health.Alert) { alerts = append(alerts, a) })
 		s.publish()
 		s.state.Slot = sick
 		s.publish()
@@ -36,15 +36,15 @@ func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 			}
 		}
 		about := aboutDuties(sick)
-		if _, ok := s.env.quarantined.has(about); !ok || len(alerts) != 1 || alerts[0].Kind != health.AlertNotProving {
-			t.Fatalf("quarantined: %v, alerts: %+v", s.env.quarantined.all(), alerts)
+		if _, ok := s.env.quarantined.Has(about); !ok || len(alerts) != 1 || alerts[0].Kind != health.AlertNotProving {
+			t.Fatalf("quarantined: %v, alerts: %+v", s.env.quarantined.All(), alerts)
 		}
 		p.sales[sick].Probability = probability
 		if told := s.head(block+4, at.Add(4*time.Second)); len(told) != 2 {
 			t.Fatalf("when it can be computed again, told %+v", told)
 		}
 		s.head(block+5, at.Add(2*s.cfg.Period))
-		if _, ok := s.env.quarantined.has(about); ok {
+		if _, ok := s.env.quarantined.Has(about); ok {
 			t.Fatal("it is quarantined still")
 		}
 	})

@@ -137,7 +137,7 @@ func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 		f.unreadMarket.Store(&health.PartStatus{
 			Name: "the record of the market", Since: f.Clock.Now(), Reason: why.Error(),
 		})
-		f.alert(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
+		f.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
 			"nothing is sold, and what is hosted is proven: look at the record with `hostnode audit`; "+
 				"it is tried again by itself")
 	}

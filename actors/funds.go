@@ -128,7 +128,7 @@ func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 		}
 	}
 	if low != "" && low != w.low && w.low != "no-gas" { // From the worse to the better is no news.
-		q.alertCause(low, events.SlotID{}, f)
+		q.RaiseCause(low, events.SlotID{}, f)
 	}
 	if low == "" && w.low != "" {
 		q.Log.Infof("the account holds %s wei and lasts again", balance.Wei)

@@ -63,7 +63,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		blamed: map[shell.Subject]int{},
 	})
 	e.Record.Notify(func() { h.supervisor.Tell(recordMoved{}) })
-	if e.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
+	if cfg.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
 		rt.Do("watch", e.keepWatch)
 	}
 	rt.Do("heartbeat", e.beat)
@@ -82,7 +82,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 // the process that runs it now. Stop frees what is left.
 func (h *Host) takenOver(err error) {
 	h.env.Log.Errorf("%v; nothing more is done here", err)
-	h.env.alert(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
+	h.env.Raise(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.fail(err)
 	h.rt.Abandon()

@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -40,10 +39,7 @@ type owner struct {
 }
 
 // hostWord is an event of the host's stream; all of them say when they were said.
-type hostWord interface {
-	messages.HostEvent
-	GetAt() *timestamppb.Timestamp
-}
+type hostWord = quarantine.Word
 
 // takeOver appends HostStarted with the next epoch. Another chain's record is
 // refused. A store that does not answer is asked again until ctx ends.
@@ -52,7 +48,7 @@ func (e *env) takeOver(ctx context.Context) error {
 	var last *messages.HostStarted
 	var count uint64
 	err := e.ask(ctx, func() (err error) {
-		clear(e.quarantined.items)
+		e.quarantined.Clear()
 		last, count, err = e.readHost(ctx)
 		return err
 	})
@@ -76,7 +72,7 @@ func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count u
 		if m, ok := m.(*messages.HostStarted); ok {
 			last = m
 		}
-		e.quarantined.fold(m)
+		e.quarantined.Fold(m)
 		count = revision + 1
 	})
 	return last, count, err

@@ -149,7 +149,7 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	s.Log.WithField("part", p.Name).Errorf("%s is down and is started again in %s: %v", p.Name, pause, err)
 	if (slow || p.failures >= partAlertAfter) && !p.told {
 		p.told = true
-		s.alert(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
+		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
 	}
 	self := a.Self
 	s.Clock.After(pause, func() { self.Tell(partDue{p}) })

@@ -66,10 +66,10 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
 	if ag.quarantines == 1 { // Not at each try; but each proof that is owed is told.
 		trouble := health.SlotTrouble{Slot: slot, Reason: err.Error()}
-		s.alertCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
+		s.RaiseCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
 	}
 	ag.quarantined, ag.retrying, ag.state.Slot = err.Error(), false, slot
-	s.beginQuarantine(aboutSale(slot), err.Error())
+	s.quarantined.Begin(aboutSale(slot), err.Error())
 	ag.ref.Stop()
 	for _, w := range ag.watchers {
 		w.Tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
@@ -106,7 +106,7 @@ func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
 	}
 	s.Log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
 	ag.quarantined, ag.retrying = "", false
-	s.endQuarantine(aboutSale(m.slot), "it can be run again", func() {})
+	s.quarantined.End(aboutSale(m.slot), "it can be run again", func() {})
 	return true
 }
 
@@ -118,7 +118,7 @@ func aboutSale(slot events.SlotID) shell.Subject {
 // until it runs. It is tried at once.
 func (s *supervisor) stayQuarantined(slot events.SlotID) {
 	ag := s.agents[slot]
-	if q, ok := s.quarantined.has(aboutSale(slot)); ok {
+	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
 		ag.quarantined, ag.retrying, ag.failures, ag.state.Slot = q.Reason, true, maxFailures, slot
 		s.scheduler.Tell(saleQuarantined{slot, ag.request, ag.index, q.Reason})
 	}
@@ -126,11 +126,11 @@ func (s *supervisor) stayQuarantined(slot events.SlotID) {
 
 // endOldQuarantines ends those of sales that are over.
 func (s *supervisor) endOldQuarantines() {
-	for _, q := range s.quarantined.all() {
+	for _, q := range s.quarantined.All() {
 		slot, err := events.ParseSlotID(q.Subject.Key)
 		ofSale := q.Subject.Kind == shell.SubjectSale || q.Subject.Kind == shell.SubjectDuties
 		if ofSale && (err != nil || s.agents[slot] == nil) {
-			s.endQuarantine(q.Subject, "the sale is over", func() {})
+			s.quarantined.End(q.Subject, "the sale is over", func() {})
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (p *proofScheduler) onOwes(m quarantinedOwes) {
 	case m.err != nil:
 		u.told = min(u.told, m.period-1) // The next block asks again.
 	case m.ours:
-		p.alert(health.AlertNotProving, m.slot, m.period,
+		p.Raise(health.AlertNotProving, m.slot, m.period,
 			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.why),
 			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the sale is tried again by itself, "+
 				"at once after a restart", m.slot))

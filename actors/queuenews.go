@@ -207,7 +207,7 @@ func (q *slotQueue) judgeUnlessQuarantined(
 	ctx context.Context, n marketNews,
 ) (commands []slotqueue.Command, err error) {
 	about := aboutMarket(n.revision)
-	if skip, err := q.quarantined.recorded(ctx, about); skip || err != nil {
+	if skip, err := q.quarantined.Recorded(ctx, about); skip || err != nil {
 		return nil, err
 	}
 	shell.During(about, func() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -118,10 +119,10 @@ func (r *reservations) Receive(a *shell.Turn, msg any) {
 
 // submit decides a command, unless that one made the ledger fail twice.
 func (r *reservations) submit(a *shell.Turn, m ledgerCommand) {
-	if q, ok := r.quarantined.has(aboutLedger(m.cause)); ok {
+	if q, ok := r.quarantined.Has(aboutLedger(m.cause)); ok {
 		m.reply(shell.Result[capacity.State, capacity.Event]{
 			Err: fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
-				ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject),
+				quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject),
 		})
 		return
 	}

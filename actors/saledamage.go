@@ -185,17 +185,17 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 }
 
 // alertDamaged tells that data which is needed is damaged, once until all of it is sound.
-func (e *env) alertDamaged(told *incident, slot events.SlotID, st sale.State) {
-	was := told.told
-	told.is(st.Damaged(), func() {
-		e.alert(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
+func (e *env) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
+	was := told.Told
+	told.Is(st.Damaged(), func() {
+		e.Raise(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
 			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
 				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
 			})),
 			fmt.Sprintf("it is repaired by itself from content.sources; how that goes: `hostnode sale %s`; "+
 				"look at the disk", slot))
 	})
-	if was && !told.told && st.KeepsData() {
+	if was && !told.Told && st.KeepsData() {
 		e.Log.WithField("slot", slot.String()).Info("the data of the slot is sound again")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -79,7 +80,7 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 		}, nil
 	case errors.Is(err, capacity.ErrSettled):
 		return sale.GiveUp{At: s.ChainTime(), Reason: err.Error()}, nil
-	case errors.Is(err, ErrQuarantined) && !st.Adopted:
+	case errors.Is(err, quarantine.ErrQuarantined) && !st.Adopted:
 		return sale.ReportNoCapacity{
 			At: s.ChainTime(), Criterion: slotqueue.CriterionQuarantined, Reason: err.Error(),
 		}, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -68,7 +69,7 @@ type scheduled struct {
 	silent []sale.ReportSilentPeriod // what was found; told until it is recorded
 	// closed says of open duties that are past their deadline whether a miss can be marked.
 	closed map[uint64]bool
-	damage incident // its data is damaged
+	damage health.Incident // its data is damaged
 	agent  shell.Ref
 	state  sale.State // with what is decided and not in the record yet
 }

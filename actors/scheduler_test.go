@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -41,7 +42,7 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		load:  newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
 	e.Terms = events.MarketConfig{Proofs: s.cfg}
-	e.quarantined.items = map[shell.Subject]quarantinedItem{}
+	e.quarantined = quarantine.New(e.Base, e.say)
 	s.view, s.env = e.View, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {
 		if m, ok := msg.(saleCommand); ok {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -43,7 +44,7 @@ type Status struct {
 	// Down are the parts of the host that do not run, and Quarantined is the work that is
 	// left alone.
 	Down        []health.PartStatus
-	Quarantined []Quarantined
+	Quarantined []quarantine.Work
 	Pools       []PoolStatus
 	// Needs are what the account must hold, without what it holds.
 	Needs  health.Funds
@@ -88,7 +89,7 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
-		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.all(),
+		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
 		Unanswered: int(s.Record.Asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {

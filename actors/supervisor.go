@@ -188,7 +188,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
 		m.worker.Tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, trouble: ag.trouble})
 		return
 	}
-	if q, ok := s.quarantined.has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
+	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
 		m.worker.Tell(saleRefused{
 			criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + q.Reason, requeue: true,
 		})

@@ -96,7 +96,7 @@ func (s *supervisor) onValidatorBroken(err error) {
 	s.validator.ref.Stop()
 	s.validator.ref = shell.Ref{}
 	s.Log.Errorf("nothing is validated any more; the host goes on: %v", err)
-	s.alert(health.AlertQuarantined, events.SlotID{}, 0,
+	s.Raise(health.AlertQuarantined, events.SlotID{}, 0,
 		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
 	last := ValidatorStatus{Settings: s.Validator}
 	if known := s.validating.Load(); known != nil {

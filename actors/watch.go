@@ -35,30 +35,20 @@ func (e *env) alertSale(slot events.SlotID, fresh []sale.Event) {
 	for _, ev := range fresh {
 		switch ev := ev.(type) {
 		case *messages.ProofMissed:
-			e.alert(health.AlertProofMissed, slot, ev.GetPeriod(),
+			e.Raise(health.AlertProofMissed, slot, ev.GetPeriod(),
 				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
 		case sale.Reading: // Either of its events: one that found nothing taken says so.
 			if ev.GetSlashed() != "0" {
-				e.alert(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
+				e.Raise(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
 					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
 			}
 		case *messages.SlotForfeited:
-			e.alert(health.AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
+			e.Raise(health.AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
 		case *messages.SlotDropped:
-			e.alert(health.AlertForfeited, slot, 0,
+			e.Raise(health.AlertForfeited, slot, 0,
 				"the request failed, and with it the collateral of the slot is lost", look)
 		}
 	}
-}
-
-// incident is told once until it is over.
-type incident struct{ told bool }
-
-func (i *incident) is(so bool, tell func()) {
-	if so && !i.told {
-		tell()
-	}
-	i.told = so
 }
 
 // keepWatch watches until ctx ends.
@@ -77,7 +67,7 @@ func (e *env) keepWatch(ctx context.Context) {
 // watch tells when the event store or the chain has been away for long, from the moment on
 // in which the host begins to start.
 func (e *env) watch(ctx context.Context) {
-	var record, silent incident
+	var record, silent health.Incident
 	last, moved := e.View.Now(), e.Clock.Now()
 	for {
 		e.Turn(ctx, "watch")
@@ -86,11 +76,11 @@ func (e *env) watch(ctx context.Context) {
 			last, moved = head, now
 		}
 		r := e.Record.Now()
-		record.is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
-			e.alertCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
+		record.Is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
+			e.RaiseCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
 		})
-		silent.is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*e.BlockTime()), func() {
-			e.alertCause("chain-silent", events.SlotID{},
+		silent.Is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*e.BlockTime()), func() {
+			e.RaiseCause("chain-silent", events.SlotID{},
 				health.Facts{Chain: health.ChainFacts{SilentSince: moved, Head: last}})
 		})
 		if shell.Sleep(ctx, e.Clock, watchEvery) != nil {

@@ -25,7 +25,7 @@ func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e.RT, e.Log, e.View = rt, shelltest.QuietLog(), chainview.NewView(&chainviewtest.ChainOf{})
 	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
 	e.Record = shell.NewRecord(shelltest.Clock{}, e.Log, shelltest.NoTurn)
-	e.Alert = func(a health.Alert) { told = append(told, a) }
+	e.Alerts = health.NewAlerts(e.Base, func(a health.Alert) { told = append(told, a) })
 	return e, &told
 }
 

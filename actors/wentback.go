@@ -26,7 +26,7 @@ func (s *supervisor) tellWentBack() {
 	if s.Witness == nil || s.Witness.Lost().None() {
 		return
 	}
-	s.alert(health.AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
+	s.Raise(health.AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
 		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on "+
 			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }

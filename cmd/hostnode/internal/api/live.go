@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
@@ -222,7 +223,7 @@ func (l *Live) TryAgain(ctx context.Context, work string) (Quarantine, error) {
 	return l.Quarantine(ctx)
 }
 
-func quarantinedWork(all []actors.Quarantined) []QuarantinedWork {
+func quarantinedWork(all []quarantine.Work) []QuarantinedWork {
 	out := make([]QuarantinedWork, 0, len(all))
 	for _, q := range all {
 		out = append(out, QuarantinedWork{q.Subject.String(), q.Since.UTC(), q.Reason})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
@@ -155,7 +156,7 @@ var hostKinds = []kind{
 			"cannot be read, look at it with `hostnode audit`. What is hosted is proven meanwhile.",
 	},
 	{
-		"quarantined", http.StatusConflict, actors.ErrQuarantined,
+		"quarantined", http.StatusConflict, quarantine.ErrQuarantined,
 		"What was asked made a part of the host fail before, and is refused.",
 		"Find the cause in the host's log; `hostnode quarantine retry WORK` tries it again.",
 	},
