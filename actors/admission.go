@@ -2,13 +2,8 @@ package actors
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
-	"time"
 
-	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -81,102 +76,4 @@ func saturatingAdd(a, b events.Amount) events.Amount {
 		return events.MaxAmount()
 	}
 	return a.Add(b)
-}
-
-// admit looks at a slot that the chain offers besides all others. It runs in the
-// supervisor's turn; the candidate is not counted among the others any more.
-func (s *supervisor) admit(m saleReady) *saleRefused {
-	r := m.start.Request
-	n := affordable{
-		MaxSame: s.slotsPerRequest(r), MaxProofLoad: s.ProofLoad, Balance: m.balance,
-		Days: s.WalletDays, MinWei: s.MinWei,
-	}
-	n.Collateral, _ = r.Ask.CollateralPerSlot()
-	for _, ag := range s.agents {
-		if ag.request == r.ID && (ag.starting || !ag.state.Ended()) { // One that ended gives back what it had.
-			n.SameRequest++
-		}
-		if ag.inWork() {
-			n.InWork++
-		}
-	}
-	size := r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
-	if why := s.room.fits(size, s.promised()); why != "" {
-		return &saleRefused{criterion: slotqueue.CriterionDisk, reason: why, requeue: true}
-	}
-	n.Unpaid = s.unpaid()
-	n.ProofLoad, n.ProofDetail = s.proofLoad(r)
-	_, expected := s.load.total()
-	n.Proofs = s.proofsWithin(n.Days, expected+s.expectedProofs(r))
-	return n.judge()
-}
-
-// inWork says whether the sale has yet to pay its collateral.
-func (ag *agent) inWork() bool {
-	if ag.starting {
-		return !ag.start.Adopted
-	}
-	return ag.state.BeforeFill() && !ag.state.Adopted
-}
-
-// unpaid is the collateral that sales in work have not paid yet.
-func (s *supervisor) unpaid() (sum events.Amount) {
-	for _, ag := range s.agents {
-		if !ag.inWork() {
-			continue
-		}
-		r := ag.state.Request
-		if ag.starting {
-			r = ag.start.Request
-		}
-		collateral, _ := r.Ask.CollateralPerSlot()
-		sum = saturatingAdd(sum, collateral)
-	}
-	return sum
-}
-
-// needs are what the account must hold for what is hosted and in work.
-func (s *supervisor) needs() health.Funds {
-	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
-	_, expected := s.load.total()
-	n.Proofs = s.proofsWithin(n.Days, expected)
-	return n
-}
-
-// proofsWithin is how many proofs are to be expected in so many days, when so
-// many are expected in a period (in parts of perProof); rounded up.
-func (e *env) proofsWithin(days, expected uint64) uint64 {
-	period := uint64(max(1, e.Terms.Proofs.Period/time.Second))
-	hi, lo := bits.Mul64(expected, days*uint64(24*time.Hour/time.Second))
-	if divisor := period * perProof; hi < divisor {
-		n, rest := bits.Div64(hi, lo, divisor)
-		if rest > 0 && n < math.MaxUint64 {
-			n++
-		}
-		return n
-	}
-	return math.MaxUint64
-}
-
-// slotsPerRequest caps how many slots of one request this host fills.
-func (s *supervisor) slotsPerRequest(r events.Request) int {
-	if s.MaxSlotsPerRequest > 0 {
-		return s.MaxSlotsPerRequest
-	}
-	return int(min(max(r.Ask.MaxSlotLoss, 1), events.MaxSlots))
-}
-
-// tellTerms says what a sale that begins pays and what it will cost. Tokens and
-// coins are not comparable, so whether that is a profit is for the operator to
-// say, by the minimum price of an availability.
-func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
-	ask := start.Request.Ask
-	price, _ := ask.PricePerSecond()
-	left := max(0, start.EndsAt.Sub(start.At))
-	perDay := s.proofsWithin(1, s.expectedProofs(start.Request))
-	days := uint64((left + 24*time.Hour - 1) / (24 * time.Hour))
-	gas := saturatingAdd(balance.SaleWei, balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
-	s.Log.WithField("slot", start.Slot.String()).Infof(
-		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day, %s wei of gas in all",
-		price.MulSaturating(uint64(left/time.Second)), left, perDay, gas)
 }

@@ -228,6 +228,7 @@ type given struct {
 // env is what all actors of a host share.
 type env struct {
 	*chainview.Chain
+	*rules
 	*health.Alerts
 	world
 	owner owner
@@ -242,10 +243,6 @@ type env struct {
 	// take longer than a period, and none may wait for another's.
 	proofTxs *shell.Pool
 	provers  *provers
-	// load is what proofs cost and how many are to be expected.
-	load *provingLoad
-	// room is what the disk has left.
-	room *diskRoom
 	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
 	unreadMarket atomic.Pointer[health.PartStatus]
 	// lossTold says that the record, which went back, says so, and that the queue is paused by it.
@@ -255,7 +252,6 @@ type env struct {
 }
 
 func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
-	load := newProvingLoad()
 	if cfg.Met != nil {
 		rt.Met = cfg.Met
 	}
@@ -278,11 +274,14 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		reads:        shell.NewPool("reads", cfg.Reads),
 		disk:         shell.NewPool("disk", cfg.Disk),
 		repairs:      shell.NewPool("repairs", maxRepairs),
-		load:         load,
-		room:         &diskRoom{DiskStatus: health.DiskStatus{Keep: cfg.KeepFree}},
 	}
+	e.rules = newRules(e.Chain, limits{
+		MaxSlotsPerRequest: cfg.MaxSlotsPerRequest, MinFill: cfg.MinFill, MinWei: cfg.MinWei,
+		WalletDays: cfg.WalletDays, MaxCollateralAtRisk: cfg.MaxCollateralAtRisk, ProofLoad: cfg.ProofLoad,
+		Proofs: cfg.Proofs, Quota: cfg.Quota, Overhead: cfg.Overhead, MayReserve: cfg.MayReserve,
+	}, cfg.KeepFree)
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
 	e.quarantined = quarantine.New(e.Base, e.say)
-	e.provers = newProvers(cfg.Proofs, e.BlockTime, load)
+	e.provers = newProvers(cfg.Proofs, e.BlockTime, e.load)
 	return e
 }

@@ -86,45 +86,6 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	return ready, nil
 }
 
-// judgeFacts is what the chain's answer about the slot alone decides.
-func (e *env) judgeFacts(facts events.SlotFacts, start sale.Start) *saleRefused {
-	switch {
-	case facts.SlotState != events.SlotFree && facts.SlotState != events.SlotRepair:
-		return &saleRefused{criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the slot is %s", facts.SlotState)}
-	case facts.RequestState.Over():
-		return &saleRefused{
-			criterion: slotqueue.CriterionState, reason: fmt.Sprintf("the request is %s", facts.RequestState),
-		}
-	}
-	if why := e.noRoom(); why != "" {
-		return &saleRefused{criterion: slotqueue.CriterionPeriod, reason: why, requeue: true}
-	}
-	last := facts.RequestExpiry
-	if start.Repair {
-		last = facts.RequestEnd
-	}
-	if left := last.Sub(facts.At.Time); left < e.minFill() {
-		return &saleRefused{
-			criterion: slotqueue.CriterionTime,
-			reason:    fmt.Sprintf("%s are left to fill the slot, at least %s are needed", left, e.minFill()),
-		}
-	}
-	may := e.mayReserve(start.Request, start.Index, start.Repair, start.ExpiresAt, start.EndsAt, facts.At.Time)
-	if !may.Open(facts.At.Time) {
-		return &saleRefused{
-			criterion: slotqueue.CriterionDispersal, reason: may.Reason, requeue: true, retryAt: may.Opens,
-		}
-	}
-	return nil
-}
-
-func (e *env) mayReserve(r events.Request, index uint64, repair bool, expires, ends, now time.Time) Permission {
-	return e.MayReserve(MayReserve{
-		Host: e.Me, Slot: events.SlotIDOf(r.ID, index), Request: r, Repair: repair,
-		ExpiresAt: expires, EndsAt: ends, MinFill: e.minFill(), Now: now,
-	})
-}
-
 // avoidedClient asks the queue about a client; nil when it is not avoided at
 // that chain time.
 func avoidedClient(queue *shell.Part, client events.Address, at time.Time) shell.Question[*slotqueue.AvoidedClient] {
@@ -142,11 +103,4 @@ func avoidedClient(queue *shell.Part, client events.Address, at time.Time) shell
 func whyAvoided(a slotqueue.AvoidedClient) string {
 	return fmt.Sprintf("requests of %s are refused until %s: %s",
 		a.Client, a.Until.UTC().Format(time.RFC3339), a.Reason)
-}
-
-func (e *env) minFill() time.Duration {
-	if e.MinFill > 0 {
-		return e.MinFill
-	}
-	return 2 * e.Terms.Proofs.Period
 }

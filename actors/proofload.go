@@ -87,30 +87,30 @@ func (l *provingLoad) total() (slots int, expected uint64) {
 }
 
 // expectedProofs is how many proofs a slot of a request needs in a period.
-func (e *env) expectedProofs(r events.Request) uint64 {
-	most := duty.ExpectedProofs(e.Terms.Proofs, r.Ask.ProofProbability, e.BlockTime())
+func (u *rules) expectedProofs(r events.Request) uint64 {
+	most := duty.ExpectedProofs(u.Terms.Proofs, r.Ask.ProofProbability, u.BlockTime())
 	return uint64(math.Ceil(most * perProof))
 }
 
 // noteLoad keeps the load in line with a sale: it counts from its start until
 // its slot is no longer hosted.
-func (e *env) noteLoad(slot events.SlotID, st sale.State) {
+func (u *rules) noteLoad(slot events.SlotID, st sale.State) {
 	if st.BeforeFill() || st.Hosting() {
-		e.load.set(slot, e.expectedProofs(st.Request))
+		u.load.set(slot, u.expectedProofs(st.Request))
 		return
 	}
-	e.load.set(slot, 0)
+	u.load.set(slot, 0)
 }
 
 // proofLoad is which part of the time, in percent, rounded up, proofs would keep
 // the prover busy if a slot of that request came to all slots that are in work
 // or hosted; detail says the numbers behind it in words.
-func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
-	took, measured := e.load.proofTime()
-	slots, expected := e.load.total()
-	expected += e.expectedProofs(extra)
+func (u *rules) proofLoad(extra events.Request) (percent uint64, detail string) {
+	took, measured := u.load.proofTime()
+	slots, expected := u.load.total()
+	expected += u.expectedProofs(extra)
 	perPeriod := float64(expected) / perProof
-	period, size := e.Terms.Proofs.Period, max(1, e.Proofs)
+	period, size := u.Terms.Proofs.Period, max(1, u.Proofs)
 	percent = uint64(math.Ceil(100 * perPeriod * took.Seconds() / (period.Seconds() * float64(size))))
 	how := "measured"
 	if !measured {
@@ -123,23 +123,23 @@ func (e *env) proofLoad(extra events.Request) (percent uint64, detail string) {
 }
 
 // proverFacts is how busy proofs keep the prover without another slot.
-func (e *env) proverFacts() health.ProverFacts {
-	took, _ := e.load.proofTime()
-	slots, expected := e.load.total()
-	of := e.Terms.Proofs.Period.Seconds() * float64(max(1, e.Proofs))
+func (u *rules) proverFacts() health.ProverFacts {
+	took, _ := u.load.proofTime()
+	slots, expected := u.load.total()
+	of := u.Terms.Proofs.Period.Seconds() * float64(max(1, u.Proofs))
 	busy := 100 * float64(expected) / perProof * took.Seconds() / of
-	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: e.ProofLoad, Slots: slots}
+	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: u.ProofLoad, Slots: slots}
 }
 
 // noRoom says why on this chain no slot could ever be filled by this host, nor be proven
 // in time; empty: it can, or that is not known.
-func (e *env) noRoom() string {
-	each := e.KnownBlockTime().Usual
+func (u *rules) noRoom() string {
+	each := u.KnownBlockTime().Usual
 	if each == 0 {
 		return "" // A guess is no reason to refuse.
 	}
-	proofs, blocks := e.Terms.Proofs, e.ProofMargin.Blocks
-	took, measured := e.load.proofTime()
+	proofs, blocks := u.Terms.Proofs, u.ProofMargin.Blocks
+	took, measured := u.load.proofTime()
 	needs := time.Duration(blocks) * each
 	switch {
 	case needs >= proofs.Period:

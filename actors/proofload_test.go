@@ -12,16 +12,13 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-func loadedEnv(proofs int) *env {
-	return &env{
-		world: world{given{Config: Config{Proofs: proofs}.withDefaults()}}, load: newProvingLoad(),
-		Chain: &chainview.Chain{
-			Base: &shell.Base{}, ProofMargin: duty.Margin{Blocks: 6, BlockTime: time.Second},
-			Terms: events.MarketConfig{Proofs: events.ProofConfig{
-				Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
-			}},
-		},
-	}
+func loaded(proofs int) *rules {
+	return newRules(&chainview.Chain{
+		Base: &shell.Base{}, ProofMargin: duty.Margin{Blocks: 6, BlockTime: time.Second},
+		Terms: events.MarketConfig{Proofs: events.ProofConfig{
+			Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
+		}},
+	}, limits{Proofs: proofs}, 0)
 }
 
 func asking(probability uint64) events.Request {
@@ -29,7 +26,7 @@ func asking(probability uint64) events.Request {
 }
 
 func TestTheLoadIsThePartOfTheTimeThatTheProverIsBusy(t *testing.T) {
-	e := loadedEnv(1)
+	e := loaded(1)
 	if percent, detail := e.proofLoad(asking(1)); percent != 3 || !strings.Contains(detail, "a guess") {
 		t.Errorf("one slot before the first proof: %d %%, %s", percent, detail)
 	}
@@ -48,7 +45,7 @@ func TestTheLoadIsThePartOfTheTimeThatTheProverIsBusy(t *testing.T) {
 }
 
 func TestOnlySlotsThatProveOrWillAreInTheLoad(t *testing.T) {
-	e, slot := loadedEnv(1), events.SlotID{1}
+	e, slot := loaded(1), events.SlotID{1}
 	for _, p := range sale.Phases() {
 		e.noteLoad(slot, sale.State{Phase: p, Request: asking(8)})
 		slots, expected := e.load.total()

@@ -105,21 +105,6 @@ func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
 	}
 }
 
-// askOf is what a slot asks of the ledger; it may add to what all sales have at
-// stake together only within the host's bound.
-func (e *env) askOf(r events.Request, end time.Time) capacity.Ask {
-	return capacity.Ask{
-		SlotSize:              r.Ask.SlotSize,
-		Duration:              r.Ask.Duration,
-		PricePerBytePerSecond: r.Ask.PricePerBytePerSecond,
-		CollateralPerByte:     r.Ask.CollateralPerByte,
-		RequestEnd:            end,
-		Overhead:              e.Overhead(r.Ask.SlotSize),
-		MaxAtRisk:             e.MaxCollateralAtRisk,
-		Quota:                 e.Quota,
-	}
-}
-
 // challengeAt is the slot's period and challenge in the block after head.
 func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.Head) (uint64, events.Challenge, error) {
 	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))

@@ -59,8 +59,16 @@ func nextBlock(head events.Head) events.Head {
 
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
 func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
-	e := loadedEnv(1)
-	e.Log, e.View, e.provers = shelltest.QuietLog(), chainview.NewView(&chainviewtest.ChainOf{}), newProvers(1, eachSecond, e.load)
+	e := &env{
+		Chain: chainview.New(&shell.Base{Log: shelltest.QuietLog()}, &chainviewtest.ChainOf{},
+			duty.Margin{Blocks: 6, BlockTime: time.Second}),
+		world: world{given{Config: Config{}.withDefaults()}},
+	}
+	e.Terms.Proofs = events.ProofConfig{
+		Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
+	}
+	e.rules = newRules(e.Chain, limits{Proofs: 1}, 0)
+	e.provers = newProvers(1, eachSecond, e.load)
 	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {

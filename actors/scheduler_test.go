@@ -38,10 +38,11 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
 			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
 		}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
-		world: world{given{Config{}.withDefaults(), Ports{Market: &chainviewtest.ChainOf{}}}},
-		load:  newProvingLoad(), provers: newProvers(1, eachSecond, newProvingLoad()),
+		world:   world{given{Config{}.withDefaults(), Ports{Market: &chainviewtest.ChainOf{}}}},
+		provers: newProvers(1, eachSecond, newProvingLoad()),
 	}
 	e.Terms = events.MarketConfig{Proofs: s.cfg}
+	e.rules = newRules(e.Chain, limits{Proofs: 1}, 0)
 	e.quarantined = quarantine.New(e.Base, e.say)
 	s.view, s.env = e.View, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {

@@ -14,17 +14,18 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // watched is an environment whose alerts are kept.
 func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
-	e := loadedEnv(1)
+	e := &env{Chain: chainview.New(&shell.Base{
+		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Turn: shelltest.NoTurn,
+		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn),
+	}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})}
 	var told []health.Alert
-	e.RT, e.Log, e.View = rt, shelltest.QuietLog(), chainview.NewView(&chainviewtest.ChainOf{})
-	e.Clock, e.Turn = shelltest.Clock{}, shelltest.NoTurn
-	e.Record = shell.NewRecord(shelltest.Clock{}, e.Log, shelltest.NoTurn)
 	e.Alerts = health.NewAlerts(e.Base, func(a health.Alert) { told = append(told, a) })
 	return e, &told
 }

@@ -36,12 +36,6 @@ type (
 		criterion string
 		retryAt   time.Time // zero: when something changes
 	}
-	// saleRefused: the supervisor did not begin the sale.
-	saleRefused struct {
-		criterion, reason string
-		requeue           bool
-		retryAt           time.Time
-	}
 	patienceEnded struct{}
 )
 

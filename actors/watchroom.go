@@ -1,0 +1,68 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// This file looks how much room the disk has.
+
+// roomEvery is how often it is looked how much room there is, by the machine's clock.
+const roomEvery = 15 * time.Second
+
+// watchRoom looks for room again and again, and tells when there is none.
+func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
+	var full health.Incident
+	look := func() {
+		free, err := e.Repo.Room()
+		if err != nil && !errors.Is(err, events.ErrDiskFull) {
+			e.Log.Warnf("how much room the disk has is not known: %v", err)
+		}
+		if e.room.set(e.Clock.Now(), free, err) {
+			wake(wakeQueue{"the disk has room", []string{slotqueue.CriterionDisk}})
+		}
+		d, was := e.room.now(), full.Told
+		full.Is(d.Full, func() {
+			e.RaiseCause("disk-full", events.SlotID{}, health.Facts{Disk: d})
+		})
+		if was && !full.Told {
+			e.Log.Infof("the disk has room again: %d bytes", d.Free)
+		}
+	}
+	return func(ctx context.Context) {
+		for {
+			e.Turn(ctx, "room")
+			_ = e.RT.Guarded("room", func() error { // It looks again.
+				look()
+				return nil
+			})
+			if shell.Sleep(ctx, e.Clock, roomEvery) != nil {
+				return
+			}
+		}
+	}
+}
+
+// promised is what sales that still fetch their data may write.
+func (s *supervisor) promised() (sum events.Bytes) {
+	for _, ag := range s.agents {
+		r := ag.state.Request
+		switch {
+		case ag.starting:
+			r = ag.start.Request
+		case ag.state.Stored > 0 || ag.state.Ended():
+			continue
+		}
+		sum += r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
+	}
+	return sum
+}
+
+// Room is how much room the disk has, as it was looked at last.
+func (h *Host) Room() health.DiskStatus { return h.env.room.now() }
