@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -248,11 +248,11 @@ func TestASlotWhoseWindowIsNotOpenLetsItsWorkerGo(t *testing.T) {
 		first.Ask.PricePerBytePerSecond = events.NewAmount(2) // It is looked at first.
 		var opens time.Time
 		r.cfg.MaxWorkers = 1
-		r.cfg.MayReserve = func(q actors.MayReserve) actors.Permission {
+		r.cfg.MayReserve = func(q admission.MayReserve) admission.Permission {
 			if q.Request.ID == first.ID {
-				return actors.Permission{Opens: opens, Reason: "not yet"}
+				return admission.Permission{Opens: opens, Reason: "not yet"}
 			}
-			return actors.Permission{}
+			return admission.Permission{}
 		}
 		opens = r.world.Head().Time.Add(5 * time.Minute)
 		r.start()

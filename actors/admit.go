@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -13,10 +14,10 @@ import (
 
 // admit looks at a slot that the chain offers besides all others. It runs in the
 // supervisor's turn; the candidate is not counted among the others any more.
-func (s *supervisor) admit(m saleReady) *saleRefused {
+func (s *supervisor) admit(m saleReady) *admission.Refusal {
 	r := m.start.Request
-	n := affordable{
-		MaxSame: s.slotsPerRequest(r), MaxProofLoad: s.ProofLoad, Balance: m.balance,
+	n := admission.Affordable{
+		MaxSame: s.SlotsPerRequest(r), MaxProofLoad: s.ProofLoad, Balance: m.balance,
 		Days: s.WalletDays, MinWei: s.MinWei,
 	}
 	n.Collateral, _ = r.Ask.CollateralPerSlot()
@@ -29,14 +30,14 @@ func (s *supervisor) admit(m saleReady) *saleRefused {
 		}
 	}
 	size := r.Ask.SlotSize + s.Overhead(r.Ask.SlotSize)
-	if why := s.room.fits(size, s.promised()); why != "" {
-		return &saleRefused{criterion: slotqueue.CriterionDisk, reason: why, requeue: true}
+	if why := s.Room.Fits(size, s.promised()); why != "" {
+		return &admission.Refusal{Criterion: slotqueue.CriterionDisk, Reason: why, Requeue: true}
 	}
 	n.Unpaid = s.unpaid()
-	n.ProofLoad, n.ProofDetail = s.proofLoad(r)
-	_, expected := s.load.total()
-	n.Proofs = s.proofsWithin(n.Days, expected+s.expectedProofs(r))
-	return n.judge()
+	n.ProofLoad, n.ProofDetail = s.BusyWith(r)
+	_, expected := s.Load.Total()
+	n.Proofs = s.ProofsWithin(n.Days, expected+s.ExpectedProofs(r))
+	return n.Judge()
 }
 
 // inWork says whether the sale has yet to pay its collateral.
@@ -58,7 +59,7 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 			r = ag.start.Request
 		}
 		collateral, _ := r.Ask.CollateralPerSlot()
-		sum = saturatingAdd(sum, collateral)
+		sum = admission.SaturatingAdd(sum, collateral)
 	}
 	return sum
 }
@@ -66,8 +67,8 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 // needs are what the account must hold for what is hosted and in work.
 func (s *supervisor) needs() health.Funds {
 	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
-	_, expected := s.load.total()
-	n.Proofs = s.proofsWithin(n.Days, expected)
+	_, expected := s.Load.Total()
+	n.Proofs = s.ProofsWithin(n.Days, expected)
 	return n
 }
 
@@ -78,9 +79,9 @@ func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
 	ask := start.Request.Ask
 	price, _ := ask.PricePerSecond()
 	left := max(0, start.EndsAt.Sub(start.At))
-	perDay := s.proofsWithin(1, s.expectedProofs(start.Request))
+	perDay := s.ProofsWithin(1, s.ExpectedProofs(start.Request))
 	days := uint64((left + 24*time.Hour - 1) / (24 * time.Hour))
-	gas := saturatingAdd(balance.SaleWei, balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
+	gas := admission.SaturatingAdd(balance.SaleWei, balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
 	s.Log.WithField("slot", start.Slot.String()).Infof(
 		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day, %s wei of gas in all",
 		price.MulSaturating(uint64(left/time.Second)), left, perDay, gas)

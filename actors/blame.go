@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -78,11 +79,11 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 		return
 	}
 	leftAlone := s.blame(shell.Subject{Kind: shell.SubjectSlot, Key: m.slot.String()}, m.err)
-	refused := saleRefused{
-		criterion: slotqueue.CriterionQuarantined, reason: m.err.Error(), requeue: true,
+	refused := admission.Refusal{
+		Criterion: slotqueue.CriterionQuarantined, Reason: m.err.Error(), Requeue: true,
 	}
 	if !leftAlone {
-		refused.retryAt = s.ChainTime().Add(lookAgainAfter)
+		refused.RetryAt = s.ChainTime().Add(lookAgainAfter)
 	}
 	for _, w := range c.workers {
 		w.Tell(refused)

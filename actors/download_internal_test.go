@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
@@ -117,7 +118,7 @@ func TestAnotherAttemptHasPatienceOfItsOwn(t *testing.T) {
 func TestAWindowIsOpenWhenAFillJustFitsBeforeTheExpiry(t *testing.T) {
 	start := time.Unix(1_700_000_000, 0).UTC()
 	rapid.Check(t, func(t *rapid.T) {
-		var q MayReserve
+		var q admission.MayReserve
 		q.Host[0], q.Slot[0] = rapid.Byte().Draw(t, "host"), rapid.Byte().Draw(t, "slot")
 		q.Request.Expiry, q.MinFill = time.Hour, time.Duration(rapid.IntRange(0, 3600).Draw(t, "fill"))*time.Second
 		q.ExpiresAt, q.EndsAt = start.Add(time.Hour), start.Add(24*time.Hour)
@@ -127,10 +128,10 @@ func TestAWindowIsOpenWhenAFillJustFitsBeforeTheExpiry(t *testing.T) {
 			q.Now = q.EndsAt
 		}
 		q.Now = q.Now.Add(-q.MinFill)
-		if p := ReserveInWindow(q); !p.Open(q.Now) {
+		if p := admission.ReserveInWindow(q); !p.Open(q.Now) {
 			t.Fatalf("at %s: %s", q.Now, p.Reason)
 		}
-		if p := ReserveInWindow(q); p.Opens.Before(start) || !ReserveAlways(q).Open(q.Now) {
+		if p := admission.ReserveInWindow(q); p.Opens.Before(start) || !admission.ReserveAlways(q).Open(q.Now) {
 			t.Fatalf("opens at %s, before the request", p.Opens)
 		}
 	})

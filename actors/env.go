@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
@@ -122,7 +123,7 @@ type Config struct {
 	Overhead func(slotSize events.Bytes) events.Bytes
 	// MayReserve is the dispersal policy: from when on this host may reserve a slot.
 	// ReserveAlways, the default, or ReserveInWindow.
-	MayReserve func(MayReserve) Permission
+	MayReserve func(admission.MayReserve) admission.Permission
 	// Turn is called by every task when it begins, and when it goes on after a
 	// pause or a new block. A simulation lets the tasks go on one after the
 	// other there, so that a seed repeats its run; nil otherwise.
@@ -208,7 +209,7 @@ func (c Config) withDefaults() Config {
 		c.Turn = func(context.Context, string) {}
 	}
 	if c.MayReserve == nil {
-		c.MayReserve = ReserveAlways
+		c.MayReserve = admission.ReserveAlways
 	}
 	return c
 }
@@ -228,7 +229,7 @@ type given struct {
 // env is what all actors of a host share.
 type env struct {
 	*chainview.Chain
-	*rules
+	*admission.Rules
 	*health.Alerts
 	world
 	owner owner
@@ -275,13 +276,13 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		disk:         shell.NewPool("disk", cfg.Disk),
 		repairs:      shell.NewPool("repairs", maxRepairs),
 	}
-	e.rules = newRules(e.Chain, limits{
+	e.Rules = admission.New(e.Chain, admission.Limits{
 		MaxSlotsPerRequest: cfg.MaxSlotsPerRequest, MinFill: cfg.MinFill, MinWei: cfg.MinWei,
 		WalletDays: cfg.WalletDays, MaxCollateralAtRisk: cfg.MaxCollateralAtRisk, ProofLoad: cfg.ProofLoad,
 		Proofs: cfg.Proofs, Quota: cfg.Quota, Overhead: cfg.Overhead, MayReserve: cfg.MayReserve,
 	}, cfg.KeepFree)
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
 	e.quarantined = quarantine.New(e.Base, e.say)
-	e.provers = newProvers(cfg.Proofs, e.BlockTime, e.load)
+	e.provers = newProvers(cfg.Proofs, e.BlockTime, e.Load)
 	return e
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -38,11 +39,11 @@ func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request ev
 
 func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
 ) (saleReady, error) {
-	refused := func(r saleRefused) (saleReady, error) { return saleReady{slot: slot, refused: &r}, nil }
+	refused := func(r admission.Refusal) (saleReady, error) { return saleReady{slot: slot, refused: &r}, nil }
 	r, err := s.Market.Request(ctx, request)
 	if errors.Is(err, events.ErrUnknownRequest) {
-		return refused(saleRefused{
-			criterion: slotqueue.CriterionUnknown, reason: "the chain does not know the request",
+		return refused(admission.Refusal{
+			Criterion: slotqueue.CriterionUnknown, Reason: "the chain does not know the request",
 		})
 	}
 	if err != nil {
@@ -50,9 +51,9 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	}
 	if err := events.CheckRequest(r); err != nil {
 		// It was sound when it entered the queue: the chain says two things of it.
-		return refused(saleRefused{
-			criterion: slotqueue.CriterionUnsound, reason: err.Error(), requeue: true,
-			retryAt: s.ChainTime().Add(lookAgainAfter),
+		return refused(admission.Refusal{
+			Criterion: slotqueue.CriterionUnsound, Reason: err.Error(), Requeue: true,
+			RetryAt: s.ChainTime().Add(lookAgainAfter),
 		})
 	}
 	facts, err := s.Market.Slot(ctx, request, index)
@@ -68,7 +69,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		ready.start.Adopted = true
 		return ready, nil
 	}
-	if refusal := s.judgeFacts(facts, ready.start); refusal != nil {
+	if refusal := s.JudgeFacts(facts, ready.start); refusal != nil {
 		return refused(*refusal)
 	}
 	avoided, err := avoidedClient(s.queue, r.Client, facts.At.Time).Wait(ctx)
@@ -76,8 +77,8 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		return saleReady{}, err
 	}
 	if avoided != nil {
-		return refused(saleRefused{
-			criterion: slotqueue.CriterionClient, reason: whyAvoided(*avoided), requeue: true, retryAt: avoided.Until,
+		return refused(admission.Refusal{
+			Criterion: slotqueue.CriterionClient, Reason: whyAvoided(*avoided), Requeue: true, RetryAt: avoided.Until,
 		})
 	}
 	if ready.balance, err = s.Market.Balance(ctx); err != nil {

@@ -71,8 +71,8 @@ func (q *slotQueue) onFunds(a *shell.Turn, m fundsSeen) {
 	if m.err != nil { // The next look comes soon; whoever needs the balance asks himself.
 		return
 	}
-	took, _ := q.load.proofTime()
-	_, expected := q.load.total()
+	took, _ := q.Load.ProofTime()
+	_, expected := q.Load.Total()
 	busy := float64(expected) * took.Seconds()
 	var better []string
 	if !w.known || w.free.Less(m.free) {
@@ -85,7 +85,7 @@ func (q *slotQueue) onFunds(a *shell.Turn, m fundsSeen) {
 	if !w.known || busy < w.busy {
 		better = append(better, slotqueue.CriterionProofs)
 	}
-	noRoom := q.noRoom() != ""
+	noRoom := q.NoRoom() != ""
 	if !w.known || w.noRoom && !noRoom {
 		better = append(better, slotqueue.CriterionPeriod)
 	}
@@ -114,7 +114,7 @@ func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
 	w := &q.funds
 	n := health.Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
 	if n.Days > 0 && expected > 0 {
-		n.Proofs = q.proofsWithin(n.Days, expected)
+		n.Proofs = q.ProofsWithin(n.Days, expected)
 		if balance.ProofWei.IsZero() && !w.unknown {
 			w.unknown = true
 			q.Log.Warn("the chain does not say what a proof costs in gas: for how long the account lasts is not known")

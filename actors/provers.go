@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hostnode/hostnode/actors/admission"
 )
 
 // provers bounds how many proofs are made at once, by cores and memory: a proof uses
@@ -19,7 +21,7 @@ import (
 // can is waiting, and one for a fill when an owed one would come too late behind
 // it. Deadlines are chain time. Safe for concurrent use.
 type provers struct {
-	load *provingLoad
+	load *admission.Load
 	// inclusion is the time between a proof and the block that holds it.
 	inclusion func() time.Duration
 
@@ -48,7 +50,7 @@ var (
 	errYields = errors.New("a proof that is owed needs the prover")
 )
 
-func newProvers(size int, inclusion func() time.Duration, load *provingLoad) *provers {
+func newProvers(size int, inclusion func() time.Duration, load *admission.Load) *provers {
 	return &provers{load: load, inclusion: inclusion, size: max(1, size)}
 }
 
@@ -123,7 +125,7 @@ func (p *provers) arrange() {
 	if next.initial || p.late(next) {
 		return
 	}
-	took, _ := p.load.proofTime()
+	took, _ := p.load.ProofTime()
 	for _, j := range p.running {
 		if !j.initial && p.now.Add(p.inclusion()).After(j.deadline) {
 			p.end(j, errTooLate)
@@ -150,7 +152,7 @@ func (p *provers) end(j *proofJob, why error) {
 
 // late reports whether a proof that is begun now comes too late, as long as proofs take.
 func (p *provers) late(j *proofJob) bool {
-	took, _ := p.load.proofTime()
+	took, _ := p.load.ProofTime()
 	return !j.initial && p.now.Add(p.inclusion()+took).After(j.deadline)
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hostnode/hostnode/actors/admission"
 )
 
 // proving is a prover with one place whose proofs take 10 s of chain time.
@@ -24,8 +26,8 @@ type proving struct {
 func eachSecond() time.Duration { return time.Second }
 
 func newProving(t *testing.T) *proving {
-	load := newProvingLoad()
-	load.measured(10 * time.Second)
+	load := admission.NewLoad()
+	load.Measured(10 * time.Second)
 	x := &proving{
 		t: t, p: newProvers(1, eachSecond, load), now: time.Unix(1_000_000, 0),
 		done: make(chan string, 100), ends: map[string]chan struct{}{}, errs: map[string]error{},

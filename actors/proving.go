@@ -24,7 +24,7 @@ func (s *salesAgent) prove(
 		return err
 	})
 	if err == nil {
-		s.load.measured(r.Took)
+		s.Load.Measured(r.Took)
 	}
 	return r, err
 }

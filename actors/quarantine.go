@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -72,7 +73,7 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	s.quarantined.Begin(aboutSale(slot), err.Error())
 	ag.ref.Stop()
 	for _, w := range ag.watchers {
-		w.Tell(saleRefused{criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + err.Error()})
+		w.Tell(admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + err.Error()})
 	}
 	ag.watchers = nil
 	s.scheduler.Tell(saleQuarantined{slot, ag.request, ag.index, err.Error()})

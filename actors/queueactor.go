@@ -192,7 +192,7 @@ func (q *slotQueue) employ(a *shell.Turn) {
 		}
 	}
 	_, _, paused := q.journal.Durable.Paused()
-	if q.taking || paused || q.lossUntold() || q.room.now().Full ||
+	if q.taking || paused || q.lossUntold() || q.Room.Now().Full ||
 		q.journal.Durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
 		return
 	}

@@ -154,7 +154,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 	if !repair {
 		end = expiry.Add(r.Ask.Duration - r.Expiry)
 	}
-	refusal, err := q.match(ctx, q.askOf(r, end))
+	refusal, err := q.match(ctx, q.AskOf(r, end))
 	cmd.Refusal = refusal
 	return []slotqueue.Command{cmd}, err
 }

@@ -95,7 +95,7 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 
 // reservation is what an attempt asks of the ledger.
 func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
-	ask := s.askOf(st.Request, st.EndsAt)
+	ask := s.AskOf(st.Request, st.EndsAt)
 	if st.Adopted { // Its collateral is at stake already.
 		ask.MaxAtRisk, ask.Quota = nil, 0
 	}

@@ -23,7 +23,7 @@ import (
 // that its worker is free meanwhile.
 func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
 	now := s.ChainTime()
-	may := s.mayReserve(st.Request, st.Index, st.Repair, st.ExpiresAt, st.EndsAt, now)
+	may := s.Permits(st.Request, st.Index, st.Repair, st.ExpiresAt, st.EndsAt, now)
 	if !may.Open(now) {
 		return sale.GiveUp{
 			At: now, Reason: may.Reason, LetGo: true, Reprocess: true, Criterion: slotqueue.CriterionDispersal,
@@ -92,8 +92,8 @@ func (s *salesAgent) paceOf(st sale.State) sale.PaceMeter {
 	if st.Repair {
 		last = st.EndsAt
 	}
-	took, _ := s.load.proofTime()
-	by := last.Add(-s.minFill() - took)
+	took, _ := s.Load.ProofTime()
+	by := last.Add(-s.TimeToFill() - took)
 	return sale.PaceMeter{Stretch: sale.PaceStretch(s.JudgePace, s.ChainTime(), by), By: by}
 }
 
@@ -119,7 +119,7 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *shell.Pool, de
 	give := sale.GiveUp{At: s.ChainTime(), Reason: err.Error()}
 	switch {
 	case errors.Is(err, events.ErrDiskFull): // Ours, whatever else went wrong.
-		s.room.set(s.Clock.Now(), 0, err)
+		s.Room.Set(s.Clock.Now(), 0, err)
 		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionDisk
 	case errors.Is(err, events.ErrContentMismatch):
 		give.Criterion = slotqueue.CriterionWrong

@@ -75,7 +75,7 @@ func (s *salesAgent) worthFilling(ctx context.Context, st sale.State, f events.S
 	case f.RequestState != events.RequestStarted:
 		return false, nil
 	}
-	if last.Sub(f.At.Time) < s.minFill() {
+	if last.Sub(f.At.Time) < s.TimeToFill() {
 		return false, nil
 	}
 	balance, err := s.Market.Balance(ctx)

@@ -108,7 +108,7 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 }
 
 func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
-	p.noteLoad(m.slot, m.ahead)
+	p.NoteLoad(m.slot, m.ahead)
 	delete(p.unproven, m.slot)
 	if m.state.Over() {
 		p.drop(m.slot)

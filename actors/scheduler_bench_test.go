@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -67,8 +68,8 @@ func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 	e.Terms.Proofs = events.ProofConfig{
 		Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}
-	e.rules = newRules(e.Chain, limits{Proofs: 1}, 0)
-	e.provers = newProvers(1, eachSecond, e.load)
+	e.Rules = admission.New(e.Chain, admission.Limits{Proofs: 1}, 0)
+	e.provers = newProvers(1, eachSecond, e.Load)
 	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {
@@ -84,7 +85,7 @@ func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 		s := p.sales[slot]
 		s.state = sale.State{
 			Phase: sale.Proving, Slot: slot, FilledAt: events.Unix(1_749_000_000), EndsAt: head.Time.Add(1000 * time.Hour),
-			Started: true, Request: asking(8),
+			Started: true, Request: events.Request{Ask: events.Ask{ProofProbability: events.NewAmount(8)}},
 		}
 		s.proves, s.FilledAt = true, s.state.FilledAt
 		s.Probability = duty.Probability(e.Terms.Proofs, s.state.Request.Ask.ProofProbability)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/quarantine"
@@ -39,10 +40,10 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
 		}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
 		world:   world{given{Config{}.withDefaults(), Ports{Market: &chainviewtest.ChainOf{}}}},
-		provers: newProvers(1, eachSecond, newProvingLoad()),
+		provers: newProvers(1, eachSecond, admission.NewLoad()),
 	}
 	e.Terms = events.MarketConfig{Proofs: s.cfg}
-	e.rules = newRules(e.Chain, limits{Proofs: 1}, 0)
+	e.Rules = admission.New(e.Chain, admission.Limits{Proofs: 1}, 0)
 	e.quarantined = quarantine.New(e.Base, e.say)
 	s.view, s.env = e.View, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {

@@ -89,7 +89,7 @@ func (s *supervisor) status() Status {
 		Booted: s.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
 		Stalled: s.booted && s.Clock.Now().Sub(s.lastNews) > s.StalledAfter(), Record: s.recordStatus(),
 		Validator: s.validating.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
-		Scrub: s.Repo.ScrubProgress(), Disk: s.room.now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
+		Scrub: s.Repo.ScrubProgress(), Disk: s.Room.Now(), Down: s.downParts(), Quarantined: s.quarantined.All(),
 		Unanswered: int(s.Record.Asked.Load()),
 	}
 	if why := s.bootWaits.Load(); why != nil && !s.booted {
@@ -97,8 +97,8 @@ func (s *supervisor) status() Status {
 	}
 	st.Needs = s.needs()
 	if s.booted {
-		st.Prover = s.proverFacts()
-		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.noRoom()
+		st.Prover = s.ProverFacts()
+		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
 	for _, slot := range s.slots() {
 		ag := s.agents[slot]

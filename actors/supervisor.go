@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -88,7 +89,7 @@ type (
 		slot    events.SlotID
 		start   sale.Start
 		balance events.Balance
-		refused *saleRefused
+		refused *admission.Refusal
 	}
 	// letGo asks for the end of a sale that is not filled yet.
 	letGo struct {
@@ -179,8 +180,8 @@ func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
 	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.quarantined != "" {
-			m.worker.Tell(saleRefused{
-				criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + ag.quarantined,
+			m.worker.Tell(admission.Refusal{
+				Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.quarantined,
 			})
 			return
 		}
@@ -189,8 +190,8 @@ func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
-		m.worker.Tell(saleRefused{
-			criterion: slotqueue.CriterionQuarantined, reason: "quarantined: " + q.Reason, requeue: true,
+		m.worker.Tell(admission.Refusal{
+			Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + q.Reason, Requeue: true,
 		})
 		return
 	}
@@ -237,13 +238,13 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 		for _, w := range c.workers {
 			w.Tell(*m.refused)
 			// One of ours is not given up for terms that nobody could have filled it for.
-			s.owned.due = s.owned.due || w.Nobody() && m.refused.criterion == slotqueue.CriterionUnsound
+			s.owned.due = s.owned.due || w.Nobody() && m.refused.Criterion == slotqueue.CriterionUnsound
 		}
 		return
 	}
 	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start}
 	s.agents[m.slot] = ag
-	s.load.set(m.slot, s.expectedProofs(m.start.Request)) // The next slot is judged with this one.
+	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one.
 	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
 	s.startSale(ag.ref, a.Self, m.slot, m.start)

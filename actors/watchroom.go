@@ -24,10 +24,10 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 		if err != nil && !errors.Is(err, events.ErrDiskFull) {
 			e.Log.Warnf("how much room the disk has is not known: %v", err)
 		}
-		if e.room.set(e.Clock.Now(), free, err) {
+		if e.Room.Set(e.Clock.Now(), free, err) {
 			wake(wakeQueue{"the disk has room", []string{slotqueue.CriterionDisk}})
 		}
-		d, was := e.room.now(), full.Told
+		d, was := e.Room.Now(), full.Told
 		full.Is(d.Full, func() {
 			e.RaiseCause("disk-full", events.SlotID{}, health.Facts{Disk: d})
 		})
@@ -65,4 +65,4 @@ func (s *supervisor) promised() (sum events.Bytes) {
 }
 
 // Room is how much room the disk has, as it was looked at last.
-func (h *Host) Room() health.DiskStatus { return h.env.room.now() }
+func (h *Host) Room() health.DiskStatus { return h.env.Room.Now() }

@@ -3,6 +3,7 @@ package actors
 import (
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -47,8 +48,8 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	case shell.Started:
 		w.supervisor.Tell(beginSale{w.work, a.Self})
 		w.wait(a)
-	case saleRefused:
-		w.Finish(a, verdict{"not begun: " + m.reason, m.requeue, m.criterion, m.retryAt})
+	case admission.Refusal:
+		w.Finish(a, verdict{"not begun: " + m.Reason, m.Requeue, m.Criterion, m.RetryAt})
 	case saleChanged:
 		w.onSale(a, m)
 	case patienceEnded:
@@ -85,14 +86,14 @@ func (w *slotWorker) retryAt(s sale.State) time.Time {
 	now := w.ChainTime()
 	switch s.Criterion {
 	case slotqueue.CriterionDispersal:
-		return w.mayReserve(s.Request, s.Index, s.Repair, s.ExpiresAt, s.EndsAt, now).Opens
+		return w.Permits(s.Request, s.Index, s.Repair, s.ExpiresAt, s.EndsAt, now).Opens
 	case slotqueue.CriterionNoProgress, slotqueue.CriterionSources:
 		last := s.ExpiresAt
 		if s.Repair {
 			last = s.EndsAt
 		}
 		// While it can still be filled, and not only when it is too late.
-		return now.Add(min(lookAgainAfter, max(0, last.Add(-w.minFill()).Sub(now))/2))
+		return now.Add(min(lookAgainAfter, max(0, last.Add(-w.TimeToFill()).Sub(now))/2))
 	}
 	return time.Time{}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -17,7 +18,7 @@ func (p Policy) apply(cfg *actors.Config) {
 		cfg.MaxCollateralAtRisk = &most
 	}
 	if p.Dispersal {
-		cfg.MayReserve = actors.ReserveInWindow
+		cfg.MayReserve = admission.ReserveInWindow
 	}
 }
 
@@ -71,7 +72,7 @@ func (s *simulator) checkPolicy(deeds []deed) error {
 		tip := s.world.tip()
 		r := tip.state.requestOf(tip.state.slots[d.slot])
 		s.world.mu.Unlock()
-		may := actors.ReserveInWindow(actors.MayReserve{
+		may := admission.ReserveInWindow(admission.MayReserve{
 			Host: me, Slot: d.slot, Request: r.Request, Repair: s.audit.sales[d.slot].Repair,
 			ExpiresAt: r.expiresAt, EndsAt: r.endsAt, MinFill: minFill, Now: tip.head.Time,
 		})

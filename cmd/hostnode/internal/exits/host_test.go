@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
@@ -99,15 +100,15 @@ type options struct {
 	// finalBlocks is after how many blocks a fill that is gone was not reorganised
 	// away; default 3.
 	finalBlocks uint64
-	noOffer     bool                                      // there is no availability before offer is called
-	collateral  uint64                                    // of the availability; default all that the host has
-	poor        bool                                      // the account has its money already
-	takeOver    bool                                      // the account hosts already, and the record is new
-	workers     int                                       // default the host's
-	quiet       bool                                      // nothing but warnings is logged
-	sparing     bool                                      // the prover hashes each slot once, and later only compares it
-	validates   bool                                      // it marks missing proofs of others
-	mayReserve  func(actors.MayReserve) actors.Permission // default always
+	noOffer     bool                                            // there is no availability before offer is called
+	collateral  uint64                                          // of the availability; default all that the host has
+	poor        bool                                            // the account has its money already
+	takeOver    bool                                            // the account hosts already, and the record is new
+	workers     int                                             // default the host's
+	quiet       bool                                            // nothing but warnings is logged
+	sparing     bool                                            // the prover hashes each slot once, and later only compares it
+	validates   bool                                            // it marks missing proofs of others
+	mayReserve  func(admission.MayReserve) admission.Permission // default always
 	// proves makes the prover that the host has in place of the fake.
 	proves func(*storage.Repo) port.Prover
 	dir    string

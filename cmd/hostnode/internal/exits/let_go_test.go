@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/storage"
@@ -28,12 +28,12 @@ func brief() terms {
 func TestASlotThatThePolicyRefusesIsNotBegun(t *testing.T) {
 	w := newWorld(t)
 	asked := make(chan struct{}, 1)
-	h := w.newHost(options{slots: 3, mayReserve: func(q actors.MayReserve) actors.Permission {
+	h := w.newHost(options{slots: 3, mayReserve: func(q admission.MayReserve) admission.Permission {
 		select {
 		case asked <- struct{}{}:
 		default:
 		}
-		return actors.Permission{Opens: q.ExpiresAt, Reason: "it is too far away"}
+		return admission.Permission{Opens: q.ExpiresAt, Reason: "it is too far away"}
 	}})
 	before := w.count()
 	r := w.post(brief())

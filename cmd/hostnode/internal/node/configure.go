@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
@@ -210,9 +211,9 @@ func pollInterval(c config.Config, development bool) time.Duration {
 
 // dispersalPolicy is what sales.dispersal names. The configuration knows no other
 // names than these two.
-func dispersalPolicy(name string) func(actors.MayReserve) actors.Permission {
+func dispersalPolicy(name string) func(admission.MayReserve) admission.Permission {
 	if name == "window" {
-		return actors.ReserveInWindow
+		return admission.ReserveInWindow
 	}
-	return actors.ReserveAlways
+	return admission.ReserveAlways
 }

@@ -1,4 +1,4 @@
-package actors
+package admission
 
 import (
 	"fmt"
@@ -29,21 +29,22 @@ const (
 	perProof = 1_000_000
 )
 
-// provingLoad is how long a proof takes, and how many proofs all slots that are
+// Load is how long a proof takes, and how many proofs all slots that are
 // in work or hosted need in a period, on average. Safe for concurrent use.
-type provingLoad struct {
+type Load struct {
 	mu       sync.Mutex
 	took     time.Duration // moving estimate; zero before the first proof
 	slots    map[events.SlotID]uint64
 	expected uint64 // sum over slots, in parts of a proof per period
 }
 
-func newProvingLoad() *provingLoad {
-	return &provingLoad{slots: map[events.SlotID]uint64{}}
+// NewLoad is that of a host without slots.
+func NewLoad() *Load {
+	return &Load{slots: map[events.SlotID]uint64{}}
 }
 
-// measured takes into account how long a proof took.
-func (l *provingLoad) measured(took time.Duration) {
+// Measured takes into account how long a proof took.
+func (l *Load) Measured(took time.Duration) {
 	if took <= 0 {
 		return
 	}
@@ -56,9 +57,9 @@ func (l *provingLoad) measured(took time.Duration) {
 	l.took += (took - l.took) / proofTimeWeight
 }
 
-// proofTime is how long a proof takes, by the machine's clock, and whether that
+// ProofTime is how long a proof takes, by the machine's clock, and whether that
 // was measured or is a guess.
-func (l *provingLoad) proofTime() (took time.Duration, measured bool) {
+func (l *Load) ProofTime() (took time.Duration, measured bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.took == 0 {
@@ -67,8 +68,8 @@ func (l *provingLoad) proofTime() (took time.Duration, measured bool) {
 	return l.took, true
 }
 
-// set says how many proofs a slot needs in a period; zero takes it out.
-func (l *provingLoad) set(slot events.SlotID, expected uint64) {
+// Set says how many proofs a slot needs in a period; zero takes it out.
+func (l *Load) Set(slot events.SlotID, expected uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected -= l.slots[slot]
@@ -79,36 +80,36 @@ func (l *provingLoad) set(slot events.SlotID, expected uint64) {
 	}
 }
 
-// total is how many slots there are and how many proofs they need in a period.
-func (l *provingLoad) total() (slots int, expected uint64) {
+// Total is how many slots there are and how many proofs they need in a period.
+func (l *Load) Total() (slots int, expected uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.slots), l.expected
 }
 
-// expectedProofs is how many proofs a slot of a request needs in a period.
-func (u *rules) expectedProofs(r events.Request) uint64 {
+// ExpectedProofs is how many proofs a slot of a request needs in a period.
+func (u *Rules) ExpectedProofs(r events.Request) uint64 {
 	most := duty.ExpectedProofs(u.Terms.Proofs, r.Ask.ProofProbability, u.BlockTime())
 	return uint64(math.Ceil(most * perProof))
 }
 
-// noteLoad keeps the load in line with a sale: it counts from its start until
+// NoteLoad keeps the load in line with a sale: it counts from its start until
 // its slot is no longer hosted.
-func (u *rules) noteLoad(slot events.SlotID, st sale.State) {
+func (u *Rules) NoteLoad(slot events.SlotID, st sale.State) {
 	if st.BeforeFill() || st.Hosting() {
-		u.load.set(slot, u.expectedProofs(st.Request))
+		u.Load.Set(slot, u.ExpectedProofs(st.Request))
 		return
 	}
-	u.load.set(slot, 0)
+	u.Load.Set(slot, 0)
 }
 
-// proofLoad is which part of the time, in percent, rounded up, proofs would keep
+// BusyWith is which part of the time, in percent, rounded up, proofs would keep
 // the prover busy if a slot of that request came to all slots that are in work
 // or hosted; detail says the numbers behind it in words.
-func (u *rules) proofLoad(extra events.Request) (percent uint64, detail string) {
-	took, measured := u.load.proofTime()
-	slots, expected := u.load.total()
-	expected += u.expectedProofs(extra)
+func (u *Rules) BusyWith(extra events.Request) (percent uint64, detail string) {
+	took, measured := u.Load.ProofTime()
+	slots, expected := u.Load.Total()
+	expected += u.ExpectedProofs(extra)
 	perPeriod := float64(expected) / perProof
 	period, size := u.Terms.Proofs.Period, max(1, u.Proofs)
 	percent = uint64(math.Ceil(100 * perPeriod * took.Seconds() / (period.Seconds() * float64(size))))
@@ -122,24 +123,24 @@ func (u *rules) proofLoad(extra events.Request) (percent uint64, detail string) 
 		slots, perPeriod, period, took.Round(time.Millisecond), how, size, percent)
 }
 
-// proverFacts is how busy proofs keep the prover without another slot.
-func (u *rules) proverFacts() health.ProverFacts {
-	took, _ := u.load.proofTime()
-	slots, expected := u.load.total()
+// ProverFacts is how busy proofs keep the prover without another slot.
+func (u *Rules) ProverFacts() health.ProverFacts {
+	took, _ := u.Load.ProofTime()
+	slots, expected := u.Load.Total()
 	of := u.Terms.Proofs.Period.Seconds() * float64(max(1, u.Proofs))
 	busy := 100 * float64(expected) / perProof * took.Seconds() / of
 	return health.ProverFacts{Busy: uint64(min(busy, math.MaxUint32)), Most: u.ProofLoad, Slots: slots}
 }
 
-// noRoom says why on this chain no slot could ever be filled by this host, nor be proven
+// NoRoom says why on this chain no slot could ever be filled by this host, nor be proven
 // in time; empty: it can, or that is not known.
-func (u *rules) noRoom() string {
+func (u *Rules) NoRoom() string {
 	each := u.KnownBlockTime().Usual
 	if each == 0 {
 		return "" // A guess is no reason to refuse.
 	}
 	proofs, blocks := u.Terms.Proofs, u.ProofMargin.Blocks
-	took, measured := u.load.proofTime()
+	took, measured := u.Load.ProofTime()
 	needs := time.Duration(blocks) * each
 	switch {
 	case needs >= proofs.Period:

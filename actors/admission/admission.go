@@ -1,4 +1,12 @@
-package actors
+// Package admission decides what a host takes: by its settings, by the chain, and by what it
+// has to do already. It judges values and starts nothing.
+//
+// Rules say whether a slot can be filled and proven in time, and what it asks of the ledger;
+// Affordable whether the host can pay it, and prove it besides all others; a Load is how many
+// proofs are to be expected and how long one takes; DiskRoom is what the disk has left; and a
+// dispersal policy says when this host may reserve. docs/admission.md describes every
+// criterion for operators.
+package admission
 
 import (
 	"fmt"
@@ -12,8 +20,8 @@ import (
 // turn, one slot after the other, so that no two slots rest on the same token.
 // docs/admission.md describes every criterion for operators.
 
-// affordable are the numbers that decide.
-type affordable struct {
+// Affordable are the numbers that decide.
+type Affordable struct {
 	// SameRequest is how many slots of the request are in work or hosted here, at
 	// most MaxSame.
 	SameRequest, MaxSame int
@@ -33,12 +41,12 @@ type affordable struct {
 	MinWei events.Amount
 }
 
-// judge names the first criterion that is not met; nil when the slot is affordable.
-func (n affordable) judge() *saleRefused {
-	no := func(criterion, format string, args ...any) *saleRefused {
-		return &saleRefused{criterion: criterion, reason: fmt.Sprintf(format, args...), requeue: true}
+// Judge names the first criterion that is not met; nil when the slot is affordable.
+func (n Affordable) Judge() *Refusal {
+	no := func(criterion, format string, args ...any) *Refusal {
+		return &Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...), Requeue: true}
 	}
-	needed := saturatingAdd(n.Collateral, n.Unpaid)
+	needed := SaturatingAdd(n.Collateral, n.Unpaid)
 	gas, detail := n.gas()
 	switch {
 	case n.SameRequest >= n.MaxSame:
@@ -62,16 +70,17 @@ func (n affordable) judge() *saleRefused {
 // gas is what the account needs for the next days. Where the chain does not say
 // what work costs nothing is needed: that is not known, which is no reason to
 // refuse.
-func (n affordable) gas() (wei events.Amount, detail string) {
+func (n Affordable) gas() (wei events.Amount, detail string) {
 	if n.Days == 0 || n.Balance.ProofWei.IsZero() && n.Balance.SaleWei.IsZero() {
 		return events.Amount{}, ""
 	}
-	wei = saturatingAdd(n.Balance.ProofWei.MulSaturating(n.Proofs), n.Balance.SaleWei.MulSaturating(n.InWork+1))
+	wei = SaturatingAdd(n.Balance.ProofWei.MulSaturating(n.Proofs), n.Balance.SaleWei.MulSaturating(n.InWork+1))
 	return wei, fmt.Sprintf("%d proofs in %d days at %s wei and %d sales at %s wei need %s",
 		n.Proofs, n.Days, n.Balance.ProofWei, n.InWork+1, n.Balance.SaleWei, wei)
 }
 
-func saturatingAdd(a, b events.Amount) events.Amount {
+// SaturatingAdd is the sum, or the largest amount.
+func SaturatingAdd(a, b events.Amount) events.Amount {
 	if events.MaxAmount().Sub(a).Less(b) {
 		return events.MaxAmount()
 	}

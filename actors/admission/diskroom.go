@@ -1,4 +1,4 @@
-package actors
+package admission
 
 import (
 	"errors"
@@ -20,21 +20,21 @@ const (
 	roomStep = 64 << 20
 )
 
-// diskRoom is what is known of the disk. Safe for concurrent use.
-type diskRoom struct {
+// DiskRoom is what is known of the disk. Safe for concurrent use.
+type DiskRoom struct {
 	mu sync.Mutex
 	health.DiskStatus
 	wokenAt events.Bytes // the room at which slots that did not fit were looked at last
 }
 
-func (d *diskRoom) now() health.DiskStatus {
+func (d *DiskRoom) Now() health.DiskStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.DiskStatus
 }
 
-// set notes whether the disk is full; wakes: there is more room for what did not fit.
-func (d *diskRoom) set(now time.Time, free events.Bytes, err error) (wakes bool) {
+// Set notes whether the disk is full; wakes: there is more room for what did not fit.
+func (d *DiskRoom) Set(now time.Time, free events.Bytes, err error) (wakes bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was := d.Full
@@ -61,9 +61,9 @@ func (d *diskRoom) set(now time.Time, free events.Bytes, err error) (wakes bool)
 	return true
 }
 
-// fits says whether so many bytes fit besides what others were promised; the reason is empty
+// Fits says whether so many bytes fit besides what others were promised; the reason is empty
 // when they do, or when it is not known.
-func (d *diskRoom) fits(bytes, promised events.Bytes) (reason string) {
+func (d *DiskRoom) Fits(bytes, promised events.Bytes) (reason string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

@@ -1,4 +1,4 @@
-package actors
+package admission
 
 import (
 	"math"
@@ -14,8 +14,8 @@ import (
 )
 
 // enough is a host that can just afford a slot: one of each less is refused.
-func enough() affordable {
-	return affordable{
+func enough() Affordable {
+	return Affordable{
 		SameRequest: 1, MaxSame: 2, ProofLoad: 60, MaxProofLoad: 60, ProofDetail: "busy",
 		Balance: events.Balance{
 			Tokens: events.NewAmount(150), Wei: events.NewAmount(10*7 + 3*20),
@@ -31,38 +31,38 @@ func TestASlotIsTakenOnlyWhenTheHostCanAffordIt(t *testing.T) {
 	more := func(a *events.Amount) { *a = a.Add(events.NewAmount(1)) }
 	tests := []struct {
 		name   string
-		change func(*affordable)
+		change func(*Affordable)
 		want   string // criterion
 		says   string
 	}{
-		{"just enough of everything", func(*affordable) {}, "", ""},
-		{"too many slots of the request", func(n *affordable) { n.SameRequest++ }, slotqueue.CriterionRequestCap, "2 slots of the request"},
-		{"too many proofs", func(n *affordable) { n.ProofLoad++ }, slotqueue.CriterionProofs, "the limit is 60 %"},
-		{"a token short", func(n *affordable) { less(&n.Balance.Tokens) }, slotqueue.CriterionTokens, "149 tokens, the collateral is 100, and sales in work need 50 more"},
-		{"others need a token more", func(n *affordable) { more(&n.Unpaid) }, slotqueue.CriterionTokens, "need 51 more"},
-		{"a sum of tokens that no amount holds", func(n *affordable) { n.Unpaid = events.MaxAmount() }, slotqueue.CriterionTokens, "150 tokens"},
-		{"a wei short", func(n *affordable) { less(&n.Balance.Wei) }, slotqueue.CriterionGas, "129 wei, 10 proofs in 3 days at 7 wei and 3 sales at 20 wei need 130"},
-		{"gas became dearer", func(n *affordable) { more(&n.Balance.ProofWei) }, slotqueue.CriterionGas, "need 140"},
-		{"one proof more", func(n *affordable) { n.Proofs++ }, slotqueue.CriterionGas, "11 proofs"},
-		{"proofs without end", func(n *affordable) { n.Proofs, n.Balance.ProofWei = math.MaxUint64, events.MaxAmount() }, slotqueue.CriterionGas, "130 wei"},
-		{"below the least", func(n *affordable) { n.MinWei = events.NewAmount(131) }, slotqueue.CriterionGas, "at least 131"},
-		{"the price of gas is not known", func(n *affordable) {
+		{"just enough of everything", func(*Affordable) {}, "", ""},
+		{"too many slots of the request", func(n *Affordable) { n.SameRequest++ }, slotqueue.CriterionRequestCap, "2 slots of the request"},
+		{"too many proofs", func(n *Affordable) { n.ProofLoad++ }, slotqueue.CriterionProofs, "the limit is 60 %"},
+		{"a token short", func(n *Affordable) { less(&n.Balance.Tokens) }, slotqueue.CriterionTokens, "149 tokens, the collateral is 100, and sales in work need 50 more"},
+		{"others need a token more", func(n *Affordable) { more(&n.Unpaid) }, slotqueue.CriterionTokens, "need 51 more"},
+		{"a sum of tokens that no amount holds", func(n *Affordable) { n.Unpaid = events.MaxAmount() }, slotqueue.CriterionTokens, "150 tokens"},
+		{"a wei short", func(n *Affordable) { less(&n.Balance.Wei) }, slotqueue.CriterionGas, "129 wei, 10 proofs in 3 days at 7 wei and 3 sales at 20 wei need 130"},
+		{"gas became dearer", func(n *Affordable) { more(&n.Balance.ProofWei) }, slotqueue.CriterionGas, "need 140"},
+		{"one proof more", func(n *Affordable) { n.Proofs++ }, slotqueue.CriterionGas, "11 proofs"},
+		{"proofs without end", func(n *Affordable) { n.Proofs, n.Balance.ProofWei = math.MaxUint64, events.MaxAmount() }, slotqueue.CriterionGas, "130 wei"},
+		{"below the least", func(n *Affordable) { n.MinWei = events.NewAmount(131) }, slotqueue.CriterionGas, "at least 131"},
+		{"the price of gas is not known", func(n *Affordable) {
 			n.Balance.ProofWei, n.Balance.SaleWei, n.Balance.Wei = events.Amount{}, events.Amount{}, n.MinWei
 		}, "", ""},
-		{"the wallet need not last", func(n *affordable) { n.Days, n.Balance.Wei = 0, n.MinWei }, "", ""},
+		{"the wallet need not last", func(n *Affordable) { n.Days, n.Balance.Wei = 0, n.MinWei }, "", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			n := enough()
 			test.change(&n)
-			got := n.judge()
+			got := n.Judge()
 			if got == nil {
-				got = &saleRefused{}
+				got = &Refusal{}
 			}
-			if got.criterion != test.want || !strings.Contains(got.reason, test.says) {
-				t.Fatalf("refused by %q: %s; want %q and %q", got.criterion, got.reason, test.want, test.says)
+			if got.Criterion != test.want || !strings.Contains(got.Reason, test.says) {
+				t.Fatalf("refused by %q: %s; want %q and %q", got.Criterion, got.Reason, test.want, test.says)
 			}
-			if got.criterion != "" && !got.requeue {
+			if got.Criterion != "" && !got.Requeue {
 				t.Fatal("what may change is put back")
 			}
 		})
@@ -75,7 +75,7 @@ func TestAffordingIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(label string) uint64 { return rapid.Uint64Range(0, 200).Draw(t, label) }
 		amount := func(label string) events.Amount { return events.NewAmount(n(label)) }
-		poor := affordable{
+		poor := Affordable{
 			MaxSame: 1, ProofLoad: n("load"), MaxProofLoad: 60, Collateral: amount("collateral"), Unpaid: amount("unpaid"),
 			Balance: events.Balance{
 				Tokens: amount("tokens"), Wei: amount("wei"), ProofWei: amount("proofWei"), SaleWei: amount("saleWei"),
@@ -87,8 +87,8 @@ func TestAffordingIsMonotone(t *testing.T) {
 		rich.Balance.Wei = rich.Balance.Wei.Add(amount("more wei"))
 		rich.Unpaid = rich.Unpaid.SubFloor(amount("less unpaid"))
 		rich.Proofs -= min(rich.Proofs, n("fewer proofs"))
-		if poor.judge() == nil && rich.judge() != nil {
-			t.Fatalf("%+v is taken, %+v is refused: %s", poor, rich, rich.judge().reason)
+		if poor.Judge() == nil && rich.Judge() != nil {
+			t.Fatalf("%+v is taken, %+v is refused: %s", poor, rich, rich.Judge().Reason)
 		}
 	})
 }
@@ -106,8 +106,8 @@ func TestProofsOfDaysAreCountedUpwards(t *testing.T) {
 		{time.Second, 3650, math.MaxUint64, math.MaxUint64},
 	}
 	for _, test := range tests {
-		u := &rules{Chain: &chainview.Chain{Terms: events.MarketConfig{Proofs: events.ProofConfig{Period: test.period}}}}
-		if got := u.proofsWithin(test.days, test.expected); got != test.want {
+		u := &Rules{Chain: &chainview.Chain{Terms: events.MarketConfig{Proofs: events.ProofConfig{Period: test.period}}}}
+		if got := u.ProofsWithin(test.days, test.expected); got != test.want {
 			t.Errorf("%d in parts a period of %s for %d days: %d proofs, want %d",
 				test.expected, test.period, test.days, got, test.want)
 		}

@@ -1,4 +1,4 @@
-package actors
+package admission
 
 import (
 	"strings"
@@ -12,13 +12,13 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-func loaded(proofs int) *rules {
-	return newRules(&chainview.Chain{
+func loaded(proofs int) *Rules {
+	return New(&chainview.Chain{
 		Base: &shell.Base{}, ProofMargin: duty.Margin{Blocks: 6, BlockTime: time.Second},
 		Terms: events.MarketConfig{Proofs: events.ProofConfig{
 			Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 		}},
-	}, limits{Proofs: proofs}, 0)
+	}, Limits{Proofs: proofs}, 0)
 }
 
 func asking(probability uint64) events.Request {
@@ -27,19 +27,19 @@ func asking(probability uint64) events.Request {
 
 func TestTheLoadIsThePartOfTheTimeThatTheProverIsBusy(t *testing.T) {
 	e := loaded(1)
-	if percent, detail := e.proofLoad(asking(1)); percent != 3 || !strings.Contains(detail, "a guess") {
+	if percent, detail := e.BusyWith(asking(1)); percent != 3 || !strings.Contains(detail, "a guess") {
 		t.Errorf("one slot before the first proof: %d %%, %s", percent, detail)
 	}
-	e.load.measured(time.Second)
+	e.Load.Measured(time.Second)
 	for i := range 59 { // 341/256 challenges of a window of 150 blocks, each demands a proof of 1 s.
-		e.noteLoad(events.SlotID{byte(i)}, sale.State{Phase: sale.Proving, Request: asking(1)})
+		e.NoteLoad(events.SlotID{byte(i)}, sale.State{Phase: sale.Proving, Request: asking(1)})
 	}
-	percent, detail := e.proofLoad(asking(1))
+	percent, detail := e.BusyWith(asking(1))
 	if percent != 67 || !strings.Contains(detail, "59 slots and this one need 79.92 proofs") {
 		t.Errorf("sixty slots that prove every period: %d %%, %s", percent, detail)
 	}
 	e.Proofs = 2
-	if percent, _ := e.proofLoad(asking(1)); percent != 34 {
+	if percent, _ := e.BusyWith(asking(1)); percent != 34 {
 		t.Errorf("with two at a time: %d %%", percent)
 	}
 }
@@ -47,34 +47,34 @@ func TestTheLoadIsThePartOfTheTimeThatTheProverIsBusy(t *testing.T) {
 func TestOnlySlotsThatProveOrWillAreInTheLoad(t *testing.T) {
 	e, slot := loaded(1), events.SlotID{1}
 	for _, p := range sale.Phases() {
-		e.noteLoad(slot, sale.State{Phase: p, Request: asking(8)})
-		slots, expected := e.load.total()
+		e.NoteLoad(slot, sale.State{Phase: p, Request: asking(8)})
+		slots, expected := e.Load.Total()
 		want := p != sale.Unknown && p != sale.Payout && !sale.State{Phase: p}.Ended()
 		if (slots == 1) != want || (expected > 0) != want {
 			t.Errorf("%s: %d slots, %d millionths of a proof", p, slots, expected)
 		}
 	}
-	e.noteLoad(slot, sale.State{Phase: sale.Proving, Request: asking(8)})
-	e.noteLoad(slot, sale.State{Phase: sale.Proving, Request: asking(8)})
-	if slots, expected := e.load.total(); slots != 1 || expected != e.expectedProofs(asking(8)) {
+	e.NoteLoad(slot, sale.State{Phase: sale.Proving, Request: asking(8)})
+	e.NoteLoad(slot, sale.State{Phase: sale.Proving, Request: asking(8)})
+	if slots, expected := e.Load.Total(); slots != 1 || expected != e.ExpectedProofs(asking(8)) {
 		t.Errorf("noted twice: %d slots, %d", slots, expected)
 	}
 }
 
 func TestTheProofTimeFollowsTheMachine(t *testing.T) {
-	l := newProvingLoad()
-	if took, measured := l.proofTime(); measured || took != guessedProofTime {
+	l := NewLoad()
+	if took, measured := l.ProofTime(); measured || took != guessedProofTime {
 		t.Errorf("before the first proof: %s, %t", took, measured)
 	}
-	l.measured(0) // A proof that was not made here says nothing.
-	l.measured(800 * time.Millisecond)
-	if took, measured := l.proofTime(); !measured || took != 800*time.Millisecond {
+	l.Measured(0) // A proof that was not made here says nothing.
+	l.Measured(800 * time.Millisecond)
+	if took, measured := l.ProofTime(); !measured || took != 800*time.Millisecond {
 		t.Errorf("after the first proof: %s, %t", took, measured)
 	}
 	for range 40 {
-		l.measured(4 * time.Second)
+		l.Measured(4 * time.Second)
 	}
-	if took, _ := l.proofTime(); took < 3900*time.Millisecond || took > 4*time.Second {
+	if took, _ := l.ProofTime(); took < 3900*time.Millisecond || took > 4*time.Second {
 		t.Errorf("after forty slower ones: %s", took)
 	}
 }
