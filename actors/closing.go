@@ -362,7 +362,7 @@ func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 		s.decide(a, saleCommand{
 			cmd:   closed(s.Terms.Proofs, at, d.Period, v.demanded, why),
 			cause: fmt.Sprintf("block:%d", at.Number),
-		})
+		}, nil)
 	}
 }
 

@@ -99,7 +99,7 @@ func (s *salesAgent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
 		return
 	}
 	for _, t := range m.told {
-		s.decide(a, saleCommand{cmd: t.cmd, cause: t.cause})
+		s.decide(a, saleCommand{t.cmd, t.cause}, nil)
 	}
 	if m.look {
 		s.onLook(a)

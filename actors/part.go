@@ -105,7 +105,7 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 				child.Tell(saleQuarantined{slot, ag.request, ag.index, ag.quarantined})
 			case ag.state.Phase != sale.Unknown:
 				child.Tell(saleChanged{
-					agent: ag.ref, slot: slot, state: ag.state, ahead: ag.ahead, trouble: ag.trouble,
+					agent: ag.ref.Address(), slot: slot, state: ag.state, ahead: ag.ahead, trouble: ag.trouble,
 				})
 			}
 		}

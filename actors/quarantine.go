@@ -32,13 +32,6 @@ type (
 	}
 	// retryQuarantined: it is time to try a sale again.
 	retryQuarantined struct{ slot events.SlotID }
-	// saleQuarantined tells the scheduler that nobody proves a slot.
-	saleQuarantined struct {
-		slot    events.SlotID
-		request events.RequestID
-		index   uint64
-		why     string
-	}
 	// quarantinedTerms are what a quarantined slot's request says of proofs.
 	quarantinedTerms struct {
 		slot events.SlotID
@@ -102,7 +95,7 @@ func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
 	if ag.quarantined == "" {
 		return true
 	}
-	if !ag.retrying || !ag.ref.Is(m.agent) {
+	if !ag.retrying || ag.ref.Address() != m.agent {
 		return false
 	}
 	s.Log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -136,8 +137,8 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 		q.onLookedBack(m)
 	case lookAtOwed:
 		q.onPauseOver()
-	case headMoved:
-		q.onHead(a, m.head)
+	case chainview.HeadMoved:
+		q.onHead(a, m.Head)
 	case fundsSeen:
 		q.onFunds(a, m)
 	case avoidClient:

@@ -68,7 +68,7 @@ func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (
 // or after a pause, because it may not need what is damaged by then.
 func (s *salesAgent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
 	w.damaged = true
-	s.submit(a, saleCommand{cmd: m.cmd, cause: m.key})
+	s.submit(a, saleCommand{m.cmd, m.key}, nil)
 	s.tryAgain(a, m.key, w)
 }
 

@@ -100,7 +100,7 @@ func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 		if m.closing != nil {
 			report = m.closing.report
 			if report.FillOnly = !s.journal.Ahead.Owes(); report.FillOnly {
-				s.decide(a, saleCommand{cmd: report, cause: fmt.Sprintf("block:%d", f.At.Number)})
+				s.decide(a, saleCommand{report, fmt.Sprintf("block:%d", f.At.Number)}, nil)
 			}
 			s.tellTaken(a, m.closing.told)
 			s.closeDuties(a, f.At, m.closing)
@@ -116,7 +116,7 @@ func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 	}
 	_, filled := m.cmd.(sale.ReportFilled)
 	s.decided = true
-	s.submit(a, saleCommand{m.cmd, cause, func(r shell.Result[sale.State, sale.Event]) {
+	s.submit(a, saleCommand{m.cmd, cause}, func(r shell.Result[sale.State, sale.Event]) {
 		if errors.Is(r.Err, shell.ErrReloading) {
 			return // The reload looks again.
 		}
@@ -127,5 +127,5 @@ func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 		}
 		s.looked = true
 		s.act(a)
-	}})
+	})
 }

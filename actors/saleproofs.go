@@ -45,7 +45,7 @@ type heardProof struct {
 func (s *salesAgent) onDuty(a *shell.Turn, m saleCommand) {
 	_, due := m.cmd.(sale.ReportProofDue)
 	if due && s.heard || !proves(s.journal.Ahead) {
-		s.submit(a, m)
+		s.submit(a, m, nil)
 		return
 	}
 	same := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
@@ -57,7 +57,7 @@ func (s *salesAgent) onDuty(a *shell.Turn, m saleCommand) {
 	}
 	s.hear(a)
 	if !waits {
-		s.submit(a, m)
+		s.submit(a, m, nil)
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *salesAgent) mayGoAhead(cmd sale.Command) bool {
 // tellTaken reports proofs that the contract took.
 func (s *salesAgent) tellTaken(a *shell.Turn, taken []heardProof) {
 	for _, t := range taken {
-		s.decide(a, saleCommand{cmd: t.cmd, cause: t.cause})
+		s.decide(a, saleCommand{t.cmd, t.cause}, nil)
 	}
 	s.heard = true
 }
@@ -245,7 +245,7 @@ func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
 		s.fields().Warnf("what closes duties waits until the next block: %v", m.err)
 		for _, h := range slices.Concat(held, s.held) {
 			if s.mayGoAhead(h.cmd) {
-				s.decide(a, h)
+				s.decide(a, h, nil)
 			}
 		}
 		s.held = nil
@@ -265,7 +265,7 @@ func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
 			c.Reason = s.whyMissed(c.Period)
 			h.cmd = c
 		}
-		s.decide(a, h)
+		s.decide(a, h, nil)
 	}
 }
 

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -22,6 +23,7 @@ type salesAgent struct {
 	index   uint64
 	// observers are told each new durable state.
 	observers []shell.Ref
+	broken    func(error) // the sale cannot be run
 
 	journal *shell.Journal[sale.State, sale.Command, sale.Event]
 	running map[string]*work
@@ -63,14 +65,6 @@ type work struct {
 
 // Messages to a sales agent.
 type (
-	// saleCommand submits a command; reply may be nil.
-	saleCommand struct {
-		cmd   sale.Command
-		cause string
-		reply func(shell.Result[sale.State, sale.Event])
-	}
-	// lookAtChain makes the agent compare its record with the chain.
-	lookAtChain struct{}
 	effectEnded struct {
 		key string
 		cmd sale.Command // nil: nothing to report
@@ -88,18 +82,6 @@ type (
 	recordMoved struct{}
 )
 
-// saleChanged tells observers of a sale. The states are theirs to keep: states
-// of sales share nothing that changes.
-type saleChanged struct {
-	agent shell.Ref
-	slot  events.SlotID
-	state sale.State // what is in the record
-	// ahead is the same with what is decided; duties are seen to by it.
-	ahead   sale.State
-	fresh   []sale.Event
-	trouble Trouble
-}
-
 var (
 	// errWaits ends an effect that has nothing to do until the state changes.
 	errWaits = errors.New("nothing to do until something changes")
@@ -112,7 +94,7 @@ func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index u
 ) *salesAgent {
 	s := &salesAgent{
 		env: e, slot: slot, request: request, index: index, observers: observers,
-		running: map[string]*work{},
+		running: map[string]*work{}, broken: broken,
 	}
 	s.journal = &shell.Journal[sale.State, sale.Command, sale.Event]{
 		Machine: shell.Machine[sale.State, sale.Command, sale.Event]{
@@ -182,25 +164,41 @@ func (s *salesAgent) onCommand(a *shell.Turn, m saleCommand) {
 	switch newsOf(m.cmd) {
 	case startNews:
 		s.looked, s.decided = true, true
+		s.submit(a, m, s.onStarted(a.Self, m))
 	case dutyNews, missNews:
 		s.onDuty(a, m)
-		return
 	case damageNews, repairNews, plainNews:
+		s.submit(a, m, nil)
 	}
-	s.submit(a, m)
 }
 
-// submit hands a command to the journal.
-func (s *salesAgent) submit(a *shell.Turn, m saleCommand) {
-	s.decide(a, m)
+// onStarted begins once more when somebody else wrote to the sale's stream at that very
+// moment: nothing was decided.
+func (s *salesAgent) onStarted(self shell.Ref, m saleCommand) outcome {
+	return func(r shell.Result[sale.State, sale.Event]) {
+		switch {
+		case errors.Is(r.Err, shell.ErrReloading):
+			self.Tell(m)
+		case r.Err != nil:
+			s.broken(fmt.Errorf("begin the sale: %w", r.Err))
+		}
+	}
+}
+
+// outcome takes what became of a command.
+type outcome = func(shell.Result[sale.State, sale.Event])
+
+// submit hands a command to the journal; reply may be nil.
+func (s *salesAgent) submit(a *shell.Turn, m saleCommand, reply outcome) {
+	s.decide(a, m, reply)
 	s.whileAway(a)
 }
 
-func (s *salesAgent) decide(a *shell.Turn, m saleCommand) {
-	if m.reply == nil {
-		m.reply = func(shell.Result[sale.State, sale.Event]) {}
+func (s *salesAgent) decide(a *shell.Turn, m saleCommand, reply outcome) {
+	if reply == nil {
+		reply = func(shell.Result[sale.State, sale.Event]) {}
 	}
-	s.journal.Submit(a, m.cmd, m.cause, m.reply)
+	s.journal.Submit(a, m.cmd, m.cause, reply)
 }
 
 // whileAway sees to the duties that follow from what was decided: nobody is told
@@ -239,7 +237,7 @@ func (s *salesAgent) onDurable(a *shell.Turn, fresh []sale.Event) {
 
 func (s *salesAgent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 	for _, o := range s.observers {
-		o.Tell(saleChanged{a.Self, s.slot, s.journal.Durable, s.journal.Ahead, fresh, s.trouble})
+		o.Tell(saleChanged{a.Self.Address(), s.slot, s.journal.Durable, s.journal.Ahead, fresh, s.trouble})
 	}
 }
 
@@ -378,7 +376,7 @@ func (s *salesAgent) onEnded(a *shell.Turn, m effectEnded) {
 	case startNews, dutyNews, missNews, plainNews:
 	}
 	w.reporting = true
-	s.submit(a, saleCommand{m.cmd, m.key, func(r shell.Result[sale.State, sale.Event]) {
+	s.submit(a, saleCommand{m.cmd, m.key}, func(r shell.Result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
-	}})
+	})
 }

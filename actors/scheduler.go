@@ -74,9 +74,6 @@ type scheduled struct {
 	state  sale.State // with what is decided and not in the record yet
 }
 
-// headMoved says that the chain has a new newest block.
-type headMoved struct{ head events.Head }
-
 // hashesFetched says that missing block hashes were read, or that it failed.
 type hashesFetched struct{ more bool }
 
@@ -89,8 +86,8 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 			p.alertSale(m.slot, m.fresh)
 			p.onSale(a, m)
 		})
-	case headMoved:
-		p.onHead(a, m.head)
+	case chainview.HeadMoved:
+		p.onHead(a, m.Head)
 	case hashesFetched:
 		p.fetching = false
 		if m.more {
@@ -129,7 +126,7 @@ func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
 		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
 	}
 	p.alertDamaged(&s.damage, m.slot, st)
-	s.agent, s.state, s.proves, s.wake, s.FilledAt = m.agent, st, proves(st), st.WakeAt(), st.FilledAt
+	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.agent), st, proves(st), st.WakeAt(), st.FilledAt
 	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last of a period.
 		p.begins(s)

@@ -71,7 +71,7 @@ func (s *schedule) head(number uint64, at time.Time) []sale.Command {
 	s.told = nil
 	h := events.Head{Number: number, Hash: chainviewtest.BlockHash(number, 0), Parent: chainviewtest.BlockHash(number-1, 0), Time: at}
 	s.view.Advance(h)
-	s.scheduler.Tell(headMoved{h})
+	s.scheduler.Tell(chainview.HeadMoved{Head: h})
 	synctest.Wait()
 	return s.told
 }
@@ -88,7 +88,7 @@ func (s *schedule) record(cmd sale.Command) {
 }
 
 func (s *schedule) publish() {
-	s.scheduler.Tell(saleChanged{agent: s.agent, slot: s.state.Slot, state: s.state, ahead: s.state})
+	s.scheduler.Tell(saleChanged{agent: s.agent.Address(), slot: s.state.Slot, state: s.state, ahead: s.state})
 	synctest.Wait()
 }
 

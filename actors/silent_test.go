@@ -86,7 +86,7 @@ func (g *gap) after(seconds uint64) []sale.Command {
 	g.told = nil
 	h := g.chain.block(2000 + seconds)
 	g.view.Advance(h)
-	g.scheduler.Tell(headMoved{h})
+	g.scheduler.Tell(chainview.HeadMoved{Head: h})
 	synctest.Wait()
 	return g.told
 }

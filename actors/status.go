@@ -63,14 +63,6 @@ type SaleStatus struct {
 	Quarantined string
 }
 
-// Trouble is the last failure of a call that is being tried again.
-type Trouble struct {
-	Effect string
-	Error  string
-	Since  time.Time // by the machine's clock
-	Tries  int
-}
-
 // PoolStatus is how busy a kind of call is.
 type PoolStatus struct {
 	Name                   string

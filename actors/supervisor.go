@@ -2,14 +2,13 @@ package actors
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -79,22 +78,12 @@ type (
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
 	}
-	// beginSale asks for a sale of a slot; the worker is told how it goes.
-	beginSale struct {
-		work   slotqueue.Work
-		worker shell.Ref
-	}
 	// saleReady is the answer of the chain about a slot that may be begun.
 	saleReady struct {
 		slot    events.SlotID
 		start   sale.Start
 		balance events.Balance
 		refused *admission.Refusal
-	}
-	// letGo asks for the end of a sale that is not filled yet.
-	letGo struct {
-		work   slotqueue.Work
-		reason string
 	}
 	restartAgent struct{ slot events.SlotID }
 	// lookAround shows the supervisor's view, in its turn.
@@ -172,30 +161,30 @@ func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request event
 func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
 	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
 	if ag.starting {
-		s.startSale(ag.ref, a.Self, slot, ag.start)
+		ag.ref.Tell(saleCommand{ag.start, "begin"})
 	}
 }
 
 func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
-	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
+	slot, worker := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex), s.RT.At(m.worker)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.quarantined != "" {
-			m.worker.Tell(admission.Refusal{
+			worker.Tell(admission.Refusal{
 				Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.quarantined,
 			})
 			return
 		}
-		ag.watchers = append(ag.watchers, m.worker)
-		m.worker.Tell(saleChanged{agent: ag.ref, slot: slot, state: ag.state, trouble: ag.trouble})
+		ag.watchers = append(ag.watchers, worker)
+		worker.Tell(saleChanged{agent: ag.ref.Address(), slot: slot, state: ag.state, trouble: ag.trouble})
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
-		m.worker.Tell(admission.Refusal{
+		worker.Tell(admission.Refusal{
 			Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + q.Reason, Requeue: true,
 		})
 		return
 	}
-	s.candidate(a, slot, m.work.RequestID, m.work.SlotIndex, m.worker)
+	s.candidate(a, slot, m.work.RequestID, m.work.SlotIndex, worker)
 }
 
 // candidate asks the chain about a slot before its sale begins. The zero
@@ -247,20 +236,7 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one.
 	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
-	s.startSale(ag.ref, a.Self, m.slot, m.start)
-}
-
-// startSale tells an agent to begin. When somebody else wrote to the sale's
-// stream at that very moment, it is told again; nothing was decided.
-func (s *supervisor) startSale(agent, self shell.Ref, slot events.SlotID, start sale.Start) {
-	agent.Tell(saleCommand{start, "begin", func(r shell.Result[sale.State, sale.Event]) {
-		switch {
-		case errors.Is(r.Err, shell.ErrReloading):
-			s.startSale(agent, self, slot, start)
-		case r.Err != nil:
-			self.Tell(agentBroken{slot, fmt.Errorf("begin the sale: %w", r.Err)})
-		}
-	}})
+	ag.ref.Tell(saleCommand{m.start, "begin"})
 }
 
 func (s *supervisor) onSale(_ *shell.Turn, m saleChanged) {
@@ -325,8 +301,8 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 			s.since = m.head.Time
 		}
 		s.askOwned(a, m.head)
-		s.scheduler.Tell(headMoved{m.head})
-		s.queue.Tell(headMoved{m.head})
+		s.scheduler.Tell(chainview.HeadMoved{Head: m.head})
+		s.queue.Tell(chainview.HeadMoved{Head: m.head})
 	}
 }
 

@@ -46,7 +46,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	}
 	switch m := msg.(type) {
 	case shell.Started:
-		w.supervisor.Tell(beginSale{w.work, a.Self})
+		w.supervisor.Tell(beginSale{w.work, a.Self.Address()})
 		w.wait(a)
 	case admission.Refusal:
 		w.Finish(a, verdict{"not begun: " + m.Reason, m.Requeue, m.Criterion, m.RetryAt})

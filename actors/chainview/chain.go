@@ -43,3 +43,6 @@ func New(b *shell.Base, market port.Market, margin duty.Margin) *Chain {
 
 // ChainTime is the time of the newest block: At of every command of the market.
 func (c *Chain) ChainTime() time.Time { return c.View.Now().Time }
+
+// HeadMoved says that the chain has a new newest block.
+type HeadMoved struct{ Head events.Head }

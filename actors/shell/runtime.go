@@ -38,6 +38,26 @@ func (r Ref) Nobody() bool { return r.pid == nil }
 // Is reports whether two refs are of the same actor, and not of nobody.
 func (r Ref) Is(other Ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
 
+// Address is the name of an actor in a message, where a Ref is out of place: what a message
+// holds could be sent to another process. The zero address is nobody's.
+type Address string
+
+// Address is the name of the actor.
+func (r Ref) Address() Address {
+	if r.pid == nil {
+		return ""
+	}
+	return Address(r.pid.GetId())
+}
+
+// At is the actor of an address.
+func (rt *Runtime) At(a Address) Ref {
+	if a == "" {
+		return Ref{}
+	}
+	return Ref{rt: rt, pid: actor.NewPID(rt.system.Address(), string(a)), Name: string(a)}
+}
+
 // Behavior is what an actor does with a message. Receive is never called
 // twice at once for one actor, and it must not block.
 type Behavior interface {
