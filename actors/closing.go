@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -359,9 +360,9 @@ func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 		if v.unknown != "" {
 			why += "; whether a block could mark it is not known: " + v.unknown
 		}
-		s.decide(a, saleCommand{
-			cmd:   closed(s.Terms.Proofs, at, d.Period, v.demanded, why),
-			cause: fmt.Sprintf("block:%d", at.Number),
+		s.decide(a, sales.Command{
+			Cmd:   closed(s.Terms.Proofs, at, d.Period, v.demanded, why),
+			Cause: fmt.Sprintf("block:%d", at.Number),
 		}, nil)
 	}
 }

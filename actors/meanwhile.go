@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -99,7 +100,7 @@ func (s *salesAgent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
 		return
 	}
 	for _, t := range m.told {
-		s.decide(a, saleCommand{t.cmd, t.cause}, nil)
+		s.decide(a, sales.Command{Cmd: t.cmd, Cause: t.cause}, nil)
 	}
 	if m.look {
 		s.onLook(a)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -102,10 +103,10 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 			ag := s.agents[slot]
 			switch {
 			case ag.quarantined != "":
-				child.Tell(saleQuarantined{slot, ag.request, ag.index, ag.quarantined})
+				child.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: ag.quarantined})
 			case ag.state.Phase != sale.Unknown:
-				child.Tell(saleChanged{
-					agent: ag.ref.Address(), slot: slot, state: ag.state, ahead: ag.ahead, trouble: ag.trouble,
+				child.Tell(sales.Changed{
+					Agent: ag.ref.Address(), Slot: slot, State: ag.state, Ahead: ag.ahead, Trouble: ag.trouble,
 				})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -69,7 +70,7 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 		w.Tell(admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + err.Error()})
 	}
 	ag.watchers = nil
-	s.scheduler.Tell(saleQuarantined{slot, ag.request, ag.index, err.Error()})
+	s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: err.Error()})
 	self := a.Self
 	s.Clock.After(pause, func() { self.Tell(retryQuarantined{slot}) })
 }
@@ -91,16 +92,16 @@ func (s *supervisor) retryQuarantined(a *shell.Turn, slot events.SlotID) {
 
 // runsAgain reports whether what an agent tells counts: not what one told that was
 // stopped since.
-func (s *supervisor) runsAgain(ag *agent, m saleChanged) bool {
+func (s *supervisor) runsAgain(ag *agent, m sales.Changed) bool {
 	if ag.quarantined == "" {
 		return true
 	}
-	if !ag.retrying || ag.ref.Address() != m.agent {
+	if !ag.retrying || ag.ref.Address() != m.Agent {
 		return false
 	}
-	s.Log.WithField("slot", m.slot.String()).Warn("the sale that was quarantined is run again")
+	s.Log.WithField("slot", m.Slot.String()).Warn("the sale that was quarantined is run again")
 	ag.quarantined, ag.retrying = "", false
-	s.quarantined.End(aboutSale(m.slot), "it can be run again", func() {})
+	s.quarantined.End(aboutSale(m.Slot), "it can be run again", func() {})
 	return true
 }
 
@@ -114,7 +115,7 @@ func (s *supervisor) stayQuarantined(slot events.SlotID) {
 	ag := s.agents[slot]
 	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
 		ag.quarantined, ag.retrying, ag.failures, ag.state.Slot = q.Reason, true, maxFailures, slot
-		s.scheduler.Tell(saleQuarantined{slot, ag.request, ag.index, q.Reason})
+		s.scheduler.Tell(sales.Quarantined{Slot: slot, Request: ag.request, Index: ag.index, Why: q.Reason})
 	}
 }
 
@@ -131,30 +132,30 @@ func (s *supervisor) endOldQuarantines() {
 
 // unproven is a slot whose sale is quarantined.
 type unproven struct {
-	saleQuarantined
+	sales.Quarantined
 	duty.Slot
 	known bool   // what its request says
 	told  uint64 // the last period that an alert was told or asked for
 }
 
 // onQuarantined begins to watch what a slot owes that nobody proves.
-func (p *proofScheduler) onQuarantined(a *shell.Turn, m saleQuarantined) {
-	u := &unproven{saleQuarantined: m, Slot: duty.Slot{ID: m.slot}}
-	if old := p.unproven[m.slot]; old != nil {
+func (p *proofScheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
+	u := &unproven{Quarantined: m, Slot: duty.Slot{ID: m.Slot}}
+	if old := p.unproven[m.Slot]; old != nil {
 		u.told = old.told
 	}
-	if s := p.sales[m.slot]; s != nil {
+	if s := p.sales[m.Slot]; s != nil {
 		u.FilledAt = s.FilledAt
 		if s.proves {
-			s.proves, s.paused = false, p.pauseFrom("the sale was quarantined: "+m.why)
+			s.proves, s.paused = false, p.pauseFrom("the sale was quarantined: "+m.Why)
 		}
 	}
-	p.unproven[m.slot] = u
+	p.unproven[m.Slot] = u
 	p.askTerms(a, u)
 }
 
 func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
-	self, slot, request := a.Self, u.slot, u.request
+	self, slot, request := a.Self, u.Quarantined.Slot, u.Request
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
 		r, err := chainview.Patiently(ctx, p.Base, p.Patience(), func(ctx context.Context) (events.Request, error) {
@@ -202,7 +203,7 @@ func (p *proofScheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 }
 
 func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
-	self, slot, request, index := a.Self, u.slot, u.request, u.index
+	self, slot, request, index := a.Self, u.Quarantined.Slot, u.Request, u.Index
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
 		facts, err := chainview.Patiently(ctx, p.Base, p.Patience(),
@@ -221,7 +222,7 @@ func (p *proofScheduler) onOwes(m quarantinedOwes) {
 		u.told = min(u.told, m.period-1) // The next block asks again.
 	case m.ours:
 		p.Raise(health.AlertNotProving, m.slot, m.period,
-			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.why),
+			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.Why),
 			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the sale is tried again by itself, "+
 				"at once after a restart", m.slot))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -68,7 +69,7 @@ func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (
 // or after a pause, because it may not need what is damaged by then.
 func (s *salesAgent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
 	w.damaged = true
-	s.submit(a, saleCommand{m.cmd, m.key}, nil)
+	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key}, nil)
 	s.tryAgain(a, m.key, w)
 }
 
@@ -119,9 +120,9 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 		default:
 			continue
 		}
-		s.agents[slot].ref.Tell(saleCommand{cmd: sale.ReportDamaged{
+		s.agents[slot].ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
 			At: s.ChainTime(), Whole: true, FoundBy: "the start: " + what,
-		}, cause: "start"})
+		}, Cause: "start"})
 	}
 }
 
@@ -179,9 +180,9 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, and no sale needs it: %v", &m.damage)
 		return
 	}
-	ag.ref.Tell(saleCommand{cmd: sale.ReportDamaged{
+	ag.ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
 		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
-	}, cause: "scrub"})
+	}, Cause: "scrub"})
 }
 
 // alertDamaged tells that data which is needed is damaged, once until all of it is sound.

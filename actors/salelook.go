@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -100,7 +101,7 @@ func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 		if m.closing != nil {
 			report = m.closing.report
 			if report.FillOnly = !s.journal.Ahead.Owes(); report.FillOnly {
-				s.decide(a, saleCommand{report, fmt.Sprintf("block:%d", f.At.Number)}, nil)
+				s.decide(a, sales.Command{Cmd: report, Cause: fmt.Sprintf("block:%d", f.At.Number)}, nil)
 			}
 			s.tellTaken(a, m.closing.told)
 			s.closeDuties(a, f.At, m.closing)
@@ -116,7 +117,7 @@ func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
 	}
 	_, filled := m.cmd.(sale.ReportFilled)
 	s.decided = true
-	s.submit(a, saleCommand{m.cmd, cause}, func(r shell.Result[sale.State, sale.Event]) {
+	s.submit(a, sales.Command{Cmd: m.cmd, Cause: cause}, func(r shell.Result[sale.State, sale.Event]) {
 		if errors.Is(r.Err, shell.ErrReloading) {
 			return // The reload looks again.
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -42,16 +43,16 @@ type heardProof struct {
 }
 
 // onDuty takes what the scheduler tells of duties.
-func (s *salesAgent) onDuty(a *shell.Turn, m saleCommand) {
-	_, due := m.cmd.(sale.ReportProofDue)
+func (s *salesAgent) onDuty(a *shell.Turn, m sales.Command) {
+	_, due := m.Cmd.(sale.ReportProofDue)
 	if due && s.heard || !proves(s.journal.Ahead) {
 		s.submit(a, m, nil)
 		return
 	}
-	same := func(h saleCommand) bool { return sameDuty(h.cmd, m.cmd) }
+	same := func(h sales.Command) bool { return sameDuty(h.Cmd, m.Cmd) }
 	told := slices.ContainsFunc(s.asked, same) || slices.ContainsFunc(s.held, same)
 	room := len(s.held) < maxHeld
-	waits := !due || !told && room && !s.presses(m.cmd.(sale.ReportProofDue)) || !s.mayGoAhead(m.cmd)
+	waits := !due || !told && room && !s.presses(m.Cmd.(sale.ReportProofDue)) || !s.mayGoAhead(m.Cmd)
 	if waits && !told && room {
 		s.held = append(s.held, m)
 	}
@@ -82,7 +83,7 @@ func (s *salesAgent) mayGoAhead(cmd sale.Command) bool {
 // tellTaken reports proofs that the contract took.
 func (s *salesAgent) tellTaken(a *shell.Turn, taken []heardProof) {
 	for _, t := range taken {
-		s.decide(a, saleCommand{t.cmd, t.cause}, nil)
+		s.decide(a, sales.Command{Cmd: t.cmd, Cause: t.cause}, nil)
 	}
 	s.heard = true
 }
@@ -118,12 +119,12 @@ func (s *salesAgent) hear(a *shell.Turn) {
 	misses := false
 	s.asked, s.held = s.held, nil // What comes from now on may need another question.
 	for _, h := range s.asked {
-		misses = misses || newsOf(h.cmd) == missNews
-		if c, ok := h.cmd.(sale.ReportSilentPeriod); ok {
+		misses = misses || newsOf(h.Cmd) == missNews
+		if c, ok := h.Cmd.(sale.ReportSilentPeriod); ok {
 			silent = append(silent, c.Period)
 		}
 		// After a long gap the slot may be lost, and what was owed then has no word yet.
-		if c, ok := h.cmd.(sale.ReportProofDue); ok && !s.mayGoAhead(c) {
+		if c, ok := h.Cmd.(sale.ReportProofDue); ok && !s.mayGoAhead(c) {
 			misses = true
 		}
 	}
@@ -244,7 +245,7 @@ func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
 	if m.err != nil { // What is due does not wait; what closes a duty is told again.
 		s.fields().Warnf("what closes duties waits until the next block: %v", m.err)
 		for _, h := range slices.Concat(held, s.held) {
-			if s.mayGoAhead(h.cmd) {
+			if s.mayGoAhead(h.Cmd) {
 				s.decide(a, h, nil)
 			}
 		}
@@ -261,9 +262,9 @@ func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
 		defer s.hear(a)
 	}
 	for _, h := range held {
-		if c, ok := h.cmd.(sale.ReportPeriodClosed); ok && c.Reason == "" {
+		if c, ok := h.Cmd.(sale.ReportPeriodClosed); ok && c.Reason == "" {
 			c.Reason = s.whyMissed(c.Period)
-			h.cmd = c
+			h.Cmd = c
 		}
 		s.decide(a, h, nil)
 	}

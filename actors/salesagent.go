@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -32,7 +33,7 @@ type salesAgent struct {
 	decided bool // the same, but what follows may not be in the record yet
 	looking bool
 	again   bool // something came up while looking, or the record was away: look once more
-	trouble Trouble
+	trouble sales.Trouble
 
 	// finalFill is the block of a fill that was seen to be final; see salefacts.go.
 	finalFill atomic.Pointer[events.Hash]
@@ -44,8 +45,8 @@ type salesAgent struct {
 	// loadedTo is the last period of which the record knew when it was loaded.
 	loadedTo uint64
 	hearing  bool
-	held     []saleCommand // about duties; they wait for the next question
-	asked    []saleCommand // the same, and they wait for the answer
+	held     []sales.Command // about duties; they wait for the next question
+	asked    []sales.Command // the same, and they wait for the answer
 	// meanwhile: periods of an adopted slot are being judged; see meanwhile.go.
 	meanwhile bool
 	// closingTries is how often the account up to an end could not be closed; see closing.go.
@@ -136,9 +137,9 @@ func (s *salesAgent) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
 		s.journal.Load(a)
-	case saleCommand:
+	case sales.Command:
 		s.onCommand(a, m)
-	case lookAtChain:
+	case sales.Look:
 		s.onLook(a)
 	case recordMoved:
 		s.onRecordMoved(a)
@@ -160,8 +161,8 @@ func (s *salesAgent) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-func (s *salesAgent) onCommand(a *shell.Turn, m saleCommand) {
-	switch newsOf(m.cmd) {
+func (s *salesAgent) onCommand(a *shell.Turn, m sales.Command) {
+	switch newsOf(m.Cmd) {
 	case startNews:
 		s.looked, s.decided = true, true
 		s.submit(a, m, s.onStarted(a.Self, m))
@@ -174,7 +175,7 @@ func (s *salesAgent) onCommand(a *shell.Turn, m saleCommand) {
 
 // onStarted begins once more when somebody else wrote to the sale's stream at that very
 // moment: nothing was decided.
-func (s *salesAgent) onStarted(self shell.Ref, m saleCommand) outcome {
+func (s *salesAgent) onStarted(self shell.Ref, m sales.Command) outcome {
 	return func(r shell.Result[sale.State, sale.Event]) {
 		switch {
 		case errors.Is(r.Err, shell.ErrReloading):
@@ -189,16 +190,16 @@ func (s *salesAgent) onStarted(self shell.Ref, m saleCommand) outcome {
 type outcome = func(shell.Result[sale.State, sale.Event])
 
 // submit hands a command to the journal; reply may be nil.
-func (s *salesAgent) submit(a *shell.Turn, m saleCommand, reply outcome) {
+func (s *salesAgent) submit(a *shell.Turn, m sales.Command, reply outcome) {
 	s.decide(a, m, reply)
 	s.whileAway(a)
 }
 
-func (s *salesAgent) decide(a *shell.Turn, m saleCommand, reply outcome) {
+func (s *salesAgent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 	if reply == nil {
 		reply = func(shell.Result[sale.State, sale.Event]) {}
 	}
-	s.journal.Submit(a, m.cmd, m.cause, reply)
+	s.journal.Submit(a, m.Cmd, m.Cause, reply)
 }
 
 // whileAway sees to the duties that follow from what was decided: nobody is told
@@ -237,7 +238,10 @@ func (s *salesAgent) onDurable(a *shell.Turn, fresh []sale.Event) {
 
 func (s *salesAgent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 	for _, o := range s.observers {
-		o.Tell(saleChanged{a.Self.Address(), s.slot, s.journal.Durable, s.journal.Ahead, fresh, s.trouble})
+		o.Tell(sales.Changed{
+			Agent: a.Self.Address(), Slot: s.slot, State: s.journal.Durable, Ahead: s.journal.Ahead, Fresh: fresh,
+			Trouble: s.trouble,
+		})
 	}
 }
 
@@ -332,7 +336,7 @@ func (s *salesAgent) onTrouble(a *shell.Turn, m effectTrouble) {
 	}
 	w.lastErr = m.err
 	if s.trouble.Effect != m.key {
-		s.trouble = Trouble{Effect: m.key, Since: s.Clock.Now()}
+		s.trouble = sales.Trouble{Effect: m.key, Since: s.Clock.Now()}
 	}
 	s.trouble.Tries++
 	s.trouble.Error = m.err.Error()
@@ -352,7 +356,7 @@ func (s *salesAgent) onEnded(a *shell.Turn, m effectEnded) {
 	}
 	w.returned = true
 	if s.trouble.Effect == m.key {
-		s.trouble = Trouble{}
+		s.trouble = sales.Trouble{}
 	}
 	if w.unwanted || (m.err != nil && !errors.Is(m.err, errWaits)) { // Cancelled, or the host stops.
 		delete(s.running, m.key)
@@ -376,7 +380,7 @@ func (s *salesAgent) onEnded(a *shell.Turn, m effectEnded) {
 	case startNews, dutyNews, missNews, plainNews:
 	}
 	w.reporting = true
-	s.submit(a, saleCommand{m.cmd, m.key}, func(r shell.Result[sale.State, sale.Event]) {
+	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key}, func(r shell.Result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -81,9 +82,9 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
 		p.learnFailing()
-	case saleChanged:
-		p.ofSlot(m.slot, func() {
-			p.alertSale(m.slot, m.fresh)
+	case sales.Changed:
+		p.ofSlot(m.Slot, func() {
+			p.alertSale(m.Slot, m.Fresh)
 			p.onSale(a, m)
 		})
 	case chainview.HeadMoved:
@@ -95,7 +96,7 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 		}
 	case pastRead:
 		p.onPast(a, m)
-	case saleQuarantined:
+	case sales.Quarantined:
 		p.onQuarantined(a, m)
 	case quarantinedTerms:
 		p.onTerms(m)
@@ -104,19 +105,19 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
-	p.NoteLoad(m.slot, m.ahead)
-	delete(p.unproven, m.slot)
-	if m.state.Over() {
-		p.drop(m.slot)
+func (p *proofScheduler) onSale(a *shell.Turn, m sales.Changed) {
+	p.NoteLoad(m.Slot, m.Ahead)
+	delete(p.unproven, m.Slot)
+	if m.State.Over() {
+		p.drop(m.Slot)
 		return
 	}
-	st := m.ahead // What is due does not wait for the record.
-	s := p.sales[m.slot]
+	st := m.Ahead // What is due does not wait for the record.
+	s := p.sales[m.Slot]
 	if s == nil {
-		s = &scheduled{Slot: duty.Slot{ID: m.slot, Probability: new(big.Int)}}
-		p.sales[m.slot] = s
-		p.order = slices.Insert(p.order, p.place(m.slot), s)
+		s = &scheduled{Slot: duty.Slot{ID: m.Slot, Probability: new(big.Int)}}
+		p.sales[m.Slot] = s
+		p.order = slices.Insert(p.order, p.place(m.Slot), s)
 	}
 	if s.state.Phase == sale.Unknown || st.Attempt != s.state.Attempt {
 		s.Probability = duty.Probability(p.Terms.Proofs, st.Request.Ask.ProofProbability)
@@ -125,8 +126,8 @@ func (p *proofScheduler) onSale(a *shell.Turn, m saleChanged) {
 	if s.proves && !st.Hosting() { // Unless that is taken back, nobody will read this.
 		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
 	}
-	p.alertDamaged(&s.damage, m.slot, st)
-	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.agent), st, proves(st), st.WakeAt(), st.FilledAt
+	p.alertDamaged(&s.damage, m.Slot, st)
+	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, proves(st), st.WakeAt(), st.FilledAt
 	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last of a period.
 		p.begins(s)
@@ -208,14 +209,14 @@ func (p *proofScheduler) look(a *shell.Turn, slots []*scheduled, head events.Hea
 // lookAt tells one sale what a block means for it; see duties.
 func (p *proofScheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
 	if !s.wake.IsZero() && !head.Time.Before(s.wake) {
-		s.agent.Tell(lookAtChain{})
+		s.agent.Tell(sales.Look{})
 	}
 	if !s.proves {
 		return due, true
 	}
 	if !head.Time.Before(s.look) {
 		s.look = head.Time.Add(lookEvery)
-		s.agent.Tell(lookAtChain{})
+		s.agent.Tell(sales.Look{})
 	}
 	return p.duties(pass, s, head)
 }
@@ -293,5 +294,5 @@ func (p *proofScheduler) tell(s *scheduled, head events.Head, cmd sale.Command) 
 	if p.causedBy != head.Number || p.cause == "" {
 		p.cause, p.causedBy = fmt.Sprintf("block:%d", head.Number), head.Number
 	}
-	s.agent.Tell(saleCommand{cmd: cmd, cause: p.cause})
+	s.agent.Tell(sales.Command{Cmd: cmd, Cause: p.cause})
 }

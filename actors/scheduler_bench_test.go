@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -81,7 +82,7 @@ func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
 		var slot events.SlotID
 		binary.BigEndian.PutUint32(slot[:], uint32(i))
 		slot[31] = byte(i * 7)
-		p.onSale(nil, saleChanged{slot: slot, ahead: sale.State{Phase: sale.Filled}})
+		p.onSale(nil, sales.Changed{Slot: slot, Ahead: sale.State{Phase: sale.Filled}})
 		s := p.sales[slot]
 		s.state = sale.State{
 			Phase: sale.Proving, Slot: slot, FilledAt: events.Unix(1_749_000_000), EndsAt: head.Time.Add(1000 * time.Hour),

@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -47,8 +48,8 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 	e.quarantined = quarantine.New(e.Base, e.say)
 	s.view, s.env = e.View, e
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {
-		if m, ok := msg.(saleCommand); ok {
-			s.told = append(s.told, m.cmd)
+		if m, ok := msg.(sales.Command); ok {
+			s.told = append(s.told, m.Cmd)
 		}
 	}))
 	s.scheduler = rt.Root("scheduler", newProofScheduler(e))
@@ -88,7 +89,7 @@ func (s *schedule) record(cmd sale.Command) {
 }
 
 func (s *schedule) publish() {
-	s.scheduler.Tell(saleChanged{agent: s.agent.Address(), slot: s.state.Slot, state: s.state, ahead: s.state})
+	s.scheduler.Tell(sales.Changed{Agent: s.agent.Address(), Slot: s.state.Slot, State: s.state, Ahead: s.state})
 	synctest.Wait()
 }
 

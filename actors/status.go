@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -59,7 +60,7 @@ type Status struct {
 type SaleStatus struct {
 	State       sale.State
 	Waiting     string
-	Trouble     Trouble
+	Trouble     sales.Trouble
 	Quarantined string
 }
 

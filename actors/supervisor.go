@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -47,7 +48,7 @@ type agent struct {
 	index       uint64
 	state       sale.State
 	ahead       sale.State // with what is decided and not in the record yet
-	trouble     Trouble
+	trouble     sales.Trouble
 	watchers    []shell.Ref // workers
 	failures    int
 	quarantined string
@@ -104,13 +105,13 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onHold(m)
 	case releaseSlot:
 		s.onRelease(a, m)
-	case beginSale:
+	case sales.Begin:
 		s.onBegin(a, m)
 	case saleReady:
 		s.onReady(a, m)
-	case saleChanged:
+	case sales.Changed:
 		s.onSale(a, m)
-	case letGo:
+	case sales.LetGo:
 		s.onLetGo(m)
 	case chainNews:
 		s.onNews(a, m)
@@ -161,12 +162,12 @@ func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request event
 func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
 	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
 	if ag.starting {
-		ag.ref.Tell(saleCommand{ag.start, "begin"})
+		ag.ref.Tell(sales.Command{Cmd: ag.start, Cause: "begin"})
 	}
 }
 
-func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
-	slot, worker := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex), s.RT.At(m.worker)
+func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
+	slot, worker := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex), s.RT.At(m.Worker)
 	if ag := s.agents[slot]; ag != nil {
 		if ag.quarantined != "" {
 			worker.Tell(admission.Refusal{
@@ -175,7 +176,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
 			return
 		}
 		ag.watchers = append(ag.watchers, worker)
-		worker.Tell(saleChanged{agent: ag.ref.Address(), slot: slot, state: ag.state, trouble: ag.trouble})
+		worker.Tell(sales.Changed{Agent: ag.ref.Address(), Slot: slot, State: ag.state, Trouble: ag.trouble})
 		return
 	}
 	if q, ok := s.quarantined.Has(shell.Subject{Kind: shell.SubjectSlot, Key: slot.String()}); ok {
@@ -184,7 +185,7 @@ func (s *supervisor) onBegin(a *shell.Turn, m beginSale) {
 		})
 		return
 	}
-	s.candidate(a, slot, m.work.RequestID, m.work.SlotIndex, worker)
+	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker)
 }
 
 // candidate asks the chain about a slot before its sale begins. The zero
@@ -236,41 +237,41 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one.
 	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
-	ag.ref.Tell(saleCommand{m.start, "begin"})
+	ag.ref.Tell(sales.Command{Cmd: m.start, Cause: "begin"})
 }
 
-func (s *supervisor) onSale(_ *shell.Turn, m saleChanged) {
-	ag := s.agents[m.slot]
-	if ag == nil || m.state.Phase == sale.Unknown || ag.starting && m.state.Over() ||
+func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
+	ag := s.agents[m.Slot]
+	if ag == nil || m.State.Phase == sale.Unknown || ag.starting && m.State.Over() ||
 		!s.runsAgain(ag, m) {
 		return
 	}
 	ag.starting = false
 	s.scheduler.Tell(m)
 	s.validator.ref.Tell(m)
-	ag.state, ag.ahead, ag.trouble = m.state, m.ahead, m.trouble
-	if len(m.fresh) > 0 {
+	ag.state, ag.ahead, ag.trouble = m.State, m.Ahead, m.Trouble
+	if len(m.Fresh) > 0 {
 		ag.failures, ag.quarantines = 0, 0
 	}
 	for _, w := range ag.watchers {
 		w.Tell(m)
 	}
-	if m.state.Over() {
+	if m.State.Over() {
 		ag.ref.Stop()
-		delete(s.agents, m.slot)
+		delete(s.agents, m.Slot)
 	}
 }
 
-func (s *supervisor) onLetGo(m letGo) {
+func (s *supervisor) onLetGo(m sales.LetGo) {
 	if s.Record.Away() { // No sale makes progress; the worker goes on waiting.
 		return
 	}
-	slot := events.SlotIDOf(m.work.RequestID, m.work.SlotIndex)
+	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
 	if ag := s.agents[slot]; ag != nil {
-		ag.ref.Tell(saleCommand{cmd: sale.GiveUp{
-			At: s.ChainTime(), Reason: m.reason, LetGo: true, Reprocess: true,
+		ag.ref.Tell(sales.Command{Cmd: sale.GiveUp{
+			At: s.ChainTime(), Reason: m.Reason, LetGo: true, Reprocess: true,
 			Criterion: slotqueue.CriterionNoProgress,
-		}, cause: "worker"})
+		}, Cause: "worker"})
 	}
 }
 
@@ -290,7 +291,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 			"the chain was reorganised: %d blocks are gone", len(m.reorganized.GetDropped()))
 		s.View.Rewind(m.reorganized.GetAncestor())
 		for _, slot := range s.slots() {
-			s.agents[slot].ref.Tell(lookAtChain{})
+			s.agents[slot].ref.Tell(sales.Look{})
 		}
 		s.owned.due = true
 		return

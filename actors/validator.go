@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -124,11 +125,11 @@ func (v *validator) Receive(a *shell.Turn, msg any) {
 		v.journal.Load(a)
 	case chainNews:
 		v.onNews(a, m)
-	case saleChanged:
-		if m.state.Over() {
-			delete(v.ours, m.slot)
+	case sales.Changed:
+		if m.State.Over() {
+			delete(v.ours, m.Slot)
 		} else {
-			v.ours[m.slot] = true
+			v.ours[m.Slot] = true
 		}
 	case marketRead:
 		v.onMarket(a, m)

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -26,14 +27,14 @@ func (s *supervisor) wakeConcerned(e messages.MarketEvent) {
 func (s *supervisor) wakeSlot(request string, index uint64) {
 	slot := events.SlotIDOf(events.Must(events.ParseRequestID(request)), index)
 	if ag := s.agents[slot]; ag != nil {
-		ag.ref.Tell(lookAtChain{})
+		ag.ref.Tell(sales.Look{})
 	}
 }
 
 func (s *supervisor) wakeRequest(request string) {
 	for _, slot := range s.slots() {
 		if ag := s.agents[slot]; ag.request.String() == request {
-			ag.ref.Tell(lookAtChain{})
+			ag.ref.Tell(sales.Look{})
 		}
 	}
 }

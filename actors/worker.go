@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -46,24 +47,26 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	}
 	switch m := msg.(type) {
 	case shell.Started:
-		w.supervisor.Tell(beginSale{w.work, a.Self.Address()})
+		w.supervisor.Tell(sales.Begin{Work: w.work, Worker: a.Self.Address()})
 		w.wait(a)
 	case admission.Refusal:
 		w.Finish(a, verdict{"not begun: " + m.Reason, m.Requeue, m.Criterion, m.RetryAt})
-	case saleChanged:
+	case sales.Changed:
 		w.onSale(a, m)
 	case patienceEnded:
 		if w.downloading {
 			w.wait(a)
 			return
 		}
-		w.supervisor.Tell(letGo{w.work, "the sale made no progress for " + w.WorkerPatience.String()})
+		w.supervisor.Tell(sales.LetGo{
+			Work: w.work, Reason: "the sale made no progress for " + w.WorkerPatience.String(),
+		})
 		w.wait(a)
 	}
 }
 
-func (w *slotWorker) onSale(a *shell.Turn, m saleChanged) {
-	s := m.state
+func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
+	s := m.State
 	w.downloading = s.Phase == sale.Downloading
 	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong ||
 		s.Criterion == slotqueue.CriterionSlow
@@ -76,7 +79,7 @@ func (w *slotWorker) onSale(a *shell.Turn, m saleChanged) {
 		w.Finish(a, verdict{s.Phase.String() + ": " + s.Reason, s.Reprocess, s.Criterion, w.retryAt(s)})
 	case s.Fetched():
 		w.Finish(a, verdict{outcome: s.Phase.String()})
-	case len(m.fresh) > 0: // A call that failed once more is no progress.
+	case len(m.Fresh) > 0: // A call that failed once more is no progress.
 		w.wait(a)
 	}
 }

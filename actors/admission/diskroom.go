@@ -27,6 +27,7 @@ type DiskRoom struct {
 	wokenAt events.Bytes // the room at which slots that did not fit were looked at last
 }
 
+// Now is what was found out last.
 func (d *DiskRoom) Now() health.DiskStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()

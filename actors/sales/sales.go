@@ -1,0 +1,59 @@
+package sales
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/events/slotqueue"
+)
+
+// Command tells a sale what to decide.
+type Command struct {
+	Cmd   sale.Command
+	Cause string
+}
+
+// Look makes a sale compare its record with the chain.
+type Look struct{}
+
+// Changed tells observers of a sale. The states are theirs to keep: states
+// of sales share nothing that changes.
+type Changed struct {
+	Agent shell.Address
+	Slot  events.SlotID
+	State sale.State // what is in the record
+	// Ahead is the same with what is decided; duties are seen to by it.
+	Ahead   sale.State
+	Fresh   []sale.Event
+	Trouble Trouble
+}
+
+// Trouble is the last failure of a call that is being tried again.
+type Trouble struct {
+	Effect string
+	Error  string
+	Since  time.Time // by the machine's clock
+	Tries  int
+}
+
+// Quarantined tells the scheduler that nobody proves a slot.
+type Quarantined struct {
+	Slot    events.SlotID
+	Request events.RequestID
+	Index   uint64
+	Why     string
+}
+
+// Begin asks for a sale of a slot; the worker is told how it goes.
+type Begin struct {
+	Work   slotqueue.Work
+	Worker shell.Address
+}
+
+// LetGo asks for the end of a sale that is not filled yet.
+type LetGo struct {
+	Work   slotqueue.Work
+	Reason string
+}
