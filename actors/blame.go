@@ -25,12 +25,9 @@ type (
 		slot events.SlotID
 		err  error
 	}
-	// tryAgain: an operator wants something tried again. The reply is called when that is
-	// in the record.
-	tryAgain struct {
-		subject shell.Subject
-		reply   func(error)
-	}
+	// tryAgain: an operator wants something tried again. The answer comes when that is in
+	// the record.
+	tryAgain struct{ subject shell.Subject }
 )
 
 // blame notes that something panicked on a piece of work, and leaves it alone when it is
@@ -93,8 +90,9 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 
 // onTryAgain ends a quarantine because an operator wants it.
 func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
+	answer := a.Asker()
 	if _, ok := s.quarantined.Has(m.subject); !ok {
-		m.reply(fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
+		answer(nil, fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
 		return
 	}
 	if m.subject.Kind == shell.SubjectSale { // It ends by itself when the sale runs.
@@ -102,14 +100,14 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 		if err == nil {
 			s.retryQuarantined(a, slot)
 		}
-		m.reply(err)
+		answer(struct{}{}, err)
 		return
 	}
 	s.blamed[m.subject] = quarantine.MostPanics - 1 // The next panic is not the first.
 	self, subject := a.Self, m.subject
 	s.quarantined.End(subject, "tried again by the operator", func() {
 		self.Tell(quarantineOver{subject})
-		m.reply(nil)
+		answer(struct{}{}, nil)
 	})
 }
 

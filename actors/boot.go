@@ -112,21 +112,22 @@ func (s *supervisor) setQuota() {
 	if s.Quota == 0 {
 		return
 	}
-	s.ledger.Tell(ledgerCommand{
-		capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true},
-		"start",
-		func(r shell.Result[capacity.State, capacity.Event]) {
-			switch {
-			case errors.Is(r.Err, shell.ErrReloading):
-			case r.Err != nil:
-				s.Raise(health.AlertQuota, events.SlotID{}, 0, fmt.Sprintf(
-					"the ledger did not take the quota of %d bytes: %v",
-					s.Quota, r.Err), "the last one counts; find the cause in the log and start again")
-			default:
-				s.RaiseCause("quota-too-small", events.SlotID{},
-					health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: r.State.Book().Allocated()}})
-			}
-		},
+	asked := shell.Ask[capacity.Book](s.ledger, ledgerCommand{
+		capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true}, "start",
+	})
+	s.RT.Do("quota", func(ctx context.Context) {
+		s.Turn(ctx, "quota")
+		book, err := asked.Wait(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, shell.ErrReloading), errors.Is(err, shell.ErrPartDown):
+		case err != nil:
+			s.Raise(health.AlertQuota, events.SlotID{}, 0,
+				fmt.Sprintf("the ledger did not take the quota of %d bytes: %v", s.Quota, err),
+				"the last one counts; find the cause in the log and start again")
+		default:
+			s.RaiseCause("quota-too-small", events.SlotID{},
+				health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: book.Allocated()}})
+		}
 	})
 }
 

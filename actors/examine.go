@@ -72,7 +72,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	if refusal := s.JudgeFacts(facts, ready.start); refusal != nil {
 		return refused(*refusal)
 	}
-	avoided, err := avoidedClient(s.queue, r.Client, facts.At.Time).Wait(ctx)
+	avoided, err := shell.Ask[*slotqueue.AvoidedClient](s.queue, avoidedClient{r.Client, facts.At.Time}).Wait(ctx)
 	if err != nil {
 		return saleReady{}, err
 	}
@@ -85,20 +85,6 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		return saleReady{}, fmt.Errorf("read the balance: %w", err)
 	}
 	return ready, nil
-}
-
-// avoidedClient asks the queue about a client; nil when it is not avoided at
-// that chain time.
-func avoidedClient(queue *shell.Part, client events.Address, at time.Time) shell.Question[*slotqueue.AvoidedClient] {
-	return shell.AskPart(queue, func(reply func(*slotqueue.AvoidedClient, error)) any {
-		return queueQuery{func(q slotqueue.State) {
-			if a, avoided := q.Avoided(client, at); avoided {
-				reply(&a, nil)
-				return
-			}
-			reply(nil, nil)
-		}}
-	})
 }
 
 func whyAvoided(a slotqueue.AvoidedClient) string {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
 // counting counts the calls that read the chain.
@@ -54,8 +53,8 @@ func TestAFloodOfRequestsFillsTheQueueAndNoMore(t *testing.T) {
 		}
 		r.world.PostAll(requests)
 		synctest.Wait()
-		var view slotqueue.Snapshot
-		if err := r.host.ViewQueue(r.Context(), func(q slotqueue.State) { view = q.Snapshot() }); err != nil {
+		view, err := r.host.ViewQueue(r.Context())
+		if err != nil {
 			r.Fatal(err)
 		}
 		if len(view.Items) != room || len(view.Taken) != 2 {

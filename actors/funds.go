@@ -54,13 +54,10 @@ func (q *slotQueue) watchFunds(head events.Head) {
 			})
 			return err
 		})
-		unpaid := make(chan events.Amount, 1)
-		q.supervisor.Tell(lookAround{func(s *supervisor) { unpaid <- s.unpaid() }})
-		select {
-		case n := <-unpaid:
-			m.free = m.balance.Tokens.SubFloor(n)
+		unpaid, err := shell.AskActor[events.Amount](q.supervisor, unpaidCollateral{}).Wait(ctx)
+		if err == nil {
+			m.free = m.balance.Tokens.SubFloor(unpaid)
 			q.self.Tell(m)
-		case <-ctx.Done():
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -36,10 +35,9 @@ type Host struct {
 	rt         *shell.Runtime
 	supervisor shell.Ref
 
-	once  sync.Once
-	ended chan struct{}
-	mu    sync.Mutex
-	cause error
+	// ended ends when the host cannot go on, for the reason that is its cause.
+	ended context.Context
+	end   context.CancelCauseFunc
 }
 
 // Start takes over the host's identity and runs it. It fails only when the
@@ -54,7 +52,8 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		rt.Kill()
 		return nil, err
 	}
-	h := &Host{env: e, rt: rt, ended: make(chan struct{})}
+	h := &Host{env: e, rt: rt}
+	h.ended, h.end = context.WithCancelCause(context.Background())
 	rt.RootFailed = h.supervisorFailed
 	e.owner.lost, e.Record.Conflict = h.takenOver, e.suspect
 	h.supervisor = rt.Root("Supervisor", &supervisor{
@@ -93,24 +92,13 @@ func (h *Host) takenOver(err error) {
 // whoever runs the process starts it again.
 func (h *Host) supervisorFailed(err error) { h.fail(fmt.Errorf("%w: %w", ErrBroken, err)) }
 
-func (h *Host) fail(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.once.Do(func() {
-		h.cause = err
-		close(h.ended)
-	})
-}
+func (h *Host) fail(err error) { h.end(err) }
 
 // Done is closed when the host cannot go on; Err says why.
-func (h *Host) Done() <-chan struct{} { return h.ended }
+func (h *Host) Done() <-chan struct{} { return h.ended.Done() }
 
 // Err is why Done was closed.
-func (h *Host) Err() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.cause
-}
+func (h *Host) Err() error { return context.Cause(h.ended) }
 
 // Stop ends the host in good order: calls in flight are abandoned, which is
 // safe at any moment, and the record says that it stopped; not that of a host that
@@ -158,19 +146,12 @@ func (h *Host) Kill() {
 	h.rt.Kill()
 }
 
-// ask runs a function in an actor's turn and waits for it.
-func ask[T any](ctx context.Context, h *Host, send func(done chan<- T)) (T, error) {
-	done := make(chan T, 1)
-	send(done)
-	var none T
-	select {
-	case v := <-done:
-		return v, nil
-	case <-h.ended:
-		return none, h.Err()
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
+// ask waits for the answer to a question, as long as the host runs.
+func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.ended, func() { cancel(h.Err()) })()
+	return q.Wait(ctx)
 }
 
 // Ledger submits a command to the ledger and returns when what follows from
@@ -178,37 +159,33 @@ func ask[T any](ctx context.Context, h *Host, send func(done chan<- T)) (T, erro
 // operatorPatience if it went away meanwhile, and then the command may still
 // take effect. Repeating it is harmless, as for every command.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
-	return h.command(ctx, h.env.ledger, func(reply replies) any {
-		return ledgerCommand{cmd, operatorCause, func(r shell.Result[capacity.State, capacity.Event]) {
-			reply(struct{}{}, r.Err)
-		}}
+	_, err := command(ctx, h, func() shell.Question[capacity.Book] {
+		return shell.Ask[capacity.Book](h.env.ledger, ledgerCommand{cmd, operatorCause})
 	})
+	return err
 }
 
 // Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
-	return h.command(ctx, h.env.queue, func(reply replies) any {
-		return queueCommand{cmd, operatorCause, func(r shell.Result[slotqueue.State, slotqueue.Event]) {
-			reply(struct{}{}, r.Err)
-		}}
+	_, err := command(ctx, h, func() shell.Question[struct{}] {
+		return shell.Ask[struct{}](h.env.queue, queueCommand{cmd, operatorCause})
 	})
+	return err
 }
 
 // operatorCause is the cause of what operators command.
 const operatorCause = "operator"
 
-// replies takes the answer to a command.
-type replies = func(struct{}, error)
-
-func (h *Host) command(ctx context.Context, to *shell.Part, message func(reply replies) any) error {
+// command gives a command while the record is there.
+func command[T any](ctx context.Context, h *Host, give func() shell.Question[T]) (none T, err error) {
 	if r := h.env.Record.Now(); r.Away {
-		return fmt.Errorf("%w since %s; nothing was changed: %s",
+		return none, fmt.Errorf("%w since %s; nothing was changed: %s",
 			shell.ErrRecordAway, r.Since.Format(time.TimeOnly), r.Reason)
 	}
 	if err := h.started(ctx); err != nil {
-		return err
+		return none, err
 	}
-	return h.await(ctx, shell.AskPart(to, message))
+	return await(ctx, h, give())
 }
 
 // TryAgain ends the quarantine of a piece of work, so that it is tried again; the answer
@@ -217,37 +194,26 @@ func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
 	if err := h.started(ctx); err != nil {
 		return err
 	}
-	done := make(chan shell.Answer[struct{}], 1)
-	h.supervisor.Tell(tryAgain{what, func(err error) { done <- shell.Answer[struct{}]{Err: err} }})
-	return h.await(ctx, shell.Question[struct{}]{Done: done})
+	_, err := await(ctx, h, shell.AskActor[struct{}](h.supervisor, tryAgain{what}))
+	return err
 }
 
+// errImpatient: there was no answer for a while.
+var errImpatient = errors.New("no answer yet")
+
 // await waits for the answer to a command while the record is there.
-func (h *Host) await(ctx context.Context, asked shell.Question[struct{}]) error {
-	if asked.Err != nil {
-		return asked.Err
-	}
+func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 	for {
-		impatient := make(chan struct{})
-		stop := h.env.Clock.After(shell.OperatorPatience, func() { close(impatient) })
-		select {
-		case a := <-asked.Done:
-			stop()
-			return a.Err
-		case <-asked.Gone:
-			stop()
-			_, err := asked.Wait(ctx) // It may have answered at the same moment.
-			return err
-		case <-h.ended:
-			stop()
-			return h.Err()
-		case <-ctx.Done():
-			stop()
-			return ctx.Err()
-		case <-impatient:
+		patient, cancel := context.WithCancelCause(ctx)
+		stop := h.env.Clock.After(shell.OperatorPatience, func() { cancel(errImpatient) })
+		v, err := ask(patient, h, q)
+		stop()
+		cancel(nil)
+		if !errors.Is(err, errImpatient) {
+			return v, err
 		}
 		if r := h.env.Record.Now(); r.Away {
-			return fmt.Errorf("%w; the command may still take effect when it is back: %s",
+			return v, fmt.Errorf("%w; the command may still take effect when it is back: %s",
 				shell.ErrRecordAway, r.Reason)
 		}
 	}
@@ -258,36 +224,25 @@ var ErrStarting = errors.New("the host is starting; the chain has not answered y
 
 // started is an error while the host has not begun.
 func (h *Host) started(ctx context.Context) error {
-	booted, err := ask(ctx, h, func(done chan<- bool) {
-		h.supervisor.Tell(lookAround{func(s *supervisor) { done <- s.booted }})
-	})
+	booted, err := ask(ctx, h, shell.AskActor[bool](h.supervisor, isBooted{}))
 	if err == nil && !booted {
 		err = ErrStarting
 	}
 	return err
 }
 
-// ViewLedger shows the durable ledger. The function runs in the ledger's turn:
-// it must be quick and keep nothing of the state.
-func (h *Host) ViewLedger(ctx context.Context, look func(capacity.State)) error {
+// ViewLedger shows what is in the ledger for sure.
+func (h *Host) ViewLedger(ctx context.Context) (none capacity.Snapshot, err error) {
 	if err := h.started(ctx); err != nil {
-		return err
+		return none, err
 	}
-	return h.await(ctx, askLedgerAbout(h.env.ledger, func(s capacity.State) struct{} {
-		look(s)
-		return struct{}{}
-	}))
+	return await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, showLedger{}))
 }
 
-// ViewQueue shows the durable queue; the same rules as for ViewLedger.
-func (h *Host) ViewQueue(ctx context.Context, look func(slotqueue.State)) error {
+// ViewQueue shows what is in the queue for sure.
+func (h *Host) ViewQueue(ctx context.Context) (none slotqueue.Snapshot, err error) {
 	if err := h.started(ctx); err != nil {
-		return err
+		return none, err
 	}
-	return h.await(ctx, shell.AskPart(h.env.queue, func(reply replies) any {
-		return queueQuery{func(s slotqueue.State) {
-			look(s)
-			reply(struct{}{}, nil)
-		}}
-	}))
+	return await(ctx, h, shell.Ask[slotqueue.Snapshot](h.env.queue, showQueue{}))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/sirupsen/logrus"
 
@@ -36,9 +35,7 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 		living[o.Slot] = true
 	}
 	// Asked in this turn, before any new sale can ask for a reservation.
-	asked := askLedgerAbout(s.ledger, func(l capacity.State) []capacity.Reservation {
-		return slices.Collect(l.Reservations())
-	})
+	asked := shell.Ask[[]capacity.Reservation](s.ledger, allReservations{})
 	self := a.Self
 	s.RT.Do("orphans", func(ctx context.Context) {
 		reserved, err := asked.Wait(ctx)
@@ -142,9 +139,9 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	})
 	if err == nil || errors.Is(err, errLives) { // Of a new sale, whose data it is now.
 		err = s.untilDone(ctx, "orphan/"+r.Slot.String(), entry, func(ctx context.Context) error {
-			return commandLedger(ctx, s.ledger,
-				capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral},
-				"orphan:"+r.Slot.String(), nil)
+			cmd := capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral}
+			_, err := shell.Ask[capacity.Book](s.ledger, ledgerCommand{cmd, "orphan:" + r.Slot.String()}).Wait(ctx)
+			return err
 		})
 	}
 	if err != nil && ctx.Err() == nil {

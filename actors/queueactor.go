@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -45,12 +46,31 @@ type marketNews struct {
 
 // Messages to the slot queue.
 type (
+	// queueCommand asks the queue to do something; the answer is an empty struct once what
+	// follows is durable.
 	queueCommand struct {
 		cmd   slotqueue.Command
 		cause string
-		reply func(shell.Result[slotqueue.State, slotqueue.Event])
 	}
-	queueQuery struct{ look func(slotqueue.State) }
+	// queueHolds asks whether a slot is in the queue, or with a worker.
+	queueHolds struct {
+		request events.RequestID
+		index   uint64
+	}
+	// avoidedClient asks about a client; the answer is a *slotqueue.AvoidedClient, nil: it is
+	// not avoided at that chain time.
+	avoidedClient struct {
+		client events.Address
+		at     time.Time
+	}
+	// showQueue asks for all that the queue knows, as a slotqueue.Snapshot.
+	showQueue struct{}
+	// judgedLater is a command about what was judged outside of the order of the market.
+	judgedLater struct {
+		cmd   slotqueue.Command
+		cause string
+		done  func(shell.Result[slotqueue.State, slotqueue.Event])
+	}
 	// wakeQueue says that slots may fit now that failed one of the criteria.
 	wakeQueue struct {
 		reason   string
@@ -128,9 +148,23 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 	case judged:
 		q.onJudged(a, m)
 	case queueCommand:
-		q.journal.Submit(a, m.cmd, m.cause, m.reply)
-	case queueQuery:
-		q.journal.Query(m.look)
+		answer := a.Asker()
+		q.journal.Submit(a, m.cmd, m.cause, func(r shell.Result[slotqueue.State, slotqueue.Event]) {
+			answer(struct{}{}, r.Err)
+		})
+	case judgedLater:
+		q.journal.Submit(a, m.cmd, m.cause, m.done)
+	case queueHolds:
+		q.query(a.Asker(), func(s slotqueue.State) any { return s.Holds(m.request, m.index) })
+	case avoidedClient:
+		q.query(a.Asker(), func(s slotqueue.State) any {
+			if c, avoided := s.Avoided(m.client, m.at); avoided {
+				return &c
+			}
+			return (*slotqueue.AvoidedClient)(nil)
+		})
+	case showQueue:
+		q.query(a.Asker(), func(s slotqueue.State) any { return s.Snapshot() })
 	case wakeQueue:
 		q.onWake(a, m)
 	case lookedBack:
@@ -153,6 +187,11 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 	case shell.ChildFailed:
 		q.onWorkerFailed(a, m)
 	}
+}
+
+// query answers from the durable queue.
+func (q *slotQueue) query(answer shell.Answer, look func(slotqueue.State) any) {
+	q.journal.Query(func(s slotqueue.State) { answer(look(s), nil) })
 }
 
 // onWorkerFailed starts another worker after a pause; until then its place is taken.

@@ -86,7 +86,7 @@ func (q *slotQueue) judgeFull(
 		At: q.ChainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
 		Reason: "nobody else may reserve the slot", MarketRevision: n.revision,
 	}
-	if holds, err := q.holds(ctx, id, e.GetSlotIndex()); err != nil || !holds {
+	if holds, err := shell.Ask[bool](q.queue, queueHolds{id, e.GetSlotIndex()}).Wait(ctx); err != nil || !holds {
 		return []slotqueue.Command{cmd}, err
 	}
 	ours := false
@@ -110,13 +110,6 @@ func (q *slotQueue) judgeFull(
 	return []slotqueue.Command{cmd}, nil
 }
 
-// holds asks the queue whether a slot is in it, or with a worker.
-func (q *slotQueue) holds(ctx context.Context, id events.RequestID, index uint64) (bool, error) {
-	return shell.AskPart(q.queue, func(reply func(bool, error)) any {
-		return queueQuery{func(s slotqueue.State) { reply(s.Holds(id, index), nil) }}
-	}).Wait(ctx)
-}
-
 // judgeSlots filters by soundness and by what is on offer (seed 000: slots
 // that match no availability do not enter the queue).
 func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Request, indices []uint64,
@@ -133,7 +126,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		return []slotqueue.Command{cmd}, nil
 	}
 	avoided, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
-		return avoidedClient(q.queue, r.Client, cmd.At)
+		return shell.Ask[*slotqueue.AvoidedClient](q.queue, avoidedClient{r.Client, cmd.At})
 	})
 	if err != nil {
 		return nil, err
@@ -160,14 +153,13 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 }
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
-	return shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*slotqueue.Refusal] {
-		return askLedgerAbout(q.ledger, func(l capacity.State) *slotqueue.Refusal {
-			if _, refusal := capacity.Match(l, ask); refusal != nil {
-				return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}
-			}
-			return nil
-		})
+	refusal, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*capacity.Refusal] {
+		return shell.Ask[*capacity.Refusal](q.ledger, matchOf{ask})
 	})
+	if err != nil || refusal == nil {
+		return nil, err
+	}
+	return &slotqueue.Refusal{Criterion: string(refusal.Criterion), Reason: refusal.Reason}, nil
 }
 
 // shuffled draws the order of a request's slots for this host, so that hosts

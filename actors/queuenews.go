@@ -259,7 +259,7 @@ func (q *slotQueue) judgeQuarantined(a *shell.Turn, revision uint64) {
 			return
 		}
 		for _, cmd := range commands {
-			q.self.Tell(queueCommand{
+			q.self.Tell(judgedLater{
 				unnumbered(cmd), lookedAgain + marketCause(revision),
 				func(shell.Result[slotqueue.State, slotqueue.Event]) {},
 			})

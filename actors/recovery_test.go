@@ -39,15 +39,11 @@ func stored[T any](r *rig) (all []T) {
 
 func (r *rig) book() (b capacity.Book, reservations int) {
 	r.Helper()
-	if err := r.host.ViewLedger(r.Context(), func(s capacity.State) {
-		b = s.Book()
-		for range s.Reservations() {
-			reservations++
-		}
-	}); err != nil {
+	ledger, err := r.host.ViewLedger(r.Context())
+	if err != nil {
 		r.Fatal(err)
 	}
-	return b, reservations
+	return ledger.Book, len(ledger.Reservations)
 }
 
 func TestADownloadGoesOnAfterACrash(t *testing.T) {

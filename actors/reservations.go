@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/quarantine"
@@ -19,47 +20,29 @@ type reservations struct {
 	keeper  *shell.Keeper[capacity.State]
 }
 
-// ledgerCommand asks the ledger. The reply is called in the ledger's turn and
-// must not keep the state.
-type ledgerCommand struct {
-	cmd   capacity.Command
-	cause string
-	reply func(shell.Result[capacity.State, capacity.Event])
-}
+// Messages to the ledger.
+type (
+	// ledgerCommand asks the ledger to do something; the answer is its capacity.Book once
+	// what follows is durable.
+	ledgerCommand struct {
+		cmd   capacity.Command
+		cause string
+	}
+	// reservationOf asks for a reservation; the answer is a foundReservation.
+	reservationOf struct{ id events.ReservationID }
+	// allReservations asks for all; the answer is a slice of them.
+	allReservations struct{}
+	// matchOf asks what is on offer for a slot; the answer is a *capacity.Refusal, nil: it
+	// fits.
+	matchOf struct{ ask capacity.Ask }
+	// showLedger asks for all that the ledger knows, as a capacity.Snapshot.
+	showLedger struct{}
+)
 
-// ledgerQuery looks at the durable ledger, in its turn.
-type ledgerQuery struct{ look func(capacity.State) }
-
-// commandLedger submits a command to the ledger and waits until it is durable. take is
-// called in the ledger's turn and copies what the caller needs. ErrPartDown: it may have
-// taken effect; it is to be given again.
-func commandLedger(ctx context.Context, ledger *shell.Part, cmd capacity.Command, cause string,
-	take func(capacity.State),
-) error {
-	_, err := shell.AskPart(ledger, func(reply func(struct{}, error)) any {
-		return ledgerCommand{cmd, cause, func(r shell.Result[capacity.State, capacity.Event]) {
-			if r.Err == nil && take != nil {
-				take(r.State)
-			}
-			reply(struct{}{}, r.Err)
-		}}
-	}).Wait(ctx)
-	return err
-}
-
-// askLedgerAbout looks at the durable ledger. A look that panics is the failure of whoever
-// asks: it changes nothing of the ledger.
-func askLedgerAbout[T any](ledger *shell.Part, look func(capacity.State) T) shell.Question[T] {
-	return shell.AskPart(ledger, func(reply func(T, error)) any {
-		return ledgerQuery{func(l capacity.State) {
-			var v T
-			err := shell.Caught(func() error {
-				v = look(l)
-				return nil
-			})
-			reply(v, err)
-		}}
-	})
+// foundReservation is the answer to reservationOf.
+type foundReservation struct {
+	capacity.Reservation
+	found bool
 }
 
 func newReservations(e *env, broken func(error)) *reservations {
@@ -111,22 +94,47 @@ func (r *reservations) Receive(a *shell.Turn, msg any) {
 	case shell.Started:
 		r.journal.Load(a)
 	case ledgerCommand:
-		r.submit(a, m)
-	case ledgerQuery:
-		r.journal.Query(m.look)
+		r.submit(a, m, a.Asker())
+	case reservationOf:
+		r.query(a.Asker(), func(l capacity.State) any {
+			found, ok := l.Reservation(m.id)
+			return foundReservation{found, ok}
+		})
+	case allReservations:
+		r.query(a.Asker(), func(l capacity.State) any { return slices.Collect(l.Reservations()) })
+	case matchOf:
+		r.query(a.Asker(), func(l capacity.State) any {
+			_, refusal := capacity.Match(l, m.ask)
+			return refusal
+		})
+	case showLedger:
+		r.query(a.Asker(), func(l capacity.State) any { return l.Snapshot() })
 	}
 }
 
-// submit decides a command, unless that one made the ledger fail twice.
-func (r *reservations) submit(a *shell.Turn, m ledgerCommand) {
-	if q, ok := r.quarantined.Has(aboutLedger(m.cause)); ok {
-		m.reply(shell.Result[capacity.State, capacity.Event]{
-			Err: fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
-				quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject),
+// query answers from the durable ledger. A look that panics is the failure of whoever asks:
+// it changes nothing of the ledger.
+func (r *reservations) query(answer shell.Answer, look func(capacity.State) any) {
+	r.journal.Query(func(l capacity.State) {
+		var v any
+		err := shell.Caught(func() error {
+			v = look(l)
+			return nil
 		})
+		answer(v, err)
+	})
+}
+
+// submit decides a command, unless that one made the ledger fail twice.
+func (r *reservations) submit(a *shell.Turn, m ledgerCommand, answer shell.Answer) {
+	if q, ok := r.quarantined.Has(aboutLedger(m.cause)); ok {
+		answer(nil, fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
+			quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject))
 		return
 	}
-	r.journal.Submit(a, m.cmd, m.cause, m.reply)
+	r.journal.Submit(a, m.cmd, m.cause, func(done shell.Result[capacity.State, capacity.Event]) {
+		answer(done.State.Book(), done.Err)
+	})
 }
 
 // aboutLedger is a command as something to quarantine. Those of operators are not: one is
@@ -160,9 +168,6 @@ func (r *reservations) followQuota(a *shell.Turn, changed bool) {
 		return
 	}
 	// It is asked again with the next event if this does not get through.
-	r.submit(a, ledgerCommand{
-		capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true},
-		"quota",
-		func(shell.Result[capacity.State, capacity.Event]) {},
-	})
+	cmd := capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true}
+	r.submit(a, ledgerCommand{cmd, "quota"}, func(any, error) {})
 }

@@ -56,11 +56,9 @@ func (s *salesAgent) call(st sale.State, deadline time.Time) events.SlotCall {
 }
 
 // askLedger submits a command to the ledger and waits until it is durable.
-// take is called in the ledger's turn and copies what the caller needs.
-func (s *salesAgent) askLedger(ctx context.Context, cmd capacity.Command, cause string,
-	take func(capacity.State),
-) error {
-	return commandLedger(ctx, s.ledger, cmd, cause, take)
+func (s *salesAgent) askLedger(ctx context.Context, cmd capacity.Command, cause string) error {
+	_, err := shell.Ask[capacity.Book](s.ledger, ledgerCommand{cmd, cause}).Wait(ctx)
+	return err
 }
 
 func (s *salesAgent) cause(st sale.State, what string) string {
@@ -68,10 +66,7 @@ func (s *salesAgent) cause(st sale.State, what string) string {
 }
 
 func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.Command, error) {
-	var r capacity.Reservation
-	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"), func(l capacity.State) {
-		r, _ = l.Reservation(capacity.ReservationIDOf(s.slot, st.Attempt))
-	})
+	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"))
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -85,6 +80,10 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 			At: s.ChainTime(), Criterion: slotqueue.CriterionQuarantined, Reason: err.Error(),
 		}, nil
 	case err != nil:
+		return nil, err
+	}
+	r, err := s.reserved(ctx, st.Attempt)
+	if err != nil {
 		return nil, err
 	}
 	return sale.ReportCapacity{
@@ -242,7 +241,7 @@ func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (
 	err = s.askLedger(ctx, capacity.Settle{
 		At: s.Clock.Now(), Slot: s.slot, Attempt: e.Attempt,
 		CollateralReturned: returned, CollateralLost: e.Lost,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, e.Attempt), nil)
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, e.Attempt))
 	if err != nil {
 		return nil, fmt.Errorf("settle with the ledger: %w", err)
 	}
@@ -257,11 +256,15 @@ func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (
 // toReturn is what goes back to the ledger. The sale may have ended before it
 // learned that its reservation was made: then all of that goes back.
 func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
-	return askLedgerAbout(s.ledger, func(l capacity.State) events.Amount {
-		r, ok := l.Reservation(capacity.ReservationIDOf(s.slot, e.Attempt))
-		if !ok {
-			r.Collateral = e.Returned.Add(e.Lost)
-		}
-		return r.Collateral.SubFloor(e.Lost)
-	}).Wait(ctx)
+	r, err := s.reserved(ctx, e.Attempt)
+	if err == nil && !r.found {
+		r.Collateral = e.Returned.Add(e.Lost)
+	}
+	return r.Collateral.SubFloor(e.Lost), err
+}
+
+// reserved asks the ledger for the reservation of an attempt.
+func (s *salesAgent) reserved(ctx context.Context, attempt uint32) (foundReservation, error) {
+	id := capacity.ReservationIDOf(s.slot, attempt)
+	return shell.Ask[foundReservation](s.ledger, reservationOf{id}).Wait(ctx)
 }

@@ -65,7 +65,7 @@ func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Downloa
 	job.Grant = func(ctx context.Context, total events.Bytes) error {
 		err := s.askLedger(ctx, capacity.Release{
 			At: s.Clock.Now(), Reservation: st.Reservation, TotalStored: total,
-		}, s.cause(st, "store"), nil)
+		}, s.cause(st, "store"))
 		if err == nil {
 			s.stall.granted(s.Clock.Now(), total)
 		}

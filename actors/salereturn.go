@@ -97,15 +97,12 @@ func (s *salesAgent) refill(ctx context.Context, st sale.State, f events.SlotFac
 	if err != nil {
 		return nil, err
 	}
-	var r capacity.Reservation
 	err = s.askLedger(ctx, capacity.Renew{
 		Settle: capacity.Settle{
 			At: s.Clock.Now(), Slot: s.slot, Attempt: st.Attempt, CollateralReturned: returned, CollateralLost: lost,
 		},
 		Reserve: reserve,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, st.Attempt), func(l capacity.State) {
-		r, _ = l.Reservation(capacity.ReservationIDOf(s.slot, next.Attempt))
-	})
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, st.Attempt))
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -116,6 +113,10 @@ func (s *salesAgent) refill(ctx context.Context, st sale.State, f events.SlotFac
 		return nil, nil //nolint:nilnil // The data is deleted.
 	case err != nil:
 		return nil, fmt.Errorf("reserve for filling the slot again: %w", err)
+	}
+	r, err := s.reserved(ctx, next.Attempt)
+	if err != nil {
+		return nil, fmt.Errorf("look what was reserved for filling the slot again: %w", err)
 	}
 	return sale.Refill{
 		At: f.At.Time, ExpiresAt: f.RequestExpiry, EndsAt: f.RequestEnd,
@@ -134,5 +135,5 @@ func (s *salesAgent) settleUnused(ctx context.Context, attempt uint32) error {
 	}
 	return s.askLedger(ctx, capacity.Settle{
 		At: s.Clock.Now(), Slot: s.slot, Attempt: attempt, CollateralReturned: returned,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, attempt-1), nil)
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, attempt-1))
 }

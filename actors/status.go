@@ -72,9 +72,7 @@ type PoolStatus struct {
 
 // Status reads what the host does now.
 func (h *Host) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, h, func(done chan<- Status) {
-		h.supervisor.Tell(lookAround{func(s *supervisor) { done <- s.status() }})
-	})
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
 }
 
 func (s *supervisor) status() Status {

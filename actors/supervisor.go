@@ -87,8 +87,11 @@ type (
 		refused *admission.Refusal
 	}
 	restartAgent struct{ slot events.SlotID }
-	// lookAround shows the supervisor's view, in its turn.
-	lookAround struct{ look func(*supervisor) }
+	// isBooted asks whether the start is over, showStatus for a Status, and unpaidCollateral
+	// for what of their collateral, an events.Amount, sales in work have yet to pay.
+	isBooted         struct{}
+	showStatus       struct{}
+	unpaidCollateral struct{}
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
@@ -146,8 +149,12 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		}
 	case scrubFound:
 		s.onScrubFound(m)
-	case lookAround:
-		m.look(s)
+	case isBooted:
+		a.Asker()(s.booted, nil)
+	case showStatus:
+		a.Asker()(s.status(), nil)
+	case unpaidCollateral:
+		a.Asker()(s.unpaid(), nil)
 	}
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -43,20 +44,22 @@ func (s *supervisor) holdQueue() {
 		return
 	}
 	lost := s.Witness.Lost()
-	s.queue.Tell(queueCommand{
-		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)},
-		"start",
-		func(r shell.Result[slotqueue.State, slotqueue.Event]) {
-			switch {
-			case errors.Is(r.Err, shell.ErrReloading):
-				s.holdQueue()
-			case r.Err != nil: // It would sell until then.
-				s.Log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", r.Err)
-				s.Clock.After(s.RetryAfter, s.holdQueue)
-			default:
-				s.recordWentBack(lost)
-			}
-		},
+	asked := shell.Ask[struct{}](s.queue, queueCommand{
+		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)}, "start",
+	})
+	s.RT.Do("went back", func(ctx context.Context) {
+		s.Turn(ctx, "went back")
+		_, err := asked.Wait(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, shell.ErrPartDown): // Its next start holds it.
+		case errors.Is(err, shell.ErrReloading):
+			s.holdQueue()
+		case err != nil: // It would sell until then.
+			s.Log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", err)
+			s.Clock.After(s.RetryAfter, s.holdQueue)
+		default:
+			s.recordWentBack(lost)
+		}
 	})
 }
 

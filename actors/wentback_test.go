@@ -107,12 +107,12 @@ func (r *rig) wantHeld(slot events.SlotID, h *heard, lost ...string) {
 			r.Fatalf("%s is not among the streams that lack events: %v", name, streams)
 		}
 	}
-	if err := r.host.ViewQueue(r.Context(), func(s slotqueue.State) {
-		if reason, byOperator, paused := s.Paused(); !paused || !byOperator || !strings.Contains(reason, "older than this host") {
-			r.Errorf("the queue is paused: %t, %q", paused, reason)
-		}
-	}); err != nil {
+	queue, err := r.host.ViewQueue(r.Context())
+	if err != nil {
 		r.Fatal(err)
+	}
+	if !queue.Stopped || !strings.Contains(queue.StoppedFor, "older than this host") {
+		r.Errorf("the queue is paused: %t, %q", queue.Stopped, queue.StoppedFor)
 	}
 	before, taken := len(r.world.Taken(slot)), r.count("SlotTaken")
 	r.world.Post(sim.Offer(2, 1))

@@ -101,47 +101,55 @@ func (p *Part) Is(child Ref) bool {
 
 // Question is something that a part was asked and has not answered.
 type Question[T any] struct {
-	part *Part
-	Done <-chan Answer[T]
-	Gone <-chan struct{}
-	Err  error
+	part  *Part
+	asked *asked
+	gone  <-chan struct{}
+	err   error // why it was not asked
 }
 
-// Answer is what a part answered, or why it did not.
-type Answer[T any] struct {
-	value T
-	Err   error
-}
-
-// AskPart asks a part at once. The message gets a function that takes the answer, which
-// is to be called once.
-func AskPart[T any](p *Part, message func(reply func(T, error)) any) Question[T] {
+// Ask asks a part at once. The message is plain data; the part answers by Turn.Asker.
+func Ask[T any](p *Part, msg any) Question[T] {
 	r, gone, err := p.at()
-	done := make(chan Answer[T], 1)
-	if err == nil {
-		r.Tell(message(func(v T, err error) { done <- Answer[T]{v, err} }))
+	if err != nil {
+		return Question[T]{part: p, err: err}
 	}
-	return Question[T]{p, done, gone, err}
+	return Question[T]{part: p, asked: r.ask(msg), gone: gone}
 }
 
-// Wait returns the answer. ErrPartDown: there will be none.
+// AskActor asks an actor that lives as long as its runtime, as Ask does.
+func AskActor[T any](r Ref, msg any) Question[T] { return Question[T]{asked: r.ask(msg)} }
+
+// Wait returns the answer. ErrPartDown: there will be none. When the context ends first it
+// may be called again.
 func (q Question[T]) Wait(ctx context.Context) (none T, err error) {
-	if q.Err != nil {
-		return none, q.Err
+	if q.err != nil {
+		return none, q.err
 	}
 	select {
-	case a := <-q.Done:
-		return a.value, a.Err
+	case a := <-q.asked.done:
+		return answerOf[T](a)
 	case <-ctx.Done():
-		return none, ctx.Err()
-	case <-q.Gone:
+		return none, context.Cause(ctx)
+	case <-q.gone:
 	}
 	select { // Both may be so.
-	case a := <-q.Done:
-		return a.value, a.Err
+	case a := <-q.asked.done:
+		return answerOf[T](a)
 	default:
+		q.asked.forget()
 		return none, q.part.failed()
 	}
+}
+
+func answerOf[T any](a answer) (v T, err error) {
+	if a.err != nil {
+		return v, a.err
+	}
+	v, ok := a.value.(T)
+	if !ok {
+		err = fmt.Errorf("an actor answered with %T, and %T was asked for", a.value, v)
+	}
+	return v, err
 }
 
 // failed is the error of those who asked a part before it failed.

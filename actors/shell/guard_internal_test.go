@@ -68,7 +68,7 @@ func TestWhoAsksAPartThatFailsIsAnswered(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		p := NewPart("silent")
 		ask := func() Question[int] {
-			return AskPart(p, func(func(int, error)) any { return "never answered" })
+			return Ask[int](p, "never answered")
 		}
 		if _, err := ask().Wait(t.Context()); !errors.Is(err, ErrPartDown) {
 			t.Fatalf("before its start: %v", err)

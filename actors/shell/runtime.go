@@ -38,6 +38,71 @@ func (r Ref) Nobody() bool { return r.pid == nil }
 // Is reports whether two refs are of the same actor, and not of nobody.
 func (r Ref) Is(other Ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
 
+// asked is where the answer to one question arrives. The library's futures cannot be left
+// without a goroutine that waits for each (eventstore.md §7); this is a process as they are.
+type asked struct {
+	rt   *Runtime
+	pid  *actor.PID
+	done chan answer // has room for the one answer
+}
+
+// answer is what an actor answered.
+type answer struct {
+	value any
+	err   error
+}
+
+// ask sends a message to which an answer is expected.
+func (r Ref) ask(msg any) *asked {
+	q := &asked{rt: r.rt, done: make(chan answer, 1)}
+	if r.pid == nil || r.rt.dead.Load() {
+		return q
+	}
+	registry := r.rt.system.ProcessRegistry
+	q.pid, _ = registry.Add(q, "asked"+registry.NextId())
+	r.rt.system.Root.RequestWithCustomSender(r.pid, msg, q.pid)
+	return q
+}
+
+// SendUserMessage takes the answer; of several the first counts.
+func (q *asked) SendUserMessage(_ *actor.PID, msg any) {
+	_, msg, _ = actor.UnwrapEnvelope(msg)
+	if a, ok := msg.(answer); ok {
+		q.forget()
+		select {
+		case q.done <- a:
+		default:
+		}
+	}
+}
+
+// SendSystemMessage is for the library; nobody watches a question.
+func (q *asked) SendSystemMessage(*actor.PID, any) {}
+
+// Stop is for the library.
+func (q *asked) Stop(*actor.PID) { q.forget() }
+
+// forget takes no answer any more.
+func (q *asked) forget() {
+	if q.pid != nil {
+		q.rt.system.ProcessRegistry.Remove(q.pid)
+	}
+}
+
+// Answer answers a question, with a value of the type that was asked for or an error. It
+// may be kept, and is to be called once.
+type Answer func(value any, err error)
+
+// Asker is how to answer whoever asked what this turn is about. Nobody did: nothing happens.
+func (a *Turn) Asker() Answer {
+	system, asker := a.RT.system, a.ctx.Sender()
+	return func(value any, err error) {
+		if asker != nil {
+			system.Root.Send(asker, answer{value, err})
+		}
+	}
+}
+
 // Address is the name of an actor in a message, where a Ref is out of place: what a message
 // holds could be sent to another process. The zero address is nobody's.
 type Address string

@@ -68,15 +68,20 @@ func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
 			done <- answer{nil, err}
 			return
 		}
-		ledger := h.ViewLedger(ctx, func(st capacity.State) { now.ledger = new(st.Snapshot()) })
-		queue := h.ViewQueue(ctx, func(st slotqueue.State) { now.queue = new(st.Snapshot()) })
-		if errors.Is(ledger, shell.ErrPartDown) {
-			ledger = nil
+		ledger, errLedger := h.ViewLedger(ctx)
+		if errLedger == nil {
+			now.ledger = &ledger
 		}
-		if errors.Is(queue, shell.ErrPartDown) {
-			queue = nil
+		queue, errQueue := h.ViewQueue(ctx)
+		if errQueue == nil {
+			now.queue = &queue
 		}
-		done <- answer{now, errors.Join(ledger, queue)}
+		for _, err := range []*error{&errLedger, &errQueue} {
+			if errors.Is(*err, shell.ErrPartDown) {
+				*err = nil
+			}
+		}
+		done <- answer{now, errors.Join(errLedger, errQueue)}
 	}()
 	synctest.Wait()
 	select {
