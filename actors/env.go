@@ -286,3 +286,10 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	e.provers = newProvers(cfg.Proofs, e.BlockTime, e.Load)
 	return e
 }
+
+func (e *env) ledgerDeps(broken func(error)) ledgerDeps {
+	return ledgerDeps{
+		Base: e.Base, Repo: e.Repo, Quota: e.Quota, Quarantined: e.quarantined, Queue: e.queue,
+		Decide: e.Cores.DecideCapacity, Broken: broken,
+	}
+}

@@ -173,9 +173,6 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	return err
 }
 
-// operatorCause is the cause of what operators command.
-const operatorCause = "operator"
-
 // command gives a command while the record is there.
 func command[T any](ctx context.Context, h *Host, give func() shell.Question[T]) (none T, err error) {
 	if r := h.env.Record.Now(); r.Away {

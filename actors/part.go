@@ -20,7 +20,6 @@ import (
 // a part that is down is told so and asks again.
 
 const (
-	ledgerName    = "Reservations"
 	queueName     = "SlotQueue"
 	schedulerName = health.PartScheduler
 	// partSteady is for how long a part must run, by the machine's clock, before what
@@ -71,7 +70,9 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 	broken := func(p *keptPart, life int) func(error) {
 		return func(err error) { self.Tell(partBroken{p, life, err}) }
 	}
-	s.kept.ledger.start = func(life int) shell.Behavior { return newReservations(s.env, broken(&s.kept.ledger, life)) }
+	s.kept.ledger.start = func(life int) shell.Behavior {
+		return newReservations(s.ledgerDeps(broken(&s.kept.ledger, life)))
+	}
 	s.kept.queue.start = func(life int) shell.Behavior {
 		return newSlotQueue(s.env, self, life, broken(&s.kept.queue, life))
 	}

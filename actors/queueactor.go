@@ -99,7 +99,7 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
-	q.keeper = newSlotQueueKeeper(e, limits)
+	q.keeper = newSlotQueueKeeper(e.Base, limits)
 	q.keeper.Now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.Standing() }
 	e.Savers[queueName] = q.keeper
 	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
@@ -124,9 +124,9 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 	return q
 }
 
-func newSlotQueueKeeper(e *env, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
+func newSlotQueueKeeper(e *shell.Base, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
 	return &shell.Keeper[slotqueue.State]{
-		Base: e.Base, Stream: events.SlotQueueStream(e.Me), Schema: slotqueue.StateSchema,
+		Base: e, Stream: events.SlotQueueStream(e.Me), Schema: slotqueue.StateSchema,
 		Size: slotqueue.State.Size, Pieces: slotqueue.State.Pieces,
 		Parse: func(pieces [][]byte) (slotqueue.State, error) { return slotqueue.RestorePieces(limits, pieces) },
 	}
@@ -167,6 +167,8 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Snapshot() })
 	case wakeQueue:
 		q.onWake(a, m)
+	case ledgerFreed:
+		q.onFreed(a, m)
 	case lookedBack:
 		q.onLookedBack(m)
 	case lookAtOwed:

@@ -18,16 +18,16 @@ var saleEnded = []string{
 	slotqueue.CriterionRequestCap, slotqueue.CriterionProofs, slotqueue.CriterionTokens, slotqueue.CriterionGas,
 }
 
-// wakeFor are the names of what an event of the ledger opens.
-func wakeFor(e capacity.Event, criteria []capacity.Criterion) []string {
-	out := make([]string, 0, len(criteria)+len(saleEnded))
-	for _, c := range criteria {
-		out = append(out, string(c))
+// onFreed wakes what waited for something of the ledger.
+func (q *slotQueue) onFreed(a *shell.Turn, m ledgerFreed) {
+	var criteria []string
+	for _, c := range m.criteria {
+		criteria = append(criteria, string(c))
 	}
-	if capacity.EndsReservation(e) {
-		out = append(out, saleEnded...)
+	if m.saleEnded {
+		criteria = append(criteria, saleEnded...)
 	}
-	return out
+	q.onWake(a, wakeQueue{m.reason, criteria})
 }
 
 // onWake makes slots that failed one of the criteria worth another look, those of

@@ -15,12 +15,28 @@ import (
 // reservations is the single writer of the ledger: all availabilities and all
 // reservations of the host.
 type reservations struct {
-	*env
+	ledgerDeps
 	journal *shell.Journal[capacity.State, capacity.Command, capacity.Event]
 	keeper  *shell.Keeper[capacity.State]
 }
 
-// Messages to the ledger.
+// ledgerDeps are what the ledger needs.
+type ledgerDeps struct {
+	*shell.Base
+	// Repo is told how much it may hold.
+	Repo interface{ Limit(quota events.Bytes) }
+	// Quota is the host's; 0: whatever the ledger says.
+	Quota       events.Bytes
+	Quarantined *quarantine.List
+	// Queue is told what became free.
+	Queue *shell.Part
+	// Decide are the rules: capacity.Decide.
+	Decide func(capacity.State, capacity.Command) ([]capacity.Event, error)
+	// Broken is told that the record cannot be read.
+	Broken func(error)
+}
+
+// Messages to the ledger, and from it.
 type (
 	// ledgerCommand asks the ledger to do something; the answer is its capacity.Book once
 	// what follows is durable.
@@ -37,7 +53,20 @@ type (
 	matchOf struct{ ask capacity.Ask }
 	// showLedger asks for all that the ledger knows, as a capacity.Snapshot.
 	showLedger struct{}
+	// ledgerFreed tells the queue of criteria that slots may meet now; saleEnded: a sale gave
+	// back what it had.
+	ledgerFreed struct {
+		reason    string
+		criteria  []capacity.Criterion
+		saleEnded bool
+	}
 )
+
+// ledgerName is the name of the ledger's actor.
+const ledgerName = "Reservations"
+
+// operatorCause is the cause of what operators command.
+const operatorCause = "operator"
 
 // foundReservation is the answer to reservationOf.
 type foundReservation struct {
@@ -45,14 +74,14 @@ type foundReservation struct {
 	found bool
 }
 
-func newReservations(e *env, broken func(error)) *reservations {
-	r := &reservations{env: e}
-	r.keeper = newLedgerKeeper(e)
+func newReservations(e ledgerDeps) *reservations {
+	r := &reservations{ledgerDeps: e}
+	r.keeper = newLedgerKeeper(e.Base)
 	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.Standing() }
 	e.Savers[ledgerName] = r.keeper
 	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
 		Machine: shell.Machine[capacity.State, capacity.Command, capacity.Event]{
-			Empty: capacity.New, Decide: e.Cores.DecideCapacity, Evolve: capacity.Evolve, About: aboutLedger,
+			Empty: capacity.New, Decide: e.Decide, Evolve: capacity.Evolve, About: aboutLedger,
 			Restore: func(ctx context.Context) (shell.Saved[capacity.State], error) {
 				return r.keeper.Load(ctx, capacity.New)
 			},
@@ -63,14 +92,14 @@ func newReservations(e *env, broken func(error)) *reservations {
 			return e.Metadata(requestOf(ev))
 		},
 		OnDurable: r.onDurable,
-		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
+		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },
 	}
 	return r
 }
 
-func newLedgerKeeper(e *env) *shell.Keeper[capacity.State] {
+func newLedgerKeeper(b *shell.Base) *shell.Keeper[capacity.State] {
 	return &shell.Keeper[capacity.State]{
-		Base: e.Base, Stream: events.CapacityStream(e.Me), Schema: capacity.StateSchema,
+		Base: b, Stream: events.CapacityStream(b.Me), Schema: capacity.StateSchema,
 		Size: capacity.State.Size, Pieces: capacity.State.Pieces,
 		Parse: func(pieces [][]byte) (capacity.State, error) {
 			return capacity.RestorePieces(capacity.Limits{}, pieces)
@@ -127,7 +156,7 @@ func (r *reservations) query(answer shell.Answer, look func(capacity.State) any)
 
 // submit decides a command, unless that one made the ledger fail twice.
 func (r *reservations) submit(a *shell.Turn, m ledgerCommand, answer shell.Answer) {
-	if q, ok := r.quarantined.Has(aboutLedger(m.cause)); ok {
+	if q, ok := r.Quarantined.Has(aboutLedger(m.cause)); ok {
 		answer(nil, fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
 			quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject))
 		return
@@ -150,7 +179,7 @@ func (r *reservations) onDurable(a *shell.Turn, fresh []capacity.Event) {
 	r.keeper.Consider(a)
 	for _, ev := range fresh {
 		if reason, criteria := capacity.Wakes(r.journal.Durable, ev); len(criteria) > 0 {
-			r.queue.Tell(wakeQueue{reason, wakeFor(ev, criteria)})
+			r.Queue.Tell(ledgerFreed{reason, criteria, capacity.EndsReservation(ev)})
 		}
 	}
 	r.followQuota(a, len(fresh) > 0)

@@ -63,7 +63,7 @@ type life[S any, E proto.Message] struct {
 	empty  func() S
 	evolve func(S, E) S
 	plain  func(S) any
-	keeper func(*env) *shell.Keeper[S]
+	keeper func(*shell.Base) *shell.Keeper[S]
 	// next decides something on a state.
 	next func(*rapid.T, S) []E
 }
@@ -75,7 +75,7 @@ func (l life[S, E]) check(t *testing.T) {
 		store := events.NewMemory()
 		e := bareEnv(store)
 		state, stored, last := l.empty(), uint64(0), events.EventID{}
-		k := l.keeper(e)
+		k := l.keeper(e.Base)
 		k.Now = func() (S, uint64, events.EventID, bool) { return state, stored, last, true }
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if stored > 0 && rapid.IntRange(0, 5).Draw(t, "save") == 0 {
@@ -159,7 +159,7 @@ func TestQueueFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T)
 		stream: events.SlotQueueStream(snapshotHost), evolve: slotqueue.Evolve,
 		empty: func() slotqueue.State { return slotqueue.New(slotqueue.Limits{MaxItems: 5}) },
 		plain: func(s slotqueue.State) any { return s.Snapshot() },
-		keeper: func(e *env) *shell.Keeper[slotqueue.State] {
+		keeper: func(e *shell.Base) *shell.Keeper[slotqueue.State] {
 			return newSlotQueueKeeper(e, slotqueue.Limits{MaxItems: 5})
 		},
 		next: func(t *rapid.T, s slotqueue.State) []slotqueue.Event {
@@ -332,7 +332,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	store := events.NewMemory()
 	e := bareEnv(store)
-	k := newLedgerKeeper(e)
+	k := newLedgerKeeper(e.Base)
 	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}
