@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -112,8 +113,8 @@ func (s *supervisor) setQuota() {
 	if s.Quota == 0 {
 		return
 	}
-	asked := shell.Ask[capacity.Book](s.ledger, ledgerCommand{
-		capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true}, "start",
+	asked := shell.Ask[capacity.Book](s.ledger, ledger.Command{
+		Cmd: capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true}, Cause: "start",
 	})
 	s.RT.Do("quota", func(ctx context.Context) {
 		s.Turn(ctx, "quota")

@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -266,7 +267,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		}, ports.Market, cfg.Margin),
 		world:        world{given{cfg, ports}},
 		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
-		ledger:       shell.NewPart(ledgerName),
+		ledger:       shell.NewPart(ledger.Name),
 		queue:        shell.NewPart(queueName),
 		scheduler:    shell.NewPart(schedulerName),
 		downloads:    shell.NewPool("downloads", cfg.Downloads),
@@ -287,8 +288,8 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	return e
 }
 
-func (e *env) ledgerDeps(broken func(error)) ledgerDeps {
-	return ledgerDeps{
+func (e *env) ledgerDeps(broken func(error)) ledger.Deps {
+	return ledger.Deps{
 		Base: e.Base, Repo: e.Repo, Quota: e.Quota, Quarantined: e.quarantined, Queue: e.queue,
 		Decide: e.Cores.DecideCapacity, Broken: broken,
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -160,7 +161,7 @@ func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 // take effect. Repeating it is harmless, as for every command.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 	_, err := command(ctx, h, func() shell.Question[capacity.Book] {
-		return shell.Ask[capacity.Book](h.env.ledger, ledgerCommand{cmd, operatorCause})
+		return shell.Ask[capacity.Book](h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	})
 	return err
 }
@@ -168,7 +169,7 @@ func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 // Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	_, err := command(ctx, h, func() shell.Question[struct{}] {
-		return shell.Ask[struct{}](h.env.queue, queueCommand{cmd, operatorCause})
+		return shell.Ask[struct{}](h.env.queue, queueCommand{cmd, ledger.OperatorCause})
 	})
 	return err
 }
@@ -233,7 +234,7 @@ func (h *Host) ViewLedger(ctx context.Context) (none capacity.Snapshot, err erro
 	if err := h.started(ctx); err != nil {
 		return none, err
 	}
-	return await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, showLedger{}))
+	return await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, ledger.Show{}))
 }
 
 // ViewQueue shows what is in the queue for sure.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -35,7 +36,7 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 		living[o.Slot] = true
 	}
 	// Asked in this turn, before any new sale can ask for a reservation.
-	asked := shell.Ask[[]capacity.Reservation](s.ledger, allReservations{})
+	asked := shell.Ask[[]capacity.Reservation](s.ledger, ledger.All{})
 	self := a.Self
 	s.RT.Do("orphans", func(ctx context.Context) {
 		reserved, err := asked.Wait(ctx)
@@ -140,8 +141,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	if err == nil || errors.Is(err, errLives) { // Of a new sale, whose data it is now.
 		err = s.untilDone(ctx, "orphan/"+r.Slot.String(), entry, func(ctx context.Context) error {
 			cmd := capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral}
-			_, err := shell.Ask[capacity.Book](s.ledger, ledgerCommand{cmd, "orphan:" + r.Slot.String()}).Wait(ctx)
-			return err
+			return ledger.Do(ctx, s.ledger, cmd, "orphan:"+r.Slot.String())
 		})
 	}
 	if err != nil && ctx.Err() == nil {

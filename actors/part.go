@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -71,7 +72,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 		return func(err error) { self.Tell(partBroken{p, life, err}) }
 	}
 	s.kept.ledger.start = func(life int) shell.Behavior {
-		return newReservations(s.ledgerDeps(broken(&s.kept.ledger, life)))
+		return ledger.New(s.ledgerDeps(broken(&s.kept.ledger, life)))
 	}
 	s.kept.queue.start = func(life int) shell.Behavior {
 		return newSlotQueue(s.env, self, life, broken(&s.kept.queue, life))

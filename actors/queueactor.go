@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -167,7 +168,7 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Snapshot() })
 	case wakeQueue:
 		q.onWake(a, m)
-	case ledgerFreed:
+	case ledger.Freed:
 		q.onFreed(a, m)
 	case lookedBack:
 		q.onLookedBack(m)

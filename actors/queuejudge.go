@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -154,7 +155,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
 	refusal, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*capacity.Refusal] {
-		return shell.Ask[*capacity.Refusal](q.ledger, matchOf{ask})
+		return shell.Ask[*capacity.Refusal](q.ledger, ledger.Match{Ask: ask})
 	})
 	if err != nil || refusal == nil {
 		return nil, err

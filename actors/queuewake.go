@@ -3,6 +3,7 @@ package actors
 import (
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -19,15 +20,15 @@ var saleEnded = []string{
 }
 
 // onFreed wakes what waited for something of the ledger.
-func (q *slotQueue) onFreed(a *shell.Turn, m ledgerFreed) {
+func (q *slotQueue) onFreed(a *shell.Turn, m ledger.Freed) {
 	var criteria []string
-	for _, c := range m.criteria {
+	for _, c := range m.Criteria {
 		criteria = append(criteria, string(c))
 	}
-	if m.saleEnded {
+	if m.SaleEnded {
 		criteria = append(criteria, saleEnded...)
 	}
-	q.onWake(a, wakeQueue{m.reason, criteria})
+	q.onWake(a, wakeQueue{m.Reason, criteria})
 }
 
 // onWake makes slots that failed one of the criteria worth another look, those of

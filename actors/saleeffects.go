@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -57,8 +58,7 @@ func (s *salesAgent) call(st sale.State, deadline time.Time) events.SlotCall {
 
 // askLedger submits a command to the ledger and waits until it is durable.
 func (s *salesAgent) askLedger(ctx context.Context, cmd capacity.Command, cause string) error {
-	_, err := shell.Ask[capacity.Book](s.ledger, ledgerCommand{cmd, cause}).Wait(ctx)
-	return err
+	return ledger.Do(ctx, s.ledger, cmd, cause)
 }
 
 func (s *salesAgent) cause(st sale.State, what string) string {
@@ -257,14 +257,14 @@ func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (
 // learned that its reservation was made: then all of that goes back.
 func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
 	r, err := s.reserved(ctx, e.Attempt)
-	if err == nil && !r.found {
+	if err == nil && !r.Found {
 		r.Collateral = e.Returned.Add(e.Lost)
 	}
 	return r.Collateral.SubFloor(e.Lost), err
 }
 
 // reserved asks the ledger for the reservation of an attempt.
-func (s *salesAgent) reserved(ctx context.Context, attempt uint32) (foundReservation, error) {
+func (s *salesAgent) reserved(ctx context.Context, attempt uint32) (ledger.Found, error) {
 	id := capacity.ReservationIDOf(s.slot, attempt)
-	return shell.Ask[foundReservation](s.ledger, reservationOf{id}).Wait(ctx)
+	return shell.Ask[ledger.Found](s.ledger, ledger.ReservationOf{ID: id}).Wait(ctx)
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -195,7 +196,7 @@ func TestLedgerFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T
 	at := events.Unix(1_700_000_000)
 	life[capacity.State, capacity.Event]{
 		stream: events.CapacityStream(snapshotHost), evolve: capacity.Evolve, empty: capacity.New,
-		plain: func(s capacity.State) any { return s.Snapshot() }, keeper: newLedgerKeeper,
+		plain: func(s capacity.State) any { return s.Snapshot() }, keeper: ledger.NewKeeper,
 		next: func(t *rapid.T, s capacity.State) []capacity.Event {
 			draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }
 			slot := events.SlotID{byte(draw(4))}
@@ -332,7 +333,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	store := events.NewMemory()
 	e := bareEnv(store)
-	k := newLedgerKeeper(e.Base)
+	k := ledger.NewKeeper(e.Base)
 	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}

@@ -1,4 +1,7 @@
-package actors
+// Package ledger runs the host's ledger (events/capacity) as an actor: what is on offer and
+// what sales have of it. It alone writes the stream, takes commands and answers questions,
+// and tells the queue what became free.
+package ledger
 
 import (
 	"context"
@@ -12,16 +15,16 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 )
 
-// reservations is the single writer of the ledger: all availabilities and all
+// Ledger is the single writer of the ledger: all availabilities and all
 // reservations of the host.
-type reservations struct {
-	ledgerDeps
+type Ledger struct {
+	Deps
 	journal *shell.Journal[capacity.State, capacity.Command, capacity.Event]
 	keeper  *shell.Keeper[capacity.State]
 }
 
-// ledgerDeps are what the ledger needs.
-type ledgerDeps struct {
+// Deps are what the ledger needs.
+type Deps struct {
 	*shell.Base
 	// Repo is told how much it may hold.
 	Repo interface{ Limit(quota events.Bytes) }
@@ -38,47 +41,55 @@ type ledgerDeps struct {
 
 // Messages to the ledger, and from it.
 type (
-	// ledgerCommand asks the ledger to do something; the answer is its capacity.Book once
+	// Command asks the ledger to do something; the answer is its capacity.Book once
 	// what follows is durable.
-	ledgerCommand struct {
-		cmd   capacity.Command
-		cause string
+	Command struct {
+		Cmd   capacity.Command
+		Cause string
 	}
-	// reservationOf asks for a reservation; the answer is a foundReservation.
-	reservationOf struct{ id events.ReservationID }
-	// allReservations asks for all; the answer is a slice of them.
-	allReservations struct{}
-	// matchOf asks what is on offer for a slot; the answer is a *capacity.Refusal, nil: it
+	// ReservationOf asks for a reservation; the answer is a Found.
+	ReservationOf struct{ ID events.ReservationID }
+	// All asks for all reservations; the answer is a slice of them.
+	All struct{}
+	// Match asks what is on offer for a slot; the answer is a *capacity.Refusal, nil: it
 	// fits.
-	matchOf struct{ ask capacity.Ask }
-	// showLedger asks for all that the ledger knows, as a capacity.Snapshot.
-	showLedger struct{}
-	// ledgerFreed tells the queue of criteria that slots may meet now; saleEnded: a sale gave
+	Match struct{ Ask capacity.Ask }
+	// Show asks for all that the ledger knows, as a capacity.Snapshot.
+	Show struct{}
+	// Freed tells the queue of criteria that slots may meet now; SaleEnded: a sale gave
 	// back what it had.
-	ledgerFreed struct {
-		reason    string
-		criteria  []capacity.Criterion
-		saleEnded bool
+	Freed struct {
+		Reason    string
+		Criteria  []capacity.Criterion
+		SaleEnded bool
 	}
 )
 
-// ledgerName is the name of the ledger's actor.
-const ledgerName = "Reservations"
+// Name is the name of the ledger's actor.
+const Name = "Reservations"
 
-// operatorCause is the cause of what operators command.
-const operatorCause = "operator"
+// OperatorCause is the cause of what operators command.
+const OperatorCause = "operator"
 
-// foundReservation is the answer to reservationOf.
-type foundReservation struct {
+// Found is the answer to ReservationOf.
+type Found struct {
 	capacity.Reservation
-	found bool
+	Found bool
 }
 
-func newReservations(e ledgerDeps) *reservations {
-	r := &reservations{ledgerDeps: e}
-	r.keeper = newLedgerKeeper(e.Base)
+// Do gives a ledger a command and waits until what follows from it is durable.
+// shell.ErrPartDown: it may have taken effect; it is to be given again.
+func Do(ctx context.Context, ledger *shell.Part, cmd capacity.Command, cause string) error {
+	_, err := shell.Ask[capacity.Book](ledger, Command{cmd, cause}).Wait(ctx)
+	return err
+}
+
+// New is the actor of a ledger.
+func New(e Deps) *Ledger {
+	r := &Ledger{Deps: e}
+	r.keeper = NewKeeper(e.Base)
 	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.Standing() }
-	e.Savers[ledgerName] = r.keeper
+	e.Savers[Name] = r.keeper
 	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
 		Machine: shell.Machine[capacity.State, capacity.Command, capacity.Event]{
 			Empty: capacity.New, Decide: e.Decide, Evolve: capacity.Evolve, About: aboutLedger,
@@ -97,7 +108,8 @@ func newReservations(e ledgerDeps) *reservations {
 	return r
 }
 
-func newLedgerKeeper(b *shell.Base) *shell.Keeper[capacity.State] {
+// NewKeeper saves and loads the state of a ledger.
+func NewKeeper(b *shell.Base) *shell.Keeper[capacity.State] {
 	return &shell.Keeper[capacity.State]{
 		Base: b, Stream: events.CapacityStream(b.Me), Schema: capacity.StateSchema,
 		Size: capacity.State.Size, Pieces: capacity.State.Pieces,
@@ -115,35 +127,36 @@ func requestOf(ev capacity.Event) string {
 	return ""
 }
 
-func (r *reservations) Receive(a *shell.Turn, msg any) {
+// Receive implements shell.Behavior.
+func (r *Ledger) Receive(a *shell.Turn, msg any) {
 	if r.journal.Handle(a, msg) || r.keeper.Handle(msg) {
 		return
 	}
 	switch m := msg.(type) {
 	case shell.Started:
 		r.journal.Load(a)
-	case ledgerCommand:
+	case Command:
 		r.submit(a, m, a.Asker())
-	case reservationOf:
+	case ReservationOf:
 		r.query(a.Asker(), func(l capacity.State) any {
-			found, ok := l.Reservation(m.id)
-			return foundReservation{found, ok}
+			found, ok := l.Reservation(m.ID)
+			return Found{found, ok}
 		})
-	case allReservations:
+	case All:
 		r.query(a.Asker(), func(l capacity.State) any { return slices.Collect(l.Reservations()) })
-	case matchOf:
+	case Match:
 		r.query(a.Asker(), func(l capacity.State) any {
-			_, refusal := capacity.Match(l, m.ask)
+			_, refusal := capacity.Match(l, m.Ask)
 			return refusal
 		})
-	case showLedger:
+	case Show:
 		r.query(a.Asker(), func(l capacity.State) any { return l.Snapshot() })
 	}
 }
 
 // query answers from the durable ledger. A look that panics is the failure of whoever asks:
 // it changes nothing of the ledger.
-func (r *reservations) query(answer shell.Answer, look func(capacity.State) any) {
+func (r *Ledger) query(answer shell.Answer, look func(capacity.State) any) {
 	r.journal.Query(func(l capacity.State) {
 		var v any
 		err := shell.Caught(func() error {
@@ -155,13 +168,13 @@ func (r *reservations) query(answer shell.Answer, look func(capacity.State) any)
 }
 
 // submit decides a command, unless that one made the ledger fail twice.
-func (r *reservations) submit(a *shell.Turn, m ledgerCommand, answer shell.Answer) {
-	if q, ok := r.Quarantined.Has(aboutLedger(m.cause)); ok {
+func (r *Ledger) submit(a *shell.Turn, m Command, answer shell.Answer) {
+	if q, ok := r.Quarantined.Has(aboutLedger(m.Cause)); ok {
 		answer(nil, fmt.Errorf("%w since %s: the ledger fails on it: %s; `hostnode quarantine retry %s` tries it again",
 			quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject))
 		return
 	}
-	r.journal.Submit(a, m.cmd, m.cause, func(done shell.Result[capacity.State, capacity.Event]) {
+	r.journal.Submit(a, m.Cmd, m.Cause, func(done shell.Result[capacity.State, capacity.Event]) {
 		answer(done.State.Book(), done.Err)
 	})
 }
@@ -169,17 +182,17 @@ func (r *reservations) submit(a *shell.Turn, m ledgerCommand, answer shell.Answe
 // aboutLedger is a command as something to quarantine. Those of operators are not: one is
 // given once, and the next may be another.
 func aboutLedger(cause string) shell.Subject {
-	if cause == operatorCause {
+	if cause == OperatorCause {
 		return shell.Subject{}
 	}
 	return shell.Subject{Kind: shell.SubjectLedger, Key: cause}
 }
 
-func (r *reservations) onDurable(a *shell.Turn, fresh []capacity.Event) {
+func (r *Ledger) onDurable(a *shell.Turn, fresh []capacity.Event) {
 	r.keeper.Consider(a)
 	for _, ev := range fresh {
 		if reason, criteria := capacity.Wakes(r.journal.Durable, ev); len(criteria) > 0 {
-			r.Queue.Tell(ledgerFreed{reason, criteria, capacity.EndsReservation(ev)})
+			r.Queue.Tell(Freed{reason, criteria, capacity.EndsReservation(ev)})
 		}
 	}
 	r.followQuota(a, len(fresh) > 0)
@@ -187,7 +200,7 @@ func (r *reservations) onDurable(a *shell.Turn, fresh []capacity.Event) {
 
 // followQuota lets the disk hold what the ledger has promised, which may be more than the
 // quota of this host. When something of it became free, the ledger takes that back.
-func (r *reservations) followQuota(a *shell.Turn, changed bool) {
+func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	book := r.journal.Durable.Book()
 	if r.Quota == 0 {
 		return
@@ -198,5 +211,5 @@ func (r *reservations) followQuota(a *shell.Turn, changed bool) {
 	}
 	// It is asked again with the next event if this does not get through.
 	cmd := capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true}
-	r.submit(a, ledgerCommand{cmd, "quota"}, func(any, error) {})
+	r.submit(a, Command{cmd, "quota"}, func(any, error) {})
 }
