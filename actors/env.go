@@ -294,3 +294,12 @@ func (e *env) ledgerDeps(broken func(error)) ledger.Deps {
 		Decide: e.Cores.DecideCapacity, Broken: broken,
 	}
 }
+
+func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queueDeps {
+	return queueDeps{
+		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Part: e.queue, Ledger: e.ledger,
+		Supervisor: supervisor, Reads: e.reads, ChainID: e.ChainID, Contract: e.Contract, MaxQueued: e.MaxQueued,
+		MaxWorkers: e.MaxWorkers, WorkerPatience: e.WorkerPatience, AvoidClient: e.AvoidClient,
+		Decide: e.Cores.DecideQueue, Held: e.lossUntold, Life: life, Broken: broken,
+	}
+}

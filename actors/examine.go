@@ -86,8 +86,3 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	}
 	return ready, nil
 }
-
-func whyAvoided(a slotqueue.AvoidedClient) string {
-	return fmt.Sprintf("requests of %s are refused until %s: %s",
-		a.Client, a.Until.UTC().Format(time.RFC3339), a.Reason)
-}

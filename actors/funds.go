@@ -49,12 +49,12 @@ func (q *slotQueue) watchFunds(head events.Head) {
 		q.Turn(ctx, "funds")
 		var m fundsSeen
 		m.err = q.RT.Guarded("funds", func() (err error) {
-			m.balance, err = shell.In(ctx, q.reads, time.Time{}, func() (events.Balance, error) {
+			m.balance, err = shell.In(ctx, q.Reads, time.Time{}, func() (events.Balance, error) {
 				return q.Market.Balance(ctx)
 			})
 			return err
 		})
-		unpaid, err := shell.AskActor[events.Amount](q.supervisor, unpaidCollateral{}).Wait(ctx)
+		unpaid, err := shell.AskActor[events.Amount](q.Supervisor, unpaidCollateral{}).Wait(ctx)
 		if err == nil {
 			m.free = m.balance.Tokens.SubFloor(unpaid)
 			q.self.Tell(m)

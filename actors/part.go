@@ -21,7 +21,6 @@ import (
 // a part that is down is told so and asks again.
 
 const (
-	queueName     = "SlotQueue"
 	schedulerName = health.PartScheduler
 	// partSteady is for how long a part must run, by the machine's clock, before what
 	// failed earlier does not count any more.
@@ -75,7 +74,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 		return ledger.New(s.ledgerDeps(broken(&s.kept.ledger, life)))
 	}
 	s.kept.queue.start = func(life int) shell.Behavior {
-		return newSlotQueue(s.env, self, life, broken(&s.kept.queue, life))
+		return newSlotQueue(s.queueDeps(self, life, broken(&s.kept.queue, life)))
 	}
 	s.kept.scheduler.start = func(int) shell.Behavior {
 		p := newProofScheduler(s.env)

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -20,23 +23,46 @@ import (
 // stream in its order, filters it by what the ledger has on offer, and gives
 // the best slots to at most MaxWorkers children.
 type slotQueue struct {
-	*env
-	supervisor shell.Ref
-	life       int // counts the starts of the queue in this process
-	self       shell.Ref
-	journal    *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
-	keeper     *shell.Keeper[slotqueue.State]
-	workers    map[string]shell.Ref // by the key of their Work
-	stumbles   map[string]int       // how often one failed, by the same key
-	taking     bool
-	woken      bool // what waits was looked at after a restart
+	queueDeps
+	self     shell.Ref
+	journal  *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
+	keeper   *shell.Keeper[slotqueue.State]
+	workers  map[string]shell.Ref // by the key of their Work
+	stumbles map[string]int       // how often one failed, by the same key
+	taking   bool
+	woken    bool // what waits was looked at after a restart
 
 	news    newsList
 	judging bool // the first of news is with the ledger or the chain
-	broken  func(error)
 
 	lookBack lookBack
 	funds    fundsWatch
+}
+
+// queueDeps are what the queue needs.
+type queueDeps struct {
+	*admission.Rules
+	*health.Alerts
+	Quarantined *quarantine.List
+	// Part is the queue's own address, Ledger that of the ledger, and Supervisor begins sales.
+	Part, Ledger *shell.Part
+	Supervisor   shell.Ref
+	// Reads bounds the calls on the chain that run at once.
+	Reads *shell.Pool
+	// ChainID and Contract say which market is read.
+	ChainID  uint64
+	Contract events.Address
+	// MaxQueued, MaxWorkers, WorkerPatience and AvoidClient are the host's settings.
+	MaxQueued, MaxWorkers       int
+	WorkerPatience, AvoidClient time.Duration
+	// Decide are the rules: slotqueue.Decide.
+	Decide func(slotqueue.State, slotqueue.Command) ([]slotqueue.Event, error)
+	// Held says that nothing is taken now, whatever the queue's record says.
+	Held func() bool
+	// Life counts the starts of the queue in this process, from 1.
+	Life int
+	// Broken is told that the record cannot be read.
+	Broken func(error)
 }
 
 // marketNews is an event of the market stream.
@@ -85,7 +111,10 @@ type (
 	}
 	// tryMarket: an operator wants an event of the market judged that was quarantined.
 	tryMarket struct{ revision uint64 }
-	workerDue struct{ key string }
+	// unpaidCollateral asks the supervisor for what of their collateral, an events.Amount,
+	// sales in work have yet to pay.
+	unpaidCollateral struct{}
+	workerDue        struct{ key string }
 	// judged is the verdict on the first of news: what to do with it.
 	judged struct {
 		revision uint64
@@ -93,10 +122,9 @@ type (
 	}
 )
 
-func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *slotQueue {
+func newSlotQueue(e queueDeps) *slotQueue {
 	q := &slotQueue{
-		env: e, supervisor: supervisor, life: life, workers: map[string]shell.Ref{}, stumbles: map[string]int{},
-		news: newNewsList(maxNews), broken: broken,
+		queueDeps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, news: newNewsList(maxNews),
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
@@ -105,7 +133,7 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 	e.Savers[queueName] = q.keeper
 	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		Machine: shell.Machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
-			Empty: empty, Decide: e.Cores.DecideQueue, Evolve: slotqueue.Evolve, About: aboutCause,
+			Empty: empty, Decide: e.Decide, Evolve: slotqueue.Evolve, About: aboutCause,
 			Restore: func(ctx context.Context) (shell.Saved[slotqueue.State], error) {
 				return q.keeper.Load(ctx, empty)
 			},
@@ -120,10 +148,13 @@ func newSlotQueue(e *env, supervisor shell.Ref, life int, broken func(error)) *s
 			return e.Metadata(m.GetRequestId())
 		},
 		OnDurable: q.onDurable,
-		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
+		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },
 	}
 	return q
 }
+
+// queueName is the name of the queue's actor.
+const queueName = "SlotQueue"
 
 func newSlotQueueKeeper(e *shell.Base, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
 	return &shell.Keeper[slotqueue.State]{
@@ -213,7 +244,7 @@ func (q *slotQueue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 
 func (q *slotQueue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 	q.keeper.Consider(a)
-	if len(fresh) == 0 && q.life > 1 && !q.woken { // What it was told meanwhile is lost.
+	if len(fresh) == 0 && q.Life > 1 && !q.woken { // What it was told meanwhile is lost.
 		q.woken = true
 		q.onWake(a, wakeQueue{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
 	}
@@ -231,11 +262,11 @@ func (q *slotQueue) employ(a *shell.Turn) {
 		w := effect.(slotqueue.Work)
 		if _, busy := q.workers[w.Key()]; !busy {
 			q.workers[w.Key()] = a.Spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
-				&slotWorker{env: q.env, work: w, supervisor: q.supervisor})
+				&slotWorker{queueDeps: &q.queueDeps, work: w})
 		}
 	}
 	_, _, paused := q.journal.Durable.Paused()
-	if q.taking || paused || q.lossUntold() || q.Room.Now().Full ||
+	if q.taking || paused || q.Held() || q.Room.Now().Full ||
 		q.journal.Durable.Len() == 0 || len(q.workers) >= q.MaxWorkers {
 		return
 	}

@@ -87,7 +87,7 @@ func (q *slotQueue) judgeFull(
 		At: q.ChainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
 		Reason: "nobody else may reserve the slot", MarketRevision: n.revision,
 	}
-	if holds, err := shell.Ask[bool](q.queue, queueHolds{id, e.GetSlotIndex()}).Wait(ctx); err != nil || !holds {
+	if holds, err := shell.Ask[bool](q.Part, queueHolds{id, e.GetSlotIndex()}).Wait(ctx); err != nil || !holds {
 		return []slotqueue.Command{cmd}, err
 	}
 	ours := false
@@ -127,7 +127,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		return []slotqueue.Command{cmd}, nil
 	}
 	avoided, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
-		return shell.Ask[*slotqueue.AvoidedClient](q.queue, avoidedClient{r.Client, cmd.At})
+		return shell.Ask[*slotqueue.AvoidedClient](q.Part, avoidedClient{r.Client, cmd.At})
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 
 func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
 	refusal, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*capacity.Refusal] {
-		return shell.Ask[*capacity.Refusal](q.ledger, ledger.Match{Ask: ask})
+		return shell.Ask[*capacity.Refusal](q.Ledger, ledger.Match{Ask: ask})
 	})
 	if err != nil || refusal == nil {
 		return nil, err
@@ -179,4 +179,9 @@ func shuffled(me events.Address, r events.Request) []uint64 {
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(seed[:8]), binary.LittleEndian.Uint64(seed[8:16])))
 	rng.Shuffle(len(indices), func(i, j int) { indices[i], indices[j] = indices[j], indices[i] })
 	return indices
+}
+
+func whyAvoided(a slotqueue.AvoidedClient) string {
+	return fmt.Sprintf("requests of %s are refused until %s: %s",
+		a.Client, a.Until.UTC().Format(time.RFC3339), a.Reason)
 }

@@ -268,7 +268,7 @@ func (q *slotQueue) judgeAgain(
 func (q *slotQueue) refusedFacts(
 	ctx context.Context, id events.RequestID, index uint64,
 ) (r events.Request, facts events.SlotFacts, err error) {
-	_, err = shell.In(ctx, q.reads, time.Time{}, func() (struct{}, error) {
+	_, err = shell.In(ctx, q.Reads, time.Time{}, func() (struct{}, error) {
 		return chainview.Patiently(ctx, q.Base, q.Patience(), func(ctx context.Context) (none struct{}, err error) {
 			if r, err = q.Market.Request(ctx, id); err == nil {
 				facts, err = q.Market.Slot(ctx, id, index)

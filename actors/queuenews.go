@@ -171,7 +171,7 @@ func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsR
 
 func (q *slotQueue) onNewsRead(a *shell.Turn, m newsRead) {
 	if m.err != nil {
-		q.broken(fmt.Errorf("the market's record: %w", m.err))
+		q.Broken(fmt.Errorf("the market's record: %w", m.err))
 		return
 	}
 	q.news.take(m)
@@ -207,7 +207,7 @@ func (q *slotQueue) judgeUnlessQuarantined(
 	ctx context.Context, n marketNews,
 ) (commands []slotqueue.Command, err error) {
 	about := aboutMarket(n.revision)
-	if skip, err := q.quarantined.Recorded(ctx, about); skip || err != nil {
+	if skip, err := q.Quarantined.Recorded(ctx, about); skip || err != nil {
 		return nil, err
 	}
 	shell.During(about, func() {

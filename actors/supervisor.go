@@ -87,11 +87,9 @@ type (
 		refused *admission.Refusal
 	}
 	restartAgent struct{ slot events.SlotID }
-	// isBooted asks whether the start is over, showStatus for a Status, and unpaidCollateral
-	// for what of their collateral, an events.Amount, sales in work have yet to pay.
-	isBooted         struct{}
-	showStatus       struct{}
-	unpaidCollateral struct{}
+	// isBooted asks whether the start is over, and showStatus for a Status.
+	isBooted   struct{}
+	showStatus struct{}
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {

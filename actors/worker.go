@@ -15,10 +15,9 @@ import (
 // over. The supervisor runs the sale; the worker is the bound on how many are
 // worked on at once.
 type slotWorker struct {
-	*env
-	work       slotqueue.Work
-	supervisor shell.Ref
-	patience   func() // stops the timer
+	*queueDeps
+	work     slotqueue.Work
+	patience func() // stops the timer
 	// downloading: the download itself knows when nothing comes any more.
 	downloading bool
 	avoids      bool // the client was reported
@@ -47,7 +46,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 	}
 	switch m := msg.(type) {
 	case shell.Started:
-		w.supervisor.Tell(sales.Begin{Work: w.work, Worker: a.Self.Address()})
+		w.Supervisor.Tell(sales.Begin{Work: w.work, Worker: a.Self.Address()})
 		w.wait(a)
 	case admission.Refusal:
 		w.Finish(a, verdict{"not begun: " + m.Reason, m.Requeue, m.Criterion, m.RetryAt})
@@ -58,7 +57,7 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 			w.wait(a)
 			return
 		}
-		w.supervisor.Tell(sales.LetGo{
+		w.Supervisor.Tell(sales.LetGo{
 			Work: w.work, Reason: "the sale made no progress for " + w.WorkerPatience.String(),
 		})
 		w.wait(a)
