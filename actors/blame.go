@@ -6,6 +6,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -80,7 +81,7 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 		Criterion: slotqueue.CriterionQuarantined, Reason: m.err.Error(), Requeue: true,
 	}
 	if !leftAlone {
-		refused.RetryAt = s.ChainTime().Add(lookAgainAfter)
+		refused.RetryAt = s.ChainTime().Add(queue.LookAgainAfter)
 	}
 	for _, w := range c.workers {
 		w.Tell(refused)
@@ -119,8 +120,10 @@ func (s *supervisor) onQuarantineOver(m quarantineOver) {
 	if m.subject.Kind == shell.SubjectMarket {
 		var revision uint64
 		if _, err := fmt.Sscan(m.subject.Key, &revision); err == nil && revision > 0 {
-			s.queue.Tell(tryMarket{revision})
+			s.queue.Tell(queue.TryMarket{Revision: revision})
 		}
 	}
-	s.queue.Tell(wakeQueue{"an operator wants it tried again", []string{slotqueue.CriterionQuarantined}})
+	s.queue.Tell(queue.Wake{
+		Reason: "an operator wants it tried again", Criteria: []string{slotqueue.CriterionQuarantined},
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -99,7 +100,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.booted = true
 	s.survey(a, m.survey)
 	s.startValidator(a)
-	a.RT.Do("room", s.watchRoom(func(m wakeQueue) { s.queue.Tell(m) }))
+	a.RT.Do("room", s.watchRoom(func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {
 		a.RT.Do("scrub", s.scrub(a.Self))
 	}

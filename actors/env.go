@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/quarantine"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -268,7 +269,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		world:        world{given{cfg, ports}},
 		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
 		ledger:       shell.NewPart(ledger.Name),
-		queue:        shell.NewPart(queueName),
+		queue:        shell.NewPart(queue.Name),
 		scheduler:    shell.NewPart(schedulerName),
 		downloads:    shell.NewPool("downloads", cfg.Downloads),
 		transactions: shell.NewPool("transactions", cfg.Transactions),
@@ -295,8 +296,8 @@ func (e *env) ledgerDeps(broken func(error)) ledger.Deps {
 	}
 }
 
-func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queueDeps {
-	return queueDeps{
+func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queue.Deps {
+	return queue.Deps{
 		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Part: e.queue, Ledger: e.ledger,
 		Supervisor: supervisor, Reads: e.reads, ChainID: e.ChainID, Contract: e.Contract, MaxQueued: e.MaxQueued,
 		MaxWorkers: e.MaxWorkers, WorkerPatience: e.WorkerPatience, AvoidClient: e.AvoidClient,

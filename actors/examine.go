@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -53,7 +54,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		// It was sound when it entered the queue: the chain says two things of it.
 		return refused(admission.Refusal{
 			Criterion: slotqueue.CriterionUnsound, Reason: err.Error(), Requeue: true,
-			RetryAt: s.ChainTime().Add(lookAgainAfter),
+			RetryAt: s.ChainTime().Add(queue.LookAgainAfter),
 		})
 	}
 	facts, err := s.Market.Slot(ctx, request, index)
@@ -72,13 +73,15 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 	if refusal := s.JudgeFacts(facts, ready.start); refusal != nil {
 		return refused(*refusal)
 	}
-	avoided, err := shell.Ask[*slotqueue.AvoidedClient](s.queue, avoidedClient{r.Client, facts.At.Time}).Wait(ctx)
+	client := queue.AvoidedClient{Client: r.Client, At: facts.At.Time}
+	avoided, err := shell.Ask[*slotqueue.AvoidedClient](s.queue, client).Wait(ctx)
 	if err != nil {
 		return saleReady{}, err
 	}
 	if avoided != nil {
 		return refused(admission.Refusal{
-			Criterion: slotqueue.CriterionClient, Reason: whyAvoided(*avoided), Requeue: true, RetryAt: avoided.Until,
+			Criterion: slotqueue.CriterionClient, Reason: queue.WhyAvoided(*avoided), Requeue: true,
+			RetryAt: avoided.Until,
 		})
 	}
 	if ready.balance, err = s.Market.Balance(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -47,7 +48,7 @@ type chainNews struct {
 	live        bool
 	reorganized *messages.ChainReorganized
 	proofs      []*messages.ChainProofSubmitted // of all hosts, in the blocks up to head
-	recorded    []marketNews
+	recorded    []queue.MarketNews
 }
 
 // storeWork is a task that waits for the event store.
@@ -315,9 +316,9 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 	}
 	f.scanned = u.Head.Number
 	f.tell(u.Head.Number)
-	var news []marketNews
+	var news []queue.MarketNews
 	for i, e := range batch[:logs] {
-		news = append(news, marketNews{revision: first + uint64(i) + 1, event: e})
+		news = append(news, queue.MarketNews{Revision: first + uint64(i) + 1, Event: e})
 	}
 	if len(news) > 0 {
 		f.deliver(chainNews{recorded: news})

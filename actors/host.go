@@ -11,6 +11,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -169,7 +170,7 @@ func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 // Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	_, err := command(ctx, h, func() shell.Question[struct{}] {
-		return shell.Ask[struct{}](h.env.queue, queueCommand{cmd, ledger.OperatorCause})
+		return shell.Ask[struct{}](h.env.queue, queue.Command{Cmd: cmd, Cause: ledger.OperatorCause})
 	})
 	return err
 }
@@ -242,5 +243,5 @@ func (h *Host) ViewQueue(ctx context.Context) (none slotqueue.Snapshot, err erro
 	if err := h.started(ctx); err != nil {
 		return none, err
 	}
-	return await(ctx, h, shell.Ask[slotqueue.Snapshot](h.env.queue, showQueue{}))
+	return await(ctx, h, shell.Ask[slotqueue.Snapshot](h.env.queue, queue.Show{}))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -74,7 +75,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 		return ledger.New(s.ledgerDeps(broken(&s.kept.ledger, life)))
 	}
 	s.kept.queue.start = func(life int) shell.Behavior {
-		return newSlotQueue(s.queueDeps(self, life, broken(&s.kept.queue, life)))
+		return queue.New(s.queueDeps(self, life, broken(&s.kept.queue, life)))
 	}
 	s.kept.scheduler.start = func(int) shell.Behavior {
 		p := newProofScheduler(s.env)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
@@ -161,7 +162,7 @@ func TestQueueFromSnapshotAndTailIsTheReplayedOneWhateverIsDamaged(t *testing.T)
 		empty: func() slotqueue.State { return slotqueue.New(slotqueue.Limits{MaxItems: 5}) },
 		plain: func(s slotqueue.State) any { return s.Snapshot() },
 		keeper: func(e *shell.Base) *shell.Keeper[slotqueue.State] {
-			return newSlotQueueKeeper(e, slotqueue.Limits{MaxItems: 5})
+			return queue.NewKeeper(e, slotqueue.Limits{MaxItems: 5})
 		},
 		next: func(t *rapid.T, s slotqueue.State) []slotqueue.Event {
 			draw := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }

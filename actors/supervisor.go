@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -151,7 +152,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		a.Asker()(s.booted, nil)
 	case showStatus:
 		a.Asker()(s.status(), nil)
-	case unpaidCollateral:
+	case queue.Unpaid:
 		a.Asker()(s.unpaid(), nil)
 	}
 }
@@ -287,7 +288,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	case m.recorded != nil:
 		for _, n := range m.recorded {
 			s.queue.Tell(n)
-			s.wakeConcerned(n.event)
+			s.wakeConcerned(n.Event)
 		}
 		return
 	case m.reorganized != nil:

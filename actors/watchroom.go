@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -17,7 +18,7 @@ import (
 const roomEvery = 15 * time.Second
 
 // watchRoom looks for room again and again, and tells when there is none.
-func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
+func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 	var full health.Incident
 	look := func() {
 		free, err := e.Repo.Room()
@@ -25,7 +26,7 @@ func (e *env) watchRoom(wake func(wakeQueue)) func(context.Context) {
 			e.Log.Warnf("how much room the disk has is not known: %v", err)
 		}
 		if e.Room.Set(e.Clock.Now(), free, err) {
-			wake(wakeQueue{"the disk has room", []string{slotqueue.CriterionDisk}})
+			wake(queue.Wake{Reason: "the disk has room", Criteria: []string{slotqueue.CriterionDisk}})
 		}
 		d, was := e.Room.Now(), full.Told
 		full.Is(d.Full, func() {

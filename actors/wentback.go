@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -44,8 +45,8 @@ func (s *supervisor) holdQueue() {
 		return
 	}
 	lost := s.Witness.Lost()
-	asked := shell.Ask[struct{}](s.queue, queueCommand{
-		slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)}, "start",
+	asked := shell.Ask[struct{}](s.queue, queue.Command{
+		Cmd: slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)}, Cause: "start",
 	})
 	s.RT.Do("went back", func(ctx context.Context) {
 		s.Turn(ctx, "went back")

@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type fundsSeen struct {
 
 // watchFunds looks at the account when it is time. Nothing is asked while the
 // record is away: nothing is taken then.
-func (q *slotQueue) watchFunds(head events.Head) {
+func (q *Queue) watchFunds(head events.Head) {
 	if q.funds.looking || head.Time.Before(q.funds.lookAt) || q.Record.Away() {
 		return
 	}
@@ -54,7 +54,7 @@ func (q *slotQueue) watchFunds(head events.Head) {
 			})
 			return err
 		})
-		unpaid, err := shell.AskActor[events.Amount](q.Supervisor, unpaidCollateral{}).Wait(ctx)
+		unpaid, err := shell.AskActor[events.Amount](q.Supervisor, Unpaid{}).Wait(ctx)
 		if err == nil {
 			m.free = m.balance.Tokens.SubFloor(unpaid)
 			q.self.Tell(m)
@@ -62,7 +62,7 @@ func (q *slotQueue) watchFunds(head events.Head) {
 	})
 }
 
-func (q *slotQueue) onFunds(a *shell.Turn, m fundsSeen) {
+func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	w := &q.funds
 	w.looking = false
 	if m.err != nil { // The next look comes soon; whoever needs the balance asks himself.
@@ -89,13 +89,13 @@ func (q *slotQueue) onFunds(a *shell.Turn, m fundsSeen) {
 	w.noRoom = noRoom
 	w.known, w.free, w.balance, w.busy = true, m.free, m.balance, busy
 	if waiting := q.waitFor(better); len(waiting) > 0 {
-		q.onWake(a, wakeQueue{"money or the prover's time came back", waiting})
+		q.onWake(a, Wake{"money or the prover's time came back", waiting})
 	}
 	q.tellFunds(m.balance, expected)
 }
 
 // waitFor keeps the criteria that some slot waits for.
-func (q *slotQueue) waitFor(criteria []string) (out []string) {
+func (q *Queue) waitFor(criteria []string) (out []string) {
 	waiting := q.journal.Ahead.Waiting()
 	for _, c := range criteria {
 		if waiting[c] > 0 {
@@ -107,7 +107,7 @@ func (q *slotQueue) waitFor(criteria []string) (out []string) {
 
 // tellFunds alerts once when the account's coins do not last for what is hosted already,
 // or for another slot, until they do again; and again when not even a proof can be paid.
-func (q *slotQueue) tellFunds(balance events.Balance, expected uint64) {
+func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
 	w := &q.funds
 	n := health.Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
 	if n.Days > 0 && expected > 0 {

@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"testing"
@@ -6,8 +6,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-func requested(revision uint64) marketNews {
-	return marketNews{revision, &messages.ChainStorageRequested{}}
+func requested(revision uint64) MarketNews {
+	return MarketNews{revision, &messages.ChainStorageRequested{}}
 }
 
 // stream is what a market's stream of so many requests holds behind a revision.
@@ -40,8 +40,8 @@ func TestHoweverMuchIsAnnouncedAtOnceOnlyTheBoundIsHeld(t *testing.T) {
 			l.take(stream(l.last, said, l.most))
 			continue
 		}
-		if first.revision != n {
-			t.Fatalf("event %d comes when it is the turn of %d", first.revision, n)
+		if first.Revision != n {
+			t.Fatalf("event %d comes when it is the turn of %d", first.Revision, n)
 		}
 		l.drop()
 		n++
@@ -79,7 +79,7 @@ func TestNewsThatComeWhileTheStreamIsReadAreNotLost(t *testing.T) {
 		{
 			"what means nothing to the queue", func(l *newsList) {
 				l.take(newsRead{end: true})
-				l.add(marketNews{1, &messages.ChainProofSubmitted{}})
+				l.add(MarketNews{1, &messages.ChainProofSubmitted{}})
 				l.add(requested(2))
 			}, []uint64{2}, false,
 		},
@@ -90,7 +90,7 @@ func TestNewsThatComeWhileTheStreamIsReadAreNotLost(t *testing.T) {
 			test.do(&l)
 			var got []uint64
 			for _, n := range l.waiting {
-				got = append(got, n.revision)
+				got = append(got, n.Revision)
 			}
 			if len(got) != len(test.want) || l.behind != test.more {
 				t.Fatalf("waiting %v, behind %t", got, l.behind)

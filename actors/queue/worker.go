@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"time"
@@ -15,7 +15,7 @@ import (
 // over. The supervisor runs the sale; the worker is the bound on how many are
 // worked on at once.
 type slotWorker struct {
-	*queueDeps
+	*Deps
 	work     slotqueue.Work
 	patience func() // stops the timer
 	// downloading: the download itself knows when nothing comes any more.
@@ -95,14 +95,14 @@ func (w *slotWorker) retryAt(s sale.State) time.Time {
 			last = s.EndsAt
 		}
 		// While it can still be filled, and not only when it is too late.
-		return now.Add(min(lookAgainAfter, max(0, last.Add(-w.TimeToFill()).Sub(now))/2))
+		return now.Add(min(LookAgainAfter, max(0, last.Add(-w.TimeToFill()).Sub(now))/2))
 	}
 	return time.Time{}
 }
 
-// lookAgainAfter is for how long a slot is left alone whose sale came to nothing
+// LookAgainAfter is for how long a slot is left alone whose sale came to nothing
 // for a reason that may pass and of which nobody is told that it has; chain time.
-const lookAgainAfter = 10 * time.Minute
+const LookAgainAfter = 10 * time.Minute
 
 // wait starts the worker's patience anew.
 func (w *slotWorker) wait(a *shell.Turn) {

@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"context"
@@ -33,7 +33,7 @@ const (
 // newsList is what the market said and the queue has not judged.
 type newsList struct {
 	most    int
-	waiting []marketNews // in the order of the market's stream
+	waiting []MarketNews // in the order of the market's stream
 	last    uint64       // revision of the newest event that is here, or was
 	// behind: the market's stream holds more than is here, at least up to left.
 	behind  bool
@@ -46,32 +46,32 @@ type newsList struct {
 func newNewsList(most int) newsList { return newsList{most: most, behind: true} }
 
 // add takes an event, or remembers that it is left in the stream.
-func (l *newsList) add(n marketNews) {
+func (l *newsList) add(n MarketNews) {
 	switch {
-	case n.revision <= l.last: // Known.
+	case n.Revision <= l.last: // Known.
 	case l.behind || len(l.waiting) >= l.most:
-		l.behind, l.left = true, max(l.left, n.revision)
+		l.behind, l.left = true, max(l.left, n.Revision)
 	default:
-		l.last = n.revision
-		if concernsQueue(n.event) {
+		l.last = n.Revision
+		if concernsQueue(n.Event) {
 			l.waiting = append(l.waiting, n)
 		}
 	}
 }
 
 // first is the oldest event that was not consumed.
-func (l *newsList) first(consumed uint64) (marketNews, bool) {
-	for len(l.waiting) > 0 && l.waiting[0].revision <= consumed {
+func (l *newsList) first(consumed uint64) (MarketNews, bool) {
+	for len(l.waiting) > 0 && l.waiting[0].Revision <= consumed {
 		l.drop()
 	}
 	if len(l.waiting) == 0 {
-		return marketNews{}, false
+		return MarketNews{}, false
 	}
 	return l.waiting[0], true
 }
 
 func (l *newsList) drop() {
-	l.waiting[0] = marketNews{}
+	l.waiting[0] = MarketNews{}
 	if l.waiting = l.waiting[1:]; len(l.waiting) == 0 {
 		l.waiting = nil // So that what was here is not held.
 	}
@@ -87,7 +87,7 @@ var errLagging = errors.New("the answer lags behind")
 
 // newsRead is the next part of the market's stream.
 type newsRead struct {
-	news []marketNews
+	news []MarketNews
 	last uint64 // the newest revision that was looked at
 	end  bool   // there is no more
 	err  error
@@ -115,7 +115,7 @@ func concernsQueue(e messages.MarketEvent) bool {
 }
 
 // readOn reads the next part of the market's stream when nothing else is left to judge.
-func (q *slotQueue) readOn(a *shell.Turn) {
+func (q *Queue) readOn(a *shell.Turn) {
 	if !q.news.behind || q.news.reading {
 		return
 	}
@@ -143,7 +143,7 @@ func (q *slotQueue) readOn(a *shell.Turn) {
 
 // readNews reads the market's stream behind a revision: what concerns the queue of it, as
 // much as it holds at most.
-func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsRead, error) {
+func (q *Queue) readNews(ctx context.Context, after uint64, most int) (newsRead, error) {
 	m := newsRead{last: after}
 	stream := events.MarketStream(q.ChainID, q.Contract)
 	for r, err := range q.Store.ReadStream(ctx, stream, events.ReadStream{From: after}) {
@@ -162,14 +162,14 @@ func (q *slotQueue) readNews(ctx context.Context, after uint64, most int) (newsR
 		}
 		m.last = r.Revision + 1
 		if concernsQueue(e) {
-			m.news = append(m.news, marketNews{m.last, e})
+			m.news = append(m.news, MarketNews{m.last, e})
 		}
 	}
 	m.end = true
 	return m, nil
 }
 
-func (q *slotQueue) onNewsRead(a *shell.Turn, m newsRead) {
+func (q *Queue) onNewsRead(a *shell.Turn, m newsRead) {
 	if m.err != nil {
 		q.Broken(fmt.Errorf("the market's record: %w", m.err))
 		return
@@ -180,7 +180,7 @@ func (q *slotQueue) onNewsRead(a *shell.Turn, m newsRead) {
 
 // judgeNext looks at the oldest news; one at a time, so that they reach the
 // queue in the order of the market.
-func (q *slotQueue) judgeNext(a *shell.Turn) {
+func (q *Queue) judgeNext(a *shell.Turn) {
 	if q.judging || !q.journal.Loaded || len(q.journal.Waiting) >= maxVerdicts {
 		return
 	}
@@ -196,17 +196,17 @@ func (q *slotQueue) judgeNext(a *shell.Turn) {
 		}
 		commands, err := q.judgeUnlessQuarantined(ctx, n)
 		if err == nil {
-			q.self.Tell(judged{n.revision, commands})
+			q.self.Tell(judged{n.Revision, commands})
 		}
 	})
 }
 
 // judgeUnlessQuarantined passes over what made the queue fail twice, once that is in the
 // record: behind it nothing says that it was not judged.
-func (q *slotQueue) judgeUnlessQuarantined(
-	ctx context.Context, n marketNews,
+func (q *Queue) judgeUnlessQuarantined(
+	ctx context.Context, n MarketNews,
 ) (commands []slotqueue.Command, err error) {
-	about := aboutMarket(n.revision)
+	about := aboutMarket(n.Revision)
 	if skip, err := q.Quarantined.Recorded(ctx, about); skip || err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ const lookedAgain = "look back: "
 
 // judgeQuarantined judges an event of the market that an operator wants to be tried again.
 // The queue's record is behind it, so its commands do not name its revision.
-func (q *slotQueue) judgeQuarantined(a *shell.Turn, revision uint64) {
+func (q *Queue) judgeQuarantined(a *shell.Turn, revision uint64) {
 	a.Do(func(ctx context.Context) {
 		var news newsRead
 		err := q.Retry(ctx, "quarantined", func(err error) { q.Log.Warnf("read the market stream: %v", err) },
@@ -249,7 +249,7 @@ func (q *slotQueue) judgeQuarantined(a *shell.Turn, revision uint64) {
 				news, err = q.readNews(ctx, revision-1, 1)
 				return err
 			})
-		if err != nil || len(news.news) == 0 || news.news[0].revision != revision {
+		if err != nil || len(news.news) == 0 || news.news[0].Revision != revision {
 			q.Log.WithField("market", revision).Warnf(
 				"the event of the market was not judged: it was not found (%v)", err)
 			return
@@ -281,9 +281,9 @@ func unnumbered(cmd slotqueue.Command) slotqueue.Command {
 	panic(fmt.Sprintf("the queue's actor does not know %T", cmd))
 }
 
-func (q *slotQueue) onJudged(a *shell.Turn, m judged) {
+func (q *Queue) onJudged(a *shell.Turn, m judged) {
 	q.judging = false
-	if n, ok := q.news.first(0); !ok || n.revision != m.revision {
+	if n, ok := q.news.first(0); !ok || n.Revision != m.revision {
 		q.judgeNext(a)
 		return
 	}
@@ -296,7 +296,7 @@ func (q *slotQueue) onJudged(a *shell.Turn, m judged) {
 }
 
 // onVerdict: what was decided about an event of the market is in the record, or is not.
-func (q *slotQueue) onVerdict(a *shell.Turn, revision uint64, err error) {
+func (q *Queue) onVerdict(a *shell.Turn, revision uint64, err error) {
 	switch {
 	case err == nil:
 	case undecided(err):

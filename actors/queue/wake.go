@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ var saleEnded = []string{
 }
 
 // onFreed wakes what waited for something of the ledger.
-func (q *slotQueue) onFreed(a *shell.Turn, m ledger.Freed) {
+func (q *Queue) onFreed(a *shell.Turn, m ledger.Freed) {
 	var criteria []string
 	for _, c := range m.Criteria {
 		criteria = append(criteria, string(c))
@@ -28,13 +28,13 @@ func (q *slotQueue) onFreed(a *shell.Turn, m ledger.Freed) {
 	if m.SaleEnded {
 		criteria = append(criteria, saleEnded...)
 	}
-	q.onWake(a, wakeQueue{m.Reason, criteria})
+	q.onWake(a, Wake{m.Reason, criteria})
 }
 
 // onWake makes slots that failed one of the criteria worth another look, those of
 // refused requests included.
-func (q *slotQueue) onWake(a *shell.Turn, m wakeQueue) {
-	q.journal.Submit(a, slotqueue.Wake{At: q.ChainTime(), Reason: m.reason, Criteria: m.criteria}, "wake",
+func (q *Queue) onWake(a *shell.Turn, m Wake) {
+	q.journal.Submit(a, slotqueue.Wake{At: q.ChainTime(), Reason: m.Reason, Criteria: m.Criteria}, "wake",
 		func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
 	q.lookBack.wake(m)
 	q.lookAgain()
@@ -42,7 +42,7 @@ func (q *slotQueue) onWake(a *shell.Turn, m wakeQueue) {
 
 // wakeAtStart wakes what waits for the ledger: what changed just before the process
 // before ended may not have come to the queue, and settings may be others than they were.
-func (q *slotQueue) wakeAtStart(a *shell.Turn) {
+func (q *Queue) wakeAtStart(a *shell.Turn) {
 	if q.lookBack.started {
 		return
 	}
@@ -52,19 +52,19 @@ func (q *slotQueue) wakeAtStart(a *shell.Turn) {
 		criteria = append(criteria, string(c))
 	}
 	if waiting := q.waitFor(criteria); len(waiting) > 0 {
-		q.onWake(a, wakeQueue{"the host was started", waiting})
+		q.onWake(a, Wake{"the host was started", waiting})
 	}
 }
 
 // onHead wakes what waited for a point in chain time, fills the queue again, and
 // looks at the account now and then.
-func (q *slotQueue) onHead(a *shell.Turn, head events.Head) {
+func (q *Queue) onHead(a *shell.Turn, head events.Head) {
 	if !q.journal.Loaded {
 		return
 	}
 	q.wakeAtStart(a)
 	if next := q.journal.Ahead.NextWake(); !next.IsZero() && !next.After(head.Time) {
-		q.onWake(a, wakeQueue{"its time has come", q.journal.Ahead.Due(head.Time)})
+		q.onWake(a, Wake{"its time has come", q.journal.Ahead.Due(head.Time)})
 	}
 	q.refill()
 	q.watchFunds(head)

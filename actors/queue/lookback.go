@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"bytes"
@@ -60,14 +60,14 @@ type (
 )
 
 // wake notes what the next pass is about.
-func (l *lookBack) wake(m wakeQueue) {
+func (l *lookBack) wake(m Wake) {
 	if l.waiting == nil {
 		l.waiting = map[string]bool{}
 	}
-	for _, c := range m.criteria {
+	for _, c := range m.Criteria {
 		l.waiting[c] = true
 	}
-	l.reason = m.reason
+	l.reason = m.Reason
 }
 
 // owe notes a request that is owed a look, after so many more tries.
@@ -80,7 +80,7 @@ func (l *lookBack) owe(id events.RequestID, tries int) {
 
 // lookAgain looks at requests that were refused by the criteria that wait for it, and
 // at those that are owed a look when it is time.
-func (q *slotQueue) lookAgain() {
+func (q *Queue) lookAgain() {
 	l := &q.lookBack
 	if l.running || len(l.waiting) == 0 && !l.due {
 		return
@@ -124,7 +124,7 @@ func (l *lookBack) withOwed(s slotqueue.State, again []slotqueue.RefusedRequest)
 }
 
 // judgeAll looks at refused requests, one after the other.
-func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
+func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 	tried := maps.Clone(q.lookBack.owed)
 	q.self.Do(func(ctx context.Context) {
 		m := lookedBack{reason: reason}
@@ -161,7 +161,7 @@ func (q *slotQueue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 }
 
 // onJudgedAgain is called in the queue's turn when a verdict is in the record, or is not.
-func (q *slotQueue) onJudgedAgain(id events.RequestID) func(shell.Result[slotqueue.State, slotqueue.Event]) {
+func (q *Queue) onJudgedAgain(id events.RequestID) func(shell.Result[slotqueue.State, slotqueue.Event]) {
 	return func(r shell.Result[slotqueue.State, slotqueue.Event]) {
 		if !undecided(r.Err) {
 			delete(q.lookBack.owed, id)
@@ -172,7 +172,7 @@ func (q *slotQueue) onJudgedAgain(id events.RequestID) func(shell.Result[slotque
 	}
 }
 
-func (q *slotQueue) onLookedBack(m lookedBack) {
+func (q *Queue) onLookedBack(m lookedBack) {
 	l := &q.lookBack
 	l.running = false
 	for _, id := range m.same {
@@ -194,7 +194,7 @@ func (q *slotQueue) onLookedBack(m lookedBack) {
 }
 
 // pauseLookBack looks at what is owed after a pause.
-func (q *slotQueue) pauseLookBack() {
+func (q *Queue) pauseLookBack() {
 	l := &q.lookBack
 	if l.resting {
 		return
@@ -209,14 +209,14 @@ func (q *slotQueue) pauseLookBack() {
 }
 
 // onPauseOver looks at what is owed.
-func (q *slotQueue) onPauseOver() {
+func (q *Queue) onPauseOver() {
 	q.lookBack.resting, q.lookBack.due = false, len(q.lookBack.owed) > 0
 	q.lookAgain()
 }
 
 // refill looks at what a full queue let go, when there is room for it. New blocks set
 // its pace, so that a chain that does not answer is not asked without a pause.
-func (q *slotQueue) refill() {
+func (q *Queue) refill() {
 	if q.lookBack.running || q.Record.Away() {
 		return
 	}
@@ -229,7 +229,7 @@ func (q *slotQueue) refill() {
 // judgeAgain looks at a refused request; nil when it is refused still, an error when
 // that could not be found out. A refusal by another criterion than before is
 // recorded: what wakes it is another.
-func (q *slotQueue) judgeAgain(
+func (q *Queue) judgeAgain(
 	ctx context.Context, refused slotqueue.RefusedRequest,
 ) (slotqueue.Command, error) {
 	if len(refused.SlotIndices) == 0 {
@@ -253,7 +253,7 @@ func (q *slotQueue) judgeAgain(
 	if repair {
 		expiry = facts.RequestEnd
 	}
-	commands, err := q.judgeSlots(ctx, marketNews{}, r, refused.SlotIndices, repair, expiry)
+	commands, err := q.judgeSlots(ctx, MarketNews{}, r, refused.SlotIndices, repair, expiry)
 	if err != nil || len(commands) == 0 {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (q *slotQueue) judgeAgain(
 }
 
 // refusedFacts reads a refused request and one of its slots.
-func (q *slotQueue) refusedFacts(
+func (q *Queue) refusedFacts(
 	ctx context.Context, id events.RequestID, index uint64,
 ) (r events.Request, facts events.SlotFacts, err error) {
 	_, err = shell.In(ctx, q.Reads, time.Time{}, func() (struct{}, error) {

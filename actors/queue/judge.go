@@ -1,4 +1,4 @@
-package actors
+package queue
 
 import (
 	"context"
@@ -21,15 +21,15 @@ import (
 
 // judge says what an event of the market means for the queue. It waits until
 // ledger and chain answer; only the end of the host makes it fail.
-func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Command, error) {
+func (q *Queue) judge(ctx context.Context, n MarketNews) ([]slotqueue.Command, error) {
 	at := q.ChainTime()
 	remove := func(id string, reason string, indices ...uint64) ([]slotqueue.Command, error) {
 		return []slotqueue.Command{slotqueue.Remove{
 			At: at, RequestID: events.Must(events.ParseRequestID(id)), SlotIndices: indices,
-			Reason: reason, MarketRevision: n.revision,
+			Reason: reason, MarketRevision: n.Revision,
 		}}, nil
 	}
-	switch e := n.event.(type) {
+	switch e := n.Event.(type) {
 	case *messages.ChainStorageRequested:
 		r := events.RequestFromMessage(e.GetRequest())
 		return q.judgeSlots(ctx, n, r, shuffled(q.Me, r), false, events.TimeFromMessage(e.GetExpiresAt()))
@@ -48,11 +48,11 @@ func (q *slotQueue) judge(ctx context.Context, n marketNews) ([]slotqueue.Comman
 	case *messages.ChainProofSubmitted, *messages.BlocksScanned, *messages.ChainReorganized:
 		return nil, nil
 	}
-	panic(fmt.Sprintf("actors: unknown market event %T", n.event))
+	panic(fmt.Sprintf("actors: unknown market event %T", n.Event))
 }
 
-func (q *slotQueue) judgeFreed(
-	ctx context.Context, n marketNews, e *messages.ChainSlotFreed,
+func (q *Queue) judgeFreed(
+	ctx context.Context, n MarketNews, e *messages.ChainSlotFreed,
 ) ([]slotqueue.Command, error) {
 	id := events.Must(events.ParseRequestID(e.GetRequestId()))
 	var r events.Request
@@ -79,13 +79,13 @@ func (q *slotQueue) judgeFreed(
 // judgeFull removes a slot that takes no further reservation, unless one of them is ours:
 // then it is for us as it was, whoever came last. Who holds them is as it is once all are
 // taken, until the slot is freed; so a node that has the block of the last one knows.
-func (q *slotQueue) judgeFull(
-	ctx context.Context, n marketNews, e *messages.ChainSlotReservationsFull,
+func (q *Queue) judgeFull(
+	ctx context.Context, n MarketNews, e *messages.ChainSlotReservationsFull,
 ) ([]slotqueue.Command, error) {
 	id := events.Must(events.ParseRequestID(e.GetRequestId()))
 	cmd := slotqueue.Remove{
 		At: q.ChainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
-		Reason: "nobody else may reserve the slot", MarketRevision: n.revision,
+		Reason: "nobody else may reserve the slot", MarketRevision: n.Revision,
 	}
 	if holds, err := shell.Ask[bool](q.Part, queueHolds{id, e.GetSlotIndex()}).Wait(ctx); err != nil || !holds {
 		return []slotqueue.Command{cmd}, err
@@ -113,11 +113,11 @@ func (q *slotQueue) judgeFull(
 
 // judgeSlots filters by soundness and by what is on offer (seed 000: slots
 // that match no availability do not enter the queue).
-func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Request, indices []uint64,
+func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, indices []uint64,
 	repair bool, expiry time.Time,
 ) ([]slotqueue.Command, error) {
 	cmd := slotqueue.Queue{
-		At: q.ChainTime(), RequestID: r.ID, SlotIndices: indices, MarketRevision: n.revision,
+		At: q.ChainTime(), RequestID: r.ID, SlotIndices: indices, MarketRevision: n.Revision,
 		Terms: slotqueue.Terms{SlotSize: r.Ask.SlotSize, Expiry: expiry, Repair: repair},
 	}
 	if err := events.CheckRequest(r); err != nil {
@@ -127,13 +127,13 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 		return []slotqueue.Command{cmd}, nil
 	}
 	avoided, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*slotqueue.AvoidedClient] {
-		return shell.Ask[*slotqueue.AvoidedClient](q.Part, avoidedClient{r.Client, cmd.At})
+		return shell.Ask[*slotqueue.AvoidedClient](q.Part, AvoidedClient{r.Client, cmd.At})
 	})
 	if err != nil {
 		return nil, err
 	}
 	if avoided != nil {
-		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionClient, Reason: whyAvoided(*avoided)}
+		cmd.Refusal = &slotqueue.Refusal{Criterion: slotqueue.CriterionClient, Reason: WhyAvoided(*avoided)}
 		return []slotqueue.Command{cmd}, nil
 	}
 	price, _ := r.Ask.PricePerSecond()
@@ -153,7 +153,7 @@ func (q *slotQueue) judgeSlots(ctx context.Context, n marketNews, r events.Reque
 	return []slotqueue.Command{cmd}, err
 }
 
-func (q *slotQueue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
+func (q *Queue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal, error) {
 	refusal, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[*capacity.Refusal] {
 		return shell.Ask[*capacity.Refusal](q.Ledger, ledger.Match{Ask: ask})
 	})
@@ -181,7 +181,8 @@ func shuffled(me events.Address, r events.Request) []uint64 {
 	return indices
 }
 
-func whyAvoided(a slotqueue.AvoidedClient) string {
+// WhyAvoided says why requests of a client are refused.
+func WhyAvoided(a slotqueue.AvoidedClient) string {
 	return fmt.Sprintf("requests of %s are refused until %s: %s",
 		a.Client, a.Until.UTC().Format(time.RFC3339), a.Reason)
 }

@@ -1,4 +1,10 @@
-package actors
+// Package queue runs the slot queue (events/slotqueue) as an actor: it judges what the market
+// says, in the market's order, asks the ledger what is on offer, and gives the best slots to a
+// bounded number of workers, one for each slot that is worked on and not stored yet. What is
+// refused is looked at again when something changed.
+//
+// Not for: running a sale. A worker asks the supervisor to begin it and watches how it goes.
+package queue
 
 import (
 	"context"
@@ -19,11 +25,11 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// slotQueue decides which slot is worked on next. It consumes the market
+// Queue decides which slot is worked on next. It consumes the market
 // stream in its order, filters it by what the ledger has on offer, and gives
 // the best slots to at most MaxWorkers children.
-type slotQueue struct {
-	queueDeps
+type Queue struct {
+	Deps
 	self     shell.Ref
 	journal  *shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]
 	keeper   *shell.Keeper[slotqueue.State]
@@ -39,8 +45,8 @@ type slotQueue struct {
 	funds    fundsWatch
 }
 
-// queueDeps are what the queue needs.
-type queueDeps struct {
+// Deps are what the queue needs.
+type Deps struct {
 	*admission.Rules
 	*health.Alerts
 	Quarantined *quarantine.List
@@ -65,43 +71,43 @@ type queueDeps struct {
 	Broken func(error)
 }
 
-// marketNews is an event of the market stream.
-type marketNews struct {
-	revision uint64
-	event    messages.MarketEvent
+// MarketNews is an event of the market stream.
+type MarketNews struct {
+	Revision uint64
+	Event    messages.MarketEvent
 }
 
 // Messages to the slot queue.
 type (
-	// queueCommand asks the queue to do something; the answer is an empty struct once what
+	// Command asks the queue to do something; the answer is an empty struct once what
 	// follows is durable.
-	queueCommand struct {
-		cmd   slotqueue.Command
-		cause string
+	Command struct {
+		Cmd   slotqueue.Command
+		Cause string
 	}
 	// queueHolds asks whether a slot is in the queue, or with a worker.
 	queueHolds struct {
 		request events.RequestID
 		index   uint64
 	}
-	// avoidedClient asks about a client; the answer is a *slotqueue.AvoidedClient, nil: it is
+	// AvoidedClient asks about a client; the answer is a *slotqueue.AvoidedClient, nil: it is
 	// not avoided at that chain time.
-	avoidedClient struct {
-		client events.Address
-		at     time.Time
+	AvoidedClient struct {
+		Client events.Address
+		At     time.Time
 	}
-	// showQueue asks for all that the queue knows, as a slotqueue.Snapshot.
-	showQueue struct{}
+	// Show asks for all that the queue knows, as a slotqueue.Snapshot.
+	Show struct{}
 	// judgedLater is a command about what was judged outside of the order of the market.
 	judgedLater struct {
 		cmd   slotqueue.Command
 		cause string
 		done  func(shell.Result[slotqueue.State, slotqueue.Event])
 	}
-	// wakeQueue says that slots may fit now that failed one of the criteria.
-	wakeQueue struct {
-		reason   string
-		criteria []string
+	// Wake says that slots may fit now that failed one of the criteria.
+	Wake struct {
+		Reason   string
+		Criteria []string
 	}
 	// avoidClient says that a client's data could not be had, or was wrong.
 	avoidClient struct {
@@ -109,12 +115,12 @@ type (
 		client events.Address
 		reason string
 	}
-	// tryMarket: an operator wants an event of the market judged that was quarantined.
-	tryMarket struct{ revision uint64 }
-	// unpaidCollateral asks the supervisor for what of their collateral, an events.Amount,
+	// TryMarket: an operator wants an event of the market judged that was quarantined.
+	TryMarket struct{ Revision uint64 }
+	// Unpaid asks the supervisor for what of their collateral, an events.Amount,
 	// sales in work have yet to pay.
-	unpaidCollateral struct{}
-	workerDue        struct{ key string }
+	Unpaid    struct{}
+	workerDue struct{ key string }
 	// judged is the verdict on the first of news: what to do with it.
 	judged struct {
 		revision uint64
@@ -122,15 +128,16 @@ type (
 	}
 )
 
-func newSlotQueue(e queueDeps) *slotQueue {
-	q := &slotQueue{
-		queueDeps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, news: newNewsList(maxNews),
+// New is the actor of a queue.
+func New(e Deps) *Queue {
+	q := &Queue{
+		Deps: e, workers: map[string]shell.Ref{}, stumbles: map[string]int{}, news: newNewsList(maxNews),
 	}
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
-	q.keeper = newSlotQueueKeeper(e.Base, limits)
+	q.keeper = NewKeeper(e.Base, limits)
 	q.keeper.Now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.Standing() }
-	e.Savers[queueName] = q.keeper
+	e.Savers[Name] = q.keeper
 	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		Machine: shell.Machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 			Empty: empty, Decide: e.Decide, Evolve: slotqueue.Evolve, About: aboutCause,
@@ -153,10 +160,11 @@ func newSlotQueue(e queueDeps) *slotQueue {
 	return q
 }
 
-// queueName is the name of the queue's actor.
-const queueName = "SlotQueue"
+// Name is the name of the queue's actor.
+const Name = "SlotQueue"
 
-func newSlotQueueKeeper(e *shell.Base, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
+// NewKeeper saves and loads the state of a queue.
+func NewKeeper(e *shell.Base, limits slotqueue.Limits) *shell.Keeper[slotqueue.State] {
 	return &shell.Keeper[slotqueue.State]{
 		Base: e, Stream: events.SlotQueueStream(e.Me), Schema: slotqueue.StateSchema,
 		Size: slotqueue.State.Size, Pieces: slotqueue.State.Pieces,
@@ -164,7 +172,8 @@ func newSlotQueueKeeper(e *shell.Base, limits slotqueue.Limits) *shell.Keeper[sl
 	}
 }
 
-func (q *slotQueue) Receive(a *shell.Turn, msg any) {
+// Receive implements shell.Behavior.
+func (q *Queue) Receive(a *shell.Turn, msg any) {
 	if q.journal.Handle(a, msg) || q.keeper.Handle(msg) {
 		return
 	}
@@ -172,32 +181,32 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 	case shell.Started:
 		q.self = a.Self
 		q.journal.Load(a)
-	case marketNews:
+	case MarketNews:
 		q.news.add(m)
 		q.judgeNext(a)
 	case newsRead:
 		q.onNewsRead(a, m)
 	case judged:
 		q.onJudged(a, m)
-	case queueCommand:
+	case Command:
 		answer := a.Asker()
-		q.journal.Submit(a, m.cmd, m.cause, func(r shell.Result[slotqueue.State, slotqueue.Event]) {
+		q.journal.Submit(a, m.Cmd, m.Cause, func(r shell.Result[slotqueue.State, slotqueue.Event]) {
 			answer(struct{}{}, r.Err)
 		})
 	case judgedLater:
 		q.journal.Submit(a, m.cmd, m.cause, m.done)
 	case queueHolds:
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Holds(m.request, m.index) })
-	case avoidedClient:
+	case AvoidedClient:
 		q.query(a.Asker(), func(s slotqueue.State) any {
-			if c, avoided := s.Avoided(m.client, m.at); avoided {
+			if c, avoided := s.Avoided(m.Client, m.At); avoided {
 				return &c
 			}
 			return (*slotqueue.AvoidedClient)(nil)
 		})
-	case showQueue:
+	case Show:
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Snapshot() })
-	case wakeQueue:
+	case Wake:
 		q.onWake(a, m)
 	case ledger.Freed:
 		q.onFreed(a, m)
@@ -213,8 +222,8 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 		q.onAvoid(a, m)
 	case workerDone:
 		q.onWorkerDone(a, m)
-	case tryMarket:
-		q.judgeQuarantined(a, m.revision)
+	case TryMarket:
+		q.judgeQuarantined(a, m.Revision)
 	case workerDue:
 		delete(q.workers, m.key)
 		q.employ(a)
@@ -224,12 +233,12 @@ func (q *slotQueue) Receive(a *shell.Turn, msg any) {
 }
 
 // query answers from the durable queue.
-func (q *slotQueue) query(answer shell.Answer, look func(slotqueue.State) any) {
+func (q *Queue) query(answer shell.Answer, look func(slotqueue.State) any) {
 	q.journal.Query(func(s slotqueue.State) { answer(look(s), nil) })
 }
 
 // onWorkerFailed starts another worker after a pause; until then its place is taken.
-func (q *slotQueue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
+func (q *Queue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 	for key, w := range q.workers {
 		if !w.Is(m.Child) {
 			continue
@@ -242,11 +251,11 @@ func (q *slotQueue) onWorkerFailed(a *shell.Turn, m shell.ChildFailed) {
 	}
 }
 
-func (q *slotQueue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
+func (q *Queue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 	q.keeper.Consider(a)
 	if len(fresh) == 0 && q.Life > 1 && !q.woken { // What it was told meanwhile is lost.
 		q.woken = true
-		q.onWake(a, wakeQueue{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
+		q.onWake(a, Wake{"the queue was started again", slices.Sorted(maps.Keys(q.journal.Durable.Waiting()))})
 	}
 	q.employ(a)
 	q.judgeNext(a)
@@ -254,7 +263,7 @@ func (q *slotQueue) onDurable(a *shell.Turn, fresh []slotqueue.Event) {
 
 // employ gives every taken slot a worker and takes another slot if there is
 // room for one.
-func (q *slotQueue) employ(a *shell.Turn) {
+func (q *Queue) employ(a *shell.Turn) {
 	if !q.journal.Loaded {
 		return
 	}
@@ -262,7 +271,7 @@ func (q *slotQueue) employ(a *shell.Turn) {
 		w := effect.(slotqueue.Work)
 		if _, busy := q.workers[w.Key()]; !busy {
 			q.workers[w.Key()] = a.Spawn("SlotWorker "+events.SlotIDOf(w.RequestID, w.SlotIndex).Short(),
-				&slotWorker{queueDeps: &q.queueDeps, work: w})
+				&slotWorker{Deps: &q.Deps, work: w})
 		}
 	}
 	_, _, paused := q.journal.Durable.Paused()
@@ -275,7 +284,7 @@ func (q *slotQueue) employ(a *shell.Turn) {
 		func(shell.Result[slotqueue.State, slotqueue.Event]) { q.taking = false })
 }
 
-func (q *slotQueue) onWorkerDone(a *shell.Turn, m workerDone) {
+func (q *Queue) onWorkerDone(a *shell.Turn, m workerDone) {
 	key := m.work.Key()
 	q.journal.Submit(a, slotqueue.Release{
 		At: q.ChainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
@@ -289,7 +298,7 @@ func (q *slotQueue) onWorkerDone(a *shell.Turn, m workerDone) {
 
 // again gives this actor a message once more after a pause when what followed from it
 // was not decided.
-func (q *slotQueue) again(err error, msg any) {
+func (q *Queue) again(err error, msg any) {
 	if undecided(err) {
 		self := q.self
 		q.Clock.After(q.Backoff(fmt.Sprintf("%T", msg), 1), func() { self.Tell(msg) })
@@ -303,7 +312,7 @@ func undecided(err error) bool {
 }
 
 // onAvoid remembers a client whose data could not be had.
-func (q *slotQueue) onAvoid(a *shell.Turn, m avoidClient) {
+func (q *Queue) onAvoid(a *shell.Turn, m avoidClient) {
 	if q.AvoidClient <= 0 {
 		return
 	}
