@@ -14,6 +14,9 @@ import (
 
 // This file opens the account: its outbox, what its stream has, and who else used it.
 
+// errNoStore: the start of the host waits for its event store.
+var errNoStore = fmt.Errorf("%w: the start waits for it", events.ErrAway)
+
 // catchUpTimeout is how long the start waits for the event store.
 const catchUpTimeout = 5 * time.Second
 
@@ -61,7 +64,7 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold, feeLimited: m.cfg.FeeLimited,
 	}, vigil{
 		contract: m.contract, calls: hostCalls(m.abis), began: m.cfg.Began, stays: m.cfg.TakeOver, atStart: mined,
-		tell: m.cfg.UsedElsewhere, told: map[bool]time.Time{},
+		alone: store == nil, tell: m.cfg.UsedElsewhere, told: map[bool]time.Time{},
 	}, m.conn, m.blocks, m.cfg.Key, m.account, m.identity.ChainID, box, records, m.copier, m.cfg.Log)
 	return nil
 }
@@ -72,6 +75,12 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 func (m *Market) join(
 	ctx context.Context, store events.Store, box *outbox, records []record,
 ) (all []record, copied uint64, away, err error) {
+	if store == nil {
+		if box.next == 0 {
+			return nil, 0, nil, fmt.Errorf("%w, and the outbox %s was never used", errNoStore, box.path)
+		}
+		return records, box.copied, errNoStore, nil
+	}
 	timed, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
 	missing, copied, err := catchUp(timed, store, box.owner.Stream, records, box.next)

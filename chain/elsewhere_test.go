@@ -71,6 +71,11 @@ func (g *guarded) told() []chain.ForeignUse {
 // begins dials from a place; closing is the caller's, or the test's end.
 func (w *world) begins(p place, changes ...func(*chain.Config)) (*guarded, error) {
 	w.t.Helper()
+	return w.beginsWith(p.store, p.dir, changes...)
+}
+
+func (w *world) beginsWith(store events.Store, dir string, changes ...func(*chain.Config)) (*guarded, error) {
+	w.t.Helper()
 	g := &guarded{}
 	cfg := w.config("host")
 	cfg.UsedElsewhere = func(u chain.ForeignUse) {
@@ -81,7 +86,7 @@ func (w *world) begins(p place, changes ...func(*chain.Config)) (*guarded, error
 	for _, change := range changes {
 		change(&cfg)
 	}
-	m, err := w.dial(cfg, p.store, p.dir)
+	m, err := w.dial(cfg, store, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -230,7 +230,14 @@ type Market struct {
 // Dial connects to the contract, opens the outbox of the account in a directory, and
 // takes up the transactions of the last run. The store may be away, if the outbox was
 // used before; then the account's stream follows later. An outbox that was never used
-// does not say where the stream stands, so the store must. Errors: ErrConfig,
+// does not say where the stream stands, so the store must.
+//
+// Without a store, which is for a host whose start waits for it, nothing is compared with
+// the stream and nothing is copied to it: the next Dial does both. The outbox must have
+// been used, and the market ends, with ErrUsedElsewhere, as soon as the chain has mined a
+// transaction of the account that the outbox does not know.
+//
+// Errors: ErrConfig,
 // ErrUnavailable (but see Config.Waits), *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
 // ErrUsedElsewhere, and those of the store and the file system.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {

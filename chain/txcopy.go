@@ -51,6 +51,8 @@ var (
 // judges by it. A restart forgets how records went out together; so when the store says
 // that the stream is elsewhere, the copier compares what stands there by ids. What is ours
 // is done; anything else is a second writer.
+//
+// Without a store nothing is copied.
 type copier struct {
 	store  events.Store
 	stream string
@@ -83,6 +85,11 @@ func startCopier(cfg Config, store events.Store, stream string, pending []record
 		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
 		down: newBreakdown(), pending: pending,
+	}
+	if store == nil {
+		c.note(errNoStore)
+		close(c.done)
+		return c
 	}
 	go c.run(ctx)
 	return c

@@ -36,6 +36,7 @@ type vigil struct {
 	calls    map[string]bool // of hosts
 	began    time.Time
 	stays    bool   // nobody makes this one end
+	alone    bool   // the outbox is all that is known, and anybody makes this one end
 	atStart  uint64 // mined when it began
 	tell     func(ForeignUse)
 
@@ -55,7 +56,8 @@ type fullTx struct {
 
 // watchNonces looks whether more transactions of the account were mined than we know of,
 // and records that it is so: what was seen need not stop the next start. A copy of this
-// host that has just begun does not record it, but ends.
+// host that has just begun does not record it, but ends. Without a store this one ends in
+// any case, and records what was surely no host.
 func (m *txManager) watchNonces(ctx context.Context, now moment) {
 	known := max(m.book.known, m.vigil.atStart)
 	if now.behind || !now.fresh || now.count <= known {
@@ -71,7 +73,7 @@ func (m *txManager) watchNonces(ctx context.Context, now moment) {
 	}
 	m.vigil.vain = 0
 	use := m.judgeUse(found, known, now.count)
-	if m.give(use) {
+	if m.give(use) && (use.Host || use.Transaction.Zero()) {
 		return
 	}
 	err = m.record(&messages.TxCountObserved{
@@ -172,8 +174,19 @@ func (m *txManager) judgeUse(found []fullTx, nonce, mined uint64) ForeignUse {
 		}
 		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.block, host
 	}
-	u.Ends = u.Host && !m.vigil.stays && time.Since(m.vigil.began) < newcomerFor
+	u.Ends = m.vigil.alone || u.Host && !m.vigil.stays && time.Since(m.vigil.began) < newcomerFor
 	return u
+}
+
+// doubts says that somebody else may have used the account: more was mined than is known,
+// or something else than was sent. Without a store nothing is sent for the first time
+// until it is found out.
+func (m *txManager) doubts(now moment) bool {
+	if !m.vigil.alone {
+		return false
+	}
+	displaced := func(in *intent) bool { return in.displaced > 0 }
+	return now.count > max(m.book.known, m.vigil.atStart) || slices.ContainsFunc(m.book.open, displaced)
 }
 
 // give tells of a use by somebody else. When that is a host, and this one has just begun,
@@ -189,7 +202,11 @@ func (m *txManager) give(u ForeignUse) (ends bool) {
 		v.tell(u)
 	}
 	if u.Ends {
-		m.copier.down.set(fmt.Errorf("%w: %s, and this one has just begun", ErrUsedElsewhere, u))
+		why := "and this one has just begun"
+		if v.alone {
+			why = "and without the event store nobody knows more"
+		}
+		m.copier.down.set(fmt.Errorf("%w: %s, %s", ErrUsedElsewhere, u, why))
 	}
 	return u.Ends
 }

@@ -71,7 +71,7 @@ func (m *txManager) launch(ctx context.Context, now moment) error {
 		}
 	}
 	slices.SortStableFunc(waiting, byUrgency)
-	flying := len(m.inFlight(now.count))
+	flying, doubts := len(m.inFlight(now.count)), m.doubts(now)
 	for _, in := range waiting {
 		most := m.cfg.maxInFlight
 		if !in.isDuty() {
@@ -81,7 +81,7 @@ func (m *txManager) launch(ctx context.Context, now moment) error {
 		case m.late(in, now.head):
 			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s", now.head.Number,
 				now.head.head().Time.Format(time.TimeOnly), lastChance(in)), events.ErrDeadlinePassed)
-		case flying >= most || m.held(in, now.head):
+		case doubts || flying >= most || m.held(in, now.head):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
 			if err != nil {
