@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
 )
 
 // paceSpan is over how many blocks a pace is measured.
@@ -45,26 +46,8 @@ func (p *Pacer) Learn(heads []events.Head) {
 	p.heads = slices.Clone(heads[max(0, len(heads)-paceSpan):])
 }
 
-// Shortest is the least time between two blocks that is to be expected: the least
-// that was seen lately, but no more than the usual one. Before anything was seen it
-// is a second. Where several blocks come in a second, it is half of what they take
-// on average.
-func (p *Pacer) Shortest(usual time.Duration) time.Duration {
-	if len(p.heads) < 2 {
-		return min(max(usual, time.Millisecond), time.Second)
-	}
-	least := usual
-	for i, h := range p.heads[1:] {
-		before := p.heads[i]
-		least = min(least, h.Time.Sub(before.Time)/time.Duration(h.Number-before.Number))
-	}
-	if least >= time.Second {
-		return least
-	}
-	first, last := p.heads[0], p.heads[len(p.heads)-1]
-	average := last.Time.Sub(first.Time) / time.Duration(last.Number-first.Number)
-	return max(min(average/2, time.Second), time.Millisecond)
-}
+// Shortest is the least time between two blocks that is to be expected.
+func (p *Pacer) Shortest(usual time.Duration) time.Duration { return duty.Shortest(p.heads, usual) }
 
 // Lately are the newest blocks, up to head: as many as a challenge reaches back. They say
 // at what pace blocks come, without which proofs are owed that nobody demands, and what the

@@ -15,6 +15,27 @@ type Pace struct {
 	Lead time.Duration
 }
 
+// Shortest is the least time between two blocks that is to be expected: the least that was
+// seen lately, in blocks in the order of their numbers, but no more than the usual one.
+// Before anything was seen it is a second. Where several blocks come in a second, it is
+// half of what they take on average.
+func Shortest(lately []events.Head, usual time.Duration) time.Duration {
+	if len(lately) < 2 {
+		return min(max(usual, time.Millisecond), time.Second)
+	}
+	least := usual
+	for i, h := range lately[1:] {
+		before := lately[i]
+		least = min(least, h.Time.Sub(before.Time)/time.Duration(h.Number-before.Number))
+	}
+	if least >= time.Second {
+		return least
+	}
+	first, last := lately[0], lately[len(lately)-1]
+	average := last.Time.Sub(first.Time) / time.Duration(last.Number-first.Number)
+	return max(min(average/2, time.Second), time.Millisecond)
+}
+
 // Pass says what slots owe if a transaction is mined right after one block, in the
 // period of the second after it. Whatever does not depend on the slot is worked
 // out once; a verdict then costs some tens of nanoseconds and leaves no garbage.
