@@ -91,7 +91,7 @@ func notAnswering(f Facts) (reason, hint string) {
 }
 
 func startingUp(f Facts) (reason, hint string) {
-	if f.Stage != Starting {
+	if f.Stage != Starting || f.Record.Away && f.Outage.Proves { // Then recordAway says all of it.
 		return "", ""
 	}
 	reason = "the host is starting" + since(f.StageSince)
@@ -157,7 +157,22 @@ func recordAway(f Facts) (reason, hint string) {
 	if f.Stage == Running && !f.Record.Damaged {
 		hint += ". Let the host run: proofs go out as long as its process lives"
 	}
+	if f.Stage == Starting {
+		reason += f.Outage.sentence(since(f.StageSince))
+	}
 	return reason, hint
+}
+
+// sentence says what is proven while a start waits for the event store.
+func (o OutageFacts) sentence(since string) string {
+	switch {
+	case o.Proves:
+		return fmt.Sprintf("; the host is starting%s and waits for it; what the contract gives it is proven "+
+			"meanwhile: slots %d, proofs handed in %d", since, o.Slots, o.Proofs)
+	case o.Nothing != "":
+		return "; nothing is proven meanwhile: " + o.Nothing
+	}
+	return ""
 }
 
 // schedulerDown: nobody says which proofs are due.

@@ -49,6 +49,8 @@ type Facts struct {
 
 	Chain  ChainFacts
 	Record shell.RecordStatus
+	// Outage is what is proven while the start waits for the event store.
+	Outage OutageFacts
 	Disk   DiskStatus
 	// Down are the parts of the host that do not run.
 	Down   []PartStatus
@@ -79,6 +81,17 @@ type ChainFacts struct {
 	FeeLimit string
 	// NoRoom says why blocks are too far apart for a proof in a period; empty: they are not.
 	NoRoom string
+}
+
+// OutageFacts are what a host proves whose start waits for its event store.
+type OutageFacts struct {
+	// Proves says that it does, Nothing why it does not; neither: it has not come so far.
+	Proves  bool
+	Nothing string
+	// Slots are those that it proves, Proofs how many proofs of them it has handed in.
+	Slots, Proofs int
+	// Trouble are slots whose proofs cannot be made, or do not get through.
+	Trouble []SlotTrouble
 }
 
 // Supply is what the host has to sell.
@@ -169,7 +182,7 @@ func Judge(f Facts) Words {
 			continue
 		}
 		c := Cause{row.code, row.selling, row.proving, row.alert, reason, hint}
-		if f.Hosting == 0 && len(f.Quarantined) == 0 {
+		if f.owesNothing() {
 			c.Proving = Yes
 		}
 		if c.Selling == Yes && c.Proving == Yes {
@@ -179,6 +192,11 @@ func Judge(f Facts) Words {
 		w.Selling, w.Proving = worse(w.Selling, c.Selling), worse(w.Proving, c.Proving)
 	}
 	return w
+}
+
+// owesNothing: there is no slot that may owe a proof. Without a record nobody knows.
+func (f Facts) owesNothing() bool {
+	return f.Hosting == 0 && len(f.Quarantined) == 0 && f.Outage.Nothing == ""
 }
 
 // worse is the answer when there are two causes: who surely does not is not unknown.

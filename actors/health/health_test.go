@@ -252,6 +252,56 @@ func TestAnyTwoCausesAreBothTold(t *testing.T) {
 	}
 }
 
+// A start that waits for its event store says whether it proves meanwhile. When it does
+// not, nobody knows that nothing is owed, although nothing is known to be hosted.
+func TestAStartWithoutItsEventStoreSaysWhatItProves(t *testing.T) {
+	for name, c := range map[string]struct {
+		outage  health.OutageFacts
+		proving health.Answer
+		codes   string
+		words   []string
+	}{
+		"it proves": {
+			health.OutageFacts{Proves: true, Slots: 3, Proofs: 7},
+			health.Yes, "record-away",
+			[]string{
+				"does not answer since 2025-06-15 15:06:41Z: refused; the host is starting since 2025-06-15 15:06:40Z",
+				"proven meanwhile: slots 3, proofs handed in 7",
+			},
+		},
+		"it does not": {
+			health.OutageFacts{Nothing: "no key"},
+			health.No, "record-away starting",
+			[]string{"refused; nothing is proven meanwhile: no key"},
+		},
+		"a slot cannot be proven": {
+			health.OutageFacts{Proves: true, Slots: 1}, health.No, "record-away proofs-fail", []string{"slots 1"},
+		},
+	} {
+		f := health.Facts{
+			Stage: health.Starting, StageSince: then, Outage: c.outage, Supply: health.Supply{Unknown: true},
+			Record: shell.RecordStatus{Away: true, Since: then.Add(time.Second), Reason: "refused"},
+		}
+		f.Hosting = c.outage.Slots
+		if c.proving == health.No && c.outage.Proves {
+			f.ProofTrouble = []health.SlotTrouble{{Slot: events.SlotID{5}, Reason: "no data"}}
+		}
+		w := health.Judge(f)
+		var codes []string
+		for _, cause := range w.Causes {
+			codes = append(codes, cause.Code)
+		}
+		if w.Selling != health.No || w.Proving != c.proving || strings.Join(codes, " ") != c.codes {
+			t.Errorf("%s: %+v", name, w)
+		}
+		for _, word := range c.words {
+			if !strings.Contains(w.Causes[0].Reason, word) {
+				t.Errorf("%s: %q does not say %q", name, w.Causes[0].Reason, word)
+			}
+		}
+	}
+}
+
 func TestAnEndOfSomeOffersLeavesTheOthers(t *testing.T) {
 	f := inGoodOrder()
 	f.Supply.Offers = append(f.Supply.Offers, health.Offered{
