@@ -57,8 +57,9 @@ func NewStandby(cfg StandbyConfig) *Standby {
 func (s *Standby) Status(context.Context) (Status, error) {
 	of, now := s.status(), s.facts()
 	f := s.known(of)
-	f.Stage, f.StageSince, f.WaitsFor, f.Chain, f.Record =
-		now.Stage, now.StageSince, now.WaitsFor, now.Chain, now.Record
+	f.Stage, f.StageSince, f.WaitsFor, f.Chain, f.Record, f.Outage =
+		now.Stage, now.StageSince, now.WaitsFor, now.Chain, now.Record, now.Outage
+	f.Hosting, f.ProofTrouble = max(f.Hosting, now.Hosting), now.ProofTrouble
 	of.Account, f.Account = now.Account, now.Account
 	if s.store == nil {
 		f.Supply = health.Supply{Unknown: true}

@@ -308,22 +308,28 @@ func dearGas() chainFault {
 func nonceUsedElsewhere() chainFault {
 	return chainFault{"nonce used elsewhere", func(r *rig) {
 		r.nextPeriod()
-		ctx := r.t.Context()
-		own := crypto.PubkeyToAddress(r.key.PublicKey)
-		nonce, err := r.eth.PendingNonceAt(ctx, own)
-		r.must(err)
-		tx, err := types.SignNewTx(r.key, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
-			ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei),
-			GasFeeCap: big.NewInt(500 * params.GWei), Gas: params.TxGas, To: &own,
-		})
-		r.must(err)
-		r.must(r.eth.SendTransaction(ctx, tx))
+		r.byWallet()
 		r.await("the alert", func(context.Context) bool {
 			log, err := os.ReadFile(filepath.Join(r.box.dir.Root, "host.log"))
 			return err == nil && strings.Contains(string(log), string(health.AlertUsedElsewhere))
 		})
 		r.nextProof() // A wallet's transaction ends nobody, however new the host is.
 	}}
+}
+
+// byWallet sends a transfer with the host's key.
+func (r *rig) byWallet() {
+	r.t.Helper()
+	ctx := r.t.Context()
+	own := crypto.PubkeyToAddress(r.key.PublicKey)
+	nonce, err := r.eth.PendingNonceAt(ctx, own)
+	r.must(err)
+	tx, err := types.SignNewTx(r.key, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(devchain.ChainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei),
+		GasFeeCap: big.NewInt(500 * params.GWei), Gas: params.TxGas, To: &own,
+	})
+	r.must(err)
+	r.must(r.eth.SendTransaction(ctx, tx))
 }
 
 // sellThrough sells three slots while faults happen one after the other, each in a

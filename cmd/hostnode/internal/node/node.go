@@ -26,7 +26,8 @@ import (
 // Options say what a host is made of. Everything but the defaults of Host is
 // required.
 type Options struct {
-	// Store is the event store; the caller closes it after the node.
+	// Store is the event store; the caller closes it after the node. Nil: the start waits
+	// for it, and the node only proves.
 	Store events.Store
 	// Witness knows what the store had; nil: nobody does.
 	Witness port.Witness
@@ -113,9 +114,9 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("set up the download of content: %w", err)
 	}
-	p, err := prover.New(o.Keys, prover.Config{MaxConcurrent: max(o.Host.Proofs, 1)})
+	slots, err := n.prover(o)
 	if err != nil {
-		return fmt.Errorf("set up the prover: %w", err)
+		return err
 	}
 	n.alerts = o.Alerts
 	if err := n.dial(ctx, o); err != nil {
@@ -136,10 +137,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	n.Host, err = actors.Start(ctx, cfg, actors.Ports{
 		Validation: validates,
 		Market:     n.Market, Feed: n.Market.Feed(),
-		Prover: prover.NewSlotProver(p, func(slot events.SlotID) (prover.StoredSlot, error) {
-			return n.Repo.Reader(slot)
-		}),
-		Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
+		Prover: slots, Repo: n.Repo, Content: fetcher, Clock: clock{}, Store: o.Store,
 		Witness: o.Witness,
 	}, o.Log)
 	if err != nil {
@@ -158,7 +156,10 @@ const (
 func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
 	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
-	cfg.UsedElsewhere = func(u chain.ForeignUse) { n.tellUse(u, keys.AddressOf(o.Key), o.Log) }
+	cfg.UsedElsewhere = func(u chain.ForeignUse) {
+		u.Ends = u.Ends && o.Store != nil // Without one only the proving ends, as the status says.
+		n.tellUse(u, keys.AddressOf(o.Key), o.Log)
+	}
 	cfg.NotBelieved = func(e chain.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
 	cfg.FeeLimited = func(f chain.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
 	waits := o.Waits

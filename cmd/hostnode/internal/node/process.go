@@ -26,6 +26,7 @@ import (
 	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/prover"
 )
 
 // Process is a host with everything around it, in one data directory: lock,
@@ -42,8 +43,10 @@ type Process struct {
 	Endpoint    string
 	Development bool
 
-	account *flock.Flock   // nil: the chain is ours alone
-	witness *witness.Store // nil: it could not be made
+	account   *flock.Flock   // nil: the chain is ours alone
+	witness   *witness.Store // nil: it could not be made
+	keys      *prover.Keys   // nil: they are not loaded yet
+	meanwhile *meanwhile     // nil: the start does not wait for the event store
 
 	config config.Config
 	begin  Begin
@@ -127,12 +130,10 @@ func (p *Process) Start(ctx context.Context, opened func()) error {
 
 func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 	c, o := p.config, p.begin
-	p.start.does("the proving keys are made or loaded")
-	provingKeys, err := DevelopmentKeys(ctx, c.Prover, func(step string) { p.log.Info("proving keys: " + step) })
+	provingKeys, err := p.loadKeys(ctx)
 	if err != nil {
 		return err
 	}
-	p.start.does("")
 	parts := Parts{
 		Dir: p.Dir.Layout, Store: p.Store.Store, Key: key, Keys: provingKeys, Endpoint: c.Chain.Endpoint,
 		// A chain of our own, restored or not, is used by nobody else.
@@ -162,6 +163,16 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 		p.pace(ctx, c.Devchain.BlockInterval)
 	}
 	return nil
+}
+
+// loadKeys loads the proving keys, or makes them, once.
+func (p *Process) loadKeys(ctx context.Context) (_ *prover.Keys, err error) {
+	if p.keys == nil {
+		p.start.does("the proving keys are made or loaded")
+		p.keys, err = DevelopmentKeys(ctx, p.config.Prover, func(step string) { p.log.Info("proving keys: " + step) })
+		p.start.does("")
+	}
+	return p.keys, err
 }
 
 // openViews opens the views and lets them follow the record.
@@ -219,15 +230,42 @@ func (p *Process) watch(ctx context.Context) error {
 	return nil
 }
 
-// untilRecordAnswers is untilAnswered, and lets others see what is waited for.
+// storePatience is how long a start waits for one answer of the event store before it
+// proves without: to connect may take much longer, and a proof may be due.
+const storePatience = 3 * time.Second
+
+// errSilentStore: the event store has not answered a question yet.
+var errSilentStore = fmt.Errorf("%w: no answer for %s", events.ErrAway, storePatience)
+
+// untilRecordAnswers is untilAnswered, lets others see what is waited for, and what is
+// hosted be proven meanwhile.
 func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
+	defer p.proveNoMore()
 	return untilAnswered(ctx, p.log, func() error {
-		err := ask()
-		if err == nil || errors.Is(err, events.ErrAway) {
+		err := p.patiently(ctx, ask)
+		away := errors.Is(err, events.ErrAway)
+		if err == nil || away {
 			p.start.waits(err)
+		}
+		if away {
+			p.proveMeanwhile(ctx)
 		}
 		return err
 	})
+}
+
+// patiently asks, and begins to prove when that takes long.
+func (p *Process) patiently(ctx context.Context, ask func() error) error {
+	answer := make(chan error, 1)
+	go func() { answer <- ask() }()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(storePatience):
+	}
+	p.start.waits(errSilentStore)
+	p.proveMeanwhile(ctx)
+	return <-answer
 }
 
 // untilAnswered asks an event store. One that does not answer is asked again, with a
@@ -348,14 +386,14 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
 			id, genesis, err := askChain(ctx, endpoint)
 			if err == nil {
-				p.start.waits(nil)
+				parts.Waits(nil)
 				parts.Development = id == devchain.ChainID
 				return p.lockAccount(keys.AddressOf(parts.Key), contract, genesis)
 			}
 			failed = append(failed, fmt.Errorf("%s: %w", chain.Redact(endpoint), err))
 		}
 		err := errors.Join(failed...)
-		p.start.waits(err)
+		parts.Waits(err)
 		if why := err.Error(); why != said { // Said once, however long it lasts.
 			parts.Log.Warnf("the chain does not answer, trying again: %v", err)
 			said = why
@@ -393,8 +431,11 @@ func askChain(ctx context.Context, endpoint string) (id uint64, genesis events.H
 
 // lockAccount refuses to begin while another process of this machine's user runs the
 // account in this market: with a copy of the data directory nothing else tells. Where no
-// lock can be made the host begins without.
+// lock can be made the host begins without. It is taken once.
 func (p *Process) lockAccount(account, contract events.Address, genesis events.Hash) error {
+	if p.account != nil {
+		return nil
+	}
 	name := fmt.Sprintf("%s at %s on %s", account, contract, genesis)
 	lock, err := p.Dir.LockAccount(name, time.Now())
 	if errors.Is(err, datadir.ErrAccountInUse) {

@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/events"
 )
@@ -25,6 +26,8 @@ type start struct {
 	mu   sync.Mutex
 	f    health.Facts
 	told map[string]bool // causes
+	// standing says how the chain is reached, while what is hosted is proven.
+	standing func() chain.Standing
 }
 
 func newStart(now time.Time, dataDir string, to *alerts.Sender, log *logrus.Entry) *start {
@@ -37,6 +40,7 @@ func newStart(now time.Time, dataDir string, to *alerts.Sender, log *logrus.Entr
 func (s *start) facts() health.Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lookAtChain()
 	return s.f
 }
 
@@ -73,12 +77,51 @@ func (s *start) waits(why error) {
 		}
 		f.Record.Reason = why.Error()
 		s.tell("record-away", now.Sub(f.Record.Since) >= actors.AwayAlertAfter)
+		if s.lookAtChain(); f.Chain.Away {
+			s.tell("chain-away", now.Sub(f.Chain.AwaySince) >= actors.SilentAlertAfter)
+		}
 	default:
 		if !f.Chain.Away {
 			f.Chain.Away, f.Chain.AwaySince = true, now
 		}
 		f.Chain.AwayReason = why.Error()
 		s.tell("chain-away", now.Sub(f.Chain.AwaySince) >= actors.SilentAlertAfter)
+	}
+}
+
+// waitsMeanwhile is waits for what proves while the event store is away, which does not
+// come back because the chain answers.
+func (s *start) waitsMeanwhile(why error) {
+	switch {
+	case why == nil:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.f.Chain = health.ChainFacts{}
+	case errors.Is(why, events.ErrAway): // Only the record would know more.
+		s.proves(health.OutageFacts{Nothing: why.Error()})
+	default:
+		s.waits(why)
+	}
+}
+
+// proves is told how it stands with what is proven while the event store is away.
+func (s *start) proves(o health.OutageFacts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.f.Outage, s.f.Hosting, s.f.ProofTrouble = o, o.Slots, o.Trouble
+}
+
+// reaches is told what says how the chain is reached, and nil when nothing does any more.
+func (s *start) reaches(standing func() chain.Standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.standing, s.f.Chain = standing, health.ChainFacts{}
+}
+
+func (s *start) lookAtChain() {
+	if s.standing != nil {
+		now := s.standing()
+		s.f.Chain = health.ChainFacts{Away: !now.Away.IsZero(), AwaySince: now.Away, AwayReason: now.AwayReason}
 	}
 }
 

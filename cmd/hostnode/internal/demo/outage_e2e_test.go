@@ -1,0 +1,97 @@
+//go:build e2e
+
+package demo
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/events"
+)
+
+// hostsOverAServer is a host that hosts three slots, with its record in a server.
+func hostsOverAServer(t *testing.T) (r *rig, s *recordServer, req events.Request) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const beat, period = 200 * time.Millisecond, 60 * time.Second
+	r = newRig(t, beat, period, false, "--store", urlOf(address))
+	s = r.serveRecord(address)
+	req = r.client.request(period, 1)
+	req.Expiry, req.Ask.Duration = 2*period, 11*period
+	r.offers(1, req)
+	r.must(r.client.enter(t.Context(), r.remote, price(req)))
+	req.ID, err = r.client.post(t.Context(), req)
+	r.must(err)
+	r.await("all slots are filled", func(ctx context.Context) bool { return r.logs(ctx, "SlotFilled", 0) >= 3 })
+	r.nextProof()
+	return r, s, req
+}
+
+// wholePeriods waits for whole periods in which each of three slots is proven.
+func (r *rig) wholePeriods(n int) {
+	r.t.Helper()
+	r.nextPeriod()
+	for range n {
+		from := r.head(r.t.Context()).Number.Uint64()
+		r.nextPeriod()
+		if got := r.logs(r.t.Context(), "ProofSubmitted", from); got < 3 {
+			r.t.Errorf("%d proofs in a period, want 3", got)
+		}
+	}
+}
+
+// Host and server die, and the host is started first, as a supervisor does. It is killed
+// once more before the server is there.
+func TestAHostThatStartsWithoutItsEventStoreMissesNothing(t *testing.T) {
+	r, s, req := hostsOverAServer(t)
+	r.must(r.box.kill())
+	r.must(s.kill())
+	r.must(r.box.start())
+	r.says("status", "NOT SELLING: the event store does not answer", "proven meanwhile: slots 3")
+	r.wholePeriods(2)
+	r.must(r.box.kill())
+	r.must(r.box.start())
+	r.wholePeriods(2)
+	r.must(s.start())
+	r.says("status", "SELLING")
+	r.box.settled(t, r.client, req)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r.must(r.box.stop(ctx))
+	r.must(s.kill())
+	if missed := (&oneBox{dir: datadir.At(s.dir)}).account(t, 3); missed > 0 {
+		t.Errorf("%d proofs were missed", missed)
+	}
+}
+
+// A wallet's transaction with the host's key is one that the outbox does not know: nobody
+// can tell without the record that no other host sent it. The start tells then.
+func TestAHostWithoutItsEventStoreSendsNothingWhenItsAccountIsUsedElsewhere(t *testing.T) {
+	r, s, _ := hostsOverAServer(t)
+	r.must(r.box.kill())
+	r.must(s.kill())
+	r.must(r.box.start())
+	r.says("status", "proven meanwhile: slots 3")
+	r.nextPeriod()
+	r.nextProof()
+	r.byWallet()
+	r.says("status", "NOT SELLING, NOT PROVING", "nothing is proven meanwhile: the account was used elsewhere")
+	r.nextPeriod()
+	from := r.head(t.Context()).Number.Uint64()
+	r.nextPeriod()
+	if got := r.logs(t.Context(), "ProofSubmitted", from); got > 0 {
+		t.Errorf("%d proofs were handed in all the same", got)
+	}
+	r.must(s.start())
+	r.says("status", "SELLING")
+	r.nextProof()
+}

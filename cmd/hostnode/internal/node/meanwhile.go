@@ -1,0 +1,135 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/outage"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover"
+	"github.com/hostnode/hostnode/storage"
+)
+
+// This file proves what is hosted while a start waits for its event store. All that it
+// opens is closed before the start goes on: there is one outbox, and one disk.
+
+// meanwhile is a goroutine that proves.
+type meanwhile struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// proveMeanwhile begins to prove, if nothing does yet.
+func (p *Process) proveMeanwhile(ctx context.Context) {
+	if p.meanwhile != nil || p.config.Embedded() { // A chain of our own stands still.
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := &meanwhile{cancel, make(chan struct{})}
+	p.meanwhile = m
+	go func() {
+		defer close(m.done)
+		err := shell.Caught(func() error { return p.prove(ctx) })
+		if err != nil && ctx.Err() == nil {
+			p.log.Errorf("nothing is proven while the event store is away: %v", err)
+			p.start.proves(health.OutageFacts{Nothing: err.Error()})
+		}
+	}()
+}
+
+// proveNoMore ends that, and returns when all of it is closed. A proof that was being made
+// is dropped; one that was sent is in the outbox.
+func (p *Process) proveNoMore() {
+	if p.meanwhile == nil {
+		return
+	}
+	p.meanwhile.cancel()
+	<-p.meanwhile.done
+	p.meanwhile = nil
+	p.start.proves(health.OutageFacts{})
+	p.start.waitsMeanwhile(nil)
+}
+
+// prove proves what the contract gives to the account of the data directory. It fails when
+// there is nothing to prove it with, and when somebody else uses the account.
+func (p *Process) prove(ctx context.Context) error {
+	owner, err := p.Dir.Owner()
+	if err != nil {
+		return err
+	}
+	used, err := p.Dir.Used()
+	if err != nil || !used || owner.Zero() { // Nothing was ever hosted with it.
+		return err
+	}
+	p.start.is(owner)
+	key, err := AccountKey(p.config, p.Dir.Layout, owner, false, p.log)
+	if err != nil {
+		return err
+	}
+	keys, err := p.loadKeys(ctx)
+	if err != nil {
+		return err
+	}
+	parts := Parts{
+		Dir: p.Dir.Layout, Key: key, Keys: keys, Endpoint: p.config.Chain.Endpoint, Alerts: p.alerts,
+		Waits: p.start.waitsMeanwhile, Node: nodeName(), Version: p.begin.Version, Log: p.log,
+	}
+	if err := p.remoteChain(ctx, p.config, &parts); err != nil {
+		return err
+	}
+	o, err := FromConfig(p.config, parts)
+	if err != nil {
+		return err
+	}
+	n := &Node{Keys: keys}
+	return errors.Join(n.prove(ctx, o, p.start), n.close())
+}
+
+// prove opens what proves, without a store, and lets it run.
+func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
+	if n.Repo, err = storage.Open(o.SlotsDir, storage.Config{Quota: o.Quota}); err != nil {
+		return fmt.Errorf("open the slots: %w", err)
+	}
+	slots, err := n.prover(o)
+	if err != nil {
+		return err
+	}
+	n.alerts = o.Alerts
+	if err := n.dial(ctx, o); err != nil {
+		return err
+	}
+	told.reaches(n.Market.Standing)
+	defer told.reaches(nil)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-n.Market.Failed():
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	o.Log.Warn("without the event store: what the contract gives to the account is proven, and nothing else is done")
+	err = outage.Run(ctx, outage.Config{
+		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: told.proves, Log: o.Log,
+		Alert: func(a health.Alert) { n.alerts.Send(a) },
+	}, outage.Ports{Market: n.Market, Feed: n.Market.Feed(), Prover: slots})
+	if why := n.Market.Failure(); why != nil {
+		return why
+	}
+	return err
+}
+
+// prover proves the slots of the repo.
+func (n *Node) prover(o Options) (*prover.SlotProver, error) {
+	p, err := prover.New(o.Keys, prover.Config{MaxConcurrent: max(o.Host.Proofs, 1)})
+	if err != nil {
+		return nil, fmt.Errorf("set up the prover: %w", err)
+	}
+	return prover.NewSlotProver(p, func(slot events.SlotID) (prover.StoredSlot, error) {
+		return n.Repo.Reader(slot)
+	}), nil
+}

@@ -1,0 +1,163 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/esdb"
+)
+
+// waiting is the start of a host in a data directory, over a chain of others.
+func waiting(t *testing.T) *Process {
+	t.Helper()
+	c := config.Default()
+	c.DataDir, c.Prover.KeysDir = t.TempDir(), t.TempDir()
+	c.Chain.Endpoint, c.Chain.Contract = "ws://127.0.0.1:1", events.Address{3}.String()
+	dir, err := datadir.Open(c.DataDir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close() })
+	log := logrus.NewEntry(quiet())
+	p := &Process{Dir: dir, config: c, log: log, alerts: alerts.New(alerts.Config{}), cancel: func() {}}
+	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
+	return p
+}
+
+// used makes a directory one that an account was used with.
+func used(t *testing.T, p *Process, account events.Address) {
+	t.Helper()
+	err := p.Dir.Own(account)
+	if err == nil {
+		err = os.MkdirAll(p.Dir.Outbox(), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(p.Dir.Outbox(), events.TxStream(account)+".outbox"), nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNothingIsProvenWithoutWhatItTakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		dir  func(*testing.T, *Process)
+		want error
+	}{
+		"a directory that was never used": {func(*testing.T, *Process) {}, nil},
+		"without the account's key": {func(t *testing.T, p *Process) {
+			used(t, p, events.Address{1})
+		}, ErrKeyLost},
+		"the key of another account": {func(t *testing.T, p *Process) {
+			used(t, p, events.Address{1})
+			if _, err := keys.Create(p.Dir.KeyFile()); err != nil {
+				t.Fatal(err)
+			}
+		}, datadir.ErrOtherAccount},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := waiting(t)
+			c.dir(t, p)
+			if err := p.prove(t.Context()); !errors.Is(err, c.want) {
+				t.Fatalf("%v, want %v", err, c.want)
+			}
+			p.proveMeanwhile(t.Context())
+			<-p.meanwhile.done
+			if nothing := p.start.facts().Outage.Nothing; (nothing == "") != (c.want == nil) {
+				t.Errorf("told: %q", nothing)
+			}
+			if p.proveNoMore(); p.start.facts().Outage.Nothing != "" {
+				t.Error("it is told when the store is back")
+			}
+		})
+	}
+}
+
+func TestAChainOfOurOwnStandsStillAndNeedsNoProofs(t *testing.T) {
+	p := waiting(t)
+	p.config.Chain.Endpoint = ""
+	if p.proveMeanwhile(t.Context()); p.meanwhile != nil {
+		t.Error("it is proven")
+	}
+}
+
+// What proves begins with the first answer that says that the store is away, or when there
+// is none for a while, and has ended when the start goes on.
+func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T) {
+	away := fmt.Errorf("append: %w", events.ErrAway)
+	refused := errors.New("refused")
+	for name, c := range map[string]struct {
+		answer func(ask int) error
+		began  bool
+		want   error
+	}{
+		"it answers": {func(int) error { return nil }, false, nil},
+		"it is away": {func(ask int) error {
+			if ask == 1 {
+				return away
+			}
+			return nil
+		}, true, nil},
+		"it says nothing for long": {func(int) error {
+			time.Sleep(2 * storePatience)
+			return nil
+		}, true, nil},
+		"it refuses":                {func(int) error { return refused }, false, refused},
+		"the settings keep it away": {func(int) error { return fmt.Errorf("%w: %w", away, esdb.ErrSettings) }, false, esdb.ErrSettings},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := waiting(t)
+			used(t, p, events.Address{1}) // Whose key is lost, so that it says that it began.
+			synctest.Test(t, func(t *testing.T) {
+				asked, began := 0, false
+				err := p.untilRecordAnswers(t.Context(), func() error {
+					asked++
+					defer func() {
+						synctest.Wait()
+						began = began || p.start.facts().Outage.Nothing != ""
+					}()
+					return c.answer(asked)
+				})
+				if !errors.Is(err, c.want) || began != c.began || p.meanwhile != nil {
+					t.Errorf("%v; it began: %v; it goes on: %v", err, began, p.meanwhile != nil)
+				}
+				if f := p.start.facts(); f.Outage.Nothing != "" || err == nil && f.Record.Away {
+					t.Errorf("told %+v", f)
+				}
+			})
+		})
+	}
+}
+
+func TestAStartTellsWhatIsProvenMeanwhile(t *testing.T) {
+	p := waiting(t)
+	p.start.waits(events.ErrAway)
+	p.start.proves(health.OutageFacts{
+		Proves: true, Slots: 2, Proofs: 5, Trouble: []health.SlotTrouble{{Slot: events.SlotID{7}, Reason: "no data"}},
+	})
+	p.start.waitsMeanwhile(errors.New("refused"))
+	p.start.waitsMeanwhile(nil) // The chain answers, and the store does not.
+	w := health.Judge(p.start.facts())
+	if w.Proving != health.No || len(w.Causes) < 2 || !strings.Contains(w.Causes[0].Reason, "proofs handed in 5") ||
+		!strings.Contains(w.Causes[1].Reason, "no data") {
+		t.Errorf("%+v", w)
+	}
+	p.start.waitsMeanwhile(fmt.Errorf("the chain has mined 3: %w", events.ErrAway))
+	if w := health.Judge(p.start.facts()); !strings.Contains(w.Causes[0].Reason, "nothing is proven meanwhile: the chain has mined 3") {
+		t.Errorf("%+v", w)
+	}
+}
