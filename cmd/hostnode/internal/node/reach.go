@@ -1,0 +1,135 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file reaches the chain: the embedded one, or the one that the settings name.
+
+func (p *Process) openChain(ctx context.Context, c config.Config, parts *Parts) error {
+	if err := p.chainIsHere(); err != nil {
+		return err
+	}
+	local, err := LocalChain(ctx, c, p.Dir.Layout, parts.Keys)
+	if err != nil {
+		return err
+	}
+	p.Local = local
+	if err := ProvideDevelopmentFunds(ctx, local, keys.AddressOf(parts.Key)); err != nil {
+		return err
+	}
+	parts.Development = true
+	parts.Endpoint, parts.Contract, parts.DeployedAt = local.IPCPath(), local.Marketplace, local.Block
+	p.log.WithFields(logrus.Fields{"contract": local.Marketplace.String(), "ipc": local.IPCPath()}).Info(
+		"running on the embedded development chain; its tokens are worth nothing")
+	return nil
+}
+
+// chainIsHere refuses to make another chain where a host has used one: its record and its
+// transactions would be of a market that is gone.
+func (p *Process) chainIsHere() error {
+	used, err := p.Dir.Used()
+	if err != nil || !used {
+		return err
+	}
+	return localchain.Whole(p.Dir.Chain())
+}
+
+// pace lets the embedded chain's time run. It begins when the host runs, so
+// that no time passes while nobody could prove.
+func (p *Process) pace(ctx context.Context, interval time.Duration) {
+	sealing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.cancel, p.sealed = cancel, make(chan error, 1)
+	go func() { p.sealed <- p.Local.Run(sealing, devchain.FixedPace(interval)) }()
+}
+
+// remoteChain asks the configured endpoint which chain it is. Development
+// chains are known by their chain id; everything else is real money.
+func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts) error {
+	contract, err := events.ParseAddress(c.Chain.Contract)
+	if err != nil {
+		return fmt.Errorf("chain.contract: %w", err)
+	}
+	parts.Contract = contract
+	for said := ""; ; {
+		var failed []error
+		for _, endpoint := range append([]string{c.Chain.Endpoint}, c.Chain.Fallbacks...) {
+			id, genesis, err := askChain(ctx, endpoint)
+			if err == nil {
+				parts.Waits(nil)
+				parts.Development = id == devchain.ChainID
+				return p.lockAccount(keys.AddressOf(parts.Key), contract, genesis)
+			}
+			failed = append(failed, fmt.Errorf("%s: %w", chain.Redact(endpoint), err))
+		}
+		err := errors.Join(failed...)
+		parts.Waits(err)
+		if why := err.Error(); why != said { // Said once, however long it lasts.
+			parts.Log.Warnf("the chain does not answer, trying again: %v", err)
+			said = why
+		}
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return fmt.Errorf("connect to the chain: %w", errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+// askTime is how long an endpoint may take to say which chain it is on.
+const askTime = 10 * time.Second
+
+// askChain asks an endpoint for the id and the first block of its chain.
+func askChain(ctx context.Context, endpoint string) (id uint64, genesis events.Hash, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	client, err := ethclient.DialContext(ctx, endpoint)
+	if err != nil {
+		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+	}
+	defer client.Close()
+	number, err := client.ChainID(ctx)
+	if err != nil {
+		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+	}
+	first, err := client.HeaderByNumber(ctx, new(big.Int))
+	if err != nil {
+		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+	}
+	return number.Uint64(), events.Hash(first.Hash()), nil
+}
+
+// lockAccount refuses to begin while another process of this machine's user runs the
+// account in this market: with a copy of the data directory nothing else tells. Where no
+// lock can be made the host begins without. It is taken once.
+func (p *Process) lockAccount(account, contract events.Address, genesis events.Hash) error {
+	if p.account != nil {
+		return nil
+	}
+	name := fmt.Sprintf("%s at %s on %s", account, contract, genesis)
+	lock, err := p.Dir.LockAccount(name, time.Now())
+	if errors.Is(err, datadir.ErrAccountInUse) {
+		return fmt.Errorf("account %s: %w", account, err)
+	}
+	if err != nil {
+		p.log.Warnf("whether another process of this machine runs the account is not known: %v", err)
+		return nil
+	}
+	p.account = lock
+	return nil
+}
