@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/outage"
@@ -15,6 +16,44 @@ import (
 
 // This file proves what is hosted while a start waits for its event store. All that it
 // opens is closed before the start goes on: there is one outbox, and one disk.
+
+// storePatience is how long a start waits for one answer of the event store before it
+// proves without: to connect may take much longer, and a proof may be due.
+const storePatience = 3 * time.Second
+
+// errSilentStore: the event store has not answered a question yet.
+var errSilentStore = fmt.Errorf("%w: no answer for %s", events.ErrAway, storePatience)
+
+// untilRecordAnswers is untilAnswered, lets others see what is waited for, and what is
+// hosted be proven meanwhile.
+func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
+	defer p.proveNoMore()
+	return untilAnswered(ctx, p.log, func() error {
+		err := p.patiently(ctx, ask)
+		away := errors.Is(err, events.ErrAway)
+		if err == nil || away {
+			p.start.waits(err)
+		}
+		if away {
+			p.proveMeanwhile(ctx)
+		}
+		return err
+	})
+}
+
+// patiently asks, and begins to prove when that takes long.
+func (p *Process) patiently(ctx context.Context, ask func() error) error {
+	answer := make(chan error, 1)
+	go func() { answer <- ask() }()
+	select {
+	case err := <-answer:
+		return err
+	case <-time.After(storePatience):
+	}
+	p.start.waits(errSilentStore)
+	p.proveMeanwhile(ctx)
+	return <-answer
+}
 
 // meanwhile is a goroutine that proves.
 type meanwhile struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -102,7 +103,7 @@ func (p *Process) Start(ctx context.Context, opened func()) error {
 		return err
 	}
 	p.start.is(account)
-	if err := p.untilRecordAnswers(ctx, func() error { return p.mayBegin(ctx, account, o.TakeOver) }); err != nil {
+	if err := p.mayBegin(ctx, account, o.TakeOver); err != nil {
 		return err
 	}
 	// To build the views of a long record takes its time, and what is owed does not wait.
@@ -152,13 +153,31 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	if p.Node, err = Start(ctx, options); err != nil {
+	err = againWhenLate(func() (err error) {
+		p.Node, err = Start(ctx, options)
+		return err
+	}, func() error { return p.mayBegin(ctx, keys.AddressOf(key), o.TakeOver) })
+	if err != nil {
 		return err
 	}
 	if p.Local != nil {
 		p.pace(ctx, c.Devchain.BlockInterval)
 	}
 	return nil
+}
+
+// againWhenLate starts the host once more when it ended because another start is in the
+// record, and that forbids nobody to begin: it is the one of the process before this one,
+// whose word came late, after that was killed. Of two that live the older one ends.
+func againWhenLate(start, mayBegin func() error) error {
+	err := start()
+	if !errors.Is(err, shell.ErrTakenOver) {
+		return err
+	}
+	if refused := mayBegin(); refused != nil {
+		return errors.Join(err, refused)
+	}
+	return start()
 }
 
 // loadKeys loads the proving keys, or makes them, once.
@@ -226,44 +245,6 @@ func (p *Process) watch(ctx context.Context) error {
 	return nil
 }
 
-// storePatience is how long a start waits for one answer of the event store before it
-// proves without: to connect may take much longer, and a proof may be due.
-const storePatience = 3 * time.Second
-
-// errSilentStore: the event store has not answered a question yet.
-var errSilentStore = fmt.Errorf("%w: no answer for %s", events.ErrAway, storePatience)
-
-// untilRecordAnswers is untilAnswered, lets others see what is waited for, and what is
-// hosted be proven meanwhile.
-func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
-	defer p.proveNoMore()
-	return untilAnswered(ctx, p.log, func() error {
-		err := p.patiently(ctx, ask)
-		away := errors.Is(err, events.ErrAway)
-		if err == nil || away {
-			p.start.waits(err)
-		}
-		if away {
-			p.proveMeanwhile(ctx)
-		}
-		return err
-	})
-}
-
-// patiently asks, and begins to prove when that takes long.
-func (p *Process) patiently(ctx context.Context, ask func() error) error {
-	answer := make(chan error, 1)
-	go func() { answer <- ask() }()
-	select {
-	case err := <-answer:
-		return err
-	case <-time.After(storePatience):
-	}
-	p.start.waits(errSilentStore)
-	p.proveMeanwhile(ctx)
-	return <-answer
-}
-
 // untilAnswered asks an event store. One that does not answer is asked again, with a
 // warning each time, until ctx ends: it may be on its way up as this host is, and a host
 // that gave up would miss its proofs. Not so one that the settings keep from answering,
@@ -286,11 +267,15 @@ func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) err
 // mayBegin finds out before anything begins that the user of the event store
 // only reads, because a running host waits for a store that takes nothing, as
 // for one that does not answer; and that the host runs elsewhere. Everything
-// else is left to the first real append.
+// else is left to the first real append. A store that does not answer is waited for.
 func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver bool) error {
 	if p.Store.Embedded != nil {
 		return nil
 	}
+	return p.untilRecordAnswers(ctx, func() error { return p.mayBeginNow(ctx, account, takeOver) })
+}
+
+func (p *Process) mayBeginNow(ctx context.Context, account events.Address, takeOver bool) error {
 	_, err := p.Store.Append(ctx, events.HostStream(account), events.NoStream(), nil)
 	if errors.Is(err, events.ErrDenied) {
 		return fmt.Errorf("the host cannot write its record: %w", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 )
@@ -50,6 +51,33 @@ func TestAStoreThatGoesAwayAtTheStartIsWaitedFor(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What the process before this one said last may be in the record only after this one
+// has looked: then a start begins again, as the next process would.
+func TestAStartThatMeetsALateWordOfTheOneBeforeBeginsAgain(t *testing.T) {
+	late := fmt.Errorf("start the host: %w", shell.ErrTakenOver)
+	other := errors.New("another reason")
+	for name, c := range map[string]struct {
+		starts   []error
+		mayBegin error
+		want     error
+	}{
+		"it runs":                         {[]error{nil}, nil, nil},
+		"a late word":                     {[]error{late, nil}, nil, nil},
+		"it is the word of one elsewhere": {[]error{late}, ErrElsewhere, ErrElsewhere},
+		"there is one again":              {[]error{late, late}, nil, shell.ErrTakenOver},
+		"another reason":                  {[]error{other}, nil, other},
+	} {
+		started := 0
+		err := againWhenLate(func() error {
+			started++
+			return c.starts[min(started, len(c.starts))-1]
+		}, func() error { return c.mayBegin })
+		if !errors.Is(err, c.want) || started != len(c.starts) {
+			t.Errorf("%s: started %d times, then %v", name, started, err)
+		}
 	}
 }
 
