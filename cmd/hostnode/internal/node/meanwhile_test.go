@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 )
@@ -141,6 +143,36 @@ func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T
 			})
 		})
 	}
+}
+
+// unwilling is a store that can be read and takes nothing at first.
+type unwilling struct {
+	events.Store
+	refuses int
+}
+
+func (u *unwilling) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if u.refuses--; u.refuses >= 0 {
+		return events.AppendResult{}, fmt.Errorf("not ready: %w", events.ErrAway)
+	}
+	return u.Store.Append(ctx, stream, expected, batch)
+}
+
+// As a server without a quorum does.
+func TestAStoreThatTakesNothingIsWaitedForBeforeTheHostBegins(t *testing.T) {
+	p, me := waiting(t), events.Address{1}
+	used(t, p, me)
+	store := &unwilling{events.NewMemory(), 2}
+	p.Store = &stores.Opened{Store: store}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := p.mayBegin(t.Context(), me, false)
+		if waited := time.Since(began); err != nil || store.refuses >= 0 || waited != 2*dialPause {
+			t.Errorf("after %s: %v", waited, err)
+		}
+	})
 }
 
 func TestAStartTellsWhatIsProvenMeanwhile(t *testing.T) {

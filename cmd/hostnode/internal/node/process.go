@@ -267,7 +267,9 @@ func untilAnswered(ctx context.Context, log *logrus.Entry, ask func() error) err
 // mayBegin finds out before anything begins that the user of the event store
 // only reads, because a running host waits for a store that takes nothing, as
 // for one that does not answer; and that the host runs elsewhere. Everything
-// else is left to the first real append. A store that does not answer is waited for.
+// else is left to the first real append. A store that does not answer, or takes
+// nothing, as one without a quorum, is waited for here, where what is hosted is
+// proven meanwhile.
 func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver bool) error {
 	if p.Store.Embedded != nil {
 		return nil
@@ -277,7 +279,7 @@ func (p *Process) mayBegin(ctx context.Context, account events.Address, takeOver
 
 func (p *Process) mayBeginNow(ctx context.Context, account events.Address, takeOver bool) error {
 	_, err := p.Store.Append(ctx, events.HostStream(account), events.NoStream(), nil)
-	if errors.Is(err, events.ErrDenied) {
+	if errors.Is(err, events.ErrDenied) || errors.Is(err, events.ErrAway) {
 		return fmt.Errorf("the host cannot write its record: %w", err)
 	}
 	if takeOver {
