@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
@@ -93,6 +94,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Account: p.Account, Balance: p.Market.Balance,
 		Standing: p.Market.Standing, DataDir: p.Dir.Root, Endpoint: p.Endpoint, Development: p.Development,
 		Fallbacks: c.Chain.Fallbacks, FeeLimit: p.Market.FeeLimit,
+		Outage: func() health.OutageFacts { return p.Facts().Outage },
 	}))
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
@@ -27,7 +28,10 @@ type LiveConfig struct {
 	Balance func(context.Context) (events.Balance, error)
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
 	Standing func() chain.Standing
-	DataDir  string
+	// Outage says what is proven while the event store is away from a host that has not read
+	// its record yet; nil: nothing is.
+	Outage  func() health.OutageFacts
+	DataDir string
 	// FeeLimit says whether the limit on fees holds up transactions; nil: that is not known.
 	FeeLimit func() (chain.FeeLimit, bool)
 	// Endpoint is the first way to the chain; Development that its tokens are worth

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,28 @@ func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
 		s, err := api.NewStandby(c.cfg).Status(t.Context())
 		if err != nil || s.Selling || s.AsOf.Running || s.Account != me.String() ||
 			s.Reason != "the event store does not answer since 2025-06-15 15:06:40Z: refused" || s.Readiness[1].Code != "starting" {
+			t.Errorf("%s: %v, %+v", name, err, s)
+		}
+	}
+}
+
+// Nothing is known to be hosted before the record is open, and yet proofs may be owed.
+func TestAHostThatWaitsForItsEventStoreSaysWhatItProves(t *testing.T) {
+	for name, c := range map[string]struct {
+		facts      health.Facts
+		notProving bool
+		reason     string
+	}{
+		"it proves": {health.Facts{Hosting: 3, Outage: health.OutageFacts{Proves: true, Slots: 3, Proofs: 4}}, false, "proofs handed in 4"},
+		"a slot's data is gone": {health.Facts{
+			Hosting: 3, Outage: health.OutageFacts{Proves: true, Slots: 3},
+			ProofTrouble: []health.SlotTrouble{{Slot: events.SlotID{7}, Reason: "gone"}},
+		}, true, "slots 3"},
+		"it does not": {health.Facts{Outage: health.OutageFacts{Nothing: "no key"}}, true, "nothing is proven meanwhile: no key"},
+	} {
+		c.facts.Stage, c.facts.Record = health.Starting, shell.RecordStatus{Away: true, Reason: "refused"}
+		s, err := api.NewStandby(api.StandbyConfig{Facts: func() health.Facts { return c.facts }}).Status(t.Context())
+		if err != nil || s.NotProving != c.notProving || s.Selling || !strings.Contains(s.Reason, c.reason) {
 			t.Errorf("%s: %v, %+v", name, err, s)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
@@ -39,11 +40,19 @@ type stage struct {
 	collateral events.Amount // of all slots; what the host has at first
 	store      *embedded.Store
 	node       *node.Node
+	options    node.Options       // of the node
+	halt       context.CancelFunc // lets the chain stand still
 }
 
-// set builds a stage. The host fetches from the given source, or from the
-// client when it is empty.
+// set builds a stage with a request for a period of proofs. The host fetches from the
+// given source.
 func set(t *testing.T, source func(c *client) string) *stage {
+	t.Helper()
+	return setFor(t, 1, source)
+}
+
+// setFor is set for so many periods.
+func setFor(t *testing.T, periods int, source func(c *client) string) *stage {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
 	params := prover.NetworkParams()
@@ -66,7 +75,7 @@ func set(t *testing.T, source func(c *client) string) *stage {
 	check(t, err)
 	t.Cleanup(s.client.close)
 	check(t, s.client.serve())
-	s.request = s.client.request(20*time.Second, 1)
+	s.request = s.client.request(20*time.Second, periods)
 	check(t, s.client.enter(ctx, s.local, price(s.request)))
 
 	s.store, _, err = embedded.Open(filepath.Join(dir, "events"), embedded.Config{})
@@ -86,7 +95,7 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 	check(t, s.local.Provide(t.Context(), account, events.NewAmount(math.MaxInt64/8), s.collateral))
 	log := logrus.New()
 	log.SetOutput(testWriter{t})
-	s.node, err = node.Start(t.Context(), node.Options{
+	s.options = node.Options{
 		Store: s.store, SlotsDir: filepath.Join(dir, "slots"), OutboxDir: filepath.Join(dir, "outbox"),
 		Quota: 1 << 30, Key: key, Keys: keys, Fetch: storage.FetcherConfig{Sources: []string{source}},
 		Chain: chain.Config{
@@ -95,12 +104,26 @@ func (s *stage) startHost(t *testing.T, dir string, keys *prover.Keys, source st
 		},
 		Host: actors.Config{Node: "test", MaxSlotsPerRequest: 256},
 		Log:  logrus.NewEntry(log),
-	})
+	}
+	s.node, err = node.Start(t.Context(), s.options)
 	check(t, err)
 	t.Cleanup(func() { check(t, s.node.Stop(context.WithoutCancel(t.Context()))) })
+	s.run(t, pacer(s.local, s.progress))
+}
+
+// run lets the chain's time run, until halt is called.
+func (s *stage) run(t *testing.T, pace devchain.Pacer) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	t.Cleanup(cancel)
-	go func() { _ = s.local.Run(ctx, pacer(s.local, s.progress)) }()
+	done := make(chan struct{})
+	s.halt = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(s.halt)
+	go func() {
+		defer close(done)
+		_ = s.local.Run(ctx, pace)
+	}()
 }
 
 func (s *stage) progress(ctx context.Context) (Progress, error) {
@@ -117,26 +140,41 @@ func (s *stage) progress(ctx context.Context) (Progress, error) {
 // sale is left.
 func (s *stage) sell(t *testing.T) {
 	t.Helper()
+	s.over(t, s.begin(t))
+}
+
+// poll waits until something is done.
+func poll(t *testing.T, done func(context.Context) bool) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	poll := func(done func() bool) {
-		for !done() {
-			select {
-			case <-time.After(idlePace):
-			case <-ctx.Done():
-				t.Fatal(ctx.Err())
-			}
+	for !done(ctx) {
+		select {
+		case <-time.After(idlePace):
+		case <-ctx.Done():
+			t.Fatal(ctx.Err())
 		}
 	}
-	poll(func() bool {
+}
+
+// begin offers capacity and posts the request.
+func (s *stage) begin(t *testing.T) events.RequestID {
+	t.Helper()
+	poll(t, func(ctx context.Context) bool {
 		return s.node.Host.Ledger(ctx, capacity.Create{At: time.Now(), ID: events.AvailabilityID{1}, Now: capacity.Offer{
 			Size: 100 << 20, Duration: 24 * time.Hour, MinPrice: events.NewAmount(1),
 			Collateral: events.NewAmount(math.MaxInt64), Enabled: true,
 		}}) == nil
 	})
-	id, err := s.client.post(ctx, s.request)
+	id, err := s.client.post(t.Context(), s.request)
 	check(t, err)
-	poll(func() bool {
+	return id
+}
+
+// over waits until a request is over and no sale is left.
+func (s *stage) over(t *testing.T, id events.RequestID) {
+	t.Helper()
+	poll(t, func(ctx context.Context) bool {
 		state, err := s.client.account.RequestState(ctx, id)
 		check(t, err)
 		st, err := s.node.Host.Status(ctx)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/outage"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover"
@@ -55,10 +57,28 @@ func (p *Process) patiently(ctx context.Context, ask func() error) error {
 	return <-answer
 }
 
-// meanwhile is a goroutine that proves.
+// meanwhile is a goroutine beside the start.
 type meanwhile struct {
 	cancel context.CancelFunc
 	done   chan struct{}
+}
+
+func begin(ctx context.Context, do func(context.Context)) *meanwhile {
+	ctx, cancel := context.WithCancel(ctx)
+	m := &meanwhile{cancel, make(chan struct{})}
+	go func() {
+		defer close(m.done)
+		do(ctx)
+	}()
+	return m
+}
+
+// end returns when it has ended; of none as well.
+func (m *meanwhile) end() {
+	if m != nil {
+		m.cancel()
+		<-m.done
+	}
 }
 
 // proveMeanwhile begins to prove, if nothing does yet.
@@ -66,17 +86,13 @@ func (p *Process) proveMeanwhile(ctx context.Context) {
 	if p.meanwhile != nil || p.config.Embedded() { // A chain of our own stands still.
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	m := &meanwhile{cancel, make(chan struct{})}
-	p.meanwhile = m
-	go func() {
-		defer close(m.done)
+	p.meanwhile = begin(ctx, func(ctx context.Context) {
 		err := shell.Caught(func() error { return p.prove(ctx) })
 		if err != nil && ctx.Err() == nil {
 			p.log.Errorf("nothing is proven while the event store is away: %v", err)
 			p.start.proves(health.OutageFacts{Nothing: err.Error()})
 		}
-	}()
+	})
 }
 
 // proveNoMore ends that, and returns when all of it is closed. A proof that was being made
@@ -85,8 +101,7 @@ func (p *Process) proveNoMore() {
 	if p.meanwhile == nil {
 		return
 	}
-	p.meanwhile.cancel()
-	<-p.meanwhile.done
+	p.meanwhile.end()
 	p.meanwhile = nil
 	p.start.proves(health.OutageFacts{})
 	p.start.waitsMeanwhile(nil)
@@ -124,6 +139,7 @@ func (p *Process) prove(ctx context.Context) error {
 		return err
 	}
 	n := &Node{Keys: keys}
+	o.Proves = p.start.proves
 	return errors.Join(n.prove(ctx, o, p.start), n.close())
 }
 
@@ -151,15 +167,61 @@ func (n *Node) prove(ctx context.Context, o Options, told *start) (err error) {
 		case <-ctx.Done():
 		}
 	}()
-	o.Log.Warn("without the event store: what the contract gives to the account is proven, and nothing else is done")
-	err = outage.Run(ctx, outage.Config{
-		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: told.proves, Log: o.Log,
-		Alert: func(a health.Alert) { n.alerts.Send(a) },
-	}, outage.Ports{Market: n.Market, Feed: n.Market.Feed(), Prover: slots})
+	err = n.keep(ctx, o, slots)
 	if why := n.Market.Failure(); why != nil {
 		return why
 	}
 	return err
+}
+
+// keep proves what the contract gives to the account, until ctx ends.
+func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
+	o.Log.Warn("without the event store: what the contract gives to the account is proven, and nothing else is done")
+	return outage.Run(ctx, outage.Config{
+		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: o.Proves, Log: o.Log,
+		Alert: func(a health.Alert) { n.alerts.Send(a) },
+	}, outage.Ports{Market: n.Market, Feed: n.Market.Feed(), Prover: slots})
+}
+
+// untilBooted lets what is hosted be proven while the event store is away from a host that
+// has begun and not read its record yet; it proves itself when it has. waits and proves are
+// told how it stands.
+func untilBooted(
+	ctx context.Context, booted func(context.Context) bool, ask, keep func(context.Context) error,
+	waits func(error), proves func(health.OutageFacts),
+) {
+	var keeping *meanwhile
+	over := func() {
+		if keeping != nil {
+			keeping.end()
+			keeping = nil
+			proves(health.OutageFacts{})
+			waits(nil)
+		}
+	}
+	defer over()
+	for {
+		select {
+		case <-time.After(storePatience):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil || booted(ctx) {
+			return
+		}
+		err := ask(ctx)
+		if !errors.Is(err, events.ErrAway) {
+			over()
+			continue
+		}
+		waits(err)
+		if keeping == nil {
+			keeping = begin(ctx, func(ctx context.Context) {
+				if err := shell.Caught(func() error { return keep(ctx) }); err != nil && ctx.Err() == nil {
+					proves(health.OutageFacts{Nothing: err.Error()})
+				}
+			})
+		}
+	}
 }
 
 // prover proves the slots of the repo.
@@ -171,4 +233,36 @@ func (n *Node) prover(o Options) (*prover.SlotProver, error) {
 	return prover.NewSlotProver(p, func(slot events.SlotID) (prover.StoredSlot, error) {
 		return n.Repo.Reader(slot)
 	}), nil
+}
+
+// proveUntilBooted is untilBooted for a host that is told when it has begun.
+func (n *Node) proveUntilBooted(
+	ctx context.Context, o Options, slots port.Prover, hosts <-chan *actors.Host,
+) *meanwhile {
+	if o.Waits == nil {
+		o.Waits = func(error) {}
+	}
+	if o.Proves == nil {
+		o.Proves = func(health.OutageFacts) {}
+	}
+	var host *actors.Host
+	booted := func(ctx context.Context) bool {
+		select {
+		case host = <-hosts:
+		default:
+		}
+		if host == nil {
+			return false
+		}
+		s, err := host.Status(ctx)
+		return err != nil || s.Booted
+	}
+	ask := func(ctx context.Context) error {
+		_, err := o.Store.Head(ctx)
+		return err
+	}
+	keep := func(ctx context.Context) error { return n.keep(ctx, o, slots) }
+	return begin(context.WithoutCancel(ctx), func(ctx context.Context) {
+		untilBooted(ctx, booted, ask, keep, o.Waits, o.Proves)
+	})
 }

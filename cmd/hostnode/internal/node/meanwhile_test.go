@@ -193,3 +193,45 @@ func TestAStartTellsWhatIsProvenMeanwhile(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// A host that waits to read its record does not prove yet.
+func TestWhatIsHostedIsProvenUntilTheHostHasBooted(t *testing.T) {
+	for name, c := range map[string]struct {
+		away   func(ask int) bool
+		booted int // at this question
+		keeps  int // how often it began
+	}{
+		"the store answers":         {func(int) bool { return false }, 5, 0},
+		"it is away":                {func(int) bool { return true }, 5, 1},
+		"it comes back":             {func(ask int) bool { return ask < 3 }, 6, 1},
+		"it goes away again":        {func(ask int) bool { return ask != 3 }, 6, 2},
+		"the host booted meanwhile": {func(int) bool { return true }, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				looked, asked, keeps, running := 0, 0, 0, 0
+				var waits error
+				var told health.OutageFacts
+				untilBooted(t.Context(), func(context.Context) bool {
+					looked++
+					return looked == c.booted
+				}, func(context.Context) error {
+					synctest.Wait()
+					if asked++; c.away(asked) {
+						return events.ErrAway
+					}
+					return nil
+				}, func(ctx context.Context) error {
+					keeps, running = keeps+1, running+1
+					defer func() { running-- }()
+					told = health.OutageFacts{Proves: true}
+					<-ctx.Done()
+					return ctx.Err()
+				}, func(err error) { waits = err }, func(f health.OutageFacts) { told = f })
+				if keeps != c.keeps || running != 0 || waits != nil || told.Proves {
+					t.Errorf("it began %d times, %d run still; told %v, %+v", keeps, running, waits, told)
+				}
+			})
+		})
+	}
+}

@@ -53,7 +53,10 @@ type Options struct {
 	// Waits is told why the start waits for the chain or the event store, each time that it
 	// tried in vain, and nil when it waits no more. Nil: nobody is told.
 	Waits func(why error)
-	Log   *logrus.Entry
+	// Proves is told what is proven while the event store is away from a host that has not
+	// read its record yet. Nil: nobody is told.
+	Proves func(health.OutageFacts)
+	Log    *logrus.Entry
 }
 
 // Node is a running host.
@@ -65,6 +68,7 @@ type Node struct {
 	Account events.Address
 
 	alerts *alerts.Sender
+	boot   *meanwhile // nil: it does not boot
 }
 
 // minGas is how much gas a host must be able to pay before it takes a slot:
@@ -134,6 +138,8 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if o.Validates {
 		validates = n.Market
 	}
+	hosts := make(chan *actors.Host, 1)
+	n.boot = n.proveUntilBooted(ctx, o, slots, hosts)
 	n.Host, err = actors.Start(ctx, cfg, actors.Ports{
 		Validation: validates,
 		Market:     n.Market, Feed: n.Market.Feed(),
@@ -143,6 +149,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("start the host: %w", err)
 	}
+	hosts <- n.Host
 	return nil
 }
 
@@ -213,6 +220,7 @@ func (n *Node) Stop(ctx context.Context) error {
 }
 
 func (n *Node) close() error {
+	n.boot.end()
 	var errs []error
 	if n.Market != nil {
 		errs = append(errs, n.Market.Close())

@@ -153,6 +153,7 @@ func (p *Process) startNode(ctx context.Context, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return err
 	}
+	options.Proves = p.start.proves
 	err = againWhenLate(func() (err error) {
 		p.Node, err = Start(ctx, options)
 		return err
