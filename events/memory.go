@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -63,11 +64,8 @@ func (m *Memory) Append(
 	}
 	s := m.stream(stream)
 	repeated, err := m.decide(s, stream, expected, batch)
-	if err != nil || repeated != nil || len(batch) == 0 {
-		if repeated == nil {
-			repeated = &AppendResult{}
-		}
-		return *repeated, err
+	if err != nil || repeated != nil {
+		return *cmp.Or(repeated, &AppendResult{}), err
 	}
 	return m.write(s, stream, batch), nil
 }
@@ -80,41 +78,42 @@ func (m *Memory) stream(name string) *memoryStream {
 	return &memoryStream{revisions: map[EventID]uint64{}}
 }
 
-// decide applies the rules of Store.Append. It returns a result when nothing
-// is to be written.
+// decide applies the rules of Store.Append. It returns a result when the events
+// were written before.
 func (m *Memory) decide(s *memoryStream, stream string, expected Expected, batch []NewEvent) (*AppendResult, error) {
-	if s.ended {
+	count := uint64(len(s.positions))
+	n, exact := expected.Count()
+	if s.ended || m.endedWith(s, stream) || expected.IsExists() && s.meta.Deleted() {
 		return nil, fmt.Errorf("append to %s: %w", stream, ErrStreamDeleted)
 	}
-	count := uint64(len(s.positions))
-	exists := count > 0 && !s.meta.Deleted()
 	wrong := &WrongRevisionError{Stream: stream, Expected: expected, Exists: count > 0, Actual: max(count, 1) - 1}
-	if expected == NoStream() && !exists {
-		expected = ExpectNext(count)
-	}
-	n, exact := expected.Count()
 	switch {
-	case expected.IsExists() && (s.meta.Deleted() || count == 0 && !s.hasMeta):
+	case expected.IsExists() && count == 0 && !s.hasMeta, exact && n > count:
 		return nil, wrong
-	case len(batch) == 0 && exact && n != count:
-		return nil, wrong
-	case len(batch) == 0:
-		return &AppendResult{Revision: wrong.Actual, Exists: count > 0}, nil
-	case !exact:
-		if revision, known := s.known(batch); known == len(batch) {
-			return m.repeated(s, revision), nil
-		} else if known > 0 {
-			return nil, wrong
-		}
-	case n < count:
-		if !m.same(s, n, batch) {
-			return nil, wrong
-		}
-		return m.repeated(s, n+uint64(len(batch))-1), nil
-	case n > count:
-		return nil, wrong
+	case exact && n == count, !exact && len(batch) == 0:
+		return nil, nil
 	}
-	return nil, nil
+	var last uint64
+	var known int
+	if exact {
+		last, known = m.same(s, n, batch)
+	} else {
+		last, known = s.known(batch)
+	}
+	switch {
+	case known == len(batch) && known > 0:
+		return m.repeated(s, last), nil
+	case known == 0 && !exact, known == 0 && len(batch) > 0 && n == 0 && s.meta.Deleted():
+		return nil, nil
+	}
+	return nil, wrong
+}
+
+// endedWith reports whether a stream holds the metadata of one that ended, and
+// there was none before.
+func (m *Memory) endedWith(s *memoryStream, stream string) bool {
+	of, ok := MetadataOf(stream)
+	return ok && len(s.positions) == 0 && m.stream(of).ended
 }
 
 // known counts how many leading ids of a batch the stream has, and gives the
@@ -131,40 +130,51 @@ func (s *memoryStream) known(batch []NewEvent) (revision uint64, known int) {
 	return revision, known
 }
 
-// same reports whether the stream has the batch's ids from a revision on.
-func (m *Memory) same(s *memoryStream, from uint64, batch []NewEvent) bool {
-	if uint64(len(batch)) > uint64(len(s.positions))-from {
-		return false
-	}
-	for i, e := range batch {
-		if m.all[s.positions[from+uint64(i)]-1].ID != e.ID {
-			return false
+// same counts how many leading ids of a batch the stream has from a revision on,
+// and gives the revision of the last of them.
+func (m *Memory) same(s *memoryStream, from uint64, batch []NewEvent) (revision uint64, known int) {
+	for _, e := range batch {
+		at := from + uint64(known)
+		if at >= uint64(len(s.positions)) || m.all[s.positions[at]-1].ID != e.ID {
+			break
 		}
+		revision = at
+		known++
 	}
-	return true
+	return revision, known
 }
 
 func (m *Memory) repeated(s *memoryStream, revision uint64) *AppendResult {
-	return &AppendResult{
-		Revision: revision, Exists: true, Position: s.positions[revision], Repeated: true,
+	r := &AppendResult{Revision: revision, Exists: true, Repeated: true}
+	if revision >= s.meta.TruncateBefore {
+		r.Position = s.positions[revision]
 	}
+	return r
 }
 
 // write appends the batch and wakes the subscribers. The lock is held.
 func (m *Memory) write(s *memoryStream, stream string, batch []NewEvent) AppendResult {
 	now := m.Clock()
-	if s.meta.Deleted() { // It takes events again; what was before stays hidden.
-		meta := s.meta
-		meta.TruncateBefore = uint64(len(s.positions))
-		m.add(MetadataStream(stream), metadataEvent(stream, meta, len(m.all)), now)
+	revived, deleted := stream, s.meta.Deleted()
+	if of, ok := MetadataOf(stream); ok && !deleted {
+		revived, deleted = of, m.stream(of).meta.Deleted()
 	}
+	before := uint64(len(m.stream(revived).positions))
 	for _, e := range batch {
 		m.add(stream, e, now)
 	}
-	m.wake()
-	return AppendResult{
-		Revision: uint64(len(m.streams[stream].positions)) - 1, Exists: true, Position: Position(len(m.all)),
+	count := uint64(len(m.stream(stream).positions))
+	r := AppendResult{Revision: max(count, 1) - 1, Exists: count > 0}
+	if len(batch) > 0 {
+		r.Position = Position(len(m.all))
 	}
+	if deleted { // It can be read again; what was before stays hidden.
+		meta := m.stream(revived).meta
+		meta.TruncateBefore = before
+		m.add(MetadataStream(revived), metadataEvent(revived, meta, len(m.all)), now)
+	}
+	m.wake()
+	return r
 }
 
 // metadataEvent is metadata that the store itself sets; cause makes its id.
@@ -224,7 +234,8 @@ func (m *Memory) Delete(ctx context.Context, stream string, expected Expected, f
 		return 0, ErrClosed
 	}
 	s := m.stream(stream)
-	if _, err := m.decide(s, stream, expected, nil); err != nil {
+	// It is judged as one event that nobody wrote before.
+	if _, err := m.decide(s, stream, expected, make([]NewEvent, 1)); err != nil {
 		return 0, err
 	}
 	switch {
@@ -232,8 +243,8 @@ func (m *Memory) Delete(ctx context.Context, stream string, expected Expected, f
 		m.add(stream, NewEvent{
 			ID: NewEventID(stream, "tombstone", len(s.positions)), Type: TypeTombstone, Data: []byte("{}"),
 		}, m.Clock())
-	case len(s.positions) == 0 || s.meta.Deleted():
-		return 0, fmt.Errorf("delete %s: %w", stream, ErrStreamNotFound)
+	case len(s.positions) == 0 && !s.hasMeta:
+		return 0, &WrongRevisionError{Stream: stream, Expected: expected}
 	default:
 		m.add(MetadataStream(stream), metadataEvent(stream, s.meta.DeletedMetadata(), len(m.all)), m.Clock())
 	}

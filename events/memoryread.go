@@ -26,9 +26,13 @@ func (m *Memory) ReadStream(
 		if q.Backward {
 			next = min(q.From, last)
 		}
-		for n := 0; (q.Limit <= 0 || n < q.Limit) && next >= first && next <= last; n++ {
-			if !m.yieldAt(ctx, positions[next-first], yield, linkOf(stream, next)) {
-				return
+		for n := 0; (q.Limit <= 0 || n < q.Limit) && next >= first && next <= last; {
+			position := positions[next-first]
+			if link := linkOf(stream, next); link == nil || m.shows(position) {
+				if !m.yieldAt(ctx, position, yield, link) {
+					return
+				}
+				n++
 			}
 			if q.Backward && next == 0 {
 				return
@@ -38,6 +42,15 @@ func (m *Memory) ReadStream(
 			}
 		}
 	}
+}
+
+// shows reports whether an event can be read in its own stream.
+func (m *Memory) shows(position Position) bool {
+	m.mu.Lock()
+	r := m.all[position-1]
+	m.mu.Unlock()
+	first, _, err := m.visible(r.Stream)
+	return err == nil && r.Revision >= first
 }
 
 func linkOf(stream string, revision uint64) *Link {
@@ -53,15 +66,16 @@ func (m *Memory) visible(stream string) (first uint64, positions []Position, err
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.streams[stream]
-	if s == nil {
-		return 0, nil, ErrStreamNotFound
-	}
-	if s.ended {
+	of, isMetadata := MetadataOf(stream)
+	if s != nil && s.ended || isMetadata && m.stream(of).ended {
 		return 0, nil, fmt.Errorf("read %s: %w", stream, ErrStreamDeleted)
+	}
+	if s == nil || len(s.positions) == 0 || s.meta.Deleted() {
+		return 0, nil, ErrStreamNotFound
 	}
 	count := uint64(len(s.positions))
 	meta := s.meta
-	if isMetadataStream(stream) {
+	if isMetadata {
 		meta.MaxCount = 1
 	}
 	first = meta.First(count)
@@ -70,9 +84,6 @@ func (m *Memory) visible(stream string) (first uint64, positions []Position, err
 		for first < count && m.all[s.positions[first]-1].Recorded.Before(oldest) {
 			first++
 		}
-	}
-	if first == count {
-		return 0, nil, ErrStreamNotFound
 	}
 	return first, s.positions[first:], nil
 }

@@ -29,14 +29,19 @@ type Store interface {
 	//    (then the original result), or only a first part of them (then a
 	//    *WrongRevisionError). Recently is bounded, so Any is not safe to
 	//    repeat after a restart.
-	//  - StreamExists: as Any, but a *WrongRevisionError when the stream is
-	//    deleted, or has neither events nor metadata.
+	//  - StreamExists: as Any, but a *WrongRevisionError when the stream has
+	//    neither events nor metadata, and ErrStreamDeleted when it is deleted.
 	//
-	// A deleted stream is found empty by NoStream, and takes events again; its
-	// numbering goes on. A tombstoned one takes nothing: ErrStreamDeleted. No
-	// events: only the expectation is checked. Errors besides
-	// *WrongRevisionError: ErrTooLarge, ErrMalformed, ErrReadOnly, ErrAway,
-	// ErrClosed, ErrStoreFailed, ctx's.
+	// A deleted stream is found empty by NoStream, and its numbering goes on. It
+	// can be read again when something was appended to it, when its metadata was
+	// set, or by an append without events that expects Any or the last revision:
+	// the store then sets $tb (StreamMetadata.TruncateBefore) behind the old
+	// events, which stay hidden. A repeat of the events that were deleted is a
+	// repeat, and changes nothing. A tombstoned stream takes nothing:
+	// ErrStreamDeleted, and so does its metadata if there was none before.
+	// No events: only the expectation is checked, by NoStream also of a deleted
+	// stream. Errors besides *WrongRevisionError: ErrTooLarge, ErrMalformed,
+	// ErrReadOnly, ErrAway, ErrClosed, ErrStoreFailed, ctx's.
 	//
 	// The metadata of a stream (StreamMetadata) is set by appending to its
 	// MetadataStream, and holds from that append on.
@@ -44,12 +49,14 @@ type Store interface {
 
 	// ReadStream yields the events of one stream in the given direction,
 	// starting at a revision (inclusive). It yields ErrStreamNotFound once when
-	// the stream has no events, or none that its metadata lets through, and
-	// ErrStreamDeleted when it is tombstoned; from past the end it yields
-	// nothing. The sequence ends after the first error. Limit 0 means no limit.
+	// the stream has no events or is deleted, and ErrStreamDeleted when it is
+	// tombstoned, or holds the metadata of one that is; from past the end, or when
+	// metadata lets none through, it yields nothing. The sequence ends after the
+	// first error. Limit 0 means no limit.
 	//
 	// A virtual stream (system.go) yields the events that it links to, each with
-	// its Link; From counts the links.
+	// its Link, without those that cannot be read in their own stream; From
+	// counts the links.
 	ReadStream(ctx context.Context, stream string, q ReadStream) iter.Seq2[Recorded, error]
 
 	// ReadAll yields the events of all streams in global order, starting after
@@ -75,10 +82,11 @@ type Store interface {
 
 	// Delete deletes a stream when it is where expected says. Its events stay in
 	// ReadAll. Softly (forever is false): ReadStream does not find it until
-	// something is appended, which its metadata shows (StreamMetadata.Deleted).
-	// For ever: a tombstone, an event of type TypeTombstone, ends the stream.
-	// It returns the position of what was written. Errors as Append; deleting
-	// softly what is not there is ErrStreamNotFound.
+	// something is appended, which its metadata shows (StreamMetadata.Deleted);
+	// that may be repeated. For ever: a tombstone, an event of type TypeTombstone,
+	// ends the stream. It returns the position of what was written. Errors as
+	// Append; to delete softly what has neither events nor metadata is a
+	// *WrongRevisionError, whatever is expected.
 	Delete(ctx context.Context, stream string, expected Expected, forever bool) (Position, error)
 
 	// Head is the position of the last durable event, 0 when there is none.
@@ -187,7 +195,8 @@ type AppendResult struct {
 	Revision uint64
 	// Exists is false when the append had no events and the stream has none.
 	Exists bool
-	// Position of the last event of the append; 0 when it had no events.
+	// Position of the last event of the append; 0 when it had no events, or is a
+	// repeat whose last event is hidden by $tb.
 	Position Position
 	// Repeated says that the events had been written before. A store behind a
 	// network does not know, and says false.
@@ -196,11 +205,11 @@ type AppendResult struct {
 
 // Errors of a store.
 var (
-	// ErrStreamNotFound: the stream has no events, or all of them are hidden by
-	// its metadata.
+	// ErrStreamNotFound: the stream has no events, or is deleted.
 	ErrStreamNotFound = errors.New("stream not found")
-	// ErrStreamDeleted: the stream ended with a tombstone, for good.
-	ErrStreamDeleted = errors.New("stream is deleted for good")
+	// ErrStreamDeleted: the stream ended with a tombstone, for good; or it was
+	// expected to exist and is deleted.
+	ErrStreamDeleted = errors.New("stream is deleted")
 	// ErrReadOnly: nobody may write to this stream: it is virtual, or the right
 	// is missing.
 	ErrReadOnly = errors.New("stream is read-only")

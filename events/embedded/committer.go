@@ -88,18 +88,22 @@ func (c *committer) handle(r *request) {
 
 // mustReadBatch reports whether deciding the request needs something that can
 // be read only when the batch is written: the ids of the events it repeats, or
-// the metadata of its stream.
+// the metadata of its stream or of the one whose metadata it sets.
 func (c *committer) mustReadBatch(r *request) bool {
+	synced := events.Position(c.store.synced.Load())
+	if of, ok := events.MetadataOf(r.stream); ok {
+		e := c.heads.get(of)
+		if e != nil && e.changed && e.head.deleted() && e.head.metadata > synced {
+			return true
+		}
+	}
 	e := c.heads.get(r.stream)
 	if e == nil || !e.changed {
 		return false
 	}
 	n, exact := r.expected.Count()
-	if exact && n < e.head.count && len(r.events) > 0 {
-		return true
-	}
-	return (r.change == changeDelete || e.head.deleted()) &&
-		e.head.metadata > events.Position(c.store.synced.Load())
+	return exact && n < e.head.count ||
+		(r.change == changeDelete || e.head.deleted()) && e.head.metadata > synced
 }
 
 // decide applies the rules of events.Store.Append and Delete.
@@ -108,7 +112,11 @@ func (c *committer) decide(r *request) (events.AppendResult, error) {
 	if err != nil {
 		return events.AppendResult{}, err
 	}
-	if e.head.ended {
+	ended, err := c.ended(e)
+	if err != nil {
+		return events.AppendResult{}, err
+	}
+	if ended || r.expected.IsExists() && e.head.deleted() {
 		return events.AppendResult{}, fmt.Errorf("write to %s: %w", r.stream, events.ErrStreamDeleted)
 	}
 	known, err := c.expect(r, &e.head)
@@ -124,83 +132,130 @@ func (c *committer) decide(r *request) (events.AppendResult, error) {
 		if known != nil {
 			return *known, nil
 		}
-		err = c.append(r, e)
+		return c.append(r, e)
 	}
 	if err != nil {
 		return events.AppendResult{}, err
 	}
-	return events.AppendResult{Revision: max(e.head.count, 1) - 1, Exists: true, Position: c.last}, nil
+	return events.AppendResult{Position: c.last}, nil
 }
 
+// ended reports whether a stream ended for good. Its metadata ends with it, if
+// there was none before.
+func (c *committer) ended(e *entry) (bool, error) {
+	of, ok := events.MetadataOf(e.stream)
+	if e.head.ended || !ok || e.head.count > 0 {
+		return e.head.ended, nil
+	}
+	target, err := c.head(of)
+	return err == nil && target.head.ended, err
+}
+
+// deletion is what a deletion is judged as: one event that nobody wrote before.
+var deletion = make([]newEvent, 1)
+
 // expect compares the stream with what the writer expects. It returns a result
-// when nothing is to be written.
+// when the events were written before.
 func (c *committer) expect(r *request, h *head) (*events.AppendResult, error) {
 	wrong := &events.WrongRevisionError{
 		Stream: r.stream, Expected: r.expected, Exists: h.count > 0, Actual: max(h.count, 1) - 1,
 	}
+	batch := r.events
+	if r.change != changeAppend {
+		batch = deletion
+	}
 	n, exact := r.expected.Count()
-	if r.expected == events.NoStream() && h.deleted() {
-		n = h.count // It looks empty, and its numbering goes on.
+	switch {
+	case r.expected.IsExists() && h.count == 0 && h.metadata == 0, exact && n > h.count:
+		return nil, wrong
+	case exact && n == h.count, !exact && len(batch) == 0:
+		return nil, nil
+	}
+	var last recentEvent
+	var known int
+	if exact {
+		var err error
+		if last, known, err = c.same(r.stream, batch, n, h.count); err != nil {
+			return nil, err
+		}
+	} else {
+		last, known = c.recent.known(r.stream, batch)
 	}
 	switch {
-	case r.expected.IsExists() && (h.deleted() || h.count == 0 && h.metadata == 0):
-		return nil, wrong
-	case len(r.events) == 0 && exact && n != h.count:
-		return nil, wrong
-	case len(r.events) == 0:
-		return &events.AppendResult{Revision: wrong.Actual, Exists: h.count > 0}, nil
-	case !exact:
-		last, known := c.recent.known(r.stream, r.events)
-		if known == len(r.events) {
-			return repeated(last.revision, last.position), nil
-		} else if known > 0 {
-			return nil, wrong
+	case known == len(batch) && known > 0:
+		result := &events.AppendResult{Revision: last.revision, Exists: true, Repeated: true}
+		if last.revision >= h.shown.truncateBefore {
+			result.Position = last.position
 		}
-	case n > h.count:
-		return nil, wrong
-	case n < h.count:
-		position, same, err := c.same(r, n, h.count)
-		if err != nil {
-			return nil, err
-		} else if !same {
-			return nil, wrong
-		}
-		return repeated(n+uint64(len(r.events))-1, position), nil
+		return result, nil
+	case known == 0 && !exact, known == 0 && len(batch) > 0 && n == 0 && h.deleted():
+		return nil, nil
 	}
-	return nil, nil
+	return nil, wrong
 }
 
-func repeated(revision uint64, position events.Position) *events.AppendResult {
-	return &events.AppendResult{
-		Revision: revision, Exists: true, Position: position, Repeated: true,
-	}
-}
-
-// append writes the events of a request. A stream that was deleted takes events
-// again; what was before stays hidden.
-func (c *committer) append(r *request, e *entry) error {
+// append writes the events of a request. A stream that was deleted can be read
+// again then, and what was before stays hidden.
+func (c *committer) append(r *request, e *entry) (events.AppendResult, error) {
 	now := c.store.now()
-	if e.head.deleted() {
-		meta, err := c.metadata(e)
-		if err != nil {
-			return err
+	revived, err := c.revived(r, e)
+	if err != nil {
+		return events.AppendResult{}, err
+	}
+	var meta events.StreamMetadata
+	if revived != nil {
+		meta, err = c.newest(r, revived)
+		meta.TruncateBefore = revived.head.count
+	}
+	if err == nil && len(r.events) > 0 {
+		err = c.write(r, e, r.events, now)
+	}
+	if err != nil {
+		return events.AppendResult{}, err
+	}
+	result := events.AppendResult{Revision: max(e.head.count, 1) - 1, Exists: e.head.count > 0}
+	if len(r.events) > 0 {
+		result.Position = c.last
+	}
+	if revived != nil {
+		err = c.setMetadata(r, revived, meta, now)
+	}
+	return result, err
+}
+
+// revived is the deleted stream that a request brings back: its own, or the one
+// whose metadata it sets; nil: none. What bringing it back needs is looked up
+// first: a head that cannot be read must not leave half of the append in the batch.
+func (c *committer) revived(r *request, e *entry) (*entry, error) {
+	of, isMetadata := events.MetadataOf(e.stream)
+	if !e.head.deleted() {
+		if !isMetadata {
+			return nil, nil
 		}
-		// What the events need is looked up first: a head that cannot be read
-		// must not leave half of the append in the batch.
-		if err := c.lookUp(r.events); err != nil {
-			return err
-		}
-		meta.TruncateBefore = e.head.count
-		if err := c.setMetadata(r, e, meta, now); err != nil {
-			return err
+		var err error
+		if e, err = c.head(of); err != nil || !e.head.deleted() {
+			return nil, err
 		}
 	}
-	return c.write(r, e, r.events, now)
+	if _, err := c.head(events.MetadataStream(e.stream)); err != nil {
+		return nil, err
+	}
+	return e, c.lookUp(r.events)
+}
+
+// newest is the metadata of a stream with what a request sets of it.
+func (c *committer) newest(r *request, of *entry) (events.StreamMetadata, error) {
+	for i := len(r.events) - 1; i >= 0; i-- {
+		if sets := r.events[i].sets; sets != nil && sets.of == of.stream {
+			return sets.meta, nil
+		}
+	}
+	return c.metadata(of)
 }
 
 func (c *committer) deleteSoftly(r *request, e *entry) error {
-	if e.head.count == 0 || e.head.deleted() {
-		return fmt.Errorf("delete %s: %w", r.stream, events.ErrStreamNotFound)
+	if e.head.count == 0 && e.head.metadata == 0 {
+		return &events.WrongRevisionError{Stream: r.stream, Expected: r.expected}
 	}
 	meta, err := c.metadata(e)
 	if err != nil {

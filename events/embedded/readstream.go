@@ -13,7 +13,7 @@ import (
 )
 
 // span are the revisions of a stream that can be read: from first on, before
-// end. It is never empty.
+// end.
 type span struct{ first, end uint64 }
 
 // streamReader reads one stream, as it was when the read began.
@@ -25,6 +25,9 @@ type streamReader struct {
 	span     *span // nil before the first chunk
 	next     uint64
 	over     bool // nothing is left
+	// targets are heads of streams with events that a virtual stream has, as
+	// they were when they were first asked for.
+	targets map[string]head
 	// at is where the iterator of the log stands; 0: nowhere yet.
 	at  events.Position
 	key []byte
@@ -69,11 +72,22 @@ func (r *streamReader) begin() error {
 	if err != nil {
 		return err
 	}
+	of, isMetadata := events.MetadataOf(r.stream)
+	if isMetadata && !h.ended {
+		target, err := r.store.durableHead(of)
+		if err != nil {
+			return err
+		}
+		h.ended = target.ended
+	}
 	if h.ended {
 		return fmt.Errorf("read %s: %w", r.stream, events.ErrStreamDeleted)
 	}
+	if h.count == 0 || h.deleted() {
+		return events.ErrStreamNotFound
+	}
 	meta := h.shown.metadata()
-	if _, ok := events.MetadataOf(r.stream); ok {
+	if isMetadata {
 		meta.MaxCount = 1
 	}
 	first := meta.First(h.count)
@@ -82,9 +96,6 @@ func (r *streamReader) begin() error {
 		if err != nil {
 			return err
 		}
-	}
-	if first == h.count {
-		return events.ErrStreamNotFound
 	}
 	r.span = &span{first, h.count}
 	if r.backward {
@@ -162,14 +173,37 @@ func (r *streamReader) fillRevisions(most int) error {
 	ok := index.SeekGE(r.key)
 	for size := 0; len(r.chunk) < most && size < maxChunkBytes && !r.over; {
 		e, err := r.indexed(index, log, ok, len(prefix))
+		shown := err == nil && !r.virtual
+		if err == nil && r.virtual {
+			shown, err = r.shows(&e)
+		}
 		if err != nil {
 			return err
 		}
-		size += len(e.Data)
-		r.chunk = append(r.chunk, e)
+		if size += len(e.Data) + entryBytes; shown { // Hidden ones take time, too.
+			r.chunk = append(r.chunk, e)
+		}
 		ok = r.step(index)
 	}
 	return nil
+}
+
+// shows reports whether an event can be read in its own stream.
+func (r *streamReader) shows(e *events.Recorded) (bool, error) {
+	h, known := r.targets[e.Stream]
+	if !known {
+		var err error
+		if h, err = r.store.durableHead(e.Stream); err != nil {
+			return false, err
+		}
+		if r.targets == nil || len(r.targets) >= largestChunk {
+			r.targets = map[string]head{}
+		}
+		r.targets[e.Stream] = h
+	}
+	meta := h.shown.metadata()
+	return !h.ended && e.Revision >= meta.First(h.count) &&
+		(meta.MaxAge == 0 || !e.Recorded.Before(r.store.now().Add(-meta.MaxAge))), nil
 }
 
 // step moves to the next revision.

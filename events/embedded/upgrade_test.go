@@ -34,11 +34,16 @@ func wantVirtual(t *testing.T, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]events.Recorded{}
+	want, links := map[string][]events.Recorded{}, map[string]uint64{}
 	for _, e := range all {
+		q := events.ReadStream{From: e.Revision, Limit: 1}
+		there, _ := collect(s.ReadStream(t.Context(), e.Stream, q)) // None of a stream that ended.
 		for _, name := range virtualOf(&e) {
-			e.Link = &events.Link{Stream: name, Revision: uint64(len(want[name]))}
-			want[name] = append(want[name], e)
+			e.Link = &events.Link{Stream: name, Revision: links[name]}
+			links[name]++
+			if len(there) > 0 && there[0].Revision == e.Revision {
+				want[name] = append(want[name], e)
+			}
 		}
 	}
 	if len(want) == 0 {
@@ -61,7 +66,7 @@ func wantFormat1(t *testing.T, s *Store) {
 	wantVirtual(t, s)
 	for stream, want := range map[string]int{
 		"sale-a-0": 10, "sale-a-3": 6, "capacity-a": 20, "plain": 20, "nul\x00-1": 1,
-		"$ce-sale": 40, "$bc-co\x00rr": 1, "$et-SlotFilled": 20, "$streams": 8, "$$plain": 1,
+		"$ce-sale": 36, "$bc-co\x00rr": 1, "$et-SlotFilled": 18, "$streams": 6, "$$plain": 1,
 	} {
 		all, err := collect(s.ReadStream(t.Context(), stream, events.ReadStream{}))
 		if err != nil || len(all) != want {

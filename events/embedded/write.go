@@ -68,26 +68,28 @@ func readEvent(db pebble.Reader, position events.Position, names *interner) (eve
 	return e, nil
 }
 
-// same compares the ids with those of the events from a revision on, and gives
-// the position of the last.
-func (c *committer) same(r *request, from, count uint64) (events.Position, bool, error) {
-	if uint64(len(r.events)) > count-from {
-		return 0, false, nil
-	}
-	var last events.Position
-	for i := range r.events {
+// same counts how many leading ids of a batch the stream has from a revision on,
+// and gives the last of them.
+func (c *committer) same(
+	stream string, batch []newEvent, from, count uint64,
+) (last recentEvent, known int, err error) {
+	for i := range batch {
 		revision := from + uint64(i)
-		c.key = appendIndexKey(c.key[:0], r.stream, revision)
-		entry, err := readEntry(c.store.db, c.key, r.stream, revision)
+		if revision >= count {
+			break
+		}
+		c.key = appendIndexKey(c.key[:0], stream, revision)
+		entry, err := readEntry(c.store.db, c.key, stream, revision)
 		if err != nil {
-			return 0, false, err
+			return last, 0, err
 		}
-		if entry.id != r.events[i].id {
-			return 0, false, nil
+		if entry.id != batch[i].id {
+			break
 		}
-		last = entry.position
+		last.revision, last.position = revision, entry.position
+		known++
 	}
-	return last, true, nil
+	return last, known, nil
 }
 
 // metadata is what was set for a stream, all of it: the head has only what

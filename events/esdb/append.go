@@ -220,10 +220,6 @@ func (s *Store) Delete(
 		}
 		return completed(err, stream, expected)
 	}, func(err error) error { return err })
-	wrong, refused := errors.AsType[*events.WrongRevisionError](err)
-	if refused && !forever && !wrong.Exists && expected.IsAny() {
-		err = events.ErrStreamNotFound // Nothing was expected: it is just not there.
-	}
 	if err != nil {
 		return 0, wrapWrite("delete", stream, err)
 	}

@@ -126,7 +126,7 @@ func TestStoreOverAServerThatOthersUse(t *testing.T) {
 // likeReal is what a server of EventStoreDB's does otherwise than ours.
 func likeReal() storetest.Options {
 	return storetest.Options{
-		Shared: true, NoVirtual: os.Getenv("HOSTNODE_TEST_ESDB_NO_PROJECTIONS") != "", LateVirtual: true,
+		Shared: true, NoVirtual: os.Getenv("HOSTNODE_TEST_ESDB_NO_PROJECTIONS") != "", Late: true,
 		DeleteForgets: true, AppendBytes: events.PreferredAppendBytes,
 	}
 }

@@ -28,15 +28,81 @@ func deletes(t *testing.T, b bench) {
 		}
 	})
 	t.Run("a stream that is elsewhere than expected is not deleted", func(t *testing.T) { wrongDeletes(t, b.open(t)) })
-	t.Run("what is not there cannot be deleted softly", func(t *testing.T) {
+	t.Run("a stream that is deleted softly can be deleted again", func(t *testing.T) { twice(t, b) })
+	t.Run("what never was cannot be deleted softly", func(t *testing.T) {
 		s := b.open(t)
-		if _, err := s.Delete(t.Context(), "a-1", events.Any(), false); !errors.Is(err, events.ErrStreamNotFound) {
-			t.Fatalf("delete what never was: %v, want not found", err)
+		for _, expected := range []events.Expected{events.Any(), events.NoStream(), events.StreamExists(), events.Exact(0)} {
+			_, err := s.Delete(t.Context(), "none-1", expected, false)
+			wantWrong(t, err, &events.WrongRevisionError{Stream: "none-1", Expected: expected})
 		}
-		mustAppend(t, s, "a-1", events.NoStream(), 0)
-		mustDelete(t, s, "a-1", events.Any(), false)
-		if _, err := s.Delete(t.Context(), "a-1", events.Any(), false); !errors.Is(err, events.ErrStreamNotFound) {
-			t.Fatalf("delete twice: %v, want not found", err)
+		wantHead(t, s, 0)
+	})
+	t.Run("what has metadata only can be deleted softly", func(t *testing.T) {
+		for _, expected := range []events.Expected{events.Any(), events.NoStream(), events.StreamExists()} {
+			s := b.open(t)
+			setMetadata(t, s, "a-1", `{"$maxCount":2}`)
+			mustDelete(t, s, "a-1", expected, false)
+			wantGone(t, s, "a-1", events.ErrStreamNotFound)
+			_, err := s.Append(t.Context(), "a-1", events.StreamExists(), numbered(0))
+			if !errors.Is(err, events.ErrStreamDeleted) {
+				t.Fatalf("append to what is deleted and expected to exist: %v", err)
+			}
+			mustAppend(t, s, "a-1", events.NoStream(), 0)
+			b.awaitRevived(t, s, "a-1")
+			wantRevisions(t, s, "a-1", events.ReadStream{}, 0)
+		}
+	})
+	t.Run("an append without events brings a stream back, and its old events stay hidden", func(t *testing.T) {
+		for _, expected := range []events.Expected{events.Any(), events.Exact(2)} {
+			s := deletedStream(t, b)
+			got := mustAppend(t, s, "a-1", expected)
+			if want := (events.AppendResult{Revision: 2, Exists: true}); got != want {
+				t.Fatalf("an append without events gave %+v, want %+v", got, want)
+			}
+			b.wantRevived(t, s, 3)
+		}
+		s := deletedStream(t, b)
+		_, err := s.Append(t.Context(), "a-1", events.NoStream(), nil)
+		wantWrong(t, err, &events.WrongRevisionError{
+			Stream: "a-1", Expected: events.NoStream(), Actual: 2, Exists: true,
+		})
+		wantGone(t, s, "a-1", events.ErrStreamNotFound)
+	})
+	t.Run("setting metadata brings a stream back, and its old events stay hidden", func(t *testing.T) {
+		for _, text := range []string{`{}`, `{"$tb":0}`, `{"$tb":1,"own":1}`, `{"$maxCount":9}`, `{"$tb":9223372036854775807}`} {
+			s := deletedStream(t, b)
+			setMetadata(t, s, "a-1", text)
+			b.wantRevived(t, s, 3)
+		}
+	})
+	t.Run("a repeat of deleted events is a repeat, and brings nothing back", func(t *testing.T) {
+		for _, expected := range []events.Expected{events.NoStream(), events.Any()} {
+			s := deletedStream(t, b)
+			got := mustAppend(t, s, "a-1", expected, 0, 1, 2)
+			if want := b.repeated(events.AppendResult{Revision: 2, Exists: true}); got != want {
+				t.Fatalf("a repeat of what was deleted gave %+v, want %+v", got, want)
+			}
+			_, err := s.Append(t.Context(), "a-1", expected, numbered(0, 7))
+			wantWrong(t, err, &events.WrongRevisionError{Stream: "a-1", Expected: expected, Actual: 2, Exists: true})
+			wantGone(t, s, "a-1", events.ErrStreamNotFound)
+			wantLog(t, s, "a-1", 0, 1, 2)
+		}
+	})
+	t.Run("the metadata of a stream that ended cannot be read, and set only if there was some", func(t *testing.T) {
+		s := b.open(t)
+		for _, name := range []string{"bare-1", "told-1"} {
+			mustAppend(t, s, name, events.NoStream(), 0)
+		}
+		setMetadata(t, s, "told-1", `{"$maxCount":1}`)
+		for name, want := range map[string]error{"bare-1": events.ErrStreamDeleted, "told-1": nil} {
+			mustDelete(t, s, name, events.Any(), true)
+			wantGone(t, s, "$$"+name, events.ErrStreamDeleted)
+			e := events.NewEvent{ID: id(77), Type: events.TypeMetadata, Data: []byte(`{}`)}
+			_, err := s.Append(t.Context(), "$$"+name, events.Any(), []events.NewEvent{e})
+			if !errors.Is(err, want) {
+				t.Fatalf("set the metadata of %s, which ended: %v, want %v", name, err, want)
+			}
+			wantGone(t, s, name, events.ErrStreamDeleted)
 		}
 	})
 	t.Run("metadata outlives a soft deletion", func(t *testing.T) {
@@ -48,6 +114,7 @@ func deletes(t *testing.T, b bench) {
 		setMetadata(t, s, "a-1", `{"$maxCount":2,"owner":"x"}`)
 		mustDelete(t, s, "a-1", events.Exact(1), false)
 		mustAppend(t, s, "a-1", events.NoStream(), 2, 3, 4)
+		b.awaitRevived(t, s, "a-1")
 		wantRevisions(t, s, "a-1", events.ReadStream{}, 3, 4)
 	})
 	t.Run("a name that cannot be cannot be deleted", func(t *testing.T) {
@@ -64,6 +131,53 @@ func deletes(t *testing.T, b bench) {
 		wantHead(t, s, 0)
 	})
 	t.Run("deletions beside appends leave no gap in a stream", func(t *testing.T) { besideDeletes(t, b.open(t)) })
+}
+
+// deletedStream is a store with a stream of three events that was deleted.
+func deletedStream(t *testing.T, b bench) events.Store {
+	t.Helper()
+	s := b.open(t)
+	mustAppend(t, s, "a-1", events.NoStream(), 0, 1, 2)
+	mustDelete(t, s, "a-1", events.Exact(2), false)
+	return s
+}
+
+// wantRevived demands that such a stream can be read again, and is empty up to
+// its next event.
+func (b bench) wantRevived(t *testing.T, s events.Store, next int) {
+	t.Helper()
+	b.awaitRevived(t, s, "a-1")
+	wantRevisions(t, s, "a-1", events.ReadStream{})
+	wantRevisions(t, s, "a-1", events.ReadStream{From: events.End, Backward: true})
+	mustAppend(t, s, "a-1", events.StreamExists(), next)
+	wantRevisions(t, s, "a-1", events.ReadStream{}, uint64(next))
+	wantLog(t, s, "a-1", 0, 1, 2, next)
+}
+
+// twice deletes a stream that is deleted, with every expectation.
+func twice(t *testing.T, b bench) {
+	for _, expected := range []events.Expected{events.Any(), events.NoStream(), events.Exact(2)} {
+		for _, forever := range []bool{false, true} {
+			s := deletedStream(t, b)
+			before := mustRead(t, s.ReadAll(t.Context(), 0, 0))
+			mustDelete(t, s, "a-1", expected, forever)
+			if after := mustRead(t, s.ReadAll(t.Context(), 0, 0)); len(after) != len(before)+1 {
+				t.Fatalf("deleting again wrote %d events, want 1", len(after)-len(before))
+			}
+			if !forever {
+				wantGone(t, s, "a-1", events.ErrStreamNotFound)
+			}
+		}
+	}
+	s := deletedStream(t, b)
+	for _, forever := range []bool{false, true} {
+		_, err := s.Delete(t.Context(), "a-1", events.StreamExists(), forever)
+		if !errors.Is(err, events.ErrStreamDeleted) {
+			t.Fatalf("delete what is deleted and expected to exist, for ever %v: %v", forever, err)
+		}
+		_, err = s.Delete(t.Context(), "a-1", events.Exact(1), forever)
+		wantWrong(t, err, &events.WrongRevisionError{Stream: "a-1", Expected: events.Exact(1), Actual: 2, Exists: true})
+	}
 }
 
 func mustDelete(t testing.TB, s events.Store, stream string, expected events.Expected, forever bool) events.Position {
@@ -167,13 +281,22 @@ func again(t *testing.T, b bench) {
 		mustDelete(t, s, "a-1", events.StreamExists(), false)
 		result, err := s.Append(t.Context(), "a-1", c.expected, numbered(3, 4))
 		if !c.ok {
-			wantWrong(t, err, &events.WrongRevisionError{Stream: "a-1", Expected: c.expected, Actual: 2, Exists: true})
+			if c.expected.IsExists() {
+				if !errors.Is(err, events.ErrStreamDeleted) {
+					t.Fatalf("expecting %s: %v, want deleted", c.name, err)
+				}
+			} else {
+				wantWrong(t, err, &events.WrongRevisionError{
+					Stream: "a-1", Expected: c.expected, Actual: 2, Exists: true,
+				})
+			}
 			wantGone(t, s, "a-1", events.ErrStreamNotFound)
 			continue
 		}
 		if err != nil || result.Revision != 4 || result.Repeated {
 			t.Fatalf("expecting %s: %+v, %v, want new events up to revision 4", c.name, result, err)
 		}
+		b.awaitRevived(t, s, "a-1")
 		wantRevisions(t, s, "a-1", events.ReadStream{}, 3, 4)
 		wantRevisions(t, s, "a-1", events.ReadStream{From: 1, Limit: 1}, 3)
 		wantRevisions(t, s, "a-1", events.ReadStream{From: 4}, 4)
@@ -185,6 +308,7 @@ func again(t *testing.T, b bench) {
 		mustDelete(t, s, "a-1", events.Exact(5), false)
 		wantGone(t, s, "a-1", events.ErrStreamNotFound)
 		mustAppend(t, s, "a-1", events.NoStream(), 6)
+		b.awaitRevived(t, s, "a-1")
 		wantRevisions(t, s, "a-1", events.ReadStream{}, 6)
 	}
 }
@@ -264,7 +388,7 @@ func besideDeletes(t *testing.T, s events.Store) {
 	wg.Go(func() {
 		for range deletions {
 			_, err := s.Delete(t.Context(), "a-1", events.Any(), false)
-			if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
+			if err != nil && !errors.Is(err, events.ErrWrongRevision) { // Nothing was appended yet.
 				t.Errorf("delete: %v", err)
 			}
 		}

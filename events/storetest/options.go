@@ -17,10 +17,10 @@ type Options struct {
 	Shared bool
 	// NoVirtual: there are no virtual streams.
 	NoVirtual bool
-	// LateVirtual: virtual streams follow after a while, as the system
-	// projections of EventStoreDB do, and do not have the events that
-	// metadata hides.
-	LateVirtual bool
+	// Late: what the server writes by itself follows after a while, as in an
+	// EventStoreDB: links of virtual streams, which its system projections make,
+	// and the metadata that brings a deleted stream back.
+	Late bool
 	// DeleteForgets: deleting a stream softly forgets what else its metadata
 	// said, as EventStoreDB does.
 	DeleteForgets bool

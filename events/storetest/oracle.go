@@ -34,70 +34,93 @@ func (o *oracle) told(name string) *told {
 	return o.streams[name]
 }
 
-// check says whether a stream is where a writer expects it, and at which
-// number of events that is.
-func (o *oracle) check(name string, expected events.Expected) (n uint64, err error) {
-	about, count := o.told(name), uint64(len(o.stream(name)))
-	exists := count > 0 && !about.meta.Deleted()
+// check says whether a stream is where a writer expects it, and whether it has
+// the events already.
+func (o *oracle) check(name string, expected events.Expected, batch []events.NewEvent) (repeated bool, err error) {
+	there, about := o.stream(name), o.told(name)
+	count := uint64(len(there))
 	n, exact := expected.Count()
 	switch {
-	case about.ended:
-		return 0, events.ErrStreamDeleted
-	case expected.IsExists() && !exists && (count > 0 || about.writes == 0):
-		return 0, events.ErrWrongRevision
-	case !exact, expected == events.NoStream() && !exists:
-		return count, nil
+	case about.ended, expected.IsExists() && about.meta.Deleted():
+		return false, events.ErrStreamDeleted
+	case expected.IsExists() && count == 0 && about.writes == 0, exact && n > count:
+		return false, events.ErrWrongRevision
+	case !exact, n == count:
+		return false, nil
 	}
-	return n, nil
+	known := 0
+	for _, e := range batch {
+		at := n + uint64(known)
+		if at >= count || there[at].ID != e.ID {
+			break
+		}
+		known++
+	}
+	switch {
+	case known == len(batch) && known > 0:
+		return true, nil
+	case known == 0 && len(batch) > 0 && n == 0 && about.meta.Deleted():
+		return false, nil
+	}
+	return false, events.ErrWrongRevision
 }
 
 // append returns what a store must answer, without position.
 func (o *oracle) append(
 	name string, expected events.Expected, batch []events.NewEvent,
 ) (result events.AppendResult, err error) {
-	there, about := o.stream(name), o.told(name)
-	count := uint64(len(there))
-	n, err := o.check(name, expected)
+	about, count := o.told(name), uint64(len(o.stream(name)))
+	repeated, err := o.check(name, expected, batch)
 	switch {
 	case err != nil:
 		return result, err
-	case n > count, len(batch) == 0 && n != count:
-		return result, events.ErrWrongRevision
-	case len(batch) == 0:
-		return events.AppendResult{Revision: max(count, 1) - 1, Exists: count > 0}, nil
-	case n < count:
-		if uint64(len(batch)) > count-n {
-			return result, events.ErrWrongRevision
-		}
-		for i, e := range batch {
-			if there[n+uint64(i)].ID != e.ID {
-				return result, events.ErrWrongRevision
-			}
-		}
+	case repeated:
+		n, _ := expected.Count()
 		return events.AppendResult{Revision: n + uint64(len(batch)) - 1, Exists: true, Repeated: true}, nil
-	}
-	if about.meta.Deleted() {
-		about.meta.TruncateBefore = count
-		about.writes++
 	}
 	for i, e := range batch {
 		o.log = append(o.log, recorded(e, name, count+uint64(i), 0))
 	}
-	return events.AppendResult{Revision: count + uint64(len(batch)) - 1, Exists: true}, nil
+	about.revive(count)
+	count += uint64(len(batch))
+	return events.AppendResult{Revision: max(count, 1) - 1, Exists: count > 0}, nil
+}
+
+// revive makes a deleted stream readable again, behind what it had.
+func (a *told) revive(count uint64) {
+	if a.meta.Deleted() {
+		a.meta.TruncateBefore = count
+		a.writes++
+	}
+}
+
+// set sets the metadata of a stream.
+func (o *oracle) set(name string, meta events.StreamMetadata) error {
+	about := o.told(name)
+	if about.ended && about.writes == 0 {
+		return events.ErrStreamDeleted
+	}
+	deleted := about.meta.Deleted()
+	about.meta = meta
+	about.writes++
+	if deleted {
+		about.meta = meta.DeletedMetadata()
+		about.revive(uint64(len(o.stream(name))))
+	}
+	return nil
 }
 
 func (o *oracle) delete(name string, expected events.Expected, forever bool) error {
-	about, count := o.told(name), uint64(len(o.stream(name)))
-	switch n, err := o.check(name, expected); {
+	about := o.told(name)
+	_, err := o.check(name, expected, numbered(-1))
+	switch {
 	case err != nil:
 		return err
-	case n != count:
-		return events.ErrWrongRevision
 	case forever:
 		about.ended = true
 		o.log = append(o.log, events.Recorded{Stream: name, Type: events.TypeTombstone})
-	case count == 0 || about.meta.Deleted():
-		return events.ErrStreamNotFound
+	case len(o.stream(name)) == 0 && about.writes == 0:
+		return events.ErrWrongRevision
 	default:
 		if o.forgets {
 			about.meta = events.StreamMetadata{}
@@ -115,10 +138,10 @@ func (o *oracle) read(name string, q events.ReadStream) ([]events.Recorded, erro
 	}
 	there := o.stream(name)
 	count := uint64(len(there))
-	first := o.told(name).meta.First(count)
-	if first == count {
+	if count == 0 || o.told(name).meta.Deleted() {
 		return nil, events.ErrStreamNotFound
 	}
+	first := o.told(name).meta.First(count)
 	var want []events.Recorded
 	for _, r := range part(first, count, q) {
 		want = append(want, there[r])
@@ -139,8 +162,18 @@ func (o *oracle) category(virtual string, q events.ReadStream) ([]events.Recorde
 		return nil, events.ErrStreamNotFound
 	}
 	var want []events.Recorded
+	limit := q.Limit
+	q.Limit = 0 // What its stream hides does not count.
 	for _, r := range part(0, uint64(len(all)), q) {
-		want = append(want, all[r])
+		if o.shows(all[r]) && (limit == 0 || len(want) < limit) {
+			want = append(want, all[r])
+		}
 	}
 	return want, nil
+}
+
+// shows reports whether an event can be read in its own stream.
+func (o *oracle) shows(r events.Recorded) bool {
+	about := o.told(r.Stream)
+	return !about.ended && r.Revision >= about.meta.First(uint64(len(o.stream(r.Stream))))
 }

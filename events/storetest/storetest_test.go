@@ -21,7 +21,7 @@ func TestSuiteRunsOnAServerWhoseVirtualStreamsAreLate(t *testing.T) {
 		s := newShared(t)
 		s.late = true
 		return s
-	}, Options{Shared: true, LateVirtual: true, AppendBytes: 1 << 20})
+	}, Options{Shared: true, Late: true, AppendBytes: 1 << 20})
 }
 
 func TestSuiteRunsOnAServerWithoutVirtualStreams(t *testing.T) {

@@ -56,7 +56,7 @@ func history(t *rapid.T, s events.Store, label string) {
 				}
 			}
 		}
-		if err != nil && !errors.Is(err, events.ErrStreamNotFound) && !errors.Is(err, events.ErrStreamDeleted) {
+		if err != nil && !errors.Is(err, events.ErrWrongRevision) && !errors.Is(err, events.ErrStreamDeleted) {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}

@@ -238,6 +238,12 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	if _, err := r.to.Append(ctx, stream, events.ExpectNext(next), []events.NewEvent{e}); err != nil {
 		return fmt.Errorf("set the metadata of %s: %w", name, err)
 	}
+	if have.Deleted() { // It came back by that, with metadata that the store wrote behind ours.
+		if err := r.until(ctx, stream, next+1); err != nil {
+			return err
+		}
+		return r.setMetadata(ctx, name, s)
+	}
 	r.report.Metadata++
 	return nil
 }
@@ -249,5 +255,23 @@ func (r *run) tell(step Step, position, last events.Position) {
 	r.passed++
 	if r.options.Progress != nil && (r.passed%tellEvery == 1 || last > 0 && position == last) {
 		r.options.Progress(Progress{Step: step, Position: position, Last: last, Events: r.passed})
+	}
+}
+
+// until waits for a revision of a metadata stream that the target writes itself,
+// which may be after its answer.
+func (r *run) until(ctx context.Context, stream string, revision uint64) error {
+	for {
+		head, err := r.to.Head(ctx)
+		if err != nil {
+			return err
+		}
+		last, _, err := events.Last(ctx, r.to, stream)
+		if err != nil || last.Revision >= revision {
+			return err
+		}
+		if err := r.to.Wait(ctx, head); err != nil {
+			return err
+		}
 	}
 }

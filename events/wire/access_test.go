@@ -178,6 +178,30 @@ func TestTheLogAndIndexesShowNobodyWhatItsStreamDoesNot(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAStreamDoesNotShowWhatItsListHid: the list can be read no more then.
+func TestTheEndOfAStreamDoesNotShowWhatItsListHid(t *testing.T) {
+	s := serveTLS(t, nil)
+	put(t, s, "$$secret-1", events.TypeMetadata, `{"$acl":{"$r":"other"}}`)
+	put(t, s, "secret-1", "x", `{"n":1}`)
+	if _, err := s.store.Delete(t.Context(), "secret-1", events.Any(), true); err != nil {
+		t.Fatal(err)
+	}
+	for user, sees := range map[string]int{"operator": 0, "other": 0, "auditor": 2, "admin": 2} {
+		c, shown := s.client(t, user), 0
+		log, err := readAll(c.ReadAll(soon(t), esdb.ReadAllOptions{}, 100))
+		for _, e := range log {
+			if e.Event.StreamID == "secret-1" {
+				shown++
+			}
+		}
+		if err != nil || shown != sees {
+			t.Errorf("%s: the log shows %d events, %v, want %d", user, shown, err, sees)
+		}
+		_, err = readAll(c.ReadStream(soon(t), "secret-1", esdb.ReadStreamOptions{}, 1))
+		wantCode(t, err, esdb.ErrorCodeStreamDeleted)
+	}
+}
+
 func TestWrongCredentialsAreRefused(t *testing.T) {
 	s := serveTLS(t, nil)
 	for name, c := range map[string]*esdb.Client{

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -116,6 +117,9 @@ func (s *Server) allow(ctx context.Context, r right, stream string) error {
 		return no("unknown role")
 	}
 	listed, err := s.listed(ctx, who, r, of)
+	if errors.Is(err, events.ErrStreamDeleted) {
+		return nil // Its list ended with it, and so did all that it protects.
+	}
 	if err != nil {
 		return refuse(err, of)
 	}
@@ -192,6 +196,9 @@ func (v *sight) sees(ctx context.Context, stream string) (bool, error) {
 		return hostMay(who.account, r, of) == "", nil
 	}
 	sees, err := v.s.listed(ctx, who, r, of)
+	if errors.Is(err, events.ErrStreamDeleted) { // Nobody knows any more for whom it was.
+		sees, err = false, nil
+	}
 	if err == nil {
 		v.known[stream] = sees
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -131,4 +132,19 @@ func revisionIn(r *events.Recorded) uint64 {
 func (s *Server) lastRevision(ctx context.Context, stream string) (uint64, bool, error) {
 	r, found, err := events.Last(ctx, s.cfg.Store, stream)
 	return revisionIn(&r), found, err
+}
+
+// lastWritten is lastRevision of a stream that was found, also when its metadata
+// hides all of it.
+func (s *Server) lastWritten(ctx context.Context, stream string) (uint64, bool, error) {
+	last, exists, err := s.lastRevision(ctx, stream)
+	if err != nil || exists || events.IsVirtual(stream) {
+		return last, exists, err
+	}
+	// Without events this only looks.
+	_, err = s.cfg.Store.Append(ctx, stream, events.NoStream(), nil)
+	if wrong, ok := errors.AsType[*events.WrongRevisionError](err); ok {
+		return wrong.Actual, wrong.Exists, nil
+	}
+	return 0, false, nil
 }

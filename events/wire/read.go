@@ -63,33 +63,38 @@ func (c *reader) readStream(ctx context.Context) error {
 	case c.end:
 		q.From = events.End
 	}
-	remaining, sent := c.count, false
+	remaining, begun := c.count, false
 	for remaining > 0 {
 		q.Limit = c.s.size(remaining)
 		err := c.fill(ctx, q.Limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
-		if errors.Is(err, events.ErrStreamNotFound) && !sent {
-			return c.notFound(ctx)
+		if errors.Is(err, events.ErrStreamNotFound) && !begun {
+			return c.notFound()
 		}
 		if err != nil && !errors.Is(err, events.ErrStreamNotFound) {
 			return err
 		}
+		if !begun {
+			if err := c.sendFirst(ctx, q.From); err != nil {
+				return err
+			}
+		}
 		if err := c.sendPage(ctx); err != nil {
 			return err
 		}
-		sent = true
+		begun = true
 		remaining -= uint64(len(c.page.all))
 		if c.page.ended || err != nil {
-			return c.sendEdge(ctx)
+			break
 		}
 		last := revisionIn(&c.page.all[len(c.page.all)-1])
 		if c.backward && last == 0 {
-			return c.sendEdge(ctx)
+			break
 		}
 		if q.From = last + 1; c.backward {
 			q.From = last - 1
 		}
 	}
-	return nil
+	return c.sendLast(ctx)
 }
 
 // sendPage sends the events of the page that the caller may see.
@@ -147,53 +152,41 @@ func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
 	return nil
 }
 
-// notFound tells that a stream is not there. One whose events are all too old
-// is there, and empty.
-func (c *reader) notFound(ctx context.Context) error {
-	aged, err := c.s.aged(ctx, c.stream)
-	if err != nil || aged {
-		return err
-	}
+// notFound tells that a stream is not there.
+func (c *reader) notFound() error {
 	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
 		StreamNotFound: &streams.ReadResp_StreamNotFound{StreamIdentifier: streamID(c.stream)},
 	}})
 }
 
-// aged reports whether a stream has no events to read only because of its
-// metadata's $maxAge.
-func (s *Server) aged(ctx context.Context, stream string) (bool, error) {
-	if events.IsVirtual(stream) {
-		return false, nil
+// sendFirst tells a client that knows such messages where the stream begins,
+// when that is not where it reads from.
+func (c *reader) sendFirst(ctx context.Context, from uint64) error {
+	if !c.edges || c.backward {
+		return nil
 	}
-	r, found, err := events.Last(ctx, s.cfg.Store, events.MetadataStream(stream))
-	if err != nil || !found {
-		return false, err
+	first := from
+	if len(c.page.all) > 0 {
+		first = revisionIn(&c.page.all[0])
+	} else if last, exists, err := c.s.lastWritten(ctx, c.stream); err != nil {
+		return err
+	} else if exists {
+		first = last + 1
 	}
-	meta, err := events.ParseStreamMetadata(r.Data)
-	if err != nil || meta.MaxAge == 0 || meta.Deleted() {
-		return false, nil // What is no metadata hides nothing.
+	if first == from {
+		return nil
 	}
-	// Without events this only looks.
-	at, err := s.cfg.Store.Append(ctx, stream, events.Any(), nil)
-	return at.Exists, err
+	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_FirstStreamPosition{
+		FirstStreamPosition: first,
+	}})
 }
 
-// sendEdge tells a client that knows such messages where the stream begins or
-// ends.
-func (c *reader) sendEdge(ctx context.Context) error {
+// sendLast tells such a client where the stream ends.
+func (c *reader) sendLast(ctx context.Context) error {
 	if !c.edges {
 		return nil
 	}
-	if c.backward {
-		if len(c.page.all) == 0 {
-			return nil
-		}
-		first := revisionIn(&c.page.all[len(c.page.all)-1])
-		return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_FirstStreamPosition{
-			FirstStreamPosition: first,
-		}})
-	}
-	last, exists, err := c.s.lastRevision(ctx, c.stream)
+	last, exists, err := c.s.lastWritten(ctx, c.stream)
 	if err != nil || !exists {
 		return err
 	}

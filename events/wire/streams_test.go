@@ -186,8 +186,16 @@ func TestDeletedStreamsAreGoneUntilWrittenAndTombstonedOnesForEver(t *testing.T)
 		t.Fatalf("delete gave %+v, %v", d, err)
 	}
 	wantCode(t, read("life-1"), esdb.ErrorCodeResourceNotFound)
-	_, err = c.DeleteStream(soon(t), "life-1", esdb.DeleteStreamOptions{})
-	wantCode(t, err, esdb.ErrorCodeResourceNotFound)
+	if _, err = c.DeleteStream(soon(t), "life-1", esdb.DeleteStreamOptions{}); err != nil {
+		t.Fatalf("deleting again: %v", err)
+	}
+	exists := esdb.AppendToStreamOptions{ExpectedRevision: esdb.StreamExists{}}
+	_, err = c.AppendToStream(soon(t), "life-1", exists, event("again", "{}"))
+	wantCode(t, err, esdb.ErrorCodeStreamDeleted)
+	_, err = c.DeleteStream(soon(t), "never-1", esdb.DeleteStreamOptions{})
+	if err == nil || !strings.Contains(err.Error(), "expected -2, is -1") {
+		t.Errorf("deleting what never was gave %v", err)
+	}
 	if r := appendTo(t, c, "life-1", event("again", "{}")); r.NextExpectedVersion != 3 {
 		t.Fatalf("a stream that begins again has revision %d, want 3", r.NextExpectedVersion)
 	}

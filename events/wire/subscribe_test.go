@@ -291,11 +291,31 @@ func TestTheEdgesOfAStreamAreToldOnlyToThoseWhoAsk(t *testing.T) {
 	if len(got) != 4 || got[3].GetLastStreamPosition() != 2 {
 		t.Fatalf("who asks got %v, want 3 events and the last position", got)
 	}
+	o.CountOption = &streams.ReadReq_Options_Count{Count: 2}
+	got = answers(t, s, o, 10)
+	if len(got) != 3 || got[2].GetLastStreamPosition() != 2 {
+		t.Fatalf("who asks with a limit got %v, want 2 events and the last position", got)
+	}
 	o.ReadDirection = streams.ReadReq_Options_Backwards
 	o.GetStream().RevisionOption = &streams.ReadReq_Options_StreamOptions_End{End: &shared.Empty{}}
 	got = answers(t, s, o, 10)
-	if _, ok := got[len(got)-1].GetContent().(*streams.ReadResp_FirstStreamPosition); len(got) != 4 || !ok {
-		t.Fatalf("who asks backwards got %v, want 3 events and the first position", got)
+	if len(got) != 3 || got[2].GetLastStreamPosition() != 2 {
+		t.Fatalf("who asks backwards got %v, want 2 events and the last position", got)
+	}
+}
+
+func TestWhereAStreamBeginsIsToldWhenItsBeginningIsHidden(t *testing.T) {
+	s := serve(t, nil)
+	appendTo(t, s.client(t, ""), "a-1", numbers(3)...)
+	o := request("a-1")
+	o.ControlOption = &streams.ReadReq_Options_ControlOption{Compatibility: 1}
+	for text, events := range map[string]int{`{"$tb":1}`: 2, `{"$maxCount":2}`: 2, `{"$tb":3}`: 0} {
+		put(t, s, "$$a-1", "$metadata", text)
+		got := answers(t, s, o, 10)
+		if len(got) != events+2 || got[0].GetFirstStreamPosition() != uint64(3-events) ||
+			got[events+1].GetLastStreamPosition() != 2 {
+			t.Errorf("%s: %v, want the first position, %d events and the last position", text, got, events)
+		}
 	}
 }
 
