@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/wire"
@@ -19,6 +21,22 @@ func TestAnonymousCallersHaveTheRoleThatWasSet(t *testing.T) {
 		_, err := s.client(t, "").AppendToStream(soon(t), "a-1", esdb.AppendToStreamOptions{}, numbers(1)...)
 		if (err == nil) != mayAppend {
 			t.Errorf("%v: append gave %v", role, err)
+		}
+	}
+}
+
+// TestWhereNobodyCanBeKnownCredentialsAreIgnored: KurrentDB's client sends them in plain text.
+func TestWhereNobodyCanBeKnownCredentialsAreIgnored(t *testing.T) {
+	s := serve(t, nil)
+	c := streams.NewStreamsClient(s.raw(t))
+	for _, header := range []string{"Basic YWRtaW46Y2hhbmdlaXQ=", "Basic %%%", "Bearer x"} {
+		r, err := c.Read(metadata.AppendToOutgoingContext(soon(t), "authorization", header),
+			&streams.ReadReq{Options: request("a-1")})
+		if err == nil {
+			_, err = r.Recv()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", header, err)
 		}
 	}
 }
