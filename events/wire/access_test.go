@@ -106,7 +106,9 @@ func TestRolesMayWhatTheyMay(t *testing.T) {
 
 func TestAccessControlListsTakeRightsFromOperators(t *testing.T) {
 	s := serveTLS(t, nil)
-	put(t, s, "$$secret-1", events.TypeMetadata, `{"$acl":{"$r":"other","$w":["operator","$admins"],"$d":[],"$mr":"$ops"}}`)
+	put(t, s, "$$secret-1", events.TypeMetadata, `{"$acl":{"$r":"other","$w":["operator","$admins"],"$d":[],"$mr":"operator","$mw":"$ops"}}`)
+	put(t, s, "$$operated-1", events.TypeMetadata, `{"$acl":{"$r":"$ops"}}`)
+	put(t, s, "operated-1", "x", "{}")
 	put(t, s, "secret-1", "x", "{}")
 	put(t, s, "open-1", "x", "{}")
 	read := func(user, stream string) error {
@@ -132,6 +134,8 @@ func TestAccessControlListsTakeRightsFromOperators(t *testing.T) {
 		{"admin reads it", read("admin", "secret-1"), true},
 		{"operator reads what is open", read("operator", "open-1"), true},
 		{"operator reads its metadata", read("operator", "$$secret-1"), true},
+		{"operator reads what is for $ops, which nobody is", read("operator", "operated-1"), false},
+		{"admin reads what is for $ops", read("admin", "operated-1"), true},
 		{"operator appends", write("operator"), true},
 		{"other appends", write("other"), false},
 		{"auditor appends", write("auditor"), false},
@@ -141,6 +145,17 @@ func TestAccessControlListsTakeRightsFromOperators(t *testing.T) {
 		if c.ok != (c.err == nil) || !c.ok && codeOf(c.err) != esdb.ErrorCodeAccessDenied {
 			t.Errorf("%s: %v", c.name, c.err)
 		}
+	}
+}
+
+// TestDefaultAccessControlListsAreRefused: they would be kept and protect nothing.
+func TestDefaultAccessControlListsAreRefused(t *testing.T) {
+	s := serve(t, nil)
+	_, err := s.client(t, "").AppendToStream(soon(t), "$settings", esdb.AppendToStreamOptions{},
+		event("update-default-acl", `{"$userStreamAcl":{"$r":"$admins"}}`))
+	wantCode(t, err, esdb.ErrorCodeAccessDenied)
+	if !strings.Contains(err.Error(), "no default access control lists") {
+		t.Errorf("the reason is %v", err)
 	}
 }
 

@@ -20,15 +20,16 @@ const (
 	toWriteMetadata
 )
 
-// Names in ACLs that stand for many.
-const (
-	groupAdmins = "$admins"
-	groupOps    = "$ops"
-	groupAll    = "$all"
-)
+// groupAll stands for everybody in ACLs. The other groups that EventStoreDB has
+// need no mention: no ACL holds off $admins, and nobody is given the role $ops.
+const groupAll = "$all"
 
 // allStream is the name of the global order in requests and ACLs.
 const allStream = "$all"
+
+// settingsStream has the default ACLs of an EventStoreDB, which would be kept
+// here and protect nothing.
+const settingsStream = "$settings"
 
 func (r right) String() string {
 	switch r {
@@ -91,6 +92,9 @@ func (s *Server) allow(ctx context.Context, r right, stream string) error {
 	no := func(why string) error {
 		return denied(fmt.Sprintf("%s may not %s stream '%s': %s", who, r, of, why))
 	}
+	if r == toWrite && of == settingsStream {
+		return no("this server has no default access control lists; set $acl in the metadata of each stream")
+	}
 	if r.writes() && s.isGuarded(of) {
 		return no("it is the host's own record, read-only over the wire")
 	}
@@ -149,8 +153,7 @@ func (s *Server) listed(ctx context.Context, who caller, r right, stream string)
 	if names == nil {
 		return true, nil
 	}
-	return slices.Contains(names, groupAll) || slices.Contains(names, groupOps) ||
-		who.name != "" && slices.Contains(names, who.name), nil
+	return slices.Contains(names, groupAll) || who.name != "" && slices.Contains(names, who.name), nil
 }
 
 // aclOf reads the ACL that a stream's metadata has now; nil when there is none.

@@ -22,7 +22,7 @@ const (
 	// RoleAuditor reads everything, whatever the ACLs say, and writes nothing.
 	RoleAuditor
 	// RoleOperator reads what ACLs leave it, and appends to and deletes streams
-	// that are not the system's own. It is of the group $ops.
+	// that are not the system's own. It is of no group.
 	RoleOperator
 	// RoleAdmin also writes system streams, among them the metadata of streams.
 	// It is of the group $admins, and no ACL holds it off.
