@@ -25,8 +25,9 @@ const (
 	PreferredAppendBytes = 900 << 10
 	// PreferredAppendEvents is the same as a number of events.
 	PreferredAppendEvents = 4096
-	// MaxStreamNameBytes is the most bytes of a stream's name.
-	MaxStreamNameBytes = 1024
+	// MaxStreamNameBytes is the most bytes of a stream's name: what EventStoreDB
+	// was seen to take.
+	MaxStreamNameBytes = 5000
 )
 
 // EventID is a UUID. Ours are made by NewEventID, so that a repeated append is
@@ -148,6 +149,12 @@ func CheckAppend(stream string, batch []NewEvent) error {
 	}
 	if !utf8.ValidString(stream) {
 		return fmt.Errorf("%w: stream name %q is not UTF-8", ErrMalformed, clip(stream))
+	}
+	if stream == metadataPrefix { // It ends the process of an EventStoreDB.
+		return fmt.Errorf("%w: %s is the metadata of a stream without a name", ErrMalformed, stream)
+	}
+	if stream == logName {
+		return fmt.Errorf("%w: %s is the log", ErrReadOnly, stream)
 	}
 	if IsVirtual(stream) {
 		return fmt.Errorf("%w: %s is an index over other streams", ErrReadOnly, clip(stream))

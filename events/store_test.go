@@ -72,3 +72,13 @@ func TestCheckAppendCountsEverythingOfAnEvent(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckAppendKeepsFromAServerWhatItDoesNotTake: the first name ends the
+// process of an EventStoreDB.
+func TestCheckAppendKeepsFromAServerWhatItDoesNotTake(t *testing.T) {
+	for name, want := range map[string]error{"$$": ErrMalformed, "$all": ErrReadOnly, "$$$all": nil} {
+		if err := CheckAppend(name, nil); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 const (
 	systemPrefix      = "$"
 	metadataPrefix    = "$$"
+	logName           = "$all"
 	VirtualCategory   = "$ce-"
 	VirtualType       = "$et-"
 	VirtualCorrelated = "$bc-"

@@ -5,8 +5,11 @@ import "github.com/hostnode/hostnode/events"
 // Limits of what the committer remembers.
 const (
 	// maxHeads is how many heads are kept in memory, about 250 bytes each, those
-	// of virtual streams included. A head that is not there costs one read.
+	// of virtual streams included; one with a long name counts as several. A head
+	// that is not there costs one read.
 	maxHeads = 100_000
+	// headBytes is how long a name makes a head count as one more.
+	headBytes = 256
 	// maxRecent is how many event ids are kept to recognise an append with Any
 	// that is repeated.
 	maxRecent = 32_768
@@ -37,6 +40,7 @@ func (e *entry) settle() {
 // full it becomes the old one, and what is asked for moves back to the young.
 type heads struct {
 	young, old map[string]*entry
+	weight     int // of the young
 	most       int
 }
 
@@ -50,22 +54,27 @@ func (h *heads) get(stream string) *entry {
 	}
 	e := h.old[stream]
 	if e != nil {
-		h.young[stream] = e
+		h.keep(e)
 	}
 	return e
 }
 
 func (h *heads) add(stream string, known head) *entry {
 	e := &entry{stream: stream, head: known}
-	h.young[stream] = e
+	h.keep(e)
 	return e
+}
+
+func (h *heads) keep(e *entry) {
+	h.young[e.stream] = e
+	h.weight += 1 + len(e.stream)/headBytes
 }
 
 // forget makes room. It is called between batches only: a head that the batch
 // being made changes is nowhere else.
 func (h *heads) forget() {
-	if len(h.young) >= max(1, h.most/2) {
-		h.old, h.young = h.young, make(map[string]*entry)
+	if h.weight >= max(1, h.most/2) {
+		h.old, h.young, h.weight = h.young, make(map[string]*entry), 0
 	}
 }
 

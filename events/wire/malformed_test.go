@@ -72,7 +72,7 @@ func TestReadsThatMakeNoSenseAreRefusedWithASentence(t *testing.T) {
 		"empty stream":     {func(o *streams.ReadReq_Options) { o.StreamOption = &streams.ReadReq_Options_Stream{} }, "name is missing"},
 		"$all as a stream": {func(o *streams.ReadReq_Options) { o.StreamOption = streamFrom("$all") }, "option of its own"},
 		"name not UTF-8":   {func(o *streams.ReadReq_Options) { o.StreamOption = streamFrom("\xff") }, "not UTF-8"},
-		"name too long":    {func(o *streams.ReadReq_Options) { o.StreamOption = streamFrom(strings.Repeat("x", 1025)) }, "the limit is 1024"},
+		"name too long":    {func(o *streams.ReadReq_Options) { o.StreamOption = streamFrom(strings.Repeat("x", 5001)) }, "the limit is 5000"},
 		"no revision": {func(o *streams.ReadReq_Options) {
 			s := streamFrom("a")
 			s.Stream.RevisionOption = nil
