@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 const (
@@ -92,10 +94,11 @@ func (in *intake) accept(m proto.Message) error {
 		return err
 	}
 	if n > in.most {
-		return &refusal{
-			code:     codes.ResourceExhausted,
-			sentence: fmt.Sprintf("message of %d bytes, larger than max (%d)", n, in.most),
+		sentence := fmt.Sprintf("message of %d bytes, larger than max (%d)", n, in.most)
+		if in.most > requestBytes { // It can only be an event.
+			return tooLarge(sentence, events.ErrTooLarge)
 		}
+		return &refusal{code: codes.ResourceExhausted, sentence: sentence}
 	}
 	if n > windowBytes { // The bytes, and what they are decoded to when they are few events.
 		if err := in.charge(2*int64(n) + windowBytes); err != nil {

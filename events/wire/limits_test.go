@@ -187,13 +187,15 @@ func TestLargeEventsPassUpToTheLimit(t *testing.T) {
 			t.Errorf("an event of %d bytes too many was taken", beyond)
 		}
 	}
-	var trailers metadata.MD
-	send := newAppend(t, s, grpc.Trailer(&trailers))
-	send.options("a-1")
-	send.event(make([]byte, events.MaxEventBytes))
-	wantStatus(t, send.end(), codes.InvalidArgument)
-	if got := trailers.Get("exception"); len(got) != 1 || got[0] != "maximum-append-size-exceeded" {
-		t.Errorf("the exception is %v", got)
+	for _, bytes := range []int{events.MaxEventBytes, events.MaxEventBytes + 4<<20} {
+		var trailers metadata.MD
+		send := newAppend(t, s, grpc.Trailer(&trailers))
+		send.options("a-1")
+		send.event(make([]byte, bytes))
+		wantStatus(t, send.end(), codes.InvalidArgument)
+		if got := trailers.Get("exception"); len(got) != 1 || got[0] != "maximum-append-size-exceeded" {
+			t.Errorf("the exception for %d bytes is %v", bytes, got)
+		}
 	}
 }
 
