@@ -194,12 +194,31 @@ func TestWithoutACertificateOnlyThisMachineIsServed(t *testing.T) {
 	}
 }
 
-func TestUsersWithoutACertificateAreWarnedOf(t *testing.T) {
+func TestAKeyThatOthersCanReadIsRefused(t *testing.T) {
+	made, err := MakeCertificates(t.TempDir(), []string{"localhost"}, time.Now())
+	if err == nil {
+		err = os.Chmod(made.Key, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Listen: []string{"127.0.0.1:0"}, CertFile: made.Cert, KeyFile: made.Key}
+	s, err := Start(events.NewMemory(), o, nil)
+	if !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("started with a key that everybody can read: %v, %v", s, err)
+	}
+}
+
+func TestUsersWithoutACertificateAndCertificatesOutOfTheirTimeAreWarnedOf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
 	if err := SetUser(path, "ann", "auditor", "", "correct horse"); err != nil {
 		t.Fatal(err)
 	}
 	made, err := MakeCertificates(t.TempDir(), []string{"localhost"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := MakeCertificates(t.TempDir(), []string{"localhost"}, time.Now().AddDate(-2, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +231,7 @@ func TestUsersWithoutACertificateAreWarnedOf(t *testing.T) {
 		{Options{UsersFile: path}, 1},
 		{Options{}, 0},
 		{Options{UsersFile: path, CertFile: made.Cert, KeyFile: made.Key}, 0},
+		{Options{UsersFile: path, CertFile: old.Cert, KeyFile: old.Key}, 1},
 	} {
 		logger, hook := test.NewNullLogger()
 		c.o.Listen = []string{"127.0.0.1:0"}

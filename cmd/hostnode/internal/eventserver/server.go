@@ -14,9 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -88,7 +90,7 @@ func Start(store events.Store, o Options, log *logrus.Entry) (*Server, error) {
 	}
 	var err error
 	if o.CertFile != "" {
-		if cfg.TLS, err = loadTLS(o.CertFile, o.KeyFile); err != nil {
+		if cfg.TLS, err = loadTLS(o.CertFile, o.KeyFile, log); err != nil {
 			return nil, err
 		}
 	}
@@ -148,10 +150,29 @@ func loopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func loadTLS(cert, key string) (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(cert, key)
+// maxKeyBytes is the most bytes of a private key's file.
+const maxKeyBytes = 64 << 10
+
+// loadTLS reads a certificate and its key, which only its owner may read. A
+// certificate that is out of its time is told, because clients trust it no more
+// and say little about it.
+func loadTLS(cert, key string, log *logrus.Entry) (*tls.Config, error) {
+	public, err := os.ReadFile(cert)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the certificate: %w", config.ErrInvalid, err)
+	}
+	private, err := config.ReadPrivate(key, maxKeyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the key of the certificate: %w", config.ErrInvalid, err)
+	}
+	pair, err := tls.X509KeyPair(public, private)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the certificate %s with the key %s: %w", config.ErrInvalid, cert, key, err)
+	}
+	if now := time.Now(); log != nil && (now.After(pair.Leaf.NotAfter) || now.Before(pair.Leaf.NotBefore)) {
+		log.WithField("from", pair.Leaf.NotBefore).WithField("until", pair.Leaf.NotAfter).
+			Warnf("the certificate %s is out of its time: clients do not connect; make another with: "+
+				"hostnode eventstore certificate", cert)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
