@@ -144,6 +144,9 @@ func recorded(r events.Recorded, id func(events.EventID) *shared.UUID) *streams.
 	if r.Binary {
 		content = contentBinary
 	}
+	if r.Type == events.TypeTombstone { // It is behind every event that can be.
+		r.Revision = math.MaxInt64
+	}
 	return &streams.ReadResp_ReadEvent_RecordedEvent{
 		Id:               id(r.ID),
 		StreamIdentifier: streamID(r.Stream),

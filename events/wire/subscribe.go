@@ -29,10 +29,13 @@ func (c *reader) followStream(ctx context.Context) error {
 	if err := c.confirm(uuid.NewString()); err != nil {
 		return err
 	}
-	for live := false; ; {
+	for live, begun := false, false; ; begun = true {
 		limit := c.s.size(math.MaxUint64)
 		q := events.ReadStream{From: next, Limit: limit}
 		err := c.fill(ctx, limit, c.s.cfg.Store.ReadStream(ctx, c.stream, q))
+		if begun && errors.Is(err, events.ErrStreamDeleted) {
+			return c.sendTombstone(ctx, f, err)
+		}
 		if errors.Is(err, events.ErrStreamNotFound) { // It may come, or come back.
 			c.page.ended, err = true, nil
 		}
@@ -61,6 +64,24 @@ func (c *reader) followStream(ctx context.Context) error {
 		if err := f.wait(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// sendTombstone sends the tombstone of a stream that ended under its subscriber.
+func (c *reader) sendTombstone(ctx context.Context, f *follower, why error) error {
+	if _, ok := events.MetadataOf(c.stream); ok { // It ended with its stream.
+		return why
+	}
+	select {
+	case r := <-f.ended: // The tail sees all that comes after the first read.
+		if err := c.sendEvent(ctx, &r); err != nil {
+			return err
+		}
+		return why
+	case err := <-f.failed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -138,8 +138,9 @@ func TestSubscriptionsSurviveDeletionAndEndAtATombstone(t *testing.T) {
 	if _, err := c.TombstoneStream(soon(t), "a-1", esdb.TombstoneStreamOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	sub.want("dropped")
-	behind.want("dropped")
+	const tombstone = "9223372036854775807@a-1"
+	sub.want(tombstone, "dropped")
+	behind.want(tombstone, "dropped")
 	follow(t, c, "a-1", esdb.SubscribeToStreamOptions{From: esdb.Start{}}).want("dropped")
 }
 

@@ -29,6 +29,8 @@ type tail struct {
 type follower struct {
 	// wake has room for one: whoever is woken reads everything there is.
 	wake chan struct{}
+	// ended gets the tombstone of the stream, which no read gives.
+	ended chan events.Recorded
 	// failed gets the reason when there is nothing more to wait for.
 	failed chan error
 }
@@ -40,7 +42,9 @@ func newTail(store events.Store) *tail {
 // follow registers a follower, who must read the store after that: of what
 // became durable later it will be told.
 func (t *tail) follow(stream string) (f *follower, unfollow func()) {
-	f = &follower{wake: make(chan struct{}, 1), failed: make(chan error, 1)}
+	f = &follower{
+		wake: make(chan struct{}, 1), ended: make(chan events.Recorded, 1), failed: make(chan error, 1),
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.dead != nil {
@@ -131,6 +135,14 @@ func (t *tail) wakeLog() (alone bool) {
 func (t *tail) wake(r events.Recorded) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if r.Type == events.TypeTombstone {
+		for f := range t.followers[r.Stream] {
+			select {
+			case f.ended <- r:
+			default:
+			}
+		}
+	}
 	signal(t.followers[r.Stream])
 	for _, virtual := range events.VirtualOf(r.Stream, r.Type, r.Meta.Correlation, r.Revision == 0) {
 		signal(t.followers[virtual])
