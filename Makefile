@@ -185,7 +185,7 @@ e2e-ci:
 official-suite: build
 	cd events/wire/officialsuite && go vet . && go test . && go run . ../../../bin/hostnode
 
-## node-client: EventStoreDB's client from npm against the event server; needs node and npm
+## node-client: EventStoreDB's and KurrentDB's clients from npm against the event server; needs node and npm
 .PHONY: node-client
 node-client: need-node
 	@mkdir -p build/node-client

@@ -15,7 +15,7 @@ type featuresService struct {
 	s *Server
 }
 
-// GetSupportedMethods lists what is served, in lower case as clients want it.
+// GetSupportedMethods lists what is answered, in lower case as clients want it.
 func (v *featuresService) GetSupportedMethods(
 	context.Context, *shared.Empty,
 ) (*serverfeatures.SupportedMethods, error) {
@@ -23,11 +23,12 @@ func (v *featuresService) GetSupportedMethods(
 		streamsName  = "event_store.client.streams.streams"
 		gossipName   = "event_store.client.gossip.gossip"
 		featuresName = "event_store.client.server_features.serverfeatures"
+		groupsName   = "event_store.client.persistent_subscriptions.persistentsubscriptions"
 	)
 	method := func(service, name string, features ...string) *serverfeatures.SupportedMethod {
 		return &serverfeatures.SupportedMethod{ServiceName: service, MethodName: name, Features: features}
 	}
-	return &serverfeatures.SupportedMethods{
+	all := &serverfeatures.SupportedMethods{
 		EventStoreServerVersion: v.s.cfg.Version,
 		Methods: []*serverfeatures.SupportedMethod{
 			method(streamsName, "append"),
@@ -38,7 +39,15 @@ func (v *featuresService) GetSupportedMethods(
 			method(gossipName, "read"),
 			method(featuresName, "getsupportedmethods"),
 		},
-	}, nil
+	}
+	// These are answered with Unimplemented and a sentence. Clients who do not find
+	// them here look for them over HTTP, or say that the server is too old.
+	for _, name := range []string{
+		"create", "delete", "getinfo", "list", "read", "replayparked", "restartsubsystem", "update",
+	} {
+		all.Methods = append(all.Methods, method(groupsName, name, "stream", "all"))
+	}
+	return all, nil
 }
 
 // acceptPersistent says yes to every persistent subscription, and does nothing

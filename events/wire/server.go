@@ -14,7 +14,6 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/hostnode/hostnode/events"
@@ -97,7 +96,7 @@ const pingAnswer = 20 * time.Second
 
 func (s *Server) options() []grpc.ServerOption {
 	l := s.cfg.Limits
-	options := []grpc.ServerOption{
+	return []grpc.ServerOption{
 		// Of calls with one request, which are taken before anybody knows who calls;
 		// the others have an intake.
 		grpc.MaxRecvMsgSize(windowBytes),
@@ -111,15 +110,12 @@ func (s *Server) options() []grpc.ServerOption {
 		grpc.ConnectionTimeout(l.HandshakeTime),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: l.PingEvery, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: l.IdlePing, Timeout: pingAnswer}),
+		grpc.Creds(newDoorway(s.cfg.TLS)),
 		grpc.WaitForHandlers(true), // So that nobody uses the store after Close.
 		grpc.UnknownServiceHandler(unknownService),
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
 	}
-	if s.cfg.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.cfg.TLS)))
-	}
-	return options
 }
 
 // Serve answers the clients of a listener until Close, and then returns nil. It

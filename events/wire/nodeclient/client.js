@@ -1,7 +1,7 @@
-// Uses an event server through EventStoreDB's client for Node, and ends with an
+// Uses an event server through EventStoreDB's or KurrentDB's client for Node, and ends with an
 // error at the first answer that is not right:
 //
-//   node client.js DIRECTORY-WITH-node_modules CONNECTION-STRING
+//   node client.js DIRECTORY-WITH-node_modules PACKAGE CONNECTION-STRING
 //
 // Each thing that works is a line on standard output.
 "use strict";
@@ -9,8 +9,8 @@ const assert = require("node:assert/strict");
 const { createRequire } = require("node:module");
 const { join } = require("node:path");
 
-const [directory, connection] = process.argv.slice(2);
-const es = createRequire(join(directory, "index.js"))("@eventstore/db-client");
+const [directory, name, connection] = process.argv.slice(2);
+const es = createRequire(join(directory, "index.js"))(name);
 
 // A subscription that never brings what is waited for must not hang a test.
 const patience = 30_000;
@@ -45,16 +45,19 @@ function take(subscription, count, matches = () => true) {
 const tick = (n) => es.jsonEvent({ type: "Ticked", data: { n }, metadata: { $correlationId: "clock" } });
 const number = (e) => e.event.data.n;
 
+// Each of the two clients has a word of its own for it.
+const expect = (at) => ({ expectedRevision: at, streamState: at });
+
 async function appendAndRead(client) {
-  const first = await client.appendToStream("clock-1", [tick(0), tick(1)], { expectedRevision: es.NO_STREAM });
+  const first = await client.appendToStream("clock-1", [tick(0), tick(1)], expect(es.NO_STREAM));
   assert.equal(first.success, true);
   assert.equal(first.nextExpectedRevision, 1n);
-  await client.appendToStream("clock-1", tick(2), { expectedRevision: 1n });
+  await client.appendToStream("clock-1", tick(2), expect(1n));
   step("append with expected revisions");
 
   await assert.rejects(
-    client.appendToStream("clock-1", tick(9), { expectedRevision: es.NO_STREAM }),
-    (e) => e.type === es.ErrorType.WRONG_EXPECTED_VERSION && e.actualVersion === 2n,
+    client.appendToStream("clock-1", tick(9), expect(es.NO_STREAM)),
+    (e) => e.type === es.ErrorType.WRONG_EXPECTED_VERSION && (e.actualVersion ?? e.actualState) === 2n,
   );
   step("refuse a wrong revision");
 
@@ -119,7 +122,7 @@ async function metadataAndDeletion(client) {
 
   await client.deleteStream("clock-1");
   await assert.rejects(collect(client.readStream("clock-1")), (e) => e.type === es.ErrorType.STREAM_NOT_FOUND);
-  const again = await client.appendToStream("clock-1", tick(7), { expectedRevision: es.NO_STREAM });
+  const again = await client.appendToStream("clock-1", tick(7), expect(es.NO_STREAM));
   assert.equal(again.nextExpectedRevision, 3n);
   step("delete a stream and begin it again");
 
@@ -128,15 +131,21 @@ async function metadataAndDeletion(client) {
   await assert.rejects(client.appendToStream("clock-2", tick(8)), (e) => e.type === es.ErrorType.STREAM_DELETED);
   step("end a stream for good");
 
-  await assert.rejects(
-    client.createPersistentSubscriptionToStream("clock-1", "group", es.persistentSubscriptionToStreamSettingsFromDefaults()),
-    (e) => e.type === es.ErrorType.UNKNOWN && /not served/.test(e.message),
-  );
+  for (const call of [
+    () => client.createPersistentSubscriptionToStream("clock-1", "group", es.persistentSubscriptionToStreamSettingsFromDefaults()),
+    () => client.getPersistentSubscriptionToStreamInfo("clock-1", "group"),
+    () => client.listAllPersistentSubscriptions(),
+    () => client.listPersistentSubscriptionsToStream("clock-1"),
+    () => client.replayParkedMessagesToStream("clock-1", "group"),
+    () => client.restartPersistentSubscriptionSubsystem(),
+  ]) {
+    await assert.rejects(call, (e) => /not served/.test(e.message), `${call}`);
+  }
   step("say what is not served");
 }
 
 async function main() {
-  const client = es.EventStoreDBClient.connectionString(connection);
+  const client = (es.KurrentDBClient ?? es.EventStoreDBClient).connectionString(connection);
   try {
     await appendAndRead(client);
     await readIndexesAndLog(client);

@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// doorway lets gRPC in, with TLS or in plain text, and tells everybody who
+// speaks HTTP/1 that there is nothing for them: they would see a connection
+// that breaks.
+type doorway struct {
+	credentials.TransportCredentials
+	tls *tls.Config // nil: plain text.
+}
+
+const (
+	// http2Preface begins what an HTTP/2 client sends in plain text; no method of
+	// HTTP/1 does.
+	http2Preface = "PRI "
+	protocolH2   = "h2"
+	protocolHTTP = "http/1.1"
+)
+
+func newDoorway(cfg *tls.Config) *doorway {
+	if cfg == nil {
+		return &doorway{TransportCredentials: insecure.NewCredentials()}
+	}
+	cfg = cfg.Clone()
+	cfg.NextProtos = []string{protocolH2, protocolHTTP}
+	return &doorway{credentials.NewTLS(cfg), cfg}
+}
+
+// ServerHandshake implements credentials.TransportCredentials. grpc bounds how
+// long it takes.
+func (d *doorway) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if d.tls == nil {
+		conn := &peeked{Conn: raw, ahead: bufio.NewReaderSize(raw, len(http2Preface))}
+		if head, err := conn.ahead.Peek(len(http2Preface)); err != nil || string(head) != http2Preface {
+			return nil, nil, sayNotHere(conn, err)
+		}
+		return d.TransportCredentials.ServerHandshake(conn)
+	}
+	conn := tls.Server(raw, d.tls)
+	if err := conn.HandshakeContext(context.Background()); err != nil { // The deadline is the connection's.
+		return nil, nil, err
+	}
+	state := conn.ConnectionState()
+	if state.NegotiatedProtocol != protocolH2 {
+		return nil, nil, sayNotHere(conn, nil)
+	}
+	return conn, credentials.TLSInfo{
+		State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+	}, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (d *doorway) Clone() credentials.TransportCredentials { return newDoorway(d.tls) }
+
+// peeked is a connection of whose bytes the first were looked at.
+type peeked struct {
+	net.Conn
+	ahead *bufio.Reader
+}
+
+func (p *peeked) Read(b []byte) (int, error) {
+	if p.ahead.Buffered() > 0 {
+		return p.ahead.Read(b)
+	}
+	return p.Conn.Read(b)
+}
+
+// sayNotHere answers a request of HTTP/1, if it is one. Its error ends the
+// connection.
+func sayNotHere(conn net.Conn, err error) error {
+	if err != nil {
+		return err
+	}
+	// A client reads no answer while it has more to send: that is read first, in bounds.
+	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, maxHeaderBytes)))
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, req.Body) // As far as the bounds go.
+	const sentence = "hostnode serves EventStoreDB's gRPC protocol here, and nothing over HTTP.\n"
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain; charset=utf-8\r\n"+
+		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", len(sentence), sentence)
+	if err == nil {
+		err = http.ErrNotSupported
+	}
+	return err
+}
