@@ -41,6 +41,11 @@ func (s *Store) Append(
 	if err := events.CheckAppend(stream, batch); err != nil {
 		return events.AppendResult{}, err
 	}
+	for _, e := range batch {
+		if err := harmless(stream, e); err != nil {
+			return events.AppendResult{}, err
+		}
+	}
 	w := write{stream: stream, expected: expected, events: proposed(batch)}
 	alone := len(batch) == 0 || size(batch) > aloneBytes
 	_, exact := expected.Count()

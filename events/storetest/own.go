@@ -22,7 +22,10 @@ import (
 type own struct {
 	store  events.Store
 	prefix string
-	base   events.Position // the last of others before the test's first
+	// mask makes a test's ids its own: a server remembers ids for a while, and
+	// finds a stranger's there.
+	mask events.EventID
+	base events.Position // the last of others before the test's first
 
 	mu sync.Mutex
 	// log are the test's events up to the position scanned, in order.
@@ -47,7 +50,18 @@ func newOwn(ctx context.Context, store events.Store) (*own, error) {
 		return nil, fmt.Errorf("head of the shared store: %w", err)
 	}
 	prefix := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")[:prefixBytes-2] + "."
-	return &own{store: store, prefix: prefix, base: head, scanned: head}, nil
+	return &own{store: store, prefix: prefix, mask: events.EventID(uuid.New()), base: head, scanned: head}, nil
+}
+
+// id is an id in the shared store, and back; none stays none.
+func (o *own) id(id events.EventID) events.EventID {
+	if id == (events.EventID{}) {
+		return id
+	}
+	for i := range id {
+		id[i] ^= o.mask[i]
+	}
+	return id
 }
 
 // in is the name of a stream in the shared store.
@@ -105,6 +119,7 @@ func (o *own) logged(stream string) (string, bool) {
 }
 
 func (o *own) event(e events.NewEvent) events.NewEvent {
+	e.ID = o.id(e.ID)
 	if e.Type != "" && !strings.HasPrefix(e.Type, "$") {
 		e.Type = o.prefix + e.Type
 	}
@@ -124,7 +139,7 @@ func (o *own) recorded(ctx context.Context, r events.Recorded) (events.Recorded,
 	if err != nil {
 		return r, true, err
 	}
-	r.Stream, r.Position = name, number
+	r.ID, r.Stream, r.Position = o.id(r.ID), name, number
 	r.Type = strings.TrimPrefix(r.Type, o.prefix)
 	if r.Foreign == nil {
 		r.Meta.Correlation = strings.TrimPrefix(r.Meta.Correlation, o.prefix)

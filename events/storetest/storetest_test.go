@@ -50,6 +50,30 @@ func TestAnAnswerThatDisagreesWithTheLogIsFound(t *testing.T) {
 	}
 }
 
+// TestEachTestHasIdsOfItsOwn: a server that remembers ids would take a later
+// test's events for a repeat of an earlier one's.
+func TestEachTestHasIdsOfItsOwn(t *testing.T) {
+	s := newShared(t)
+	seen := map[events.EventID]bool{}
+	for range 2 {
+		o, err := newOwn(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, o, "a-1", events.Any(), 1)
+		wantRevisions(t, o, "a-1", events.ReadStream{From: 1})
+		if got := stream(t, o, "a-1"); len(got) != 1 || got[0].ID != id(1) {
+			t.Fatalf("the test reads %v, want what it wrote", got)
+		}
+		for _, r := range stream(t, s, o.in("a-1")) {
+			if seen[r.ID] {
+				t.Errorf("two tests write the event %v", r.ID)
+			}
+			seen[r.ID] = true
+		}
+	}
+}
+
 // forgetful is a Memory that does not tell a repeated append from a first one.
 type forgetful struct{ *events.Memory }
 
