@@ -94,6 +94,12 @@ var recordKinds = []kind{
 		"Make room on the disk that the message names, then start again. What was acknowledged is safe.",
 	},
 	{
+		"projection-faulted", http.StatusBadGateway, serverviews.ErrFaulted,
+		"A projection was started in the event store and has ended.",
+		"The message has the server's reason. If an event took too long, start the server with a larger " +
+			"--projection-execution-timeout; then run `hostnode projections install` again.",
+	},
+	{
 		"no-projections", http.StatusNotImplemented, serverviews.ErrNoProjections,
 		"There are no projections in this event store.",
 		"None are needed: `hostnode status`, `availability list`, `sales` and `queue` show the views that are " +

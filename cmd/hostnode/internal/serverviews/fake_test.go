@@ -32,6 +32,9 @@ type fakeServer struct {
 	hidden, locked bool
 	// racing is a projection that somebody else makes before the next creation.
 	racing string
+	// faulting is how often a running projection is found to have faulted, and why.
+	faulting int
+	reason   string
 }
 
 type fakeProjection struct {
@@ -194,6 +197,10 @@ func (f *fakeServer) Statistics(r *projections.StatisticsReq, to projections.Pro
 	slices.Sort(names)
 	for _, name := range names {
 		p := f.all[name]
+		if f.faulting > 0 && name == "hostnode-slot" && p.state == "Running" {
+			f.faulting--
+			p.state, p.reason = "Faulted", f.reason
+		}
 		state := p.state
 		if p.stopping > 0 {
 			p.stopping--

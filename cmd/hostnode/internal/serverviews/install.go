@@ -3,6 +3,9 @@ package serverviews
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	client "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
@@ -35,24 +38,76 @@ type Change struct {
 	Done Done   `json:"done"`
 }
 
-// Install brings all projections of this build onto the server, and starts
-// them. It may be repeated; what is as it should be is left alone. After an
-// error the changes tell how far it came.
+// Install brings all projections of this build onto the server, starts them, and
+// watches for a moment whether they run. It may be repeated; what is as it should
+// be is left alone. After an error the changes tell how far it came.
 func (s *Server) Install(ctx context.Context) ([]Change, error) {
 	found, err := s.find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var changes []Change
+	started := false
 	for _, p := range js.All() {
 		done, err := s.install(ctx, p, found[p.Name])
 		if err != nil {
 			return changes, err
 		}
 		changes = append(changes, Change{p.Name, done})
+		started = started || done != Unchanged
 	}
-	return changes, nil
+	if !started {
+		return changes, nil
+	}
+	return changes, s.watch(ctx)
 }
+
+const (
+	// watchTime is how long new projections are watched: an engine that has run
+	// nothing yet needs longer for the first event than the server gives it.
+	watchTime = 5 * time.Second
+	// restarts is how often one that took too long is started again: by then the
+	// engine is warm, or the machine is too slow.
+	restarts = 3
+)
+
+// ErrFaulted: a projection was started and has ended.
+var ErrFaulted = errors.New("the projection was started and has faulted")
+
+// watch starts projections again that faulted because an event took too long.
+func (s *Server) watch(ctx context.Context) error {
+	again := map[string]int{}
+	for range watchTime / stopPause {
+		if err := s.pause(ctx, stopPause); err != nil {
+			return err
+		}
+		found, err := s.find(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range js.All() {
+			there := found[p.Name]
+			if there == nil || !there.is("Faulted") {
+				continue
+			}
+			reason, slow := reasonOf(there.StateReason), strings.Contains(there.StateReason, messageTooLong)
+			if again[p.Name]++; !slow || again[p.Name] > restarts {
+				hint := ""
+				if slow {
+					hint = "; the server gives each event 250 ms: start it with a larger --projection-execution-timeout"
+				}
+				return fmt.Errorf("%s: %w: %s%s", p.Name, ErrFaulted, reason, hint)
+			}
+			if _, err := s.install(ctx, p, there); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// messageTooLong is in the reason of a projection for which an event took too long.
+const messageTooLong = "took too long"
 
 func (s *Server) install(ctx context.Context, p js.Projection, there *installed) (Done, error) {
 	if there == nil {

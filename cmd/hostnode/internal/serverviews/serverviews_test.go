@@ -126,6 +126,38 @@ func TestWhatStoppedOrFaultedIsStarted(t *testing.T) {
 	}
 }
 
+// TestAProjectionThatFaultsOnAColdEngineIsStartedAgain: install said success, and
+// seconds later it had ended.
+func TestAProjectionThatFaultsOnAColdEngineIsStartedAgain(t *testing.T) {
+	const slow = "The hostnode-slot projection failed to process event.\nTimeoutException: Projection script took too " +
+		"long to execute (took: 00:00:00.3, allowed: 00:00:00.2500000\n   at Jint.Engine()"
+	for _, c := range []struct {
+		faults int
+		reason string
+		says   string
+	}{
+		{0, "", ""},
+		{1, slow, ""},
+		{3, slow, ""},
+		{4, slow, "--projection-execution-timeout"},
+		{1, "no number\n   at Jint.Engine()", "no number"},
+	} {
+		f := &fakeServer{faulting: c.faults, reason: c.reason}
+		s := connect(t, serveFake(t, f))
+		_, err := s.Install(t.Context())
+		if errors.Is(err, serverviews.ErrFaulted) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%d faults for %.20q: %v, want %q", c.faults, c.reason, err, c.says)
+		}
+		if err != nil && strings.Contains(err.Error(), "Jint.Engine") {
+			t.Errorf("a stack trace is shown: %v", err)
+		}
+		rows, err := s.Status(t.Context())
+		if err != nil || rows[2].Current != (c.says == "") || strings.Contains(rows[2].Reason, "\n") {
+			t.Errorf("%d faults: %+v, %v", c.faults, rows, err)
+		}
+	}
+}
+
 func TestAProjectionThatSomebodyMadeMeanwhileIsReplaced(t *testing.T) {
 	f := &fakeServer{racing: "hostnode-reservation"}
 	s := connect(t, serveFake(t, f))

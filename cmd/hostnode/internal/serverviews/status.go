@@ -2,6 +2,7 @@ package serverviews
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hostnode/hostnode/projections/js"
 )
@@ -40,8 +41,8 @@ func (s *Server) Status(ctx context.Context) ([]Row, error) {
 	for _, p := range js.All() {
 		row := Row{Name: p.Name, Version: p.Version}
 		if there := found[p.Name]; there != nil {
-			row.State, row.Reason = there.Status, there.StateReason
-			row.Position, row.Progress = there.Position, there.Progress
+			row.State, row.Reason = there.Status, reasonOf(there.StateReason)
+			row.Position, row.Progress = clip(there.Position, maxPosition), there.Progress
 			if known, err := js.Parse(there.query); err == nil {
 				row.Installed = known.Version
 			}
@@ -50,4 +51,24 @@ func (s *Server) Status(ctx context.Context) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+const (
+	// maxPosition and maxReason are the most characters of a position, which names
+	// every stream that a projection reads, and of a reason.
+	maxPosition = 60
+	maxReason   = 300
+)
+
+// reasonOf is the sentence in a reason of the server: a stack trace follows it.
+func reasonOf(text string) string {
+	sentence, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return clip(strings.TrimSpace(sentence), maxReason)
+}
+
+func clip(text string, most int) string {
+	if all := []rune(text); len(all) > most {
+		return string(all[:most-1]) + "…"
+	}
+	return text
 }
