@@ -64,7 +64,7 @@ func TestConnectionStringsThatCannotBeUsedSayWhatToWrite(t *testing.T) {
 		{"esdb://host:99999", "99999, want 1 to 65535"},
 		{"esdb://admin:changeit@one:2113,two:0", "want 1 to 65535"},
 		{"esdb://host:2113/path", "path"},
-		{"esdb://admin:changeit@host?tls=false", "only over TLS"},
+		{"esdb://admin:changeit@host?tls=false", "only over TLS; write esdb://user:password@host:2113?tlsCaFile=ca.crt"},
 		{"esdb://admin@host", "without a password"},
 		{"esdb://host?tls=perhaps", "true or false"},
 		{"esdb://admin:changeit@host?tls=perhaps", "true or false"},
