@@ -265,7 +265,6 @@ func readUntil(
 
 // event looks at one event: first at its form, then at what it says.
 func (a *auditor) event(r events.Recorded) {
-	a.report.Events++
 	if r.Position <= a.report.AsOf {
 		a.find(PositionOrder, placeOf(r), "it follows position %d", a.report.AsOf)
 	}
@@ -276,6 +275,7 @@ func (a *auditor) event(r events.Recorded) {
 		a.system(r)
 		return
 	}
+	a.report.Events++ // What a server writes for itself is no part of a record.
 	s := a.stream(r.Stream)
 	if r.Type == events.TypeTombstone {
 		a.keepViews(r, func(v *projections.Views) { v.Apply(r) })

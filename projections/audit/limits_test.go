@@ -140,3 +140,24 @@ func TestStrangeStreamNamesAreNoTrouble(t *testing.T) {
 		t.Fatalf("rules (-want +got):\n%s\n%v", diff, report.Findings)
 	}
 }
+
+// TestWhatOthersWriteInTheSameStoreIsNoneOfTheAuditsBusiness: they may count
+// epochs in their own way, and a server writes events for itself.
+func TestWhatOthersWriteInTheSameStoreIsNoneOfTheAuditsBusiness(t *testing.T) {
+	r := aYear(t)
+	own := uint64(len(r.list))
+	for _, epoch := range []uint64{9, 3} {
+		r.insert(len(r.list), "theirs-1", &messages.QuotaSet{Bytes: 10})
+		r.list[len(r.list)-1].Meta.Epoch = epoch
+	}
+	for range 3 {
+		r.insert(len(r.list), "$stats-1", &messages.QuotaSet{Bytes: 10})
+	}
+	report := audited(t, r, Options{})
+	if report.Errors != 0 || report.Warnings != 1 || report.Findings[0].Rule != StreamUnknown {
+		t.Errorf("findings %v, want the one that the stream is unknown", report.Findings)
+	}
+	if report.Events != own+2 {
+		t.Errorf("%d events were read, want %d and 2 of others", report.Events, own)
+	}
+}

@@ -193,9 +193,10 @@ func (a *auditor) checkOrder(s *stream, r events.Recorded) {
 }
 
 // checkEpoch holds the processes of a host to their order. What the market said
-// is written by whichever host comes first, each with epochs of its own.
+// is written by whichever host comes first, each with epochs of its own; what
+// the epochs of others mean, they know.
 func (a *auditor) checkEpoch(s *stream, r events.Recorded) {
-	if s.kind != kindMarket && r.Meta.Epoch < s.Epoch {
+	if s.kind != kindMarket && s.kind != kindUnknown && r.Meta.Epoch < s.Epoch {
 		a.find(EpochDecreased, placeOf(r), "written in epoch %d of the host, after an event of epoch %d",
 			r.Meta.Epoch, s.Epoch)
 	}
