@@ -274,8 +274,9 @@ func checkCredentials(conf *esdb.Configuration) error {
 	switch {
 	case conf.DisableTLS && conf.Username != "":
 		return refuse("has a user and tls=false, and credentials are sent only over TLS; write "+
-			"%s://user:password@host:2113?tlsCaFile=ca.crt for a server with TLS (without tlsCaFile if the machine knows "+
-			"its authority), or %s://host:2113?tls=false, without a user, for one that takes anybody", schemeOne, schemeOne)
+			"%s://user:password@host:2113?tlsCaFile=ca.crt for a server with TLS (without tlsCaFile if the machine "+
+			"knows its authority), or %s://host:2113?tls=false, without a user, for one that takes anybody",
+			schemeOne, schemeOne)
 	case conf.Username != "" && conf.Password == "":
 		return refuse("has a user without a password; write %s://user:password@host, or name a file with the "+
 			"password in eventStore.passwordFile", schemeOne)
