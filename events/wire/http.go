@@ -27,6 +27,8 @@ const (
 	http2Preface = "PRI "
 	protocolH2   = "h2"
 	protocolHTTP = "http/1.1"
+	// tlsHandshake begins what a client sends who wants TLS.
+	tlsHandshake = 0x16
 )
 
 func newDoorway(cfg *tls.Config) *doorway {
@@ -77,11 +79,23 @@ func (p *peeked) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
+// first is the first byte that came.
+func (p *peeked) first() byte {
+	head, err := p.ahead.Peek(1)
+	if err != nil {
+		return 0
+	}
+	return head[0]
+}
+
 // sayNotHere answers a request of HTTP/1, if it is one. Its error ends the
 // connection.
 func sayNotHere(conn net.Conn, err error) error {
 	if err != nil {
 		return err
+	}
+	if p, ok := conn.(*peeked); ok && p.first() == tlsHandshake {
+		return notHere(conn) // What is no record of TLS tells its client why.
 	}
 	// A client reads no answer while it has more to send: that is read first, in bounds.
 	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, maxHeaderBytes)))
@@ -89,8 +103,12 @@ func sayNotHere(conn net.Conn, err error) error {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, req.Body) // As far as the bounds go.
+	return notHere(conn)
+}
+
+func notHere(conn net.Conn) error {
 	const sentence = "hostnode serves EventStoreDB's gRPC protocol here, and nothing over HTTP.\n"
-	_, err = fmt.Fprintf(conn, "HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain; charset=utf-8\r\n"+
+	_, err := fmt.Fprintf(conn, "HTTP/1.1 501 Not Implemented\r\nContent-Type: text/plain; charset=utf-8\r\n"+
 		"Content-Length: %d\r\nConnection: close\r\n\r\n%s", len(sentence), sentence)
 	if err == nil {
 		err = http.ErrNotSupported
