@@ -11,12 +11,13 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// This is the only file that knows the actor library. What it uses of it is
-// what was found safe (eventstore.md §7): spawning, sending, the unbounded
-// mailbox, poison. Replies are functions inside messages, timers are messages
-// to oneself, and failures are told to the parent, which decides what becomes
-// of the child; the library's futures, stash, receive timeouts, persistence
-// and restart strategies are not used.
+// This is the only file that knows the actor library. What it uses of it is what was
+// found safe: spawning, sending, requests with their senders, the process registry, the
+// unbounded mailbox, poison. Timers are messages to oneself, and failures are told to the
+// parent, which decides what becomes of the child. Not used: the library's futures, which
+// cannot be given up without a goroutine that waits for each; its restarts, which go on
+// with a mailbox although the state is to be loaded from the record; stash, receive
+// timeouts and persistence.
 
 // Ref addresses an actor. The zero ref swallows what it is told.
 type Ref struct {
@@ -38,8 +39,8 @@ func (r Ref) Nobody() bool { return r.pid == nil }
 // Is reports whether two refs are of the same actor, and not of nobody.
 func (r Ref) Is(other Ref) bool { return r.pid != nil && other.pid != nil && r.pid.Equal(other.pid) }
 
-// asked is where the answer to one question arrives. The library's futures cannot be left
-// without a goroutine that waits for each (eventstore.md §7); this is a process as they are.
+// asked is where the answer to one question arrives. It is a process of the library, as its
+// futures are.
 type asked struct {
 	rt   *Runtime
 	pid  *actor.PID
