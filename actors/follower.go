@@ -399,3 +399,13 @@ func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
 	f.View.Forget(known)
 	return nil
 }
+
+// proofsOf are the proofs among logs.
+func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
+	for _, l := range logs {
+		if p, ok := l.(*messages.ChainProofSubmitted); ok {
+			proofs = append(proofs, p)
+		}
+	}
+	return proofs
+}

@@ -117,7 +117,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onLetGo(m)
 	case chainNews:
 		s.onNews(a, m)
-		s.validator.ref.Tell(m)
+		s.tellValidator(m)
 	case recordMoved:
 		for _, slot := range s.slots() {
 			s.agents[slot].ref.Tell(m)

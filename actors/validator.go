@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -23,9 +25,8 @@ import (
 // one question, and marks all that are missing at once. What a marking brought, or
 // why it failed, is recorded; what was sent before a crash is asked for at the start.
 type validator struct {
-	*env
+	validatorDeps
 	journal *shell.Journal[validation.State, validation.Command, validation.Event]
-	broken  func(error)
 
 	watch   *validation.Watch
 	history marketHistory
@@ -42,6 +43,23 @@ type validator struct {
 	skipping       bool
 	// watching and skipped are how many slots are, by the last look.
 	watching, skipped uint64
+}
+
+// validatorDeps are what a validator needs.
+type validatorDeps struct {
+	*chainview.Chain
+	Validation port.Validation
+	Settings   validation.Settings
+	// Stream is that of the market's record.
+	Stream string
+	// Reads bounds the calls on the chain that run at once.
+	Reads *shell.Pool
+	// Ours are the slots of this host; they are not watched.
+	Ours []events.SlotID
+	// Publish is told what the validator does, each time that it may have changed.
+	Publish func(ValidatorStatus)
+	// Broken is told that the validator's record, or the market's, cannot be read.
+	Broken func(error)
 }
 
 // proofKey names a proof.
@@ -74,6 +92,16 @@ const (
 
 // Messages to the validator.
 type (
+	// validatorNews is what the chain says: that its record grew, that it was reorganised down
+	// to an ancestor, or that it has a new block, with the proofs in it.
+	validatorNews struct {
+		grew     bool
+		rewound  bool
+		ancestor uint64
+		proofs   []*messages.ChainProofSubmitted
+		live     bool // the block is the newest one
+		head     events.Head
+	}
 	// missingTold is the contract's answer about a period.
 	missingTold struct {
 		period uint64
@@ -89,13 +117,16 @@ type (
 	sentTold struct{ proofs []events.MissingProof }
 )
 
-func newValidator(e *env, broken func(error)) *validator {
+func newValidator(e validatorDeps) *validator {
 	v := &validator{
-		env: e, broken: broken, watch: validation.NewWatch(e.Validator), ours: map[events.SlotID]bool{},
+		validatorDeps: e, watch: validation.NewWatch(e.Settings), ours: map[events.SlotID]bool{},
 		received: map[proofKey]uint64{}, open: map[proofKey]*marking{}, asking: map[uint64]bool{},
 		pool: shell.NewPool("markings", maxMarkings),
 	}
-	v.history = marketHistory{env: e, stream: events.MarketStream(e.ChainID, e.Contract)}
+	for _, slot := range e.Ours {
+		v.ours[slot] = true
+	}
+	v.history = marketHistory{Chain: e.Chain, stream: e.Stream}
 	v.journal = &shell.Journal[validation.State, validation.Command, validation.Event]{
 		Machine: shell.Machine[validation.State, validation.Command, validation.Event]{
 			Empty:  func() validation.State { return validation.State{} },
@@ -110,7 +141,7 @@ func newValidator(e *env, broken func(error)) *validator {
 			return e.Metadata("")
 		},
 		OnDurable: v.onDurable,
-		OnBroken:  func(_ *shell.Turn, err error) { broken(err) },
+		OnBroken:  func(_ *shell.Turn, err error) { e.Broken(err) },
 	}
 	return v
 }
@@ -123,7 +154,7 @@ func (v *validator) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
 		v.journal.Load(a)
-	case chainNews:
+	case validatorNews:
 		v.onNews(a, m)
 	case sales.Changed:
 		if m.State.Over() {
@@ -151,7 +182,7 @@ func (v *validator) Receive(a *shell.Turn, msg any) {
 func (v *validator) onDurable(a *shell.Turn, _ []validation.Event) {
 	if !v.begun {
 		v.begun = true
-		v.journal.Submit(a, validation.Start{At: v.ChainTime(), Settings: v.Validator}, "start",
+		v.journal.Submit(a, validation.Start{At: v.ChainTime(), Settings: v.Settings}, "start",
 			func(shell.Result[validation.State, validation.Event]) {})
 		v.history.readOn(a)
 		v.resume(a)
@@ -178,14 +209,14 @@ func (v *validator) resume(a *shell.Turn) {
 	})
 }
 
-func (v *validator) onNews(a *shell.Turn, m chainNews) {
+func (v *validator) onNews(a *shell.Turn, m validatorNews) {
 	switch {
-	case m.recorded != nil:
+	case m.grew:
 		v.history.readOn(a)
 		return
-	case m.reorganized != nil:
+	case m.rewound:
 		for k, block := range v.received {
-			if block > m.reorganized.GetAncestor() {
+			if block > m.ancestor {
 				delete(v.received, k)
 			}
 		}
@@ -201,7 +232,7 @@ func (v *validator) onNews(a *shell.Turn, m chainNews) {
 
 func (v *validator) onProof(p *messages.ChainProofSubmitted) {
 	slot := events.Must(events.ParseSlotID(p.GetSlotId()))
-	if !v.Validator.Mine(slot) || len(v.received) >= maxReceived {
+	if !v.Settings.Mine(slot) || len(v.received) >= maxReceived {
 		return
 	}
 	at := events.TimeFromMessage(p.GetLog().GetTime())
@@ -247,7 +278,7 @@ func (v *validator) openKeys() []proofKey {
 		if a.period != b.period {
 			return int(int64(a.period) - int64(b.period))
 		}
-		return compareSlots(a.slot, b.slot)
+		return slices.Compare(a.slot[:], b.slot[:])
 	})
 	return keys
 }
@@ -278,7 +309,7 @@ func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
-		missing, err := shell.In(ctx, v.reads, duty.LastMarking(v.Terms.Proofs, period),
+		missing, err := shell.In(ctx, v.Reads, duty.LastMarking(v.Terms.Proofs, period),
 			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
 		if ctx.Err() == nil {
 			self.Tell(missingTold{period, missing, err})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
@@ -25,7 +26,7 @@ const (
 // request can run, and then on behind what it has read. History and news come the
 // same way, so that nothing falls between them.
 type marketHistory struct {
-	*env
+	*chainview.Chain
 	stream string
 	next   uint64 // the revision to read next
 	begun  bool   // next is known
@@ -147,7 +148,7 @@ func (v *validator) onMarket(a *shell.Turn, m marketRead) {
 	h := &v.history
 	h.reading = false
 	if m.err != nil {
-		v.broken(fmt.Errorf("read the market's record: %w", m.err))
+		v.Broken(fmt.Errorf("read the market's record: %w", m.err))
 		return
 	}
 	for _, e := range m.events {
@@ -164,14 +165,4 @@ func (v *validator) onMarket(a *shell.Turn, m marketRead) {
 	if !m.end || h.more {
 		h.readOn(a)
 	}
-}
-
-// proofsOf are the proofs among logs.
-func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
-	for _, l := range logs {
-		if p, ok := l.(*messages.ChainProofSubmitted); ok {
-			proofs = append(proofs, p)
-		}
-	}
-	return proofs
 }

@@ -1,0 +1,73 @@
+package actors
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file starts the validator, and goes on without it when it fails again and again.
+
+// validatorTree is the validator as the supervisor has it.
+type validatorTree struct {
+	ref      shell.Ref
+	failures int
+}
+
+// validatorDue: the validator is started again.
+type validatorDue struct{}
+
+// startValidator spawns the validator, if this process is to be one.
+func (s *supervisor) startValidator(a *shell.Turn) {
+	if s.Validation == nil {
+		return
+	}
+	self := a.Self
+	v := newValidator(validatorDeps{
+		Chain: s.Chain, Validation: s.Validation, Settings: s.Validator,
+		Stream: events.MarketStream(s.ChainID, s.Contract), Reads: s.reads, Ours: s.slots(),
+		Publish: func(now ValidatorStatus) { s.validating.Store(&now) },
+		Broken:  func(err error) { self.Tell(validatorBroken{err}) },
+	})
+	s.validator.ref = a.Spawn("Validator", v)
+}
+
+// validatorBroken: the validator's record or the market's cannot be read.
+type validatorBroken struct{ err error }
+
+// onValidatorFailed starts a validator again that panicked. When that does not help
+// the host goes on without.
+func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
+	s.validator.failures++
+	if s.validator.failures > maxFailures {
+		s.onValidatorBroken(err)
+		return
+	}
+	self := a.Self
+	s.Clock.After(s.Backoff("validator", s.validator.failures), func() { self.Tell(validatorDue{}) })
+}
+
+func (s *supervisor) onValidatorBroken(err error) {
+	s.validator.ref.Stop()
+	s.validator.ref = shell.Ref{}
+	s.Log.Errorf("nothing is validated any more; the host goes on: %v", err)
+	s.Raise(health.AlertQuarantined, events.SlotID{}, 0,
+		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
+	last := ValidatorStatus{Settings: s.Validator}
+	if known := s.validating.Load(); known != nil {
+		last = *known
+	}
+	last.Ready, last.Trouble = false, err.Error()
+	s.validating.Store(&last)
+}
+
+// tellValidator tells the validator what the chain says.
+func (s *supervisor) tellValidator(m chainNews) {
+	n := validatorNews{grew: m.recorded != nil, proofs: m.proofs, live: m.live, head: m.head}
+	if m.reorganized != nil {
+		n.rewound, n.ancestor = true, m.reorganized.GetAncestor()
+	}
+	s.validator.ref.Tell(n)
+}
