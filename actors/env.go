@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -251,7 +252,7 @@ type env struct {
 	// lossTold says that the record, which went back, says so, and that the queue is paused by it.
 	lossTold atomic.Bool
 	// validating is what the validator does; nil: there is none.
-	validating atomic.Pointer[ValidatorStatus]
+	validating atomic.Pointer[validator.Status]
 }
 
 func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {

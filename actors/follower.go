@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -379,33 +378,4 @@ func correlation(e messages.MarketEvent) string {
 		return m.GetRequestId()
 	}
 	return ""
-}
-
-// fits compares a block with the newest one that is known, or when that is not on the chain
-// any more with the one that has its place.
-func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
-	impossible := f.View.Possible(h)
-	if impossible == nil {
-		return nil
-	}
-	known := f.View.Now()
-	at, err := f.Market.HeadAt(ctx, known.Number)
-	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
-		return impossible
-	}
-	if err := chainview.Beside(at, h); err != nil {
-		return err
-	}
-	f.View.Forget(known)
-	return nil
-}
-
-// proofsOf are the proofs among logs.
-func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
-	for _, l := range logs {
-		if p, ok := l.(*messages.ChainProofSubmitted); ok {
-			proofs = append(proofs, p)
-		}
-	}
-	return proofs
 }

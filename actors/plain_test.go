@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 )
 
 // exchanged are the messages that one room sends to another.
@@ -31,7 +32,7 @@ func exchanged() map[string]any {
 		"queue.Command": queue.Command{}, "queue.AvoidedClient": queue.AvoidedClient{}, "queue.Show": queue.Show{},
 		"queue.Wake": queue.Wake{}, "queue.TryMarket": queue.TryMarket{}, "queue.Unpaid": queue.Unpaid{},
 		"queue.MarketNews":    queue.MarketNews{},
-		"chainview.HeadMoved": chainview.HeadMoved{},
+		"chainview.HeadMoved": chainview.HeadMoved{}, "validator.News": validator.News{},
 	}
 }
 
@@ -75,11 +76,11 @@ func notPlain(t reflect.Type, seen map[reflect.Type]bool) string {
 }
 
 // Every exported message of a room is looked at above: each type of package sales, and those
-// that ledger and queue declare as messages.
+// that the others declare as messages.
 func TestEachMessageBetweenRoomsIsLookedAt(t *testing.T) {
 	listed := exchanged()
 	found := 0
-	for _, room := range []string{"sales", "ledger", "queue"} {
+	for _, room := range []string{"sales", "ledger", "queue", "validator"} {
 		files, err := filepath.Glob(filepath.Join(room, "*.go"))
 		if err != nil {
 			t.Fatal(err)

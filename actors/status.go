@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -53,7 +54,7 @@ type Status struct {
 	// MaxAtRisk bounds the collateral of all sales; nil: nothing does.
 	MaxAtRisk *events.Amount
 	// Validator is what the validator does; nil: this host is none.
-	Validator *ValidatorStatus
+	Validator *validator.Status
 }
 
 // SaleStatus is a sale that is in work or hosted.

@@ -5,7 +5,9 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // This file starts the validator, and goes on without it when it fails again and again.
@@ -25,10 +27,10 @@ func (s *supervisor) startValidator(a *shell.Turn) {
 		return
 	}
 	self := a.Self
-	v := newValidator(validatorDeps{
+	v := validator.New(validator.Deps{
 		Chain: s.Chain, Validation: s.Validation, Settings: s.Validator,
 		Stream: events.MarketStream(s.ChainID, s.Contract), Reads: s.reads, Ours: s.slots(),
-		Publish: func(now ValidatorStatus) { s.validating.Store(&now) },
+		Publish: func(now validator.Status) { s.validating.Store(&now) },
 		Broken:  func(err error) { self.Tell(validatorBroken{err}) },
 	})
 	s.validator.ref = a.Spawn("Validator", v)
@@ -55,7 +57,7 @@ func (s *supervisor) onValidatorBroken(err error) {
 	s.Log.Errorf("nothing is validated any more; the host goes on: %v", err)
 	s.Raise(health.AlertQuarantined, events.SlotID{}, 0,
 		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
-	last := ValidatorStatus{Settings: s.Validator}
+	last := validator.Status{Settings: s.Validator}
 	if known := s.validating.Load(); known != nil {
 		last = *known
 	}
@@ -65,9 +67,19 @@ func (s *supervisor) onValidatorBroken(err error) {
 
 // tellValidator tells the validator what the chain says.
 func (s *supervisor) tellValidator(m chainNews) {
-	n := validatorNews{grew: m.recorded != nil, proofs: m.proofs, live: m.live, head: m.head}
+	n := validator.News{Grew: m.recorded != nil, Proofs: m.proofs, Live: m.live, Head: m.head}
 	if m.reorganized != nil {
-		n.rewound, n.ancestor = true, m.reorganized.GetAncestor()
+		n.Rewound, n.Ancestor = true, m.reorganized.GetAncestor()
 	}
 	s.validator.ref.Tell(n)
+}
+
+// proofsOf are the proofs among logs.
+func proofsOf(logs []messages.MarketEvent) (proofs []*messages.ChainProofSubmitted) {
+	for _, l := range logs {
+		if p, ok := l.(*messages.ChainProofSubmitted); ok {
+			proofs = append(proofs, p)
+		}
+	}
+	return proofs
 }

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
@@ -99,7 +99,7 @@ func (r *rig) ofValidator() (list []messages.ValidatorEvent) {
 	return list
 }
 
-func (r *rig) validator() actors.ValidatorStatus {
+func (r *rig) validator() validator.Status {
 	r.Helper()
 	v := r.status().Validator
 	if v == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -114,7 +115,7 @@ func (l *Live) Status(ctx context.Context) (Status, error) {
 }
 
 // validates adds what a validator does now to what it did.
-func validates(did *Validator, now *actors.ValidatorStatus, account string) *Validator {
+func validates(did *Validator, now *validator.Status, account string) *Validator {
 	if now == nil {
 		return did
 	}

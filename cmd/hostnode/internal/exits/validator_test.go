@@ -6,18 +6,18 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // validator is what the host says of its validating.
-func (h *host) validator() actors.ValidatorStatus {
+func (h *host) validator() validator.Status {
 	h.t.Helper()
 	s, err := h.host.Status(h.t.Context())
 	ok(h.t, err)
 	if s.Validator == nil {
-		return actors.ValidatorStatus{}
+		return validator.Status{}
 	}
 	return *s.Validator
 }
@@ -28,7 +28,7 @@ const quietLooks = 2000
 
 // toSend is how many markings are neither in the mempool nor in the newest block, where
 // they wait for their second confirmation.
-func (h *host) toSend(v actors.ValidatorStatus) int {
+func (h *host) toSend(v validator.Status) int {
 	h.t.Helper()
 	client := h.w.chain.Attach()
 	defer client.Close()
@@ -39,7 +39,7 @@ func (h *host) toSend(v actors.ValidatorStatus) int {
 
 // validatesUntil lets chain time run, a block whenever the validator has nothing to send,
 // until a condition holds.
-func (h *host) validatesUntil(what string, holds func(actors.ValidatorStatus) bool) {
+func (h *host) validatesUntil(what string, holds func(validator.Status) bool) {
 	h.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -78,7 +78,7 @@ func TestARivalThatMissesProofsIsMarkedUntilItsSlotIsFreed(t *testing.T) {
 		careless.takes(callOf(r, index))
 	}
 	before := w.tokens(w.account("host"))
-	h.validatesUntil("every slot is freed", func(v actors.ValidatorStatus) bool {
+	h.validatesUntil("every slot is freed", func(v validator.Status) bool {
 		return v.Marked == 2*r.Ask.Slots && v.Watching == 0
 	})
 	collateral, _ := r.Ask.CollateralPerSlot()

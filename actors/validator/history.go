@@ -1,4 +1,4 @@
-package actors
+package validator
 
 import (
 	"context"
@@ -144,7 +144,7 @@ func (h *marketHistory) timeAt(ctx context.Context, revision uint64) (time.Time,
 }
 
 // onMarket folds a piece of the market's stream.
-func (v *validator) onMarket(a *shell.Turn, m marketRead) {
+func (v *Validator) onMarket(a *shell.Turn, m marketRead) {
 	h := &v.history
 	h.reading = false
 	if m.err != nil {

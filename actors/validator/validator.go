@@ -1,4 +1,6 @@
-package actors
+// Package validator runs the validator (events/validation) as an actor: it marks the proofs
+// that other hosts owed and did not hand in, for the rewards. Nothing of the host waits for it.
+package validator
 
 import (
 	"context"
@@ -16,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// validator marks the proofs that other hosts owed and did not hand in. It runs
+// Validator marks the proofs that other hosts owed and did not hand in. It runs
 // beside the host, for the same account, and nothing of the host waits for it.
 //
 // Which slots may owe a proof it folds from the market's stream. With each new
@@ -24,8 +26,8 @@ import (
 // in that period and were not seen to hand it in, asks the contract about these in
 // one question, and marks all that are missing at once. What a marking brought, or
 // why it failed, is recorded; what was sent before a crash is asked for at the start.
-type validator struct {
-	validatorDeps
+type Validator struct {
+	Deps
 	journal *shell.Journal[validation.State, validation.Command, validation.Event]
 
 	watch   *validation.Watch
@@ -45,8 +47,8 @@ type validator struct {
 	watching, skipped uint64
 }
 
-// validatorDeps are what a validator needs.
-type validatorDeps struct {
+// Deps are what a validator needs.
+type Deps struct {
 	*chainview.Chain
 	Validation port.Validation
 	Settings   validation.Settings
@@ -57,7 +59,7 @@ type validatorDeps struct {
 	// Ours are the slots of this host; they are not watched.
 	Ours []events.SlotID
 	// Publish is told what the validator does, each time that it may have changed.
-	Publish func(ValidatorStatus)
+	Publish func(Status)
 	// Broken is told that the validator's record, or the market's, cannot be read.
 	Broken func(error)
 }
@@ -92,15 +94,15 @@ const (
 
 // Messages to the validator.
 type (
-	// validatorNews is what the chain says: that its record grew, that it was reorganised down
+	// News is what the chain says: that its record grew, that it was reorganised down
 	// to an ancestor, or that it has a new block, with the proofs in it.
-	validatorNews struct {
-		grew     bool
-		rewound  bool
-		ancestor uint64
-		proofs   []*messages.ChainProofSubmitted
-		live     bool // the block is the newest one
-		head     events.Head
+	News struct {
+		Grew     bool
+		Rewound  bool
+		Ancestor uint64
+		Proofs   []*messages.ChainProofSubmitted
+		Live     bool // the block is the newest one
+		Head     events.Head
 	}
 	// missingTold is the contract's answer about a period.
 	missingTold struct {
@@ -117,9 +119,10 @@ type (
 	sentTold struct{ proofs []events.MissingProof }
 )
 
-func newValidator(e validatorDeps) *validator {
-	v := &validator{
-		validatorDeps: e, watch: validation.NewWatch(e.Settings), ours: map[events.SlotID]bool{},
+// New is the actor of a validator.
+func New(e Deps) *Validator {
+	v := &Validator{
+		Deps: e, watch: validation.NewWatch(e.Settings), ours: map[events.SlotID]bool{},
 		received: map[proofKey]uint64{}, open: map[proofKey]*marking{}, asking: map[uint64]bool{},
 		pool: shell.NewPool("markings", maxMarkings),
 	}
@@ -146,7 +149,8 @@ func newValidator(e validatorDeps) *validator {
 	return v
 }
 
-func (v *validator) Receive(a *shell.Turn, msg any) {
+// Receive implements shell.Behavior.
+func (v *Validator) Receive(a *shell.Turn, msg any) {
 	defer v.publish()
 	if v.journal.Handle(a, msg) {
 		return
@@ -154,7 +158,7 @@ func (v *validator) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
 		v.journal.Load(a)
-	case validatorNews:
+	case News:
 		v.onNews(a, m)
 	case sales.Changed:
 		if m.State.Over() {
@@ -179,7 +183,7 @@ func (v *validator) Receive(a *shell.Turn, msg any) {
 }
 
 // onDurable begins when the record is loaded.
-func (v *validator) onDurable(a *shell.Turn, _ []validation.Event) {
+func (v *Validator) onDurable(a *shell.Turn, _ []validation.Event) {
 	if !v.begun {
 		v.begun = true
 		v.journal.Submit(a, validation.Start{At: v.ChainTime(), Settings: v.Settings}, "start",
@@ -192,7 +196,7 @@ func (v *validator) onDurable(a *shell.Turn, _ []validation.Event) {
 
 // resume asks what was sent before: a process may have died between sending and
 // recording.
-func (v *validator) resume(a *shell.Turn) {
+func (v *Validator) resume(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		var sent []events.MissingProof
@@ -209,28 +213,28 @@ func (v *validator) resume(a *shell.Turn) {
 	})
 }
 
-func (v *validator) onNews(a *shell.Turn, m validatorNews) {
+func (v *Validator) onNews(a *shell.Turn, m News) {
 	switch {
-	case m.grew:
+	case m.Grew:
 		v.history.readOn(a)
 		return
-	case m.rewound:
+	case m.Rewound:
 		for k, block := range v.received {
-			if block > m.ancestor {
+			if block > m.Ancestor {
 				delete(v.received, k)
 			}
 		}
 		return
 	}
-	for _, p := range m.proofs {
+	for _, p := range m.Proofs {
 		v.onProof(p)
 	}
-	if m.live && m.head.Number >= v.View.Now().Number { // A newer one is on its way otherwise.
-		v.look(a, m.head)
+	if m.Live && m.Head.Number >= v.View.Now().Number { // A newer one is on its way otherwise.
+		v.look(a, m.Head)
 	}
 }
 
-func (v *validator) onProof(p *messages.ChainProofSubmitted) {
+func (v *Validator) onProof(p *messages.ChainProofSubmitted) {
 	slot := events.Must(events.ParseSlotID(p.GetSlotId()))
 	if !v.Settings.Mine(slot) || len(v.received) >= maxReceived {
 		return
@@ -240,7 +244,7 @@ func (v *validator) onProof(p *messages.ChainProofSubmitted) {
 }
 
 // look does what a new block allows.
-func (v *validator) look(a *shell.Turn, head events.Head) {
+func (v *Validator) look(a *shell.Turn, head events.Head) {
 	v.closeWindows(head)
 	watched := v.show(head)
 	if !v.resumed || !v.history.done || v.Record.Away() { // Nothing begins while the record is away.
@@ -258,7 +262,7 @@ func (v *validator) look(a *shell.Turn, head events.Head) {
 }
 
 // closeWindows forgets what only a window needs.
-func (v *validator) closeWindows(head events.Head) {
+func (v *Validator) closeWindows(head events.Head) {
 	closed := func(period uint64) bool { return duty.LastMarking(v.Terms.Proofs, period).Before(head.Time) }
 	for k := range v.received {
 		if closed(k.period) {
@@ -269,7 +273,7 @@ func (v *validator) closeWindows(head events.Head) {
 }
 
 // openKeys are the keys of open in a fixed order, so that a simulated run repeats.
-func (v *validator) openKeys() []proofKey {
+func (v *Validator) openKeys() []proofKey {
 	keys := make([]proofKey, 0, len(v.open))
 	for k := range v.open {
 		keys = append(keys, k)
@@ -285,7 +289,7 @@ func (v *validator) openKeys() []proofKey {
 
 // ask asks the contract about the slots that may be missing the proof of a period.
 // Of those whose challenge cannot be computed it may be so.
-func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched []validation.Slot) {
+func (v *Validator) ask(a *shell.Turn, head events.Head, period uint64, watched []validation.Slot) {
 	if v.asking[period] {
 		return
 	}
@@ -318,12 +322,12 @@ func (v *validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 }
 
 // busy reports whether a marking is under way.
-func (v *validator) busy(k proofKey) bool {
+func (v *Validator) busy(k proofKey) bool {
 	m := v.open[k]
 	return m != nil && (m.running || m.told)
 }
 
-func (v *validator) onMissing(a *shell.Turn, m missingTold) {
+func (v *Validator) onMissing(a *shell.Turn, m missingTold) {
 	delete(v.asking, m.period)
 	if m.err != nil { // The next block asks again.
 		v.Log.WithField("period", m.period).Warnf("ask the contract for missing proofs: %v", m.err)
@@ -335,7 +339,7 @@ func (v *validator) onMissing(a *shell.Turn, m missingTold) {
 }
 
 // mark sends the marking of a missing proof, unless it is under way.
-func (v *validator) mark(a *shell.Turn, proof events.MissingProof) {
+func (v *Validator) mark(a *shell.Turn, proof events.MissingProof) {
 	k := proofKey{proof.Slot, proof.Period}
 	m := v.open[k]
 	if m == nil {
@@ -359,7 +363,7 @@ func (v *validator) mark(a *shell.Turn, proof events.MissingProof) {
 	})
 }
 
-func (v *validator) onDone(a *shell.Turn, m markingDone) {
+func (v *Validator) onDone(a *shell.Turn, m markingDone) {
 	of := v.open[proofKey{m.proof.Slot, m.proof.Period}]
 	if of == nil {
 		return
@@ -379,12 +383,12 @@ func (v *validator) onDone(a *shell.Turn, m markingDone) {
 }
 
 // fail records that a missing proof was not marked.
-func (v *validator) fail(a *shell.Turn, m *marking) {
+func (v *Validator) fail(a *shell.Turn, m *marking) {
 	v.settle(a, m, validation.ReportFailed{At: v.ChainTime(), Proof: m.proof, Reason: m.last.Error()})
 }
 
 // settle records what became of a marking, and only then forgets it.
-func (v *validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
+func (v *Validator) settle(a *shell.Turn, m *marking, cmd validation.Command) {
 	m.told = true
 	v.journal.Submit(a, cmd, markingCause(m.proof), func(r shell.Result[validation.State, validation.Event]) {
 		if r.Err == nil {

@@ -1,12 +1,12 @@
-package actors
+package validator
 
 import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/validation"
 )
 
-// ValidatorStatus is what a validator does at a moment.
-type ValidatorStatus struct {
+// Status is what a validator does at a moment.
+type Status struct {
 	Settings validation.Settings
 	// Ready says that the history of the market is read, so that slots are marked.
 	Ready bool
@@ -25,7 +25,7 @@ type ValidatorStatus struct {
 
 // show publishes what the validator does, and says when slots are skipped. It returns
 // the slots that are watched.
-func (v *validator) show(head events.Head) []validation.Slot {
+func (v *Validator) show(head events.Head) []validation.Slot {
 	watched, skipped := v.watch.Slots(head.Time, func(s events.SlotID) bool { return v.ours[s] })
 	if skips := skipped > 0; skips != v.skipping && v.history.done {
 		v.skipping = skips
@@ -42,9 +42,9 @@ func (v *validator) show(head events.Head) []validation.Slot {
 }
 
 // publish sets what everybody may see.
-func (v *validator) publish() {
+func (v *Validator) publish() {
 	st := v.journal.Durable
-	v.Publish(ValidatorStatus{
+	v.Publish(Status{
 		Settings: v.Settings, Ready: v.resumed && v.history.done,
 		Watching: v.watching, Skipped: v.skipped, Marking: uint64(len(v.open)), Asking: len(v.asking) > 0,
 		Marked: st.Marked, Failed: st.Failed, Rewards: st.Rewards, FeesWei: st.FeesWei,

@@ -1,0 +1,29 @@
+package actors
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/events"
+)
+
+// This file compares a new block with what is known of the chain.
+
+// fits compares a block with the newest one that is known, or when that is not on the chain
+// any more with the one that has its place.
+func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
+	impossible := f.View.Possible(h)
+	if impossible == nil {
+		return nil
+	}
+	known := f.View.Now()
+	at, err := f.Market.HeadAt(ctx, known.Number)
+	if err != nil || at.Hash == known.Hash && at.Time.Equal(known.Time) {
+		return impossible
+	}
+	if err := chainview.Beside(at, h); err != nil {
+		return err
+	}
+	f.View.Forget(known)
+	return nil
+}
