@@ -45,10 +45,10 @@ type closing struct {
 	unread string
 }
 
-// openVerdict is what couldMark says of a period.
+// openVerdict is what the judge says of a period whose duty is open.
 type openVerdict struct {
-	demanded bool
-	unknown  string
+	missed  bool
+	unknown string
 }
 
 // ending is when a slot ceased to owe proofs, with the newest block in which a miss
@@ -119,7 +119,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 	}
 	c.report, c.unread = report, err.Error()
 	from := "the fill"
-	if first := firstUnjudged(s.Terms.Proofs, st); !st.FilledAt.IsZero() {
+	if first := sales.FirstUnjudged(s.Terms.Proofs, &st); !st.FilledAt.IsZero() {
 		from = strconv.FormatUint(first, 10)
 	}
 	c.unjudged = fmt.Sprintf("the periods from %s on, up to the end: %v", from, err)
@@ -155,7 +155,7 @@ func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.Sl
 	c.open = owed.open
 	if owed.short > 0 {
 		c.unjudged = fmt.Sprintf("the periods before %d: the chain is read back %d blocks at most",
-			owed.short, chainview.MostPastBlocks)
+			owed.short, duty.MostPastBlocks)
 	}
 	if len(owed.silent) > 0 && st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && !extends(taken) {
 		kept, err := s.keepData(ctx, st)
@@ -299,7 +299,7 @@ type owedUntil struct {
 func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
 ) (owed owedUntil, err error) {
 	cfg := s.Terms.Proofs
-	from, to := firstUnjudged(cfg, st), duty.Period(cfg, end.until)
+	from, to := sales.FirstUnjudged(cfg, &st), duty.Period(cfg, end.until)
 	if end.last > 0 {
 		to = min(to, end.last)
 	}
@@ -323,15 +323,17 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 		Probability: duty.Probability(cfg, st.Request.Ask.ProofProbability),
 	}
 	judge := func(missing map[uint64]bool) []sale.ReportSilentPeriod {
-		challenges := past.Challenges(s.View, missing)
-		owed.open = openVerdicts(past, cfg, &st, &slot, first, end.until, challenges)
-		return silentPeriods(cfg, &st, &slot, past, max(from, past.From), past.To, end.until, challenges,
-			func(uint64) string { return why }, at)
+		j := duty.Judge{
+			Past: past, Slot: &slot, Filled: st.FilledBlock, Until: end.until,
+			Challenges: past.Challenges(s.View.At, missing),
+		}
+		owed.open = openVerdicts(&j, &st, first)
+		return sales.SilentPeriods(&j, cfg, &st, max(from, past.From), past.To, at, func(uint64) string { return why })
 	}
 	missing := map[uint64]bool{}
 	silent := judge(missing)
 	if len(missing) > 0 {
-		if err := past.Fill(ctx, s.View, missing); err != nil {
+		if err := s.FillPast(ctx, past, missing); err != nil {
 			return owedUntil{}, err
 		}
 		silent = judge(map[uint64]bool{})
@@ -343,6 +345,19 @@ func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Hea
 		owed.short = past.From
 	}
 	return owed, nil
+}
+
+// openVerdicts are those on all periods up to the last one that a sale may have an open
+// duty of.
+func openVerdicts(j *duty.Judge, st *sale.State, from uint64) map[uint64]openVerdict {
+	open := map[uint64]openVerdict{}
+	for period := from; period <= j.Past.To; period++ {
+		if _, has := st.OpenDuty(period); has || !st.Settles(period) {
+			missed, unknown := j.Missed(period)
+			open[period] = openVerdict{missed, unknown}
+		}
+	}
+	return open
 }
 
 // closeDuties closes, before the end is recorded, the duties whose periods were over
@@ -361,7 +376,7 @@ func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 			why += "; whether a block could mark it is not known: " + v.unknown
 		}
 		s.decide(a, sales.Command{
-			Cmd:   closed(s.Terms.Proofs, at, d.Period, v.demanded, why),
+			Cmd:   sales.DutyClosed(s.Terms.Proofs, at, d.Period, v.missed, why),
 			Cause: fmt.Sprintf("block:%d", at.Number),
 		}, nil)
 	}

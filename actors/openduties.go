@@ -1,12 +1,11 @@
 package actors
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/sale"
@@ -30,25 +29,13 @@ func (p *proofScheduler) closes(s *scheduled, period uint64, head events.Head) {
 		demanded = true
 		s.verdict(period, demanded)
 	}
-	p.tell(s, head, closed(p.Terms.Proofs, head, period, demanded, "")) // The sale knows why it was missed.
-}
-
-// closed says what became of an open duty without a proof that is past its deadline.
-func closed(cfg events.ProofConfig, head events.Head, period uint64, demanded bool, why string) sale.Command {
-	if demanded {
-		return sale.ReportPeriodClosed{At: head.Time, Period: period, Reason: why}
-	}
-	return sale.ReportProofExcused{
-		At: head.Time, Period: period,
-		Reason: fmt.Sprintf("no block came that could mark it: the pointer did not leave its %d blocks of downtime, "+
-			"or none was drawn", cfg.Downtime),
-	}
+	p.tell(s, head, sales.DutyClosed(p.Terms.Proofs, head, period, demanded, "")) // The sale knows why it was missed.
 }
 
 // marksNext reports whether the block after head may mark the miss of a period.
 func (p *proofScheduler) marksNext(s *scheduled, period uint64, head events.Head) bool {
 	next := head.Time.Add(time.Second)
-	if duty.LastMarking(p.Terms.Proofs, period).Before(next) || next.After(hostedUntil(&s.state)) {
+	if duty.LastMarking(p.Terms.Proofs, period).Before(next) || next.After(s.state.HostedUntil()) {
 		return false
 	}
 	owed, _ := duty.MarkedAfter(p.Terms.Proofs, s.Slot, head, period, p.View.At)
@@ -74,49 +61,19 @@ func (s *scheduled) unclosed(last uint64) uint64 {
 	return first
 }
 
-// couldMark reports whether the miss of an open duty whose marking is over could be marked
-// by the blocks that came. Of one before the blocks that were read, and where a hash is not
-// at hand, it is taken for granted, and unknown says why.
-func couldMark(p *chainview.Past, cfg events.ProofConfig, slot *duty.Slot, period uint64, until time.Time,
-	challenges duty.Challenges,
-) (demanded bool, unknown string) {
-	if period < p.From {
-		return true, fmt.Sprintf("the chain is read back %d blocks at most", chainview.MostPastBlocks)
-	}
-	_, required, known := duty.Required(cfg, slot, period, p.Window(cfg, period, until).Window, challenges)
-	if !known {
-		return true, "the hash of a block that decides about it is not to be had"
-	}
-	return required, ""
-}
-
-// openVerdicts are those on all periods up to the last one that a sale may have an open
-// duty of.
-func openVerdicts(p *chainview.Past, cfg events.ProofConfig, st *sale.State, slot *duty.Slot, from uint64,
-	until time.Time, challenges duty.Challenges,
-) map[uint64]openVerdict {
-	open := map[uint64]openVerdict{}
-	for period := from; period <= p.To; period++ {
-		if hasDuty(st, period) || !st.Settles(period) {
-			demanded, unknown := couldMark(p, cfg, slot, period, until, challenges)
-			open[period] = openVerdict{demanded, unknown}
-		}
-	}
-	return open
-}
-
 // judgeOpen says of the open duties of a sale whose marking is over whether a miss could
 // be marked, up to a period. last: what is not at hand now is not to be had.
 func (p *proofScheduler) judgeOpen(
-	s *scheduled, past *chainview.Past, upTo uint64, challenges duty.Challenges, last bool,
+	s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges, last bool,
 ) {
+	j := s.judge(past, challenges)
 	for _, d := range s.state.Duties {
 		if _, judged := s.closed[d.Period]; judged || d.Period > upTo {
 			continue
 		}
-		demanded, unknown := couldMark(past, p.Terms.Proofs, &s.Slot, d.Period, hostedUntil(&s.state), challenges)
+		missed, unknown := j.Missed(d.Period)
 		if unknown == "" || last || d.Period < past.From {
-			s.verdict(d.Period, demanded)
+			s.verdict(d.Period, missed)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestADutyThatNobodyCouldMarkIsExcusedAndNotMissed(t *testing.T) {
 		s.knows(block, at)
 		s.publish()
 		s.record(sale.ReportProofDue{
-			At: at(block), Period: period, Challenge: events.Challenge{1}, Deadline: lastOf(s.cfg, period),
+			At: at(block), Period: period, Challenge: events.Challenge{1}, Deadline: duty.Deadline(s.cfg, period),
 		})
 		excused := 0
 		for n := block; n < block+10; n++ {
@@ -108,7 +108,7 @@ func TestADutyThatTheLastBlockOfTheMarkingDemandsIsMissed(t *testing.T) {
 		at := func(n uint64) time.Time { return end.Add(time.Duration(int64(n)-int64(block)) * time.Second) }
 		s.knows(block, at)
 		s.publish()
-		s.record(sale.ReportProofDue{At: end, Period: period, Challenge: events.Challenge{1}, Deadline: lastOf(s.cfg, period)})
+		s.record(sale.ReportProofDue{At: end, Period: period, Challenge: events.Challenge{1}, Deadline: duty.Deadline(s.cfg, period)})
 		missed := uint64(0)
 		for i := range uint64(12) {
 			for _, c := range s.head(block+i, at(block+i)) {

@@ -135,5 +135,5 @@ func (s *salesAgent) minedFill(
 func (s *salesAgent) lastBlockOf(period uint64, head events.Head) time.Time {
 	pointer := duty.Pointer(s.Terms.Proofs, s.slot, head.Number+1, period)
 	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.BlockTime())
-	return chainview.Earliest(wrap, duty.End(s.Terms.Proofs, period).Add(-time.Second))
+	return chainview.Earliest(wrap, duty.Deadline(s.Terms.Proofs, period))
 }

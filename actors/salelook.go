@@ -37,7 +37,7 @@ func (s *salesAgent) look(a *shell.Turn) {
 	s.looking = true
 	self, st, ahead := a.Self, s.journal.Durable, s.journal.Ahead
 	loaded, tries := !s.looked, s.closingTries
-	hear := loaded && !s.heard && (proves(st) || st.Phase == sale.Filled)
+	hear := loaded && !s.heard && (st.Proves() || st.Phase == sale.Filled)
 	a.Do(func(ctx context.Context) {
 		s.Turn(ctx, s.slot.String()+"/look")
 		m := lookEnded{}

@@ -45,7 +45,7 @@ type heardProof struct {
 // onDuty takes what the scheduler tells of duties.
 func (s *salesAgent) onDuty(a *shell.Turn, m sales.Command) {
 	_, due := m.Cmd.(sale.ReportProofDue)
-	if due && s.heard || !proves(s.journal.Ahead) {
+	if due && s.heard || !s.journal.Ahead.Proves() {
 		s.submit(a, m, nil)
 		return
 	}
@@ -202,7 +202,7 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 			}
 			// Told now: a duty that is over by then says that nobody looked while it ran.
 			heard = append(heard, heardProof{sale.ReportProofDue{
-				At: s.ChainTime(), Period: t.Period, Challenge: c, Deadline: lastOf(s.Terms.Proofs, t.Period),
+				At: s.ChainTime(), Period: t.Period, Challenge: c, Deadline: duty.Deadline(s.Terms.Proofs, t.Period),
 			}, cause})
 		}
 		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}
@@ -216,11 +216,6 @@ func (s *salesAgent) keepData(ctx context.Context, st sale.State) (heardProof, e
 	e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
 	cmd, err := s.extend(ctx, e)
 	return heardProof{cmd, e.Key()}, err
-}
-
-// lastOf is the last second of a period: the deadline of its proof.
-func lastOf(cfg events.ProofConfig, period uint64) time.Time {
-	return duty.End(cfg, period).Add(-time.Second)
 }
 
 // challengeOf is what a proof was for that the contract took.

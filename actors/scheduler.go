@@ -122,12 +122,12 @@ func (p *proofScheduler) onSale(a *shell.Turn, m sales.Changed) {
 	if s.state.Phase == sale.Unknown || st.Attempt != s.state.Attempt {
 		s.Probability = duty.Probability(p.Terms.Proofs, st.Request.Ask.ProofProbability)
 	}
-	began := proves(st) && !s.proves
+	began := st.Proves() && !s.proves
 	if s.proves && !st.Hosting() { // Unless that is taken back, nobody will read this.
 		s.paused = p.pauseFrom("its end was on the chain, which a reorganisation took back")
 	}
 	p.alertDamaged(&s.damage, m.Slot, st)
-	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, proves(st), st.WakeAt(), st.FilledAt
+	s.agent, s.state, s.proves, s.wake, s.FilledAt = p.RT.At(m.Agent), st, st.Proves(), st.WakeAt(), st.FilledAt
 	s.keepVerdicts()
 	if began { // It may owe a proof in this very block, the last of a period.
 		p.begins(s)
@@ -137,7 +137,7 @@ func (p *proofScheduler) onSale(a *shell.Turn, m sales.Changed) {
 
 // begins notes from where on the periods of a sale that comes to prove are judged.
 func (p *proofScheduler) begins(s *scheduled) {
-	s.judged = firstUnjudged(p.Terms.Proofs, s.state) - 1
+	s.judged = sales.FirstUnjudged(p.Terms.Proofs, &s.state) - 1
 	s.knownFrom, s.known, s.silent, s.began = 0, 0, nil, p.View.Now().Time
 	s.paused.to = duty.Period(p.Terms.Proofs, p.View.Now().Time)
 	// Not all at once: they are spread by their ids.
@@ -160,8 +160,6 @@ func (p *proofScheduler) drop(slot events.SlotID) {
 		p.recovers(slot, "the sale is over")
 	}
 }
-
-func proves(s sale.State) bool { return s.Hosting() && s.Phase != sale.Filled }
 
 func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
 	if head.Number < p.View.Now().Number {
@@ -260,7 +258,7 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 	}
 	switch {
 	case v.Owed && !knows(&s.state, v):
-		last := lastOf(p.Terms.Proofs, v.Period)
+		last := duty.Deadline(p.Terms.Proofs, v.Period)
 		p.tell(s, head, sale.ReportProofDue{At: head.Time, Period: v.Period, Challenge: v.Challenge, Deadline: last})
 		if due.IsZero() {
 			due = last

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
-	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
@@ -23,15 +22,9 @@ import (
 
 // pastRead is what decides about periods that are over, or why it is not at hand.
 type pastRead struct {
-	past    *chainview.Past
+	past    *duty.Past
 	missing map[uint64]bool // what was looked for in vain before
 	err     error
-}
-
-// firstUnjudged is the first period of a sale of which it may not be known what was
-// owed in it.
-func firstUnjudged(cfg events.ProofConfig, st sale.State) uint64 {
-	return max(duty.Period(cfg, st.FilledAt)+1, st.Unjudged()) // The fill proves its own period.
 }
 
 // judge reads what decides about the periods that are over and were not judged.
@@ -73,7 +66,7 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 		return
 	}
 	missing := map[uint64]bool{}
-	challenges := m.past.Challenges(p.View, missing)
+	challenges := m.past.Challenges(p.View.At, missing)
 	head := p.View.Now()
 	type verdict struct {
 		sale   *scheduled
@@ -100,7 +93,7 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 	for _, v := range verdicts {
 		if m.past.Short && v.sale.judged+1 < m.past.From {
 			p.Log.WithField("slot", v.sale.ID.String()).Warnf("what the slot owed before period %d is not known: "+
-				"the chain is read back %d blocks at most", m.past.From, chainview.MostPastBlocks)
+				"the chain is read back %d blocks at most", m.past.From, duty.MostPastBlocks)
 		}
 		v.sale.judged = v.upTo
 		v.sale.silent = append(v.sale.silent, v.silent...)
@@ -112,13 +105,13 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 }
 
 // readMissing reads hashes that lie before the blocks that were read.
-func (p *proofScheduler) readMissing(a *shell.Turn, past *chainview.Past, missing map[uint64]bool) {
+func (p *proofScheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint64]bool) {
 	p.judging = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, "challenges of periods that are over")
 		m := pastRead{past: past, missing: missing}
-		m.err = p.RT.Guarded("periods that are over", func() error { return past.Fill(ctx, p.View, missing) })
+		m.err = p.RT.Guarded("periods that are over", func() error { return p.FillPast(ctx, past, missing) })
 		if ctx.Err() == nil {
 			self.Tell(m)
 		}
@@ -126,30 +119,19 @@ func (p *proofScheduler) readMissing(a *shell.Turn, past *chainview.Past, missin
 }
 
 // silentPeriods are the periods of a sale that were owed and that it knows nothing of.
-func (p *proofScheduler) silentPeriods(s *scheduled, past *chainview.Past, upTo uint64, challenges duty.Challenges,
+func (p *proofScheduler) silentPeriods(s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges,
 	head events.Head,
 ) []sale.ReportSilentPeriod {
-	return silentPeriods(p.Terms.Proofs, &s.state, &s.Slot, past, max(s.judged+1, past.From), upTo,
-		hostedUntil(&s.state), challenges, func(period uint64) string { return p.whySilent(s, period) }, head)
+	j := s.judge(past, challenges)
+	return sales.SilentPeriods(&j, p.Terms.Proofs, &s.state, max(s.judged+1, past.From), upTo, head,
+		func(period uint64) string { return p.whySilent(s, period) })
 }
 
-// silentPeriods judges the periods of a slot that owes proofs until a point of time.
-func silentPeriods(cfg events.ProofConfig, st *sale.State, slot *duty.Slot, past *chainview.Past, from, upTo uint64,
-	until time.Time, challenges duty.Challenges, why func(uint64) string, head events.Head,
-) (silent []sale.ReportSilentPeriod) {
-	for period := from; period <= upTo; period++ {
-		w := past.Window(cfg, period, until)
-		if st.FilledBlock >= w.Began || st.Settles(period) || hasDuty(st, period) {
-			continue
-		}
-		challenge, required, _ := duty.Required(cfg, slot, period, w.Window, challenges)
-		if required {
-			silent = append(silent, sale.ReportSilentPeriod{
-				At: head.Time, Period: period, Challenge: challenge, Deadline: lastOf(cfg, period), Reason: why(period),
-			})
-		}
+// judge says what became of the periods of a slot in a past.
+func (s *scheduled) judge(past *duty.Past, challenges duty.Challenges) duty.Judge {
+	return duty.Judge{
+		Past: past, Slot: &s.Slot, Filled: s.state.FilledBlock, Until: s.state.HostedUntil(), Challenges: challenges,
 	}
-	return silent
 }
 
 // unjudged is the first period up to a last one that a sale is to be judged for; the one
@@ -171,18 +153,6 @@ func (p *proofScheduler) certainUpTo(s *scheduled) uint64 {
 		return math.MaxUint64
 	}
 	return max(duty.Period(p.Terms.Proofs, s.state.ExpiresAt.Add(-p.Terms.Proofs.Timeout)), 1) - 1
-}
-
-// hostedUntil is until when a slot owes proofs, as far as the record knows.
-func hostedUntil(st *sale.State) time.Time {
-	if st.Started {
-		return st.EndsAt
-	}
-	return st.ExpiresAt
-}
-
-func hasDuty(st *sale.State, period uint64) bool {
-	return slices.ContainsFunc(st.Duties, func(d sale.Duty) bool { return d.Period == period })
 }
 
 // pause are periods in which a sale was not run.

@@ -240,11 +240,11 @@ func TestTheWayBackIsBounded(t *testing.T) {
 		g := newGap(t, rt, true)
 		g.state.FilledAt = duty.Start(g.cfg, gapPeriod-1)
 		g.publish()
-		silent, _ := silentOnes(g.after(3 * chainview.MostPastBlocks))
-		if len(silent) == 0 || silent[0] < gapPeriod+(2*chainview.MostPastBlocks-chainview.BlocksPerRead)/20 {
+		silent, _ := silentOnes(g.after(3 * duty.MostPastBlocks))
+		if len(silent) == 0 || silent[0] < gapPeriod+(2*duty.MostPastBlocks-chainview.BlocksPerRead)/20 {
 			t.Fatalf("%d periods are told, the first is %d", len(silent), silent[0])
 		}
-		if most := int64(chainview.MostPastBlocks/chainview.BlocksPerRead + 5); g.chain.asked.Load() > most+chainview.MostPastBlocks/100 {
+		if most := int64(duty.MostPastBlocks/chainview.BlocksPerRead + 5); g.chain.asked.Load() > most+duty.MostPastBlocks/100 {
 			t.Fatalf("%d calls, want about %d", g.chain.asked.Load(), most)
 		}
 	})

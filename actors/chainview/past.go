@@ -17,10 +17,6 @@ import (
 // read, once for all sales, in batches.
 
 const (
-	// MostPastBlocks is how many blocks are read back to find what was owed in a gap: a
-	// week at 12 s a block, half a day at 1 s. A host that was away for longer has lost
-	// its slots, where anybody marks; what was owed before is not in the record.
-	MostPastBlocks = 50_000
 	// BlocksPerRead is how many blocks are asked for at once, and blocksOneByOne how
 	// many are looked at in a step when each has to be asked for.
 	BlocksPerRead, blocksOneByOne = 256, 16
@@ -32,35 +28,13 @@ type headReader interface {
 	HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error)
 }
 
-// Past is what the chain was in some periods that are over.
-type Past struct {
-	From, To uint64 // periods
-	// Short: the chain was not read back to the period that was asked for; from is
-	// the first one that was.
-	Short  bool
-	heads  []events.Head // without gaps
-	hashes map[uint64]events.Hash
-	// windows are those of periods that nothing cuts short.
-	windows map[uint64]Window
-}
-
-// Window are the blocks in which a miss of a period could be marked; began is the first
-// block that is not before the period.
-type Window struct {
-	duty.Window
-	Began uint64
-}
-
 // ClosedPeriod is the last period whose marking is over when head is the newest block.
-func (c *Chain) ClosedPeriod(head events.Head) uint64 {
-	p := duty.Period(c.Terms.Proofs, head.Time.Add(-c.Terms.Proofs.Timeout))
-	return max(p, 1) - 1
-}
+func (c *Chain) ClosedPeriod(head events.Head) uint64 { return duty.LastClosed(c.Terms.Proofs, head) }
 
 // ReadPast reads what decides about the periods from and to and those in between,
 // which must be over: the blocks from newest back to the first of them.
-func (c *Chain) ReadPast(ctx context.Context, from, to, newest uint64) (*Past, error) {
-	p := &Past{From: from, To: to, hashes: map[uint64]events.Hash{}, windows: map[uint64]Window{}}
+func (c *Chain) ReadPast(ctx context.Context, from, to, newest uint64) (*duty.Past, error) {
+	short, reached := false, from
 	begins := duty.Start(c.Terms.Proofs, from)
 	step := uint64(blocksOneByOne)
 	if _, ok := c.blockReader(); ok {
@@ -77,21 +51,22 @@ func (c *Chain) ReadPast(ctx context.Context, from, to, newest uint64) (*Past, e
 		if heads[0].Time.Before(begins) {
 			break
 		}
-		if p.Short = first <= 1 || newest-first >= MostPastBlocks; p.Short {
-			p.From = max(from, duty.Period(c.Terms.Proofs, heads[0].Time)+1)
+		if short = first <= 1 || newest-first >= duty.MostPastBlocks; short {
+			reached = max(from, duty.Period(c.Terms.Proofs, heads[0].Time)+1)
 			break
 		}
 		last = first - 1
 	}
 	slices.Reverse(chunks)
-	p.heads = slices.Concat(chunks...)
-	for i, h := range p.heads {
-		if i > 0 && h.Parent != p.heads[i-1].Hash {
+	blocks := slices.Concat(chunks...)
+	for i, h := range blocks {
+		if i > 0 && h.Parent != blocks[i-1].Hash {
 			return nil, ErrOvertaken
 		}
-		p.hashes[h.Number] = h.Hash
 	}
-	return p, nil
+	past := duty.NewPast(c.Terms.Proofs, reached, to, blocks)
+	past.Short = short
+	return past, nil
 }
 
 // headsBetween are blocks of the current chain, from the view when they are at hand.
@@ -127,52 +102,16 @@ func (c *Chain) headsBetween(ctx context.Context, first, last uint64) ([]events.
 	return heads, nil
 }
 
-// Challenges gives the challenges of that past; what is missing is noted.
-func (p *Past) Challenges(view *View, missing map[uint64]bool) duty.Challenges {
-	return duty.ChallengesOf(func(number uint64) (events.Hash, bool) {
-		h, ok := p.hashes[number]
-		if !ok {
-			if h, ok = view.At(number); !ok {
-				missing[number] = true
-			}
-		}
-		return h, ok
-	})
-}
-
-// Fill reads the hashes that were missing.
-func (p *Past) Fill(ctx context.Context, view *View, missing map[uint64]bool) error {
+// FillPast reads the hashes of blocks that a past lacks.
+func (c *Chain) FillPast(ctx context.Context, p *duty.Past, missing map[uint64]bool) error {
 	for _, number := range slices.Sorted(maps.Keys(missing)) {
-		h, err := view.LookUp(ctx, number)
+		h, err := c.View.LookUp(ctx, number)
 		if err != nil {
 			return fmt.Errorf("read block %d: %w", number, err)
 		}
-		p.hashes[number] = h
+		p.Learn(number, h)
 	}
 	return nil
-}
-
-// Window is the window of a period, with no block after ends.
-func (p *Past) Window(cfg events.ProofConfig, period uint64, ends time.Time) Window {
-	end := duty.End(cfg, period)
-	whole := !ends.Add(time.Second).Before(end.Add(cfg.Timeout))
-	if w, ok := p.windows[period]; ok && whole {
-		return w
-	}
-	at := func(t time.Time) uint64 { // The first block that is not before t.
-		i, _ := slices.BinarySearchFunc(p.heads, t, func(h events.Head, t time.Time) int { return h.Time.Compare(t) })
-		return p.heads[0].Number + uint64(i)
-	}
-	w := Window{
-		Window: duty.Window{
-			First: at(end.Add(time.Second)), Last: at(Earliest(end.Add(cfg.Timeout), ends.Add(time.Second))) - 1,
-		},
-		Began: at(duty.Start(cfg, period)),
-	}
-	if whole {
-		p.windows[period] = w
-	}
-	return w
 }
 
 // Earliest is the one of two points of time that comes first.

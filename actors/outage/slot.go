@@ -124,7 +124,7 @@ func (k *keeper) prove(ctx context.Context, s *slot, v duty.Verdict) (sent bool,
 	if slices.ContainsFunc(taken, func(t events.TakenProof) bool { return t.Period == v.Period }) {
 		return false, nil
 	}
-	deadline := duty.End(k.terms, v.Period).Add(-time.Second)
+	deadline := duty.Deadline(k.terms, v.Period)
 	if err := k.make(ctx, s, v, deadline); err != nil {
 		return false, err
 	}

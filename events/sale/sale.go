@@ -250,7 +250,7 @@ func decideHosting(s State, c Command) ([]Event, error) {
 	case ReportProofDue:
 		return decideProofDue(s, c)
 	case ReportProofSubmitted:
-		if _, open := s.duty(c.Period); !open {
+		if _, open := s.OpenDuty(c.Period); !open {
 			return nil, nil
 		}
 		return []Event{&messages.ProofSubmitted{
@@ -260,14 +260,14 @@ func decideHosting(s State, c Command) ([]Event, error) {
 			Receipt:          events.ReceiptToMessage(c.Receipt),
 		}}, nil
 	case ReportProofExcused:
-		if _, open := s.duty(c.Period); !open {
+		if _, open := s.OpenDuty(c.Period); !open {
 			return nil, nil
 		}
 		return []Event{&messages.ProofExcused{
 			At: events.TimeToMessage(c.At), Period: c.Period, Reason: text(c.Reason),
 		}}, nil
 	case ReportPeriodClosed:
-		d, open := s.duty(c.Period)
+		d, open := s.OpenDuty(c.Period)
 		if !open || !c.At.After(d.Deadline) {
 			return nil, nil
 		}
@@ -289,7 +289,7 @@ func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
 	if !s.Owes() {
 		return nil, nil
 	}
-	open, isOpen := s.duty(c.Period)
+	open, isOpen := s.OpenDuty(c.Period)
 	switch {
 	case isOpen && open.Challenge == c.Challenge:
 		return nil, nil

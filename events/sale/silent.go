@@ -46,7 +46,7 @@ func decideSilent(s State, c ReportSilentPeriod) []Event {
 	if !s.Owes() || s.Settles(c.Period) || !c.At.After(c.Deadline) {
 		return nil
 	}
-	if _, open := s.duty(c.Period); open {
+	if _, open := s.OpenDuty(c.Period); open {
 		return nil
 	}
 	return []Event{
@@ -102,8 +102,8 @@ func reading(s State, at time.Time, period uint64, holds events.Amount) Event {
 	}
 }
 
-// duty is the open duty of a period.
-func (s State) duty(period uint64) (Duty, bool) {
+// OpenDuty is the open duty of a period.
+func (s State) OpenDuty(period uint64) (Duty, bool) {
 	for _, d := range s.Duties {
 		if d.Period == period {
 			return d, true

@@ -112,6 +112,18 @@ func (s State) Damaged() bool { return s.KeepsData() && s.Damage.Any() }
 // or it was when the attempt began and the data is not here yet.
 func (s State) Owes() bool { return s.Hosting() || s.BeforeFill() && s.Adopted }
 
+// Proves reports whether the slot is ours and its data is kept for as long as it is hosted:
+// proofs that it owes can be made.
+func (s State) Proves() bool { return s.Hosting() && s.Phase != Filled }
+
+// HostedUntil is until when the slot owes proofs, as far as the record knows.
+func (s State) HostedUntil() time.Time {
+	if s.Started {
+		return s.EndsAt
+	}
+	return s.ExpiresAt
+}
+
 // WakeAt is the chain time from which on the chain must be asked how the slot
 // is doing, because it changes state by time alone. Zero: it need not be.
 func (s State) WakeAt() time.Time {

@@ -1,0 +1,58 @@
+package sales
+
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// What a judge finds out about periods that are over, as a sale is told it: by the proof
+// scheduler while the slot is hosted, and by the sale itself when the hosting ends.
+
+// FirstUnjudged is the first period of a sale of which it may not be known what was
+// owed in it.
+func FirstUnjudged(cfg events.ProofConfig, st *sale.State) uint64 {
+	return max(duty.Period(cfg, st.FilledAt)+1, st.Unjudged()) // The fill proves its own period.
+}
+
+// SilentPeriods are the periods from one to another that owed a proof and of which the
+// sale knows nothing; why says of a period why nobody told it.
+func SilentPeriods(j *duty.Judge, cfg events.ProofConfig, st *sale.State, from, upTo uint64, at events.Head,
+	why func(uint64) string,
+) (silent []sale.ReportSilentPeriod) {
+	for period := from; period <= upTo; period++ {
+		if knows(st, period) {
+			continue
+		}
+		if challenge, owed := j.Owed(period); owed {
+			silent = append(silent, sale.ReportSilentPeriod{
+				At: at.Time, Period: period, Challenge: challenge, Deadline: duty.Deadline(cfg, period),
+				Reason: why(period),
+			})
+		}
+	}
+	return silent
+}
+
+func knows(st *sale.State, period uint64) bool {
+	if st.Settles(period) {
+		return true
+	}
+	_, open := st.OpenDuty(period)
+	return open
+}
+
+// DutyClosed says what became of an open duty that is past its deadline without a proof;
+// why it was missed, when it was.
+func DutyClosed(cfg events.ProofConfig, at events.Head, period uint64, missed bool, why string) sale.Command {
+	if missed {
+		return sale.ReportPeriodClosed{At: at.Time, Period: period, Reason: why}
+	}
+	return sale.ReportProofExcused{
+		At: at.Time, Period: period,
+		Reason: fmt.Sprintf("no block came that could mark it: the pointer did not leave its %d blocks of downtime, "+
+			"or none was drawn", cfg.Downtime),
+	}
+}

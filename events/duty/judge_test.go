@@ -1,0 +1,130 @@
+package duty
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// The judge is the contract asked after each block of the chain whether a miss of the
+// period can be marked: until the slot ceases to owe proofs, and with the blocks as they
+// came, fast, slow, or a whole period left out.
+func TestWhatTheJudgeSaysIsWhatABlockCouldMark(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := drawConfig(t)
+		seconds := uint64(cfg.Period / time.Second)
+		chain := drawChain(t, cfg, rapid.Uint64Range(1, 12).Draw(t, "block time"), rapid.Uint64Range(0, 30).Draw(t, "latest"))
+		c := drawContract(t, cfg, questioned*seconds)
+		slot := c.slotOf()
+		ends := rapid.Uint64Range(questioned*seconds, (questioned+4)*seconds).Draw(t, "ends")
+		j := Judge{
+			Past: NewPast(cfg, questioned, questioned, headsOf(chain)), Slot: &slot, Until: events.Unix(ends),
+			Challenges: ChallengesOf(hashOf),
+		}
+		want := false
+		for _, b := range chain {
+			want = want || b.time <= ends && c.markable(b.number, b.time, questioned)
+		}
+		if _, owed := j.Owed(questioned); owed != want {
+			t.Fatalf("owed: %t, want %t", owed, want)
+		}
+		if missed, unknown := j.Missed(questioned); missed != want || unknown != "" {
+			t.Fatalf("missed: %t (%s), want %t", missed, unknown, want)
+		}
+	})
+}
+
+func headsOf(chain []block) []events.Head {
+	heads := make([]events.Head, 0, len(chain))
+	for _, b := range chain {
+		hash, _ := hashOf(b.number)
+		heads = append(heads, events.Head{Number: b.number, Time: events.Unix(b.time), Hash: hash})
+	}
+	return heads
+}
+
+// pastOf is one period of 120 seconds with a block every ten, and a slot of which a proof
+// is demanded in each block: its pointer is 100 when the marking begins, so that the
+// challenges lie before the past.
+func pastOf(t *testing.T) (*Past, *Slot) {
+	t.Helper()
+	cfg := config(120 * time.Second)
+	cfg.Timeout = 30 * time.Second
+	var heads []events.Head
+	for i := range uint64(18) {
+		heads = append(heads, events.Head{
+			Number: 10_000 + i, Hash: events.Hash{byte(i), 2},
+			Time: Start(cfg, 1000).Add(time.Duration(i)*10*time.Second - time.Second),
+		})
+	}
+	marking := uint64(10_013)
+	slot := always(slotEnding(100-Pointer(cfg, events.SlotID{}, marking, 1000)), Start(cfg, 900))
+	return NewPast(cfg, 1000, 1000, heads), &slot
+}
+
+func TestWhatIsNotKnownIsNoSilentMissAndNoExcuse(t *testing.T) {
+	p, slot := pastOf(t)
+	until := Start(p.cfg, 2000)
+	missing := map[uint64]bool{}
+	j := Judge{Past: p, Slot: slot, Until: until, Challenges: p.Challenges(unknownHash, missing)}
+	if _, owed := j.Owed(1000); owed {
+		t.Fatal("a miss is said that no hash proves")
+	}
+	if missed, unknown := j.Missed(1000); !missed || !strings.Contains(unknown, "hash of a block") {
+		t.Fatalf("an open duty: missed %t, %q", missed, unknown)
+	}
+	if missed, unknown := j.Missed(999); !missed || !strings.Contains(unknown, "read back 50000 blocks") {
+		t.Fatalf("an open duty from before the past: missed %t, %q", missed, unknown)
+	}
+	if len(missing) == 0 {
+		t.Fatal("nothing is said to be missing")
+	}
+	for number := range missing {
+		p.Learn(number, events.Hash{9})
+	}
+	j.Challenges = p.Challenges(unknownHash, map[uint64]bool{})
+	if challenge, owed := j.Owed(1000); !owed || challenge != Challenge(events.Hash{9}) {
+		t.Fatalf("with the hashes: %t, %s", owed, challenge)
+	}
+}
+
+func TestThePeriodOfTheFillOwesNothing(t *testing.T) {
+	p, slot := pastOf(t)
+	for _, c := range []struct {
+		name   string
+		filled uint64
+		owed   bool
+	}{
+		{"filled before the period", 10_000, true},
+		{"filled in its first block", 10_001, false},
+	} {
+		j := Judge{Past: p, Slot: slot, Filled: c.filled, Until: Start(p.cfg, 2000), Challenges: ChallengesOf(anyHash)}
+		if _, owed := j.Owed(1000); owed != c.owed {
+			t.Errorf("%s: owed %t", c.name, owed)
+		}
+	}
+}
+
+func TestTheLastPeriodWhoseMarkingIsOver(t *testing.T) {
+	cfg := config(120 * time.Second)
+	over := End(cfg, 1000).Add(cfg.Timeout)
+	for _, c := range []struct {
+		at   time.Time
+		want uint64
+	}{
+		{over.Add(-time.Second), 999}, {over, 1000}, {over.Add(time.Second), 1000}, {events.Unix(0).Add(cfg.Timeout), 0},
+	} {
+		if got := LastClosed(cfg, events.Head{Time: c.at}); got != c.want {
+			t.Errorf("at %s: %d, want %d", c.at, got, c.want)
+		}
+	}
+	if d := Deadline(cfg, 1000); Period(cfg, d) != 1000 || Period(cfg, d.Add(time.Second)) != 1001 {
+		t.Errorf("the deadline %s is not the last second", d)
+	}
+}
+
+func unknownHash(uint64) (events.Hash, bool) { return events.Hash{}, false }

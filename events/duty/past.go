@@ -1,0 +1,93 @@
+package duty
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// MostPastBlocks is how many blocks are read back to find what was owed in a gap: a
+// week at 12 s a block, half a day at 1 s. A host that was away for longer has lost
+// its slots, where anybody marks; what was owed before is not in the record.
+const MostPastBlocks = 50_000
+
+// Past is what the chain was in some periods that are over: the blocks in whose
+// transactions a miss could be marked, and the hashes that made the challenges.
+// Not safe for concurrent use.
+type Past struct {
+	From, To uint64 // periods, both included
+	// Short: the blocks do not reach back to the period that was asked for; From is
+	// the first one that they reach.
+	Short  bool
+	cfg    events.ProofConfig
+	heads  []events.Head // without gaps
+	hashes map[uint64]events.Hash
+	// windows are those of periods that nothing cuts short.
+	windows map[uint64]window
+}
+
+// window are the blocks in which a miss of a period could be marked; began is the first
+// block that is not before the period.
+type window struct {
+	Window
+	began uint64
+}
+
+// NewPast is the past of the periods from one to another. The blocks follow each other
+// without a gap; the first lies before the first period, and the last behind the marking
+// of the last one. There is at least one.
+func NewPast(cfg events.ProofConfig, from, to uint64, blocks []events.Head) *Past {
+	p := &Past{
+		From: from, To: to, cfg: cfg, heads: blocks,
+		hashes: make(map[uint64]events.Hash, len(blocks)), windows: map[uint64]window{},
+	}
+	for _, h := range blocks {
+		p.hashes[h.Number] = h.Hash
+	}
+	return p
+}
+
+// Learn adds the hash of a block before those of the past.
+func (p *Past) Learn(number uint64, hash events.Hash) { p.hashes[number] = hash }
+
+// Challenges are those of the past; else knows hashes of other blocks, and missing is
+// told the numbers of those that nobody knows.
+func (p *Past) Challenges(other Hashes, missing map[uint64]bool) Challenges {
+	return ChallengesOf(func(number uint64) (events.Hash, bool) {
+		h, ok := p.hashes[number]
+		if !ok {
+			if h, ok = other(number); !ok {
+				missing[number] = true
+			}
+		}
+		return h, ok
+	})
+}
+
+// window is the window of a period for a slot that owes nothing after a point in time.
+func (p *Past) window(period uint64, until time.Time) window {
+	end := End(p.cfg, period)
+	whole := !until.Add(time.Second).Before(end.Add(p.cfg.Timeout))
+	if w, ok := p.windows[period]; ok && whole {
+		return w
+	}
+	closes := end.Add(p.cfg.Timeout)
+	if !whole {
+		closes = until.Add(time.Second)
+	}
+	w := window{
+		Window: Window{First: p.at(end.Add(time.Second)), Last: p.at(closes) - 1},
+		began:  p.at(Start(p.cfg, period)),
+	}
+	if whole {
+		p.windows[period] = w
+	}
+	return w
+}
+
+// at is the first block that is not before a point in time.
+func (p *Past) at(t time.Time) uint64 {
+	i, _ := slices.BinarySearchFunc(p.heads, t, func(h events.Head, t time.Time) int { return h.Time.Compare(t) })
+	return p.heads[0].Number + uint64(i)
+}
