@@ -305,3 +305,9 @@ func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queu
 		Decide: e.Cores.DecideQueue, Held: e.lossUntold, Life: life, Broken: broken,
 	}
 }
+
+func (e *env) schedulerDeps() schedulerDeps {
+	return schedulerDeps{
+		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Provers: e.provers, Verdict: e.Cores.Verdict,
+	}
+}

@@ -2,6 +2,8 @@ package actors
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
@@ -23,7 +25,7 @@ type failing struct {
 
 // ofSlot does what concerns one slot alone.
 func (p *proofScheduler) ofSlot(slot events.SlotID, work func()) {
-	err := p.RT.Guarded(schedulerName, func() error {
+	err := p.RT.Guarded(health.PartScheduler, func() error {
 		work()
 		return nil
 	})
@@ -41,7 +43,7 @@ func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
 	f.times++
 	f.period = duty.Period(p.Terms.Proofs, p.View.Now().Time)
 	about := aboutDuties(slot)
-	if f.times >= quarantine.MostPanics && p.quarantined.Begin(about, err.Error()) {
+	if f.times >= quarantine.MostPanics && p.Quarantined.Begin(about, err.Error()) {
 		p.Raise(health.AlertNotProving, slot, f.period,
 			"NOT PROVING: what the slot owes cannot be computed: "+err.Error(),
 			fmt.Sprintf("find the cause in the log; it is tried again with every block, and what was found before "+
@@ -56,7 +58,7 @@ func aboutDuties(slot events.SlotID) shell.Subject {
 // lookAtFailing ends the quarantine of slots that did not fail for a whole period.
 func (p *proofScheduler) lookAtFailing(head events.Head) {
 	now := duty.Period(p.Terms.Proofs, head.Time)
-	for _, slot := range sortedSlots(p.failing) {
+	for _, slot := range slices.SortedFunc(maps.Keys(p.failing), events.SlotID.Compare) {
 		if now > p.failing[slot].period+1 {
 			p.recovers(slot, "it is computed again")
 		}
@@ -67,13 +69,13 @@ func (p *proofScheduler) lookAtFailing(head events.Head) {
 func (p *proofScheduler) recovers(slot events.SlotID, why string) {
 	if p.failing[slot] != nil {
 		delete(p.failing, slot)
-		p.quarantined.End(aboutDuties(slot), why, func() {})
+		p.Quarantined.End(aboutDuties(slot), why, func() {})
 	}
 }
 
 // learnFailing begins with what is quarantined by the record.
 func (p *proofScheduler) learnFailing() {
-	for _, q := range p.quarantined.All() {
+	for _, q := range p.Quarantined.All() {
 		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {
 			p.failing[slot] = &failing{quarantine.MostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}
 		}

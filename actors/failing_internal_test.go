@@ -16,12 +16,12 @@ import (
 func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
-		p := newProofScheduler(s.env)
+		var alerts []health.Alert
+		s.deps.Alerts = health.NewAlerts(s.deps.Base, func(a health.Alert) { alerts = append(alerts, a) })
+		p := newProofScheduler(s.deps)
 		s.scheduler = rt.Root("scheduler under test", p)
 		healthy := s.state.Slot
 		sick := events.SlotID{31: healthy[31] - 1} // It comes first.
-		var alerts []health.Alert
-		s.env.Alerts = health.NewAlerts(s.env.Base, func(a health.Alert) { alerts = append(alerts, a) })
 		s.publish()
 		s.state.Slot = sick
 		s.publish()
@@ -36,15 +36,15 @@ func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 			}
 		}
 		about := aboutDuties(sick)
-		if _, ok := s.env.quarantined.Has(about); !ok || len(alerts) != 1 || alerts[0].Kind != health.AlertNotProving {
-			t.Fatalf("quarantined: %v, alerts: %+v", s.env.quarantined.All(), alerts)
+		if _, ok := s.deps.Quarantined.Has(about); !ok || len(alerts) != 1 || alerts[0].Kind != health.AlertNotProving {
+			t.Fatalf("quarantined: %v, alerts: %+v", s.deps.Quarantined.All(), alerts)
 		}
 		p.sales[sick].Probability = probability
 		if told := s.head(block+4, at.Add(4*time.Second)); len(told) != 2 {
 			t.Fatalf("when it can be computed again, told %+v", told)
 		}
 		s.head(block+5, at.Add(2*s.cfg.Period))
-		if _, ok := s.env.quarantined.Has(about); ok {
+		if _, ok := s.deps.Quarantined.Has(about); ok {
 			t.Fatal("it is quarantined still")
 		}
 	})

@@ -40,21 +40,18 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 		shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 			s := newSchedule(t, rt)
 			s.cfg.Timeout = 50 * time.Second
-			s.env.Terms.Proofs, s.env.ProofMargin.BlockTime = s.cfg, usualPace
+			s.deps.Terms.Proofs, s.deps.ProofMargin.BlockTime = s.cfg, usualPace
 			const period = 1000
 			block, at := s.slowly(period)
-			p := newProofScheduler(s.env)
 			if known {
-				var heads []events.Head
 				for n := block - 256; n < block; n++ {
-					heads = append(heads, events.Head{
+					s.deps.Recent = append(s.deps.Recent, events.Head{
 						Number: n, Hash: chainviewtest.BlockHash(n, 0), Parent: chainviewtest.BlockHash(n-1, 0),
 						Time: at(n),
 					})
 				}
-				p.pace.Learn(heads)
 			}
-			s.scheduler = rt.Root("started again", p)
+			s.scheduler = rt.Root("started again", newProofScheduler(s.deps))
 			s.publish()
 			told := s.head(block, at(block))
 			if opened := len(told) > 0; opened == known {
@@ -70,7 +67,7 @@ func TestADutyThatNobodyCouldMarkIsExcusedAndNotMissed(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		s := newSchedule(t, rt)
 		s.cfg.Timeout = 50 * time.Second
-		s.env.Terms.Proofs = s.cfg
+		s.deps.Terms.Proofs = s.cfg
 		const period = 1000
 		block, at := s.slowly(period)
 		s.knows(block, at)

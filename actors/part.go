@@ -78,10 +78,9 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 		return queue.New(s.queueDeps(self, life, broken(&s.kept.queue, life)))
 	}
 	s.kept.scheduler.start = func(int) shell.Behavior {
-		p := newProofScheduler(s.env)
-		p.since = s.since
-		p.pace.Learn(heads)
-		return p
+		deps := s.schedulerDeps()
+		deps.Since, deps.Recent = s.since, heads
+		return newProofScheduler(deps)
 	}
 }
 

@@ -1,17 +1,13 @@
 package actors
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/duty"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
@@ -33,19 +29,6 @@ type (
 	}
 	// retryQuarantined: it is time to try a sale again.
 	retryQuarantined struct{ slot events.SlotID }
-	// quarantinedTerms are what a quarantined slot's request says of proofs.
-	quarantinedTerms struct {
-		slot events.SlotID
-		ask  events.Ask
-		err  error
-	}
-	// quarantinedOwes: whether the slot of a quarantined sale is ours and owes a proof.
-	quarantinedOwes struct {
-		slot   events.SlotID
-		period uint64
-		ours   bool
-		err    error
-	}
 )
 
 // quarantine leaves a sale alone that cannot be run, with an alert, and tries it again
@@ -127,103 +110,5 @@ func (s *supervisor) endOldQuarantines() {
 		if ofSale && (err != nil || s.agents[slot] == nil) {
 			s.quarantined.End(q.Subject, "the sale is over", func() {})
 		}
-	}
-}
-
-// unproven is a slot whose sale is quarantined.
-type unproven struct {
-	sales.Quarantined
-	duty.Slot
-	known bool   // what its request says
-	told  uint64 // the last period that an alert was told or asked for
-}
-
-// onQuarantined begins to watch what a slot owes that nobody proves.
-func (p *proofScheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
-	u := &unproven{Quarantined: m, Slot: duty.Slot{ID: m.Slot}}
-	if old := p.unproven[m.Slot]; old != nil {
-		u.told = old.told
-	}
-	if s := p.sales[m.Slot]; s != nil {
-		u.FilledAt = s.FilledAt
-		if s.proves {
-			s.proves, s.paused = false, p.pauseFrom("the sale was quarantined: "+m.Why)
-		}
-	}
-	p.unproven[m.Slot] = u
-	p.askTerms(a, u)
-}
-
-func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
-	self, slot, request := a.Self, u.Quarantined.Slot, u.Request
-	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, slot.String()+"/quarantined")
-		r, err := chainview.Patiently(ctx, p.Base, p.Patience(), func(ctx context.Context) (events.Request, error) {
-			return p.Market.Request(ctx, request)
-		})
-		if ctx.Err() == nil {
-			self.Tell(quarantinedTerms{slot, r.Ask, err})
-		}
-	})
-}
-
-func (p *proofScheduler) onTerms(m quarantinedTerms) {
-	u := p.unproven[m.slot]
-	switch {
-	case u == nil:
-	case m.err != nil: // Asked again with the next try of the sale.
-		p.Log.WithField("slot", m.slot.String()).Warnf("what does the quarantined slot owe: %v", m.err)
-	default:
-		u.known, u.Probability = true, duty.Probability(p.Terms.Proofs, m.ask.ProofProbability)
-	}
-}
-
-// lookAtUnproven asks of each quarantined slot that owes a proof whether it is ours.
-func (p *proofScheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
-	if len(p.unproven) == 0 {
-		return
-	}
-	pass := duty.NewPass(p.Terms.Proofs, head, duty.Pace{Shortest: p.pace.Shortest(p.BlockTime())}, p.View.Hash)
-	for _, slot := range sortedSlots(p.unproven) {
-		u := p.unproven[slot]
-		if !u.known {
-			continue
-		}
-		p.ofSlot(slot, func() {
-			v := p.Cores.Verdict(pass, &u.Slot)
-			switch {
-			case !v.Known && !p.fetching:
-				p.fetch(a)
-			case v.Known && v.Owed && v.Period > u.told:
-				u.told = v.Period
-				p.askOurs(a, u, v.Period)
-			}
-		})
-	}
-}
-
-func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
-	self, slot, request, index := a.Self, u.Quarantined.Slot, u.Request, u.Index
-	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, slot.String()+"/quarantined")
-		facts, err := chainview.Patiently(ctx, p.Base, p.Patience(),
-			func(ctx context.Context) (events.SlotFacts, error) { return p.Market.Slot(ctx, request, index) })
-		if ctx.Err() == nil {
-			self.Tell(quarantinedOwes{slot, period, facts.Host == p.Me && facts.SlotState == events.SlotFilled, err})
-		}
-	})
-}
-
-func (p *proofScheduler) onOwes(m quarantinedOwes) {
-	u := p.unproven[m.slot]
-	switch {
-	case u == nil:
-	case m.err != nil:
-		u.told = min(u.told, m.period-1) // The next block asks again.
-	case m.ours:
-		p.Raise(health.AlertNotProving, m.slot, m.period,
-			fmt.Sprintf("NOT PROVING: a proof of period %d is owed, and the sale is quarantined: %s", m.period, u.Why),
-			fmt.Sprintf("find the cause in the log and with `hostnode sale %s`; the sale is tried again by itself, "+
-				"at once after a restart", m.slot))
 	}
 }

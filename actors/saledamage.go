@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // This file keeps the data of a slot sound: what is damaged is recorded, fetched again, and
@@ -183,20 +181,4 @@ func (s *supervisor) onScrubFound(m scrubFound) {
 	ag.ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
 		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
 	}, Cause: "scrub"})
-}
-
-// alertDamaged tells that data which is needed is damaged, once until all of it is sound.
-func (e *env) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
-	was := told.Told
-	told.Is(st.Damaged(), func() {
-		e.Raise(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
-			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
-				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
-			})),
-			fmt.Sprintf("it is repaired by itself from content.sources; how that goes: `hostnode sale %s`; "+
-				"look at the disk", slot))
-	})
-	if was && !told.Told && st.KeepsData() {
-		e.Log.WithField("slot", slot.String()).Info("the data of the slot is sound again")
-	}
 }

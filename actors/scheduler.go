@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -25,7 +27,7 @@ const lookEvery = 24 * time.Hour
 // periods were owed while nobody looked (silent.go), keeps the order of the proofs
 // in line with the chain's time, and wakes sales whose state changes by time alone.
 type proofScheduler struct {
-	*env
+	schedulerDeps
 	sales map[events.SlotID]*scheduled
 	// unproven are slots whose sales are quarantined.
 	unproven map[events.SlotID]*unproven
@@ -44,11 +46,28 @@ type proofScheduler struct {
 	causedBy uint64
 }
 
-func newProofScheduler(e *env) *proofScheduler {
-	return &proofScheduler{
-		env: e, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
-		failing: map[events.SlotID]*failing{},
+// schedulerDeps are what the scheduler needs.
+type schedulerDeps struct {
+	*admission.Rules
+	*health.Alerts
+	Quarantined *quarantine.List
+	// Provers make the proofs; the scheduler tells them the time.
+	Provers *provers
+	// Verdict is the rule of what a slot owes: (*duty.Pass).Verdict.
+	Verdict func(*duty.Pass, *duty.Slot) duty.Verdict
+	// Since is the chain time of the first block that the host looked at, if it has; Recent
+	// are the blocks before it as far as they are at hand, for the pace of blocks.
+	Since  time.Time
+	Recent []events.Head
+}
+
+func newProofScheduler(deps schedulerDeps) *proofScheduler {
+	p := &proofScheduler{
+		schedulerDeps: deps, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
+		failing: map[events.SlotID]*failing{}, since: deps.Since,
 	}
+	p.pace.Learn(deps.Recent)
+	return p
 }
 
 // scheduled is a living sale as the scheduler knows it. What every block asks of
@@ -147,7 +166,7 @@ func (p *proofScheduler) begins(s *scheduled) {
 // place is where a slot is in the order, or belongs.
 func (p *proofScheduler) place(slot events.SlotID) int {
 	at, _ := slices.BinarySearchFunc(p.order, slot, func(s *scheduled, slot events.SlotID) int {
-		return compareSlots(s.ID, slot)
+		return s.ID.Compare(slot)
 	})
 	return at
 }
@@ -171,7 +190,7 @@ func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
 	p.forgetVerdicts()
 	p.lookAtFailing(head)
 	p.pace.See(head, p.View.At)
-	p.provers.tick(head.Time)
+	p.Provers.tick(head.Time)
 	next := p.look(a, p.order, head)
 	p.lookAtUnproven(a, head)
 	if m, ok := chainview.Optional[interface{ DutiesDue(next time.Time) }](p.Market); ok {
@@ -232,8 +251,6 @@ func (p *proofScheduler) fetch(a *shell.Turn) {
 	})
 }
 
-func compareSlots(a, b events.SlotID) int { return slices.Compare(a[:], b[:]) }
-
 // duties tells one sale what it owes now, what it no longer owes, and which
 // periods are over. Known is false when a block hash was not at hand; due is the
 // earliest deadline that the sale has to meet.
@@ -249,7 +266,7 @@ func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head)
 	if len(s.silent) > 0 {
 		p.tellSilent(s, head)
 	}
-	v := p.Cores.Verdict(pass, &s.Slot)
+	v := p.Verdict(pass, &s.Slot)
 	if !v.Known {
 		return due, false
 	}

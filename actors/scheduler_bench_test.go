@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/actors/admission"
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -40,7 +38,7 @@ func BenchmarkJudgingAPeriod(b *testing.B) {
 	p, a := hostedSlots(100_000)
 	head := p.View.Now()
 	to := p.ClosedPeriod(head)
-	past, err := p.env.ReadPast(b.Context(), to, to, p.View.Now().Number)
+	past, err := p.ReadPast(b.Context(), to, to, p.View.Now().Number)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -61,17 +59,11 @@ func nextBlock(head events.Head) events.Head {
 
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
 func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
-	e := &env{
-		Chain: chainview.New(&shell.Base{Log: shelltest.QuietLog()}, &chainviewtest.ChainOf{},
-			duty.Margin{Blocks: 6, BlockTime: time.Second}),
-		world: world{given{Config: Config{}.withDefaults()}},
-	}
+	e := depsOf(&shell.Base{Log: shelltest.QuietLog()})
 	e.Terms.Proofs = events.ProofConfig{
 		Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}
-	e.Rules = admission.New(e.Chain, admission.Limits{Proofs: 1}, 0)
-	e.provers = newProvers(1, eachSecond, e.Load)
-	p := &proofScheduler{env: e, sales: map[events.SlotID]*scheduled{}}
+	p := newProofScheduler(e)
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {
 		head = nextBlock(head)

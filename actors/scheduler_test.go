@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/chainview/chainviewtest"
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -25,7 +26,7 @@ type schedule struct {
 	scheduler shell.Ref
 	agent     shell.Ref
 	view      *chainview.View
-	env       *env
+	deps      schedulerDeps
 	state     sale.State
 	told      []sale.Command
 	cfg       events.ProofConfig
@@ -35,30 +36,34 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 	s := &schedule{t: t, cfg: events.ProofConfig{
 		Period: 20 * time.Second, Timeout: 10 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}}
-	e := &env{
-		Chain: chainview.New(&shell.Base{
-			RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
-			Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
-		}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second}),
-		world:   world{given{Config{}.withDefaults(), Ports{Market: &chainviewtest.ChainOf{}}}},
-		provers: newProvers(1, eachSecond, admission.NewLoad()),
-	}
-	e.Terms = events.MarketConfig{Proofs: s.cfg}
-	e.Rules = admission.New(e.Chain, admission.Limits{Proofs: 1}, 0)
-	e.quarantined = quarantine.New(e.Base, e.say)
-	s.view, s.env = e.View, e
+	s.deps = depsOf(&shell.Base{
+		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Store: events.NewMemory(), Codec: catalog.Codec(),
+		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
+	})
+	s.deps.Terms = events.MarketConfig{Proofs: s.cfg}
+	s.deps.Quarantined = quarantine.New(s.deps.Base, func(quarantine.Word, func()) {})
+	s.view = s.deps.View
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {
 		if m, ok := msg.(sales.Command); ok {
 			s.told = append(s.told, m.Cmd)
 		}
 	}))
-	s.scheduler = rt.Root("scheduler", newProofScheduler(e))
+	s.scheduler = rt.Root("scheduler", newProofScheduler(s.deps))
 	s.state = sale.State{
 		Phase: sale.Proving, Slot: events.SlotID{31: 7}, Started: true,
 		FilledAt: events.Unix(998 * 20), EndsAt: events.Unix(1 << 30),
 		Request: events.Request{Ask: events.Ask{ProofProbability: events.NewAmount(1)}},
 	}
 	return s
+}
+
+// depsOf are what a scheduler needs, on a chain with a block each second.
+func depsOf(b *shell.Base) schedulerDeps {
+	chain := chainview.New(b, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})
+	return schedulerDeps{
+		Rules: admission.New(chain, admission.Limits{Proofs: 1}, 0), Alerts: health.NewAlerts(b, nil),
+		Provers: newProvers(1, eachSecond, admission.NewLoad()), Verdict: (*duty.Pass).Verdict,
+	}
 }
 
 // pointerAt is the slot's pointer in the block after this one.

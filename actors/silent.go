@@ -49,7 +49,7 @@ func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
 		p.Turn(ctx, "periods that are over")
 		m := pastRead{}
 		m.err = p.RT.Guarded("periods that are over", func() (err error) {
-			m.past, err = p.env.ReadPast(ctx, from, to, p.View.Now().Number)
+			m.past, err = p.ReadPast(ctx, from, to, p.View.Now().Number)
 			return err
 		})
 		if ctx.Err() == nil {

@@ -74,9 +74,9 @@ func newGap(t *testing.T, rt *shell.Runtime, batched bool) *gap {
 	if batched {
 		m = batches{g.chain}
 	}
-	terms := s.env.Terms
-	s.env.Chain = chainview.New(s.env.Base, m, s.env.ProofMargin)
-	s.env.Terms, s.view = terms, s.env.View
+	terms := s.deps.Terms
+	s.deps.Chain = chainview.New(s.deps.Base, m, s.deps.ProofMargin)
+	s.deps.Terms, s.view = terms, s.deps.View
 	return g
 }
 
@@ -261,7 +261,7 @@ func TestAStartJudgesTheGapInFrontOfWhatWasToldFirst(t *testing.T) {
 		for _, p := range due {
 			g.record(sale.ReportProofDue{At: duty.Start(g.cfg, p), Period: p, Deadline: duty.End(g.cfg, p).Add(-time.Second)})
 		}
-		g.scheduler = rt.Root("the next start", newProofScheduler(g.env))
+		g.scheduler = rt.Root("the next start", newProofScheduler(g.deps))
 		g.publish()
 		told := g.after(gone + 31*20)
 		silent, _ := silentOnes(told)

@@ -287,7 +287,7 @@ func notOver(t *rapid.T, store events.Store, codec *events.Codec) []events.SlotI
 			list = append(list, slot)
 		}
 	}
-	slices.SortFunc(list, compareSlots)
+	slices.SortFunc(list, events.SlotID.Compare)
 	return list
 }
 
@@ -324,7 +324,7 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.SortFunc(got, compareSlots)
+		slices.SortFunc(got, events.SlotID.Compare)
 		if want := notOver(t, store, e.Codec); !slices.Equal(got, want) {
 			t.Fatalf("a start finds %v, the record says %v", got, want)
 		}

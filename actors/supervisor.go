@@ -316,11 +316,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 // slots are the slots of all agents in a fixed order, so that a simulated run
 // can be repeated.
 func (s *supervisor) slots() []events.SlotID {
-	return sortedSlots(s.agents)
-}
-
-func sortedSlots[V any](of map[events.SlotID]V) []events.SlotID {
-	return slices.SortedFunc(maps.Keys(of), compareSlots)
+	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
 }
 
 // onFailed starts again what panicked.

@@ -2,14 +2,11 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // This file tells operators of what went wrong: with a sale, when it is in the record,
@@ -28,28 +25,6 @@ const (
 	SilentAlertAfter  = 2 * time.Minute
 	silentAlertBlocks = 20
 )
-
-// alertSale tells of what became of a sale.
-func (e *env) alertSale(slot events.SlotID, fresh []sale.Event) {
-	look := fmt.Sprintf("read what happened with `hostnode sale %s`", slot)
-	for _, ev := range fresh {
-		switch ev := ev.(type) {
-		case *messages.ProofMissed:
-			e.Raise(health.AlertProofMissed, slot, ev.GetPeriod(),
-				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
-		case sale.Reading: // Either of its events: one that found nothing taken says so.
-			if ev.GetSlashed() != "0" {
-				e.Raise(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
-					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
-			}
-		case *messages.SlotForfeited:
-			e.Raise(health.AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
-		case *messages.SlotDropped:
-			e.Raise(health.AlertForfeited, slot, 0,
-				"the request failed, and with it the collateral of the slot is lost", look)
-		}
-	}
-}
 
 // keepWatch watches until ctx ends.
 func (e *env) keepWatch(ctx context.Context) {

@@ -15,8 +15,6 @@ import (
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
-	"github.com/hostnode/hostnode/events/sale"
-	"github.com/hostnode/hostnode/messages"
 )
 
 // watched is an environment whose alerts are kept.
@@ -35,34 +33,6 @@ func kinds(alerts []health.Alert) (k []health.AlertKind) {
 		k = append(k, a.Kind)
 	}
 	return k
-}
-
-func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
-	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
-		e, told := watched(rt)
-		slot := events.SlotID{1}
-		e.alertSale(slot, []sale.Event{
-			&messages.ProofDue{Period: 7}, &messages.ProofSubmitted{Period: 7}, &messages.RequestStarted{},
-			&messages.ProofMissed{Period: 8, Reason: "the host did not run"},
-			&messages.CollateralChecked{Period: 8, Collateral: "100", Slashed: "0"},
-			&messages.CollateralChecked{Period: 8, Collateral: "80", Slashed: "20"}, // As of before CollateralSlashed.
-			&messages.CollateralSlashed{Period: 9, Collateral: "60", Slashed: "20"},
-			&messages.SlotForfeited{Reason: "two proofs were missed"},
-			&messages.SlotDropped{},
-		})
-		want := []health.AlertKind{health.AlertProofMissed, health.AlertSlashed, health.AlertSlashed, health.AlertForfeited, health.AlertForfeited}
-		if diff := cmp.Diff(want, kinds(*told)); diff != "" {
-			t.Fatalf("alerts (-want +got):\n%s", diff)
-		}
-		for _, a := range *told {
-			if a.Slot != slot.String() || a.Hint == "" || a.Text == "" || a.At.IsZero() {
-				t.Errorf("not complete: %+v", a)
-			}
-		}
-		if a := (*told)[0]; a.Period != 8 || a.Text != "the proof of period 8 was missed: the host did not run" {
-			t.Errorf("the first: %+v", a)
-		}
-	})
 }
 
 func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {

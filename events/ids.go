@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -49,6 +50,9 @@ func (a Address) String() string         { return hex0x(a[:]) }
 
 // Short is the first four bytes of an id, for lines that people read.
 func (id SlotID) Short() string { return hex0x(id[:4]) }
+
+// Compare orders slots by their ids.
+func (id SlotID) Compare(other SlotID) int { return bytes.Compare(id[:], other[:]) }
 
 // Short is the first four bytes of an id, for lines that people read.
 func (id RequestID) Short() string { return hex0x(id[:4]) }

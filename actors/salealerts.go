@@ -1,0 +1,51 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file tells operators what went wrong with a sale, when it is in the record.
+
+// alertSale tells of what became of a sale.
+func (p *proofScheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
+	look := fmt.Sprintf("read what happened with `hostnode sale %s`", slot)
+	for _, ev := range fresh {
+		switch ev := ev.(type) {
+		case *messages.ProofMissed:
+			p.Raise(health.AlertProofMissed, slot, ev.GetPeriod(),
+				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
+		case sale.Reading: // Either of its events: one that found nothing taken says so.
+			if ev.GetSlashed() != "0" {
+				p.Raise(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
+					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
+			}
+		case *messages.SlotForfeited:
+			p.Raise(health.AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)
+		case *messages.SlotDropped:
+			p.Raise(health.AlertForfeited, slot, 0,
+				"the request failed, and with it the collateral of the slot is lost", look)
+		}
+	}
+}
+
+// alertDamaged tells that data which is needed is damaged, once until all of it is sound.
+func (p *proofScheduler) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
+	was := told.Told
+	told.Is(st.Damaged(), func() {
+		p.Raise(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
+			st.Damage.Since.UTC().Format(time.RFC3339), sale.Sentence(&messages.SlotDamaged{
+				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
+			})),
+			fmt.Sprintf("it is repaired by itself from content.sources; how that goes: `hostnode sale %s`; "+
+				"look at the disk", slot))
+	})
+	if was && !told.Told && st.KeepsData() {
+		p.Log.WithField("slot", slot.String()).Info("the data of the slot is sound again")
+	}
+}
