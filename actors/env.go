@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -246,7 +247,7 @@ type env struct {
 	// proofTxs are the proofs on their way: each waits for its confirmations, which may
 	// take longer than a period, and none may wait for another's.
 	proofTxs *shell.Pool
-	provers  *provers
+	provers  *proofs.Provers
 	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
 	unreadMarket atomic.Pointer[health.PartStatus]
 	// lossTold says that the record, which went back, says so, and that the queue is paused by it.
@@ -286,7 +287,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	}, cfg.KeepFree)
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
 	e.quarantined = quarantine.New(e.Base, e.say)
-	e.provers = newProvers(cfg.Proofs, e.BlockTime, e.Load)
+	e.provers = proofs.NewProvers(cfg.Proofs, e.BlockTime, e.Load)
 	return e
 }
 
@@ -306,8 +307,8 @@ func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queu
 	}
 }
 
-func (e *env) schedulerDeps() schedulerDeps {
-	return schedulerDeps{
+func (e *env) schedulerDeps() proofs.Deps {
+	return proofs.Deps{
 		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Provers: e.provers, Verdict: e.Cores.Verdict,
 	}
 }

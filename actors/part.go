@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
+	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
@@ -80,7 +81,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 	s.kept.scheduler.start = func(int) shell.Behavior {
 		deps := s.schedulerDeps()
 		deps.Since, deps.Recent = s.since, heads
-		return newProofScheduler(deps)
+		return proofs.New(deps)
 	}
 }
 

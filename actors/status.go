@@ -100,8 +100,8 @@ func (s *supervisor) status() Status {
 		running, waiting := p.Busy()
 		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})
 	}
-	running, waiting := s.provers.busy()
-	st.Pools = slices.Insert(st.Pools, 1, PoolStatus{"proofs", running, waiting, s.provers.size})
+	running, waiting, size := s.provers.Busy()
+	st.Pools = slices.Insert(st.Pools, 1, PoolStatus{"proofs", running, waiting, size})
 	return st
 }
 

@@ -38,12 +38,12 @@ func kinds(alerts []health.Alert) (k []health.AlertKind) {
 func TestAStoreThatIsAwayAndASilentChainAreToldOnceEachTime(t *testing.T) {
 	shelltest.Bubble(t, func(t *testing.T, rt *shell.Runtime) {
 		e, told := watched(rt)
-		head := nextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
+		head := chainviewtest.NextBlock(events.Head{Number: 10, Time: time.Unix(1_000_000, 0)})
 		e.View.Advance(head)
 		go e.watch(rt.Context())
 		blocks := func(n int) {
 			for range n { // One in 12 s.
-				head = nextBlock(head)
+				head = chainviewtest.NextBlock(head)
 				e.View.Advance(head)
 				time.Sleep(12 * time.Second)
 			}

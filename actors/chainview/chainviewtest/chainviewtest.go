@@ -33,3 +33,10 @@ func (c *ChainOf) HeadAt(_ context.Context, n uint64) (events.Head, error) {
 func BlockHash(n uint64, branch byte) events.Hash {
 	return events.Hash{byte(n >> 8), byte(n), branch, 1}
 }
+
+// NextBlock is the block a second after another.
+func NextBlock(head events.Head) events.Head {
+	return events.Head{
+		Number: head.Number + 1, Hash: BlockHash(head.Number+1, 0), Parent: head.Hash, Time: head.Time.Add(time.Second),
+	}
+}

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // This file tells operators what went wrong with a sale, when it is in the record.
 
 // alertSale tells of what became of a sale.
-func (p *proofScheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
+func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 	look := fmt.Sprintf("read what happened with `hostnode sale %s`", slot)
 	for _, ev := range fresh {
 		switch ev := ev.(type) {
@@ -35,7 +35,7 @@ func (p *proofScheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 }
 
 // alertDamaged tells that data which is needed is damaged, once until all of it is sound.
-func (p *proofScheduler) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
+func (p *Scheduler) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
 	was := told.Told
 	told.Is(st.Damaged(), func() {
 		p.Raise(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",

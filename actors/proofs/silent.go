@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // period that was owed and of which the sale knows nothing was silent: the host was
 // down, or did not hear of the chain, or blocks came in another way than was to be
 // expected. It is recorded as due and missed, with the reason, unless the contract
-// took a proof after all (saleproofs.go asks before anything is recorded).
+// took a proof after all (actors/saleproofs.go asks before anything is recorded).
 
 // pastRead is what decides about periods that are over, or why it is not at hand.
 type pastRead struct {
@@ -28,7 +28,7 @@ type pastRead struct {
 }
 
 // judge reads what decides about the periods that are over and were not judged.
-func (p *proofScheduler) judge(a *shell.Turn, head events.Head) {
+func (p *Scheduler) judge(a *shell.Turn, head events.Head) {
 	to := p.ClosedPeriod(head)
 	from := to + 1
 	for _, s := range p.order {
@@ -42,7 +42,7 @@ func (p *proofScheduler) judge(a *shell.Turn, head events.Head) {
 	p.readPast(a, from, to)
 }
 
-func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
+func (p *Scheduler) readPast(a *shell.Turn, from, to uint64) {
 	p.judging = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
@@ -59,7 +59,7 @@ func (p *proofScheduler) readPast(a *shell.Turn, from, to uint64) {
 }
 
 // onPast judges all sales, once everything that decides is at hand.
-func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
+func (p *Scheduler) onPast(a *shell.Turn, m pastRead) {
 	p.judging = false
 	if m.err != nil { // The next head asks again.
 		p.Log.Warnf("find out which proofs were owed in periods that are over: %v", m.err)
@@ -105,7 +105,7 @@ func (p *proofScheduler) onPast(a *shell.Turn, m pastRead) {
 }
 
 // readMissing reads hashes that lie before the blocks that were read.
-func (p *proofScheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint64]bool) {
+func (p *Scheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint64]bool) {
 	p.judging = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
@@ -119,7 +119,7 @@ func (p *proofScheduler) readMissing(a *shell.Turn, past *duty.Past, missing map
 }
 
 // silentPeriods are the periods of a sale that were owed and that it knows nothing of.
-func (p *proofScheduler) silentPeriods(s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges,
+func (p *Scheduler) silentPeriods(s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges,
 	head events.Head,
 ) []sale.ReportSilentPeriod {
 	j := s.judge(past, challenges)
@@ -136,7 +136,7 @@ func (s *scheduled) judge(past *duty.Past, challenges duty.Challenges) duty.Judg
 
 // unjudged is the first period up to a last one that a sale is to be judged for; the one
 // after the last when there is none.
-func (p *proofScheduler) unjudged(s *scheduled, to uint64) uint64 {
+func (p *Scheduler) unjudged(s *scheduled, to uint64) uint64 {
 	last := min(to, p.certainUpTo(s))
 	if first := min(s.judged+1, s.unclosed(last)); first <= last {
 		return first
@@ -148,7 +148,7 @@ func (p *proofScheduler) unjudged(s *scheduled, to uint64) uint64 {
 // marked. As long as it does not know that the request has started, it does not know
 // whether the slot owes anything after the expiry: the look at the slot, which is due
 // then, says so, and until then nothing is judged that the expiry would cut short.
-func (p *proofScheduler) certainUpTo(s *scheduled) uint64 {
+func (p *Scheduler) certainUpTo(s *scheduled) uint64 {
 	if s.state.Started {
 		return math.MaxUint64
 	}
@@ -164,12 +164,12 @@ type pause struct {
 func (p pause) holds(period uint64) bool { return p.why != "" && p.from <= period && period <= p.to }
 
 // pauseFrom is a pause that begins now.
-func (p *proofScheduler) pauseFrom(why string) pause {
+func (p *Scheduler) pauseFrom(why string) pause {
 	return pause{from: duty.Period(p.Terms.Proofs, p.View.Now().Time), why: why}
 }
 
 // whySilent says why nothing was told of a period in time.
-func (p *proofScheduler) whySilent(s *scheduled, period uint64) string {
+func (p *Scheduler) whySilent(s *scheduled, period uint64) string {
 	switch {
 	case !duty.End(p.Terms.Proofs, period).After(p.since):
 		return "the host did not run, or did not reach the chain, until the period was over"
@@ -186,7 +186,7 @@ func (p *proofScheduler) whySilent(s *scheduled, period uint64) string {
 }
 
 // tellSilent tells a sale of silent periods until it knows them.
-func (p *proofScheduler) tellSilent(s *scheduled, head events.Head) {
+func (p *Scheduler) tellSilent(s *scheduled, head events.Head) {
 	s.silent = slices.DeleteFunc(s.silent, func(c sale.ReportSilentPeriod) bool { return s.state.Settles(c.Period) })
 	for _, c := range s.silent {
 		p.tell(s, head, c)

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"encoding/binary"
@@ -24,7 +24,7 @@ func BenchmarkDutiesPerBlock(b *testing.B) {
 			head := p.View.Now()
 			b.ReportAllocs()
 			for b.Loop() {
-				head = nextBlock(head)
+				head = chainviewtest.NextBlock(head)
 				p.View.Advance(head)
 				p.look(a, p.order, head)
 			}
@@ -51,22 +51,16 @@ func BenchmarkJudgingAPeriod(b *testing.B) {
 	}
 }
 
-func nextBlock(head events.Head) events.Head {
-	return events.Head{
-		Number: head.Number + 1, Hash: chainviewtest.BlockHash(head.Number+1, 0), Parent: head.Hash, Time: head.Time.Add(time.Second),
-	}
-}
-
 // hostedSlots is a scheduler whose slots prove once in six periods. Nobody hears it.
-func hostedSlots(n int) (*proofScheduler, *shell.Turn) {
+func hostedSlots(n int) (*Scheduler, *shell.Turn) {
 	e := depsOf(&shell.Base{Log: shelltest.QuietLog()})
 	e.Terms.Proofs = events.ProofConfig{
 		Period: 120 * time.Second, Timeout: 30 * time.Second, Downtime: 64, DowntimeProduct: 67,
 	}
-	p := newProofScheduler(e)
+	p := New(e)
 	head := events.Head{Number: 100_000, Time: events.Unix(1_750_000_000)}
 	for range 1000 {
-		head = nextBlock(head)
+		head = chainviewtest.NextBlock(head)
 		e.View.Advance(head)
 	}
 	p.since = head.Time

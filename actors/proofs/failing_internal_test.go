@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestASlotOnWhichTheSchedulerPanicsHindersNoOther(t *testing.T) {
 		s := newSchedule(t, rt)
 		var alerts []health.Alert
 		s.deps.Alerts = health.NewAlerts(s.deps.Base, func(a health.Alert) { alerts = append(alerts, a) })
-		p := newProofScheduler(s.deps)
+		p := New(s.deps)
 		s.scheduler = rt.Root("scheduler under test", p)
 		healthy := s.state.Slot
 		sick := events.SlotID{31: healthy[31] - 1} // It comes first.

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"context"
@@ -261,7 +261,7 @@ func TestAStartJudgesTheGapInFrontOfWhatWasToldFirst(t *testing.T) {
 		for _, p := range due {
 			g.record(sale.ReportProofDue{At: duty.Start(g.cfg, p), Period: p, Deadline: duty.End(g.cfg, p).Add(-time.Second)})
 		}
-		g.scheduler = rt.Root("the next start", newProofScheduler(g.deps))
+		g.scheduler = rt.Root("the next start", New(g.deps))
 		g.publish()
 		told := g.after(gone + 31*20)
 		silent, _ := silentOnes(told)

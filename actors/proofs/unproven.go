@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type unproven struct {
 }
 
 // onQuarantined begins to watch what a slot owes that nobody proves.
-func (p *proofScheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
+func (p *Scheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
 	u := &unproven{Quarantined: m, Slot: duty.Slot{ID: m.Slot}}
 	if old := p.unproven[m.Slot]; old != nil {
 		u.told = old.told
@@ -58,7 +58,7 @@ func (p *proofScheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
 	p.askTerms(a, u)
 }
 
-func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
+func (p *Scheduler) askTerms(a *shell.Turn, u *unproven) {
 	self, slot, request := a.Self, u.Quarantined.Slot, u.Request
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
@@ -71,7 +71,7 @@ func (p *proofScheduler) askTerms(a *shell.Turn, u *unproven) {
 	})
 }
 
-func (p *proofScheduler) onTerms(m quarantinedTerms) {
+func (p *Scheduler) onTerms(m quarantinedTerms) {
 	u := p.unproven[m.slot]
 	switch {
 	case u == nil:
@@ -83,7 +83,7 @@ func (p *proofScheduler) onTerms(m quarantinedTerms) {
 }
 
 // lookAtUnproven asks of each quarantined slot that owes a proof whether it is ours.
-func (p *proofScheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
+func (p *Scheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 	if len(p.unproven) == 0 {
 		return
 	}
@@ -106,7 +106,7 @@ func (p *proofScheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 	}
 }
 
-func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
+func (p *Scheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
 	self, slot, request, index := a.Self, u.Quarantined.Slot, u.Request, u.Index
 	a.Do(func(ctx context.Context) {
 		p.Turn(ctx, slot.String()+"/quarantined")
@@ -118,7 +118,7 @@ func (p *proofScheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
 	})
 }
 
-func (p *proofScheduler) onOwes(m quarantinedOwes) {
+func (p *Scheduler) onOwes(m quarantinedOwes) {
 	u := p.unproven[m.slot]
 	switch {
 	case u == nil:

@@ -1,4 +1,10 @@
-package actors
+// Package proofs says which proofs are owed, and in which order they are made. The scheduler
+// looks at each block for all hosted slots together and tells each sale what it owes, what it
+// does not owe any more, and what became of periods that passed while nobody looked. The
+// rules are those of events/duty; Provers bounds how many proofs are made at once.
+//
+// Not for: making a proof and handing it in. A sale does that, and records it.
+package proofs
 
 import (
 	"context"
@@ -22,12 +28,12 @@ import (
 // when nothing else gives reason to: so a slash that nobody heard of is noticed.
 const lookEvery = 24 * time.Hour
 
-// proofScheduler tells every hosted sale what it owes, in one pass over all
-// slots per block and without asking the chain (design §9); it finds out which
+// Scheduler tells every hosted sale what it owes, in one pass over all
+// slots per block and without asking the chain (events/duty); it finds out which
 // periods were owed while nobody looked (silent.go), keeps the order of the proofs
 // in line with the chain's time, and wakes sales whose state changes by time alone.
-type proofScheduler struct {
-	schedulerDeps
+type Scheduler struct {
+	Deps
 	sales map[events.SlotID]*scheduled
 	// unproven are slots whose sales are quarantined.
 	unproven map[events.SlotID]*unproven
@@ -46,13 +52,13 @@ type proofScheduler struct {
 	causedBy uint64
 }
 
-// schedulerDeps are what the scheduler needs.
-type schedulerDeps struct {
+// Deps are what the scheduler needs.
+type Deps struct {
 	*admission.Rules
 	*health.Alerts
 	Quarantined *quarantine.List
 	// Provers make the proofs; the scheduler tells them the time.
-	Provers *provers
+	Provers *Provers
 	// Verdict is the rule of what a slot owes: (*duty.Pass).Verdict.
 	Verdict func(*duty.Pass, *duty.Slot) duty.Verdict
 	// Since is the chain time of the first block that the host looked at, if it has; Recent
@@ -61,9 +67,10 @@ type schedulerDeps struct {
 	Recent []events.Head
 }
 
-func newProofScheduler(deps schedulerDeps) *proofScheduler {
-	p := &proofScheduler{
-		schedulerDeps: deps, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
+// New is a scheduler that knows no sale yet.
+func New(deps Deps) *Scheduler {
+	p := &Scheduler{
+		Deps: deps, sales: map[events.SlotID]*scheduled{}, unproven: map[events.SlotID]*unproven{},
 		failing: map[events.SlotID]*failing{}, since: deps.Since,
 	}
 	p.pace.Learn(deps.Recent)
@@ -97,7 +104,8 @@ type scheduled struct {
 // hashesFetched says that missing block hashes were read, or that it failed.
 type hashesFetched struct{ more bool }
 
-func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
+// Receive handles a message.
+func (p *Scheduler) Receive(a *shell.Turn, msg any) {
 	switch m := msg.(type) {
 	case shell.Started:
 		p.learnFailing()
@@ -124,7 +132,7 @@ func (p *proofScheduler) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-func (p *proofScheduler) onSale(a *shell.Turn, m sales.Changed) {
+func (p *Scheduler) onSale(a *shell.Turn, m sales.Changed) {
 	p.NoteLoad(m.Slot, m.Ahead)
 	delete(p.unproven, m.Slot)
 	if m.State.Over() {
@@ -155,7 +163,7 @@ func (p *proofScheduler) onSale(a *shell.Turn, m sales.Changed) {
 }
 
 // begins notes from where on the periods of a sale that comes to prove are judged.
-func (p *proofScheduler) begins(s *scheduled) {
+func (p *Scheduler) begins(s *scheduled) {
 	s.judged = sales.FirstUnjudged(p.Terms.Proofs, &s.state) - 1
 	s.knownFrom, s.known, s.silent, s.began = 0, 0, nil, p.View.Now().Time
 	s.paused.to = duty.Period(p.Terms.Proofs, p.View.Now().Time)
@@ -164,14 +172,14 @@ func (p *proofScheduler) begins(s *scheduled) {
 }
 
 // place is where a slot is in the order, or belongs.
-func (p *proofScheduler) place(slot events.SlotID) int {
+func (p *Scheduler) place(slot events.SlotID) int {
 	at, _ := slices.BinarySearchFunc(p.order, slot, func(s *scheduled, slot events.SlotID) int {
 		return s.ID.Compare(slot)
 	})
 	return at
 }
 
-func (p *proofScheduler) drop(slot events.SlotID) {
+func (p *Scheduler) drop(slot events.SlotID) {
 	if p.sales[slot] != nil {
 		at := p.place(slot)
 		p.order = slices.Delete(p.order, at, at+1)
@@ -180,7 +188,7 @@ func (p *proofScheduler) drop(slot events.SlotID) {
 	}
 }
 
-func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
+func (p *Scheduler) onHead(a *shell.Turn, head events.Head) {
 	if head.Number < p.View.Now().Number {
 		return // A newer one is on its way; it covers this one.
 	}
@@ -201,7 +209,7 @@ func (p *proofScheduler) onHead(a *shell.Turn, head events.Head) {
 
 // look tells the sales of these slots what a block means for them. It returns the
 // deadline of the earliest duty that is open or about to be.
-func (p *proofScheduler) look(a *shell.Turn, slots []*scheduled, head events.Head) (next time.Time) {
+func (p *Scheduler) look(a *shell.Turn, slots []*scheduled, head events.Head) (next time.Time) {
 	margin := p.Margin()
 	pass := duty.NewPass(p.Terms.Proofs, head, duty.Pace{
 		Shortest: p.pace.Shortest(margin.BlockTime),
@@ -224,7 +232,7 @@ func (p *proofScheduler) look(a *shell.Turn, slots []*scheduled, head events.Hea
 }
 
 // lookAt tells one sale what a block means for it; see duties.
-func (p *proofScheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
+func (p *Scheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
 	if !s.wake.IsZero() && !head.Time.Before(s.wake) {
 		s.agent.Tell(sales.Look{})
 	}
@@ -238,7 +246,7 @@ func (p *proofScheduler) lookAt(pass *duty.Pass, s *scheduled, head events.Head)
 	return p.duties(pass, s, head)
 }
 
-func (p *proofScheduler) fetch(a *shell.Turn) {
+func (p *Scheduler) fetch(a *shell.Turn) {
 	p.fetching = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
@@ -254,7 +262,7 @@ func (p *proofScheduler) fetch(a *shell.Turn) {
 // duties tells one sale what it owes now, what it no longer owes, and which
 // periods are over. Known is false when a block hash was not at hand; due is the
 // earliest deadline that the sale has to meet.
-func (p *proofScheduler) duties(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
+func (p *Scheduler) duties(pass *duty.Pass, s *scheduled, head events.Head) (due time.Time, known bool) {
 	for _, d := range s.state.Duties {
 		switch {
 		case head.Time.After(d.Deadline):
@@ -305,7 +313,7 @@ func knows(s *sale.State, v duty.Verdict) bool {
 	return s.LastPeriod > v.Period || s.Settles(v.Period)
 }
 
-func (p *proofScheduler) tell(s *scheduled, head events.Head, cmd sale.Command) {
+func (p *Scheduler) tell(s *scheduled, head events.Head, cmd sale.Command) {
 	if p.causedBy != head.Number || p.cause == "" {
 		p.cause, p.causedBy = fmt.Sprintf("block:%d", head.Number), head.Number
 	}

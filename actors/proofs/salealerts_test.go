@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestWhatGoesWrongWithASaleIsAnAlert(t *testing.T) {
 		var told []health.Alert
 		s.deps.Alerts = health.NewAlerts(s.deps.Base, func(a health.Alert) { told = append(told, a) })
 		slot := events.SlotID{1}
-		newProofScheduler(s.deps).alertSale(slot, []sale.Event{
+		New(s.deps).alertSale(slot, []sale.Event{
 			&messages.ProofDue{Period: 7}, &messages.ProofSubmitted{Period: 7}, &messages.RequestStarted{},
 			&messages.ProofMissed{Period: 8, Reason: "the host did not run"},
 			&messages.CollateralChecked{Period: 8, Collateral: "100", Slashed: "0"},

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ type failing struct {
 }
 
 // ofSlot does what concerns one slot alone.
-func (p *proofScheduler) ofSlot(slot events.SlotID, work func()) {
+func (p *Scheduler) ofSlot(slot events.SlotID, work func()) {
 	err := p.RT.Guarded(health.PartScheduler, func() error {
 		work()
 		return nil
@@ -34,7 +34,7 @@ func (p *proofScheduler) ofSlot(slot events.SlotID, work func()) {
 	}
 }
 
-func (p *proofScheduler) failedOn(slot events.SlotID, err error) {
+func (p *Scheduler) failedOn(slot events.SlotID, err error) {
 	f := p.failing[slot]
 	if f == nil {
 		f = &failing{}
@@ -56,7 +56,7 @@ func aboutDuties(slot events.SlotID) shell.Subject {
 }
 
 // lookAtFailing ends the quarantine of slots that did not fail for a whole period.
-func (p *proofScheduler) lookAtFailing(head events.Head) {
+func (p *Scheduler) lookAtFailing(head events.Head) {
 	now := duty.Period(p.Terms.Proofs, head.Time)
 	for _, slot := range slices.SortedFunc(maps.Keys(p.failing), events.SlotID.Compare) {
 		if now > p.failing[slot].period+1 {
@@ -66,7 +66,7 @@ func (p *proofScheduler) lookAtFailing(head events.Head) {
 }
 
 // recovers forgets that a slot failed.
-func (p *proofScheduler) recovers(slot events.SlotID, why string) {
+func (p *Scheduler) recovers(slot events.SlotID, why string) {
 	if p.failing[slot] != nil {
 		delete(p.failing, slot)
 		p.Quarantined.End(aboutDuties(slot), why, func() {})
@@ -74,7 +74,7 @@ func (p *proofScheduler) recovers(slot events.SlotID, why string) {
 }
 
 // learnFailing begins with what is quarantined by the record.
-func (p *proofScheduler) learnFailing() {
+func (p *Scheduler) learnFailing() {
 	for _, q := range p.Quarantined.All() {
 		if slot, err := events.ParseSlotID(q.Subject.Key); err == nil && q.Subject.Kind == shell.SubjectDuties {
 			p.failing[slot] = &failing{quarantine.MostPanics, duty.Period(p.Terms.Proofs, p.View.Now().Time)}

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // proving is a prover with one place whose proofs take 10 s of chain time.
 type proving struct {
 	t    *testing.T
-	p    *provers
+	p    *Provers
 	now  time.Time
 	done chan string // names of proofs that got a place, in that order
 	ends map[string]chan struct{}
@@ -29,7 +29,7 @@ func newProving(t *testing.T) *proving {
 	load := admission.NewLoad()
 	load.Measured(10 * time.Second)
 	x := &proving{
-		t: t, p: newProvers(1, eachSecond, load), now: time.Unix(1_000_000, 0),
+		t: t, p: NewProvers(1, eachSecond, load), now: time.Unix(1_000_000, 0),
 		done: make(chan string, 100), ends: map[string]chan struct{}{}, errs: map[string]error{},
 	}
 	x.p.tick(x.now)
@@ -41,7 +41,7 @@ func (x *proving) begin(name string, initial bool, due int) {
 	end := make(chan struct{})
 	x.ends[name] = end
 	go func() {
-		err := x.p.run(x.t.Context(), initial, x.now.Add(time.Duration(due)*time.Second), func(ctx context.Context) error {
+		err := x.p.Run(x.t.Context(), initial, x.now.Add(time.Duration(due)*time.Second), func(ctx context.Context) error {
 			x.done <- name
 			select {
 			case <-end:
@@ -144,7 +144,7 @@ func TestAProofForAFillYieldsOnlyToOneThatWouldComeTooLateBehindIt(t *testing.T)
 		x.began("fill")
 		x.tick(40) // A second to be mined, ten for the fill's, ten for its own: 61.
 		x.began("owed")
-		if err := x.errs["fill"]; !errors.Is(err, errYields) {
+		if err := x.errs["fill"]; !errors.Is(err, ErrYields) {
 			t.Errorf("the fill's proof ended with %v", err)
 		}
 		x.end("owed")
@@ -171,16 +171,16 @@ func TestWhoStopsWaitingForTheProverTakesNoPlace(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var err error
 		go func() {
-			err = x.p.run(ctx, false, x.now.Add(time.Hour), func(context.Context) error { panic("it runs") })
+			err = x.p.Run(ctx, false, x.now.Add(time.Hour), func(context.Context) error { panic("it runs") })
 		}()
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
-		if running, waiting := x.p.busy(); !errors.Is(err, context.Canceled) || running != 1 || waiting != 0 {
+		if running, waiting, _ := x.p.Busy(); !errors.Is(err, context.Canceled) || running != 1 || waiting != 0 {
 			t.Fatalf("%v; %d run, %d wait", err, running, waiting)
 		}
 		x.end("first")
-		if running, _ := x.p.busy(); running != 0 {
+		if running, _, _ := x.p.Busy(); running != 0 {
 			t.Fatalf("%d run after all have ended", running)
 		}
 	})

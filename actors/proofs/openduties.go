@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"maps"
@@ -15,12 +15,12 @@ import (
 // before anybody knows which blocks will come, and where the pace of blocks is not known,
 // more is said than the contract demands in the end. So such a duty is missed as soon as
 // the next block may mark it, and excused when the marking is over and none could. The
-// same goes for a duty that is open when the hosting ends (closing.go): then the marking
+// same goes for a duty that is open when the hosting ends (actors/closing.go): then the marking
 // is over with the end.
 
 // closes tells a sale of an open duty that is past its deadline what became of it, when
 // that is certain.
-func (p *proofScheduler) closes(s *scheduled, period uint64, head events.Head) {
+func (p *Scheduler) closes(s *scheduled, period uint64, head events.Head) {
 	demanded, judged := s.closed[period]
 	if !judged {
 		if !p.marksNext(s, period, head) {
@@ -33,7 +33,7 @@ func (p *proofScheduler) closes(s *scheduled, period uint64, head events.Head) {
 }
 
 // marksNext reports whether the block after head may mark the miss of a period.
-func (p *proofScheduler) marksNext(s *scheduled, period uint64, head events.Head) bool {
+func (p *Scheduler) marksNext(s *scheduled, period uint64, head events.Head) bool {
 	next := head.Time.Add(time.Second)
 	if duty.LastMarking(p.Terms.Proofs, period).Before(next) || next.After(s.state.HostedUntil()) {
 		return false
@@ -63,7 +63,7 @@ func (s *scheduled) unclosed(last uint64) uint64 {
 
 // judgeOpen says of the open duties of a sale whose marking is over whether a miss could
 // be marked, up to a period. last: what is not at hand now is not to be had.
-func (p *proofScheduler) judgeOpen(
+func (p *Scheduler) judgeOpen(
 	s *scheduled, past *duty.Past, upTo uint64, challenges duty.Challenges, last bool,
 ) {
 	j := s.judge(past, challenges)
@@ -79,7 +79,7 @@ func (p *proofScheduler) judgeOpen(
 }
 
 // tellJudged tells a sale what was found out about its open duties.
-func (p *proofScheduler) tellJudged(s *scheduled, head events.Head) {
+func (p *Scheduler) tellJudged(s *scheduled, head events.Head) {
 	for _, d := range s.state.Duties {
 		if _, judged := s.closed[d.Period]; judged && head.Time.After(d.Deadline) {
 			p.closes(s, d.Period, head)
@@ -88,7 +88,7 @@ func (p *proofScheduler) tellJudged(s *scheduled, head events.Head) {
 }
 
 // forgetVerdicts drops what was found out on a branch that is gone.
-func (p *proofScheduler) forgetVerdicts() {
+func (p *Scheduler) forgetVerdicts() {
 	if n := p.View.Rewound(); n != p.rewinds {
 		p.rewinds = n
 		for _, s := range p.order {

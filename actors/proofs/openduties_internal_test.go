@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // that would cut short is not judged: a miss that was marked behind it was once excused.
 func TestNothingIsJudgedThatAnExpiryWouldCutShortWhichMayNotCount(t *testing.T) {
 	cfg := events.ProofConfig{Period: 20 * time.Second, Timeout: 10 * time.Second}
-	p := &proofScheduler{schedulerDeps: depsOf(&shell.Base{})}
+	p := &Scheduler{Deps: depsOf(&shell.Base{})}
 	p.Terms.Proofs = cfg
 	const begun = 100 // the period in which the request expires, two seconds after its begin
 	s := &scheduled{judged: begun - 3, state: sale.State{

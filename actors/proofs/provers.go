@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 )
 
-// provers bounds how many proofs are made at once, by cores and memory: a proof uses
+// Provers bounds how many proofs are made at once, by cores and memory: a proof uses
 // all cores and some gigabytes. Proofs that are owed come first, the earliest deadline
 // before all others; then proofs for a fill, which cost nothing but time when they
 // wait; and last what, as long as proofs take, comes too late anyhow: it is still tried
@@ -20,7 +20,7 @@ import (
 // A proof that runs gives its place up when it can no longer be in time and one that
 // can is waiting, and one for a fill when an owed one would come too late behind
 // it. Deadlines are chain time. Safe for concurrent use.
-type provers struct {
+type Provers struct {
 	load *admission.Load
 	// inclusion is the time between a proof and the block that holds it.
 	inclusion func() time.Duration
@@ -46,17 +46,19 @@ type proofJob struct {
 var (
 	// errTooLate ends a proof that can no longer be in time.
 	errTooLate = errors.New("it can no longer be in time, and the prover is needed for proofs that can")
-	// errYields ends the proof for a fill, because one that is owed needs the prover.
-	errYields = errors.New("a proof that is owed needs the prover")
+	// ErrYields ends the proof for a fill, because one that is owed needs the prover.
+	ErrYields = errors.New("a proof that is owed needs the prover")
 )
 
-func newProvers(size int, inclusion func() time.Duration, load *admission.Load) *provers {
-	return &provers{load: load, inclusion: inclusion, size: max(1, size)}
+// NewProvers are as many as proofs may be made at once; inclusion is the time between a proof
+// and the block that holds it.
+func NewProvers(size int, inclusion func() time.Duration, load *admission.Load) *Provers {
+	return &Provers{load: load, inclusion: inclusion, size: max(1, size)}
 }
 
-// run makes a proof when it is its turn. The context that the call gets ends when the
-// proof has to give up its place; then the error is errTooLate or errYields.
-func (p *provers) run(ctx context.Context, initial bool, deadline time.Time, call func(context.Context) error) error {
+// Run makes a proof when it is its turn. The context that the call gets ends when the
+// proof has to give up its place; then the error is errTooLate or ErrYields.
+func (p *Provers) Run(ctx context.Context, initial bool, deadline time.Time, call func(context.Context) error) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	j := &proofJob{initial: initial, deadline: deadline, ready: make(chan struct{}), stop: stop}
@@ -76,14 +78,14 @@ func (p *provers) run(ctx context.Context, initial bool, deadline time.Time, cal
 	}
 	err := call(running)
 	cause := context.Cause(running)
-	if err != nil && (errors.Is(cause, errTooLate) || errors.Is(cause, errYields)) {
+	if err != nil && (errors.Is(cause, errTooLate) || errors.Is(cause, ErrYields)) {
 		return cause
 	}
 	return err
 }
 
 // leave gives a place back, or gives up waiting for one.
-func (p *provers) leave(j *proofJob) {
+func (p *Provers) leave(j *proofJob) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	other := func(o *proofJob) bool { return o == j }
@@ -93,7 +95,7 @@ func (p *provers) leave(j *proofJob) {
 }
 
 // tick tells the time of the newest block.
-func (p *provers) tick(now time.Time) {
+func (p *Provers) tick(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = now
@@ -106,7 +108,7 @@ func (p *provers) tick(now time.Time) {
 }
 
 // arrange hands out free places, and frees one for who needs it.
-func (p *provers) arrange() {
+func (p *Provers) arrange() {
 	for len(p.running) < p.size && len(p.waiting) > 0 {
 		next := slices.MinFunc(p.waiting, p.compare)
 		p.waiting = slices.DeleteFunc(p.waiting, func(o *proofJob) bool { return o == next })
@@ -137,13 +139,13 @@ func (p *provers) arrange() {
 	}
 	for _, j := range p.running {
 		if j.initial {
-			p.end(j, errYields)
+			p.end(j, ErrYields)
 			return
 		}
 	}
 }
 
-func (p *provers) end(j *proofJob, why error) {
+func (p *Provers) end(j *proofJob, why error) {
 	if !j.stopped {
 		j.stopped = true
 		j.stop(why)
@@ -151,12 +153,12 @@ func (p *provers) end(j *proofJob, why error) {
 }
 
 // late reports whether a proof that is begun now comes too late, as long as proofs take.
-func (p *provers) late(j *proofJob) bool {
+func (p *Provers) late(j *proofJob) bool {
 	took, _ := p.load.ProofTime()
 	return !j.initial && p.now.Add(p.inclusion()+took).After(j.deadline)
 }
 
-func (p *provers) compare(a, b *proofJob) int {
+func (p *Provers) compare(a, b *proofJob) int {
 	rank := func(j *proofJob) int {
 		switch {
 		case j.initial:
@@ -169,9 +171,9 @@ func (p *provers) compare(a, b *proofJob) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.deadline.Compare(b.deadline), cmp.Compare(a.ticket, b.ticket))
 }
 
-// busy is how many proofs are made and how many wait.
-func (p *provers) busy() (running, waiting int) {
+// Busy is how many proofs are made, how many wait, and how many can be made at once.
+func (p *Provers) Busy() (running, waiting, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.running), len(p.waiting)
+	return len(p.running), len(p.waiting), p.size
 }

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"testing"
@@ -51,7 +51,7 @@ func TestWhatIsKnownOfThePaceAtTheStartOpensNoDutyThatNobodyDemands(t *testing.T
 					})
 				}
 			}
-			s.scheduler = rt.Root("started again", newProofScheduler(s.deps))
+			s.scheduler = rt.Root("started again", New(s.deps))
 			s.publish()
 			told := s.head(block, at(block))
 			if opened := len(told) > 0; opened == known {

@@ -1,4 +1,4 @@
-package actors
+package proofs
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ type schedule struct {
 	scheduler shell.Ref
 	agent     shell.Ref
 	view      *chainview.View
-	deps      schedulerDeps
+	deps      Deps
 	state     sale.State
 	told      []sale.Command
 	cfg       events.ProofConfig
@@ -48,7 +48,7 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 			s.told = append(s.told, m.Cmd)
 		}
 	}))
-	s.scheduler = rt.Root("scheduler", newProofScheduler(s.deps))
+	s.scheduler = rt.Root("scheduler", New(s.deps))
 	s.state = sale.State{
 		Phase: sale.Proving, Slot: events.SlotID{31: 7}, Started: true,
 		FilledAt: events.Unix(998 * 20), EndsAt: events.Unix(1 << 30),
@@ -58,11 +58,11 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 }
 
 // depsOf are what a scheduler needs, on a chain with a block each second.
-func depsOf(b *shell.Base) schedulerDeps {
+func depsOf(b *shell.Base) Deps {
 	chain := chainview.New(b, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})
-	return schedulerDeps{
+	return Deps{
 		Rules: admission.New(chain, admission.Limits{Proofs: 1}, 0), Alerts: health.NewAlerts(b, nil),
-		Provers: newProvers(1, eachSecond, admission.NewLoad()), Verdict: (*duty.Pass).Verdict,
+		Provers: NewProvers(1, eachSecond, admission.NewLoad()), Verdict: (*duty.Pass).Verdict,
 	}
 }
 
