@@ -68,7 +68,7 @@ var errFillUnknown = errors.New("the contract's log does not say when the slot w
 
 // endsHosting reports whether nobody asks later what the sale owed until then.
 func (s *salesAgent) endsHosting(st sale.State, report sale.Command) bool {
-	found, err := s.Cores.DecideSale(st, report)
+	found, err := s.Decide(st, report)
 	if err != nil {
 		return false
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// trying is an env that gives up a download after ten minutes.
-func trying() *env {
-	return &env{
-		Chain: chainview.New(&shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}}, nil, duty.Margin{}),
-		world: world{given{Config: Config{GiveUpDownload: 10 * time.Minute}}},
+// trying gives up a download after ten minutes.
+func trying() *sellingDeps {
+	base := &shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}}
+	return &sellingDeps{
+		Rules: &admission.Rules{Chain: chainview.New(base, nil, duty.Margin{})}, GiveUpDownload: 10 * time.Minute,
 	}
 }
 

@@ -254,6 +254,8 @@ type env struct {
 	lossTold atomic.Bool
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[validator.Status]
+	// selling is what all sales share.
+	selling *sellingDeps
 }
 
 func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
@@ -288,6 +290,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
 	e.quarantined = quarantine.New(e.Base, e.say)
 	e.provers = proofs.NewProvers(cfg.Proofs, e.BlockTime, e.Load)
+	e.selling = e.sellingDeps()
 	return e
 }
 
@@ -310,5 +313,15 @@ func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queu
 func (e *env) schedulerDeps() proofs.Deps {
 	return proofs.Deps{
 		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Provers: e.provers, Verdict: e.Cores.Verdict,
+	}
+}
+
+func (e *env) sellingDeps() *sellingDeps {
+	return &sellingDeps{
+		Rules: e.Rules, Prover: e.Prover, Repo: e.Repo, Content: e.Content, Provers: e.provers, Ledger: e.ledger,
+		Downloads: e.downloads, Transactions: e.transactions, Reads: e.reads, Disk: e.disk, Repairs: e.repairs,
+		ProofTxs: e.proofTxs, ChainID: e.ChainID, Contract: e.Contract, FinalBlocks: e.FinalBlocks,
+		GiveUpDownload: e.GiveUpDownload, JudgePace: e.JudgePace,
+		Decide: e.Cores.DecideSale, Next: e.Cores.NextSale, IsDuty: e.Cores.IsDuty,
 	}
 }

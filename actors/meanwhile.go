@@ -84,7 +84,7 @@ func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judged
 
 // after is a state with what follows from a command.
 func (s *salesAgent) after(st sale.State, cmd sale.Command) sale.State {
-	found, err := s.Cores.DecideSale(st, cmd)
+	found, err := s.Decide(st, cmd)
 	if err != nil {
 		return st
 	}

@@ -18,7 +18,7 @@ import (
 func (s *salesAgent) prove(
 	ctx context.Context, st sale.State, c events.Challenge, initial bool, deadline time.Time,
 ) (r events.ProofResult, err error) {
-	err = s.provers.Run(ctx, initial, deadline, func(ctx context.Context) (err error) {
+	err = s.Provers.Run(ctx, initial, deadline, func(ctx context.Context) (err error) {
 		r, err = s.Prover.Prove(ctx, events.ProofJob{
 			Slot: s.slot, SlotIndex: s.index, DataSetRoot: st.Request.Content.MerkleRoot, Challenge: c,
 		})
@@ -45,7 +45,7 @@ func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Comm
 // proveInitialOnce waits for a challenge that stays put and proves it.
 func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Command, error) {
 	// Wait for the window only when the prover is free; it is asked again below.
-	err := s.provers.Run(ctx, true, fillDeadline(st), func(context.Context) error { return nil })
+	err := s.Provers.Run(ctx, true, fillDeadline(st), func(context.Context) error { return nil })
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (s *salesAgent) call(st sale.State, deadline time.Time) events.SlotCall {
 
 // askLedger submits a command to the ledger and waits until it is durable.
 func (s *salesAgent) askLedger(ctx context.Context, cmd capacity.Command, cause string) error {
-	return ledger.Do(ctx, s.ledger, cmd, cause)
+	return ledger.Do(ctx, s.Ledger, cmd, cause)
 }
 
 func (s *salesAgent) cause(st sale.State, what string) string {
@@ -105,7 +105,7 @@ func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
 }
 
 // challengeAt is the slot's period and challenge in the block after head.
-func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.Head) (uint64, events.Challenge, error) {
+func (e *sellingDeps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head) (uint64, events.Challenge, error) {
 	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))
 	pointer := duty.Pointer(e.Terms.Proofs, slot, head.Number+1, period)
 	number, ok := duty.ChallengeBlock(head.Number+1, pointer)
@@ -122,7 +122,7 @@ func (e *env) challengeAt(ctx context.Context, slot events.SlotID, head events.H
 }
 
 func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, error) {
-	_, err := shell.In(ctx, s.disk, time.Time{}, func() (struct{}, error) {
+	_, err := shell.In(ctx, s.Disk, time.Time{}, func() (struct{}, error) {
 		return struct{}{}, s.Repo.Extend(ctx, s.slot, e.Until)
 	})
 	if found := s.damageOf(err, "keeping the data"); found != nil {
@@ -158,7 +158,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 	}
 	call := s.call(st, d.Deadline)
 	call.Challenge = d.Challenge
-	receipt, err := shell.In(ctx, s.proofTxs, d.Deadline, func() (events.Receipt, error) {
+	receipt, err := shell.In(ctx, s.ProofTxs, d.Deadline, func() (events.Receipt, error) {
 		return s.Market.SubmitProof(ctx, call, d.Period, result.Proof)
 	})
 	switch {
@@ -199,7 +199,7 @@ func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.R
 func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, error) {
 	for {
 		head := s.View.Now()
-		payout, err := shell.In(ctx, s.transactions, time.Time{}, func() (events.PayoutReceipt, error) {
+		payout, err := shell.In(ctx, s.Transactions, time.Time{}, func() (events.PayoutReceipt, error) {
 			return s.Market.FreeSlot(ctx, s.call(st, time.Time{}))
 		})
 		if err == nil {
@@ -227,7 +227,7 @@ func (s *salesAgent) whyNotOurs(ctx context.Context, st sale.State, refused erro
 	if err != nil {
 		return nil, err
 	}
-	if found, err := s.Cores.DecideSale(st, report); err != nil || len(found) > 0 {
+	if found, err := s.Decide(st, report); err != nil || len(found) > 0 {
 		return report, nil //nolint:nilerr // The journal decides once more, and tells.
 	}
 	return nil, fmt.Errorf("free the slot: %w", refused)
@@ -266,5 +266,5 @@ func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount
 // reserved asks the ledger for the reservation of an attempt.
 func (s *salesAgent) reserved(ctx context.Context, attempt uint32) (ledger.Found, error) {
 	id := capacity.ReservationIDOf(s.slot, attempt)
-	return shell.Ask[ledger.Found](s.ledger, ledger.ReservationOf{ID: id}).Wait(ctx)
+	return shell.Ask[ledger.Found](s.Ledger, ledger.ReservationOf{ID: id}).Wait(ctx)
 }

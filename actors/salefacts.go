@@ -23,7 +23,7 @@ const logPatience = 2
 
 // askChain makes the report of a look at the slot.
 func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
-	facts, err := shell.In(ctx, s.reads, time.Time{}, func() (events.SlotFacts, error) {
+	facts, err := shell.In(ctx, s.Reads, time.Time{}, func() (events.SlotFacts, error) {
 		return chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return s.Market.Slot(ctx, s.request, s.index)
 		})
@@ -68,7 +68,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 // givesUp reports whether something follows from a report that cannot be taken back: the end
 // of hosting, and what comes after it. What keeps the slot, one node may say.
 func (s *salesAgent) givesUp(st sale.State, report sale.ReportChain) bool {
-	found, err := s.Cores.DecideSale(st, report)
+	found, err := s.Decide(st, report)
 	follows := err == nil && len(found) > 0 && (st.Hosting() || st.Collecting())
 	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
 }

@@ -29,13 +29,13 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 			At: now, Reason: may.Reason, LetGo: true, Reprocess: true, Criterion: slotqueue.CriterionDispersal,
 		}, nil
 	}
-	end, err := s.fetch(ctx, st, s.reads, st.ExpiresAt, func(ctx context.Context) error {
+	end, err := s.fetch(ctx, st, s.Reads, st.ExpiresAt, func(ctx context.Context) error {
 		return s.Content.Inspect(ctx, s.downloadJob(st))
 	})
 	if end != nil || err != nil {
 		return end, err
 	}
-	receipt, err := shell.In(ctx, s.transactions, st.ExpiresAt, func() (events.Receipt, error) {
+	receipt, err := shell.In(ctx, s.Transactions, st.ExpiresAt, func() (events.Receipt, error) {
 		return s.Market.ReserveSlot(ctx, s.call(st, fillDeadline(st)))
 	})
 	switch {
@@ -75,7 +75,7 @@ func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Downloa
 		s.stall.measure(st.Attempt, s.paceOf(st))
 	}
 	var content events.SlotContent
-	end, err := s.fetch(ctx, st, s.downloads, e.Until, func(ctx context.Context) (err error) {
+	end, err := s.fetch(ctx, st, s.Downloads, e.Until, func(ctx context.Context) (err error) {
 		content, err = s.Content.Download(ctx, job)
 		return err
 	})
@@ -106,7 +106,7 @@ func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *shell.Pool, de
 ) (end sale.Command, err error) {
 	stalled := false
 	_, err = shell.In(ctx, p, deadline, func() (struct{}, error) {
-		stalled, err = s.stall.watch(ctx, s.env, st.Attempt, try)
+		stalled, err = s.stall.watch(ctx, s.sellingDeps, st.Attempt, try)
 		return struct{}{}, err
 	})
 	if err == nil {

@@ -60,7 +60,7 @@ func (s *salesAgent) fillSlot(
 ) (sale.Command, error) {
 	call := s.call(st, deadline)
 	call.Challenge = e.Challenge
-	fill, err := shell.In(ctx, s.transactions, deadline, func() (events.Fill, error) {
+	fill, err := shell.In(ctx, s.Transactions, deadline, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, call, e.Proof)
 	})
 	if err == nil {
@@ -112,7 +112,7 @@ func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale
 func (s *salesAgent) minedFill(
 	ctx context.Context, st sale.State, facts events.SlotFacts,
 ) (fill events.Fill, mined bool, err error) {
-	fill, err = shell.In(ctx, s.transactions, time.Time{}, func() (events.Fill, error) {
+	fill, err = shell.In(ctx, s.Transactions, time.Time{}, func() (events.Fill, error) {
 		return s.Market.FillSlot(ctx, s.call(st, facts.At.Time), st.Proof)
 	})
 	if err == nil {

@@ -25,7 +25,7 @@ func (s *salesAgent) deleteData(ctx context.Context, st sale.State, e sale.Delet
 			return instead, err
 		}
 	}
-	_, err := shell.In(ctx, s.disk, time.Time{}, func() (struct{}, error) {
+	_, err := shell.In(ctx, s.Disk, time.Time{}, func() (struct{}, error) {
 		return struct{}{}, s.Repo.Delete(ctx, s.slot)
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 	if err != nil {
 		return nil, err
 	}
-	if found, err := s.Cores.DecideSale(st, report); err != nil || len(found) > 0 {
+	if found, err := s.Decide(st, report); err != nil || len(found) > 0 {
 		return report, nil
 	}
 	facts := report.(sale.ReportChain).Facts

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/admission"
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -18,7 +22,7 @@ import (
 // salesAgent runs one sale: it owns the journal of the slot's stream, performs
 // the effects that Next names, and brings their answers back as commands.
 type salesAgent struct {
-	*env
+	*sellingDeps
 	slot    events.SlotID
 	request events.RequestID
 	index   uint64
@@ -51,6 +55,30 @@ type salesAgent struct {
 	meanwhile bool
 	// closingTries is how often the account up to an end could not be closed; see closing.go.
 	closingTries int
+}
+
+// sellingDeps are what all sales of a host share.
+type sellingDeps struct {
+	*admission.Rules
+	Prover  port.Prover
+	Repo    port.Repo
+	Content port.Content
+	// Provers order the proofs, Ledger answers about reservations.
+	Provers *proofs.Provers
+	Ledger  *shell.Part
+	// The pools bound the calls that run at once; ProofTxs are the proofs on their way, each
+	// of which waits for its confirmations, which may take longer than a period.
+	Downloads, Transactions, Reads, Disk, Repairs, ProofTxs *shell.Pool
+	// ChainID and Contract say which market's log is read.
+	ChainID  uint64
+	Contract events.Address
+	// FinalBlocks, GiveUpDownload and JudgePace are the host's settings.
+	FinalBlocks               uint64
+	GiveUpDownload, JudgePace time.Duration
+	// Decide, Next and IsDuty are the rules: those of events/sale.
+	Decide func(sale.State, sale.Command) ([]sale.Event, error)
+	Next   func(sale.State) []sale.Effect
+	IsDuty func(sale.Effect) bool
 }
 
 // work is an effect that was started.
@@ -90,16 +118,16 @@ var (
 	errHeld = errors.New("not tried while the event store does not answer")
 )
 
-func newSalesAgent(e *env, slot events.SlotID, request events.RequestID, index uint64,
+func newSalesAgent(e *sellingDeps, slot events.SlotID, request events.RequestID, index uint64,
 	broken func(error), observers ...shell.Ref,
 ) *salesAgent {
 	s := &salesAgent{
-		env: e, slot: slot, request: request, index: index, observers: observers,
+		sellingDeps: e, slot: slot, request: request, index: index, observers: observers,
 		running: map[string]*work{}, broken: broken,
 	}
 	s.journal = &shell.Journal[sale.State, sale.Command, sale.Event]{
 		Machine: shell.Machine[sale.State, sale.Command, sale.Event]{
-			Empty: func() sale.State { return sale.State{} }, Decide: e.Cores.DecideSale, Evolve: sale.Evolve,
+			Empty: func() sale.State { return sale.State{} }, Decide: e.Decide, Evolve: sale.Evolve,
 			Keeps: sale.TellsOfDuty,
 		},
 		Stream: events.SaleStream(e.Me, slot), Store: e.Store, Codec: e.Codec, Record: e.Record,
@@ -253,7 +281,7 @@ func (s *salesAgent) act(a *shell.Turn) {
 		return
 	}
 	away := s.Record.Away()
-	durable, owed := s.Cores.NextSale(st), s.owed()
+	durable, owed := s.Next(st), s.owed()
 	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // What the record closed ends, whatever the chain says.
 	if !s.looked && !st.Over() {
 		if !s.decided {
@@ -281,7 +309,7 @@ func (s *salesAgent) act(a *shell.Turn) {
 // owed are the duties by what is decided. They go on when the record is back,
 // before the last of what they rest on is in it.
 func (s *salesAgent) owed() []sale.Effect {
-	return slices.DeleteFunc(s.Cores.NextSale(s.journal.Ahead), func(e sale.Effect) bool { return !s.Cores.IsDuty(e) })
+	return slices.DeleteFunc(s.Next(s.journal.Ahead), func(e sale.Effect) bool { return !s.IsDuty(e) })
 }
 
 // endUnwanted ends the calls that nobody wants any more, and reports whether
@@ -317,7 +345,7 @@ func (s *salesAgent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
 			func(err error) { self.Tell(effectTrouble{key, err}) },
 			func(err error) bool { return errors.Is(err, errWaits) || errors.Is(err, errHeld) },
 			func(ctx context.Context) (err error) {
-				if s.Record.Away() && !s.Cores.IsDuty(e) {
+				if s.Record.Away() && !s.IsDuty(e) {
 					return errHeld
 				}
 				return s.RT.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
@@ -14,9 +15,9 @@ import (
 func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
 	s := &salesAgent{
-		env: &env{
-			Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}},
-			world: world{given{Config: Config{Cores: Cores{NextSale: sale.Next, IsDuty: sale.IsDuty}}}},
+		sellingDeps: &sellingDeps{
+			Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}}},
+			Next:  sale.Next, IsDuty: sale.IsDuty,
 		},
 		journal: &shell.Journal[sale.State, sale.Command, sale.Event]{Loaded: true, Durable: st, Ahead: st},
 		running: map[string]*work{}, looking: true,

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -35,8 +36,9 @@ func TestATryEndsForOneReason(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
-			e := &env{
-				Chain: chainview.New(&shell.Base{Clock: clock}, nil, duty.Margin{}), world: world{given{Config: Config{GiveUpDownload: limit}}},
+			e := &sellingDeps{
+				Rules:          &admission.Rules{Chain: chainview.New(&shell.Base{Clock: clock}, nil, duty.Margin{})},
+				GiveUpDownload: limit,
 			}
 			clock.pass(0, e.View)
 			s := &stall{}

@@ -159,7 +159,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 
 func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64) shell.Ref {
 	self := a.Self
-	return a.Spawn("SalesAgent "+slot.Short(), newSalesAgent(s.env, slot, request, index,
+	return a.Spawn("SalesAgent "+slot.Short(), newSalesAgent(s.selling, slot, request, index,
 		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
 }
 

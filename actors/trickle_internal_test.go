@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
@@ -74,9 +75,10 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
-			e := &env{
-				Chain: chainview.New(&shell.Base{RetryMost: 30 * time.Second, Clock: clock}, nil, duty.Margin{}),
-				world: world{given{Config: Config{GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute}}},
+			base := &shell.Base{RetryMost: 30 * time.Second, Clock: clock}
+			e := &sellingDeps{
+				Rules:          &admission.Rules{Chain: chainview.New(base, nil, duty.Margin{})},
+				GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute,
 			}
 			clock.pass(0, e.View)
 			var served atomic.Int64

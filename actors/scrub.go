@@ -1,0 +1,99 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/sale"
+)
+
+// This file looks for damage of stored data, at the start and by the scrub, and tells the
+// sales that need what is damaged.
+
+// tellDamaged tells living sales what is not on disk as it should be, before they do
+// anything. The disk was looked at when nothing was under way.
+func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
+	disk := make(map[events.SlotID]events.StoredSlot, len(stored))
+	for _, st := range stored {
+		disk[st.Slot] = st
+	}
+	for _, slot := range s.slots() {
+		st, here := disk[slot]
+		var what string
+		switch {
+		case !here:
+			what = "nothing of the slot is on disk"
+		case !st.Complete:
+			what = "the slot is not complete on disk"
+		case st.Damage != "":
+			what = st.Damage
+		default:
+			continue
+		}
+		s.agents[slot].ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
+			At: s.ChainTime(), Whole: true, FoundBy: "the start: " + what,
+		}, Cause: "start"})
+	}
+}
+
+// scrubPiece is how much is looked through at once: a tenth of a second of one processor.
+const scrubPiece = 1 << 20
+
+// scrubPatience is the longest pause between two looks whether a pass is due, so that a
+// clock that was put right delays none for long.
+const scrubPatience = time.Hour
+
+// scrub looks through all that is stored, again and again, at a bounded pace.
+func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
+	return func(ctx context.Context) {
+		for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
+			s.Turn(ctx, "scrub")
+			if pause = s.untilScrub(); pause > 0 {
+				continue
+			}
+			var piece events.Scrubbed
+			err := s.RT.Guarded("scrub", func() (err error) {
+				piece, err = s.Repo.Scrub(ctx, s.Clock.Now(), scrubPiece)
+				return err
+			})
+			if err != nil {
+				s.Log.Warnf("looking through the stored data is tried again: %v", err)
+				pause = s.RetryMost
+			}
+			if piece.Damage != nil {
+				self.Tell(scrubFound{piece.Slot, *piece.Damage})
+			}
+			pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.ScrubBytesPerSecond)*float64(time.Second)))
+		}
+	}
+}
+
+// untilScrub is how long the next pass has time; 0: one runs, or is due.
+func (s *supervisor) untilScrub() time.Duration {
+	p := s.Repo.ScrubProgress()
+	since := s.Clock.Now().Sub(p.LastBegan)
+	if !p.Began.IsZero() || p.LastBegan.IsZero() || since >= s.ScrubEvery {
+		return 0
+	}
+	return min(s.ScrubEvery-max(0, since), scrubPatience)
+}
+
+// scrubFound says that stored data is damaged.
+type scrubFound struct {
+	slot   events.SlotID
+	damage events.DamageError
+}
+
+func (s *supervisor) onScrubFound(m scrubFound) {
+	ag := s.agents[m.slot]
+	if ag == nil {
+		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, and no sale needs it: %v", &m.damage)
+		return
+	}
+	ag.ref.Tell(sales.Command{Cmd: sale.ReportDamaged{
+		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
+	}, Cause: "scrub"})
+}
