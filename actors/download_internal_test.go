@@ -17,6 +17,8 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
+var errDiskBusy = errors.New("the disk is busy")
+
 // trying gives up a download after ten minutes.
 func trying() *sellingDeps {
 	base := &shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}}

@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -63,7 +64,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
 		blamed: map[shell.Subject]int{},
 	})
-	e.Record.Notify(func() { h.supervisor.Tell(recordMoved{}) })
+	e.Record.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if cfg.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
 		rt.Do("watch", e.keepWatch)
 	}

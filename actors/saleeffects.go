@@ -105,7 +105,8 @@ func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
 }
 
 // challengeAt is the slot's period and challenge in the block after head.
-func (e *sellingDeps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head) (uint64, events.Challenge, error) {
+func (e *sellingDeps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head,
+) (uint64, events.Challenge, error) {
 	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))
 	pointer := duty.Pointer(e.Terms.Proofs, slot, head.Number+1, period)
 	number, ok := duty.ChallengeBlock(head.Number+1, pointer)

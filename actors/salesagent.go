@@ -107,8 +107,6 @@ type (
 		key string
 		of  *work
 	}
-	// recordMoved: the event store went away, or came back.
-	recordMoved struct{}
 )
 
 var (
@@ -169,7 +167,7 @@ func (s *salesAgent) Receive(a *shell.Turn, msg any) {
 		s.onCommand(a, m)
 	case sales.Look:
 		s.onLook(a)
-	case recordMoved:
+	case sales.RecordMoved:
 		s.onRecordMoved(a)
 	case proofsHeard:
 		s.onHeard(a, m)

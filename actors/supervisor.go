@@ -118,7 +118,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case chainNews:
 		s.onNews(a, m)
 		s.tellValidator(m)
-	case recordMoved:
+	case sales.RecordMoved:
 		for _, slot := range s.slots() {
 			s.agents[slot].ref.Tell(m)
 		}

@@ -57,3 +57,6 @@ type LetGo struct {
 	Work   slotqueue.Work
 	Reason string
 }
+
+// RecordMoved says that the event store went away, or came back.
+type RecordMoved struct{}
