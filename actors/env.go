@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/actors/proofs"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/queue"
+	"github.com/hostnode/hostnode/actors/selling"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/events"
@@ -255,7 +256,7 @@ type env struct {
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[validator.Status]
 	// selling is what all sales share.
-	selling *sellingDeps
+	selling *selling.Deps
 }
 
 func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
@@ -280,7 +281,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		proofTxs:     shell.NewPool("proofs on their way", maxProofTxs),
 		reads:        shell.NewPool("reads", cfg.Reads),
 		disk:         shell.NewPool("disk", cfg.Disk),
-		repairs:      shell.NewPool("repairs", maxRepairs),
+		repairs:      shell.NewPool("repairs", selling.MaxRepairs),
 	}
 	e.Rules = admission.New(e.Chain, admission.Limits{
 		MaxSlotsPerRequest: cfg.MaxSlotsPerRequest, MinFill: cfg.MinFill, MinWei: cfg.MinWei,
@@ -316,8 +317,8 @@ func (e *env) schedulerDeps() proofs.Deps {
 	}
 }
 
-func (e *env) sellingDeps() *sellingDeps {
-	return &sellingDeps{
+func (e *env) sellingDeps() *selling.Deps {
+	return &selling.Deps{
 		Rules: e.Rules, Prover: e.Prover, Repo: e.Repo, Content: e.Content, Provers: e.provers, Ledger: e.ledger,
 		Downloads: e.downloads, Transactions: e.transactions, Reads: e.reads, Disk: e.disk, Repairs: e.repairs,
 		ProofTxs: e.proofTxs, ChainID: e.ChainID, Contract: e.Contract, FinalBlocks: e.FinalBlocks,

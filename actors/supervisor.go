@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/queue"
 	"github.com/hostnode/hostnode/actors/sales"
+	"github.com/hostnode/hostnode/actors/selling"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
@@ -159,7 +160,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 
 func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64) shell.Ref {
 	self := a.Self
-	return a.Spawn("SalesAgent "+slot.Short(), newSalesAgent(s.selling, slot, request, index,
+	return a.Spawn("SalesAgent "+slot.Short(), selling.New(s.selling, slot, request, index,
 		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
 }
 

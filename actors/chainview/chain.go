@@ -3,7 +3,7 @@
 // A View is the newest block and the hashes behind it; a Chain is the view, the market that
 // answers, and the contract's terms. What is answered is compared with what can be true
 // before anybody sees it (doubt.go), and no answer is waited for without an end
-// (patience.go). A Past is what the chain was in periods that are over, and a Pacer how fast
+// (patience.go). ReadPast reads what the chain was in periods that are over, and a Pacer how fast
 // blocks come.
 //
 // Not for: following the contract's log, which has a record of its own (package actors).

@@ -15,7 +15,7 @@ import (
 // before anybody knows which blocks will come, and where the pace of blocks is not known,
 // more is said than the contract demands in the end. So such a duty is missed as soon as
 // the next block may mark it, and excused when the marking is over and none could. The
-// same goes for a duty that is open when the hosting ends (actors/closing.go): then the marking
+// same goes for a duty that is open when the hosting ends (actors/selling/closing.go): then the marking
 // is over with the end.
 
 // closes tells a sale of an open duty that is past its deadline what became of it, when

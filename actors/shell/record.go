@@ -26,10 +26,10 @@ import (
 //     that safe is the outbox of the transaction manager, which is written and
 //     synced before anything is sent: a host that dies in the outage finds its
 //     transactions there, and a sale asks for them before it closes a period
-//     (saleproofs.go);
+//     (selling/taken.go);
 //   - nothing else begins. A call that runs may end and report; it is not
 //     tried again;
-//   - the chain is followed without a record (follower.go), because the
+//   - the chain is followed without a record (actors/follower.go), because the
 //     scheduler must know which proofs are due;
 //   - operators are answered ErrRecordAway.
 //

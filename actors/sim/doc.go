@@ -1,6 +1,6 @@
 // Package sim runs the real actors against a simulated world, from a seed.
 //
-// Everything that the host asks of the world (ports.go of package actors, and
+// Everything that the host asks of the world (package actors/port, and
 // the event store) parks on a bus; the simulator waits until every goroutine
 // is parked (testing/synctest), then lets exactly one call proceed, fail, or
 // succeed with its answer lost. Between calls it seals blocks, lets time pass,

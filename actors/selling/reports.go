@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func newsOf(c sale.Command) news {
 
 // onReported looks at what became of a report. One that changed nothing, or
 // was refused because the record moved, leads to another try after a pause.
-func (s *salesAgent) onReported(a *shell.Turn, key string, r shell.Result[sale.State, sale.Event]) {
+func (s *Agent) onReported(a *shell.Turn, key string, r shell.Result[sale.State, sale.Event]) {
 	if len(r.Events) > 0 {
 		if w := s.running[key]; w != nil {
 			delete(s.running, key) // If the state wants it again, it is new work.
@@ -65,7 +65,7 @@ func (s *salesAgent) onReported(a *shell.Turn, key string, r shell.Result[sale.S
 }
 
 // tryAgain begins an effect once more after a pause, if the state still wants it.
-func (s *salesAgent) tryAgain(a *shell.Turn, key string, w *work) {
+func (s *Agent) tryAgain(a *shell.Turn, key string, w *work) {
 	w.tries++
 	self := a.Self
 	s.Clock.After(s.Backoff(s.slot.String()+"/again/"+key, w.tries), func() {

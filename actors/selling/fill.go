@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func fillDeadline(st sale.State) time.Time {
 	return st.ExpiresAt.Add(-time.Second)
 }
 
-func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
+func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
 	report, err := s.askChain(ctx, st) // The fill of before a crash may have been mined.
 	if err != nil {
 		return nil, err
@@ -51,11 +51,11 @@ func (s *salesAgent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale
 	return s.fillSlot(ctx, st, e, chainview.Earliest(last, s.lastBlockOf(period, head)))
 }
 
-func (s *salesAgent) outdated(e sale.Fill, reason string) sale.Command {
+func (s *Agent) outdated(e sale.Fill, reason string) sale.Command {
 	return sale.ReportProofOutdated{At: s.ChainTime(), Challenge: e.Challenge, Reason: reason}
 }
 
-func (s *salesAgent) fillSlot(
+func (s *Agent) fillSlot(
 	ctx context.Context, st sale.State, e sale.Fill, deadline time.Time,
 ) (sale.Command, error) {
 	call := s.call(st, deadline)
@@ -87,7 +87,7 @@ func (s *salesAgent) fillSlot(
 }
 
 // nextPeriod waits for the first block of the next period.
-func (s *salesAgent) nextPeriod(ctx context.Context) error {
+func (s *Agent) nextPeriod(ctx context.Context) error {
 	period := duty.Period(s.Terms.Proofs, s.View.Now().Time)
 	_, err := s.View.Wait(ctx, func(h events.Head) bool { return duty.Period(s.Terms.Proofs, h.Time) > period })
 	return err
@@ -96,7 +96,7 @@ func (s *salesAgent) nextPeriod(ctx context.Context) error {
 // unheardFill is asked before the chain's word ends a sale whose fill may be
 // mined: the answer to it may have been lost, and the slot with its collateral
 // may be gone since. Nothing is sent, because the deadline is over.
-func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
+func (s *Agent) unheardFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
 	fill, mined, err := s.minedFill(ctx, st, report.Facts)
 	switch {
 	case err != nil:
@@ -109,7 +109,7 @@ func (s *salesAgent) unheardFill(ctx context.Context, st sale.State, report sale
 
 // minedFill is the fill of this attempt that is on the chain now, also when the slot
 // was lost since. Nothing is sent, because the deadline is over.
-func (s *salesAgent) minedFill(
+func (s *Agent) minedFill(
 	ctx context.Context, st sale.State, facts events.SlotFacts,
 ) (fill events.Fill, mined bool, err error) {
 	fill, err = shell.In(ctx, s.Transactions, time.Time{}, func() (events.Fill, error) {
@@ -132,7 +132,7 @@ func (s *salesAgent) minedFill(
 
 // lastBlockOf is the last moment in which the challenge of now still holds: the
 // end of the period, or the wrap of the pointer if that comes first.
-func (s *salesAgent) lastBlockOf(period uint64, head events.Head) time.Time {
+func (s *Agent) lastBlockOf(period uint64, head events.Head) time.Time {
 	pointer := duty.Pointer(s.Terms.Proofs, s.slot, head.Number+1, period)
 	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.BlockTime())
 	return chainview.Earliest(wrap, duty.Deadline(s.Terms.Proofs, period))

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // sent before the slot's manifest was compared with the request: a lie there
 // costs no gas. When the dispersal policy says to wait, the sale is let go, so
 // that its worker is free meanwhile.
-func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
 	now := s.ChainTime()
 	may := s.Permits(st.Request, st.Index, st.Repair, st.ExpiresAt, st.EndsAt, now)
 	if !may.Open(now) {
@@ -52,14 +52,14 @@ func (s *salesAgent) reserveSlot(ctx context.Context, st sale.State) (sale.Comma
 	return sale.ReportSlotReserved{At: s.ChainTime(), Receipt: receipt}, nil
 }
 
-func (s *salesAgent) downloadJob(st sale.State) events.DownloadJob {
+func (s *Agent) downloadJob(st sale.State) events.DownloadJob {
 	return events.DownloadJob{
 		Request: st.Request, Slot: s.slot, Index: s.index, Until: st.ExpiresAt,
 		Arrived: func(missing events.Bytes) { s.stall.arrived(s.moment(), missing) },
 	}
 }
 
-func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Download) (sale.Command, error) {
+func (s *Agent) download(ctx context.Context, st sale.State, e sale.Download) (sale.Command, error) {
 	job := s.downloadJob(st)
 	job.Until = e.Until
 	job.Grant = func(ctx context.Context, total events.Bytes) error {
@@ -87,7 +87,7 @@ func (s *salesAgent) download(ctx context.Context, st sale.State, e sale.Downloa
 
 // paceOf measures a download that must be done when proving and filling just fit before
 // the slot cannot be filled any more.
-func (s *salesAgent) paceOf(st sale.State) sale.PaceMeter {
+func (s *Agent) paceOf(st sale.State) sale.PaceMeter {
 	last := st.ExpiresAt
 	if st.Repair {
 		last = st.EndsAt
@@ -101,12 +101,12 @@ func (s *salesAgent) paceOf(st sale.State) sale.PaceMeter {
 // up: the content is not what it should be, nothing new came for too long, or it comes
 // too slowly to be of use. A slot that the contract counts as ours is never given up: a
 // source may be mended.
-func (s *salesAgent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadline time.Time,
+func (s *Agent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadline time.Time,
 	try func(context.Context) error,
 ) (end sale.Command, err error) {
 	stalled := false
 	_, err = shell.In(ctx, p, deadline, func() (struct{}, error) {
-		stalled, err = s.stall.watch(ctx, s.sellingDeps, st.Attempt, try)
+		stalled, err = s.stall.watch(ctx, s.Deps, st.Attempt, try)
 		return struct{}{}, err
 	})
 	if err == nil {

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // This file makes proofs: the initial one, and those that are owed.
 
 // prove makes a proof when the prover has a place for it, and measures it.
-func (s *salesAgent) prove(
+func (s *Agent) prove(
 	ctx context.Context, st sale.State, c events.Challenge, initial bool, deadline time.Time,
 ) (r events.ProofResult, err error) {
 	err = s.Provers.Run(ctx, initial, deadline, func(ctx context.Context) (err error) {
@@ -30,7 +30,7 @@ func (s *salesAgent) prove(
 	return r, err
 }
 
-func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
 	if st.Adopted || s.ours.Load() { // The record may be older than the fill, and proofs be owed.
 		return s.askChain(ctx, st)
 	}
@@ -43,7 +43,7 @@ func (s *salesAgent) proveInitial(ctx context.Context, st sale.State) (sale.Comm
 }
 
 // proveInitialOnce waits for a challenge that stays put and proves it.
-func (s *salesAgent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Command, error) {
 	// Wait for the window only when the prover is free; it is asked again below.
 	err := s.Provers.Run(ctx, true, fillDeadline(st), func(context.Context) error { return nil })
 	if err != nil {

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 var errDiskBusy = errors.New("the disk is busy")
 
 // trying gives up a download after ten minutes.
-func trying() *sellingDeps {
+func trying() *Deps {
 	base := &shell.Base{RetryMost: 30 * time.Second, Clock: shelltest.Clock{}}
-	return &sellingDeps{
+	return &Deps{
 		Rules: &admission.Rules{Chain: chainview.New(base, nil, duty.Margin{})}, GiveUpDownload: 10 * time.Minute,
 	}
 }

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 const logPatience = 2
 
 // askChain makes the report of a look at the slot.
-func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
 	facts, err := shell.In(ctx, s.Reads, time.Time{}, func() (events.SlotFacts, error) {
 		return chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (events.SlotFacts, error) {
 			return s.Market.Slot(ctx, s.request, s.index)
@@ -67,7 +67,7 @@ func (s *salesAgent) askChain(ctx context.Context, st sale.State) (sale.Command,
 
 // givesUp reports whether something follows from a report that cannot be taken back: the end
 // of hosting, and what comes after it. What keeps the slot, one node may say.
-func (s *salesAgent) givesUp(st sale.State, report sale.ReportChain) bool {
+func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 	found, err := s.Decide(st, report)
 	follows := err == nil && len(found) > 0 && (st.Hosting() || st.Collecting())
 	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
@@ -75,7 +75,7 @@ func (s *salesAgent) givesUp(st sale.State, report sale.ReportChain) bool {
 
 // fillWord says whether the block of the recorded fill is on the chain. It is asked
 // when the slot is not ours any more, or its end is gone, and until the fill was seen to be final.
-func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
+func (s *Agent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
 	mine, final := facts.Host == s.Me, s.finalFill.Load()
 	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
 	if !asks || st.FilledHash.Zero() || mine && final != nil && *final == st.FilledHash {
@@ -107,7 +107,7 @@ func (s *salesAgent) fillWord(ctx context.Context, st sale.State, facts events.S
 // fillLog is the block of the slot's newest fill, by the log of the contract. Zero
 // when the record of the market does not reach to what the chain was asked at, or
 // its last word about the slot is another one.
-func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
+func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
 	if s.Record.Away() {
 		return events.Head{}, nil
 	}
@@ -144,7 +144,7 @@ func (s *salesAgent) fillLog(ctx context.Context, facts events.SlotFacts) (event
 
 // lastWord takes one event of the market, newest first; true when it is the newest
 // about the slot that is on the chain.
-func (s *salesAgent) lastWord(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
+func (s *Agent) lastWord(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
 	switch m := m.(type) {
 	case *messages.ChainReorganized:
 		for _, hash := range m.GetDropped() {

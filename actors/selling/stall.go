@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -56,14 +56,14 @@ func (s *stall) renew(attempt uint32) {
 }
 
 // moment is now, by both clocks.
-func (e *sellingDeps) moment() sale.Moment {
+func (e *Deps) moment() sale.Moment {
 	return sale.Moment{Chain: e.ChainTime(), Machine: e.Clock.Now()}
 }
 
 // watch runs one try to fetch content, and cancels it when nothing new came for
 // limit over this and the tries before it. It says so by stalled. A try that was ended
 // for its pace is not stalled, however long it took to end.
-func (s *stall) watch(ctx context.Context, e *sellingDeps, attempt uint32, call func(context.Context) error) (
+func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(context.Context) error) (
 	stalled bool, err error,
 ) {
 	limit := e.GiveUpDownload

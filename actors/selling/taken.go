@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type heardProof struct {
 }
 
 // onDuty takes what the scheduler tells of duties.
-func (s *salesAgent) onDuty(a *shell.Turn, m sales.Command) {
+func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	_, due := m.Cmd.(sale.ReportProofDue)
 	if due && s.heard || !s.journal.Ahead.Proves() {
 		s.submit(a, m, nil)
@@ -63,7 +63,7 @@ func (s *salesAgent) onDuty(a *shell.Turn, m sales.Command) {
 }
 
 // presses reports whether a proof may come too late if its duty is held for a block.
-func (s *salesAgent) presses(due sale.ReportProofDue) bool {
+func (s *Agent) presses(due sale.ReportProofDue) bool {
 	return due.Deadline.Sub(s.ChainTime()) < 2*time.Duration(s.ProofMargin.Blocks)*s.BlockTime()
 }
 
@@ -74,14 +74,14 @@ func (s *salesAgent) presses(due sale.ReportProofDue) bool {
 const aheadOfAnswer = sale.RememberedPeriods / 4
 
 // mayGoAhead reports whether a duty may be recorded without the market's answer.
-func (s *salesAgent) mayGoAhead(cmd sale.Command) bool {
+func (s *Agent) mayGoAhead(cmd sale.Command) bool {
 	due, ok := cmd.(sale.ReportProofDue)
 	known := max(s.loadedTo, duty.Period(s.Terms.Proofs, s.journal.Ahead.FilledAt))
 	return ok && due.Period <= known+aheadOfAnswer
 }
 
 // tellTaken reports proofs that the contract took.
-func (s *salesAgent) tellTaken(a *shell.Turn, taken []heardProof) {
+func (s *Agent) tellTaken(a *shell.Turn, taken []heardProof) {
 	for _, t := range taken {
 		s.decide(a, sales.Command{Cmd: t.cmd, Cause: t.cause}, nil)
 	}
@@ -109,7 +109,7 @@ func sameDuty(x, y sale.Command) bool {
 }
 
 // hear asks the market which proofs of ours it took that the sale does not know.
-func (s *salesAgent) hear(a *shell.Turn) {
+func (s *Agent) hear(a *shell.Turn) {
 	if s.hearing {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *salesAgent) hear(a *shell.Turn) {
 
 // takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it
 // is asked again before a duty is closed, and what is due must be seen to.
-func (s *salesAgent) takenAtFirst(ctx context.Context, st sale.State) (taken []heardProof, heard bool) {
+func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []heardProof, heard bool) {
 	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
 		func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
@@ -154,7 +154,7 @@ func (s *salesAgent) takenAtFirst(ctx context.Context, st sale.State) (taken []h
 }
 
 // owesNothing reports whether the slot of a sale that proves has stopped to owe proofs.
-func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
+func (s *Agent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
 	cmd, err := s.askChain(ctx, st)
 	if err != nil {
 		return false, err
@@ -165,7 +165,7 @@ func (s *salesAgent) owesNothing(ctx context.Context, st sale.State) (bool, erro
 
 // takenProofs are the proofs that the contract took, of periods that are open or
 // silent and of all that the sale knows nothing of.
-func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
+func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
 	from := max(duty.Period(s.Terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill proves its own period.
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
@@ -212,14 +212,14 @@ func (s *salesAgent) takenProofs(ctx context.Context, st sale.State, silent ...u
 }
 
 // keepData makes a sale one that proves: only such a sale has duties.
-func (s *salesAgent) keepData(ctx context.Context, st sale.State) (heardProof, error) {
+func (s *Agent) keepData(ctx context.Context, st sale.State) (heardProof, error) {
 	e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
 	cmd, err := s.extend(ctx, e)
 	return heardProof{cmd, e.Key()}, err
 }
 
 // challengeOf is what a proof was for that the contract took.
-func (s *salesAgent) challengeOf(ctx context.Context, t events.TakenProof) (events.Challenge, error) {
+func (s *Agent) challengeOf(ctx context.Context, t events.TakenProof) (events.Challenge, error) {
 	block := t.Receipt.Block.Number
 	number, ok := duty.ChallengeBlock(block, duty.Pointer(s.Terms.Proofs, s.slot, block, t.Period))
 	if !ok {
@@ -232,7 +232,7 @@ func (s *salesAgent) challengeOf(ctx context.Context, t events.TakenProof) (even
 	return duty.Challenge(hash), nil
 }
 
-func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
+func (s *Agent) onHeard(a *shell.Turn, m proofsHeard) {
 	s.hearing = false
 	held := s.asked
 	s.asked = nil
@@ -265,7 +265,7 @@ func (s *salesAgent) onHeard(a *shell.Turn, m proofsHeard) {
 	}
 }
 
-func (s *salesAgent) whyMissed(period uint64) string {
+func (s *Agent) whyMissed(period uint64) string {
 	for key, w := range s.running {
 		var p uint64
 		if _, err := fmt.Sscanf(key, "submit-proof:%d:", &p); err == nil && p == period && w.lastErr != nil {

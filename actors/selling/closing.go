@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -67,7 +67,7 @@ var errLossUnknown = errors.New("the contract's log does not say when it took th
 var errFillUnknown = errors.New("the contract's log does not say when the slot was filled")
 
 // endsHosting reports whether nobody asks later what the sale owed until then.
-func (s *salesAgent) endsHosting(st sale.State, report sale.Command) bool {
+func (s *Agent) endsHosting(st sale.State, report sale.Command) bool {
 	found, err := s.Decide(st, report)
 	if err != nil {
 		return false
@@ -84,7 +84,7 @@ func (s *salesAgent) endsHosting(st sale.State, report sale.Command) bool {
 // asFilled is a state that knows when the slot became ours, and the report with the block
 // of that fill. The record may not say: of a slot that was adopted and is lost, or over,
 // before its data was here, and of a fill that is found together with its end.
-func (s *salesAgent) asFilled(ctx context.Context, st sale.State, report sale.ReportChain,
+func (s *Agent) asFilled(ctx context.Context, st sale.State, report sale.ReportChain,
 ) (sale.State, sale.ReportChain, error) {
 	if st.Hosting() {
 		return st, report, nil
@@ -103,7 +103,7 @@ func (s *salesAgent) asFilled(ctx context.Context, st sale.State, report sale.Re
 // closeAccount finds out what became of all periods up to the end that a report says.
 // After the last try, whatever is not known is said to be unjudged. loaded: the
 // record was just loaded, so the host may have been down.
-func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
+func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
 ) (closing, error) {
 	c, err := chainview.Patiently(ctx, s.Base, closingPatience, func(ctx context.Context) (closing, error) {
 		filled, report, err := s.asFilled(ctx, st, report)
@@ -128,7 +128,7 @@ func (s *salesAgent) closeAccount(ctx context.Context, st sale.State, report sal
 }
 
 // account asks which proofs the contract took, and judges what is left.
-func (s *salesAgent) account(ctx context.Context, st sale.State, facts events.SlotFacts, loaded bool) (closing, error) {
+func (s *Agent) account(ctx context.Context, st sale.State, facts events.SlotFacts, loaded bool) (closing, error) {
 	var c closing
 	taken, err := s.takenProofs(ctx, st)
 	if err != nil {
@@ -176,7 +176,7 @@ func extends(told []heardProof) bool {
 }
 
 // ending finds out when a slot ceased to owe proofs.
-func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.SlotFacts) (ending, error) {
+func (s *Agent) ending(ctx context.Context, st sale.State, facts events.SlotFacts) (ending, error) {
 	if facts.Host != s.Me {
 		lost, err := s.lossOf(ctx, st, facts)
 		return ending{until: lost.Time, block: lost.Number, what: "the contract had taken the slot"}, err
@@ -192,7 +192,7 @@ func (s *salesAgent) ending(ctx context.Context, st sale.State, facts events.Slo
 
 // lossOf is the block in which the contract took the slot: of the logs that are on the
 // chain, the first after our fill that says so.
-func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
+func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
 	if s.Record.Away() {
 		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
 	}
@@ -227,7 +227,7 @@ func (s *salesAgent) lossOf(ctx context.Context, st sale.State, facts events.Slo
 }
 
 // marketBackward are the logs of the market in the record, newest first.
-func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEvent, error] {
+func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEvent, error] {
 	return func(yield func(messages.MarketEvent, error) bool) {
 		stream := events.MarketStream(s.ChainID, s.Contract)
 		for r, err := range s.Store.ReadStream(ctx, stream, events.ReadStream{From: events.End, Backward: true}) {
@@ -245,7 +245,7 @@ func (s *salesAgent) marketBackward(ctx context.Context) iter.Seq2[messages.Mark
 // ourFill is the block of the fill by which a slot is, or was, ours that the record does
 // not count as filled: the newest one while the slot is ours, and for an adopted one that
 // was lost the last one before the attempt began.
-func (s *salesAgent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
+func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
 	if s.Record.Away() {
 		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
 	}
@@ -296,7 +296,7 @@ type owedUntil struct {
 }
 
 // owedUntil finds out what was owed up to an end.
-func (s *salesAgent) owedUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
+func (s *Agent) owedUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
 ) (owed owedUntil, err error) {
 	cfg := s.Terms.Proofs
 	from, to := sales.FirstUnjudged(cfg, &st), duty.Period(cfg, end.until)
@@ -362,7 +362,7 @@ func openVerdicts(j *duty.Judge, st *sale.State, from uint64) map[uint64]openVer
 
 // closeDuties closes, before the end is recorded, the duties whose periods were over
 // by then and for which the contract took no proof.
-func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
+func (s *Agent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 	for _, d := range slices.Clone(s.journal.Ahead.Duties) {
 		if !c.until.After(d.Deadline) {
 			continue
@@ -384,7 +384,7 @@ func (s *salesAgent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 
 // leavesToLook reports whether a call of a hosted slot found its end. A look finds the
 // same, and closes the account before it is recorded.
-func (s *salesAgent) leavesToLook(cmd sale.Command) bool {
+func (s *Agent) leavesToLook(cmd sale.Command) bool {
 	report, ok := cmd.(sale.ReportChain)
 	return ok && s.endsHosting(s.journal.Ahead, report)
 }

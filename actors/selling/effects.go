@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // perform makes one call on the world for a sale and says what to report. An
 // error is a call that failed for a reason that may pass, or errWaits. It runs
 // outside of the mailbox and touches nothing of the agent but its constants.
-func (s *salesAgent) perform(ctx context.Context, st sale.State, e sale.Effect) (sale.Command, error) {
+func (s *Agent) perform(ctx context.Context, st sale.State, e sale.Effect) (sale.Command, error) {
 	switch e := e.(type) {
 	case sale.ReserveCapacity:
 		return s.reserveCapacity(ctx, st)
@@ -50,22 +50,22 @@ func (s *salesAgent) perform(ctx context.Context, st sale.State, e sale.Effect) 
 	panic(fmt.Sprintf("actors: unknown effect %T", e))
 }
 
-func (s *salesAgent) call(st sale.State, deadline time.Time) events.SlotCall {
+func (s *Agent) call(st sale.State, deadline time.Time) events.SlotCall {
 	return events.SlotCall{
 		Request: s.request, Slot: s.slot, Index: s.index, Attempt: st.Attempt, Deadline: deadline,
 	}
 }
 
 // askLedger submits a command to the ledger and waits until it is durable.
-func (s *salesAgent) askLedger(ctx context.Context, cmd capacity.Command, cause string) error {
+func (s *Agent) askLedger(ctx context.Context, cmd capacity.Command, cause string) error {
 	return ledger.Do(ctx, s.Ledger, cmd, cause)
 }
 
-func (s *salesAgent) cause(st sale.State, what string) string {
+func (s *Agent) cause(st sale.State, what string) string {
 	return fmt.Sprintf("sale:%s:%d:%s", s.slot, st.Attempt, what)
 }
 
-func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) reserveCapacity(ctx context.Context, st sale.State) (sale.Command, error) {
 	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"))
 	var refusal *capacity.Refusal
 	switch {
@@ -93,7 +93,7 @@ func (s *salesAgent) reserveCapacity(ctx context.Context, st sale.State) (sale.C
 }
 
 // reservation is what an attempt asks of the ledger.
-func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
+func (s *Agent) reservation(st sale.State) capacity.Reserve {
 	ask := s.AskOf(st.Request, st.EndsAt)
 	if st.Adopted { // Its collateral is at stake already.
 		ask.MaxAtRisk, ask.Quota = nil, 0
@@ -105,7 +105,7 @@ func (s *salesAgent) reservation(st sale.State) capacity.Reserve {
 }
 
 // challengeAt is the slot's period and challenge in the block after head.
-func (e *sellingDeps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head,
+func (e *Deps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head,
 ) (uint64, events.Challenge, error) {
 	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))
 	pointer := duty.Pointer(e.Terms.Proofs, slot, head.Number+1, period)
@@ -122,7 +122,7 @@ func (e *sellingDeps) challengeAt(ctx context.Context, slot events.SlotID, head 
 	return period, duty.Challenge(hash), nil
 }
 
-func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, error) {
+func (s *Agent) extend(ctx context.Context, e sale.Extend) (sale.Command, error) {
 	_, err := shell.In(ctx, s.Disk, time.Time{}, func() (struct{}, error) {
 		return struct{}{}, s.Repo.Extend(ctx, s.slot, e.Until)
 	})
@@ -135,7 +135,7 @@ func (s *salesAgent) extend(ctx context.Context, e sale.Extend) (sale.Command, e
 	return sale.ReportExtended{At: s.ChainTime(), Until: e.Until}, nil
 }
 
-func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sale.Command, error) {
+func (s *Agent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sale.Command, error) {
 	if s.View.Now().Time.Add(time.Second).After(d.Deadline) {
 		return nil, errWaits // The scheduler closes the period.
 	}
@@ -181,7 +181,7 @@ func (s *salesAgent) submitProof(ctx context.Context, st sale.State, d sale.Duty
 
 // readCollateral waits until the miss can no longer be marked, then reads what
 // is left. A slot that is no longer ours is for ReportChain to judge.
-func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.ReadCollateral) (sale.Command, error) {
+func (s *Agent) readCollateral(ctx context.Context, st sale.State, e sale.ReadCollateral) (sale.Command, error) {
 	closes := duty.End(s.Terms.Proofs, e.Period).Add(s.Terms.Proofs.Timeout)
 	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Time.After(closes) }); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (s *salesAgent) readCollateral(ctx context.Context, st sale.State, e sale.R
 	return sale.ReportCollateral{At: facts.At.Time, Period: e.Period, Collateral: facts.Collateral}, nil
 }
 
-func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) free(ctx context.Context, st sale.State) (sale.Command, error) {
 	for {
 		head := s.View.Now()
 		payout, err := shell.In(ctx, s.Transactions, time.Time{}, func() (events.PayoutReceipt, error) {
@@ -223,7 +223,7 @@ func (s *salesAgent) free(ctx context.Context, st sale.State) (sale.Command, err
 // whyNotOurs is asked when the contract has nothing of ours to let go of, although the
 // record says so: a reorganisation took the fill back, or the slot. A node that lags
 // says the same; then it is tried again.
-func (s *salesAgent) whyNotOurs(ctx context.Context, st sale.State, refused error) (sale.Command, error) {
+func (s *Agent) whyNotOurs(ctx context.Context, st sale.State, refused error) (sale.Command, error) {
 	report, err := s.askChain(ctx, st)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (s *salesAgent) whyNotOurs(ctx context.Context, st sale.State, refused erro
 	return nil, fmt.Errorf("free the slot: %w", refused)
 }
 
-func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (sale.Command, error) {
+func (s *Agent) settle(ctx context.Context, st sale.State, e sale.Settle) (sale.Command, error) {
 	returned, err := s.toReturn(ctx, e)
 	if err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (s *salesAgent) settle(ctx context.Context, st sale.State, e sale.Settle) (
 
 // toReturn is what goes back to the ledger. The sale may have ended before it
 // learned that its reservation was made: then all of that goes back.
-func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
+func (s *Agent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
 	r, err := s.reserved(ctx, e.Attempt)
 	if err == nil && !r.Found {
 		r.Collateral = e.Returned.Add(e.Lost)
@@ -265,7 +265,7 @@ func (s *salesAgent) toReturn(ctx context.Context, e sale.Settle) (events.Amount
 }
 
 // reserved asks the ledger for the reservation of an attempt.
-func (s *salesAgent) reserved(ctx context.Context, attempt uint32) (ledger.Found, error) {
+func (s *Agent) reserved(ctx context.Context, attempt uint32) (ledger.Found, error) {
 	id := capacity.ReservationIDOf(s.slot, attempt)
 	return shell.Ask[ledger.Found](s.Ledger, ledger.ReservationOf{ID: id}).Wait(ctx)
 }

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // deleteData removes the slot from the disk, unless the chain has something better
 // for it.
-func (s *salesAgent) deleteData(ctx context.Context, st sale.State, e sale.DeleteData) (sale.Command, error) {
+func (s *Agent) deleteData(ctx context.Context, st sale.State, e sale.DeleteData) (sale.Command, error) {
 	if e.WhenFinal {
 		if instead, err := s.lastLook(ctx, st); err != nil || instead != nil {
 			return instead, err
@@ -36,7 +36,7 @@ func (s *salesAgent) deleteData(ctx context.Context, st sale.State, e sale.Delet
 
 // lastLook asks the chain about a slot of an ended sale when what ended it is final.
 // A restart waits anew: that costs space for a while, and nothing else.
-func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) lastLook(ctx context.Context, st sale.State) (sale.Command, error) {
 	from := s.View.Now().Number
 	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (s *salesAgent) lastLook(ctx context.Context, st sale.State) (sale.Command,
 // worthFilling reports whether a slot that was taken from us can be filled again:
 // it is in repair, the request runs long enough, and the account can pay. The offer
 // must still want it, too; the ledger says that.
-func (s *salesAgent) worthFilling(ctx context.Context, st sale.State, f events.SlotFacts) (bool, error) {
+func (s *Agent) worthFilling(ctx context.Context, st sale.State, f events.SlotFacts) (bool, error) {
 	last := f.RequestEnd
 	switch {
 	case !st.Refillable(), !f.RequestKnown, f.SlotState != events.SlotRepair:
@@ -88,7 +88,7 @@ func (s *salesAgent) worthFilling(ctx context.Context, st sale.State, f events.S
 
 // refill settles the attempt that lost the slot and reserves for the next one.
 // Nothing, when the ledger refuses that.
-func (s *salesAgent) refill(ctx context.Context, st sale.State, f events.SlotFacts) (sale.Command, error) {
+func (s *Agent) refill(ctx context.Context, st sale.State, f events.SlotFacts) (sale.Command, error) {
 	next := st
 	next.Attempt, next.EndsAt = st.Attempt+1, f.RequestEnd
 	reserve := s.reservation(next)
@@ -128,7 +128,7 @@ func (s *salesAgent) refill(ctx context.Context, st sale.State, f events.SlotFac
 
 // settleUnused gives back what was reserved for filling a slot again when that was
 // not recorded any more: the host died in between, and then it was too late.
-func (s *salesAgent) settleUnused(ctx context.Context, attempt uint32) error {
+func (s *Agent) settleUnused(ctx context.Context, attempt uint32) error {
 	returned, err := s.toReturn(ctx, sale.Settle{Attempt: attempt})
 	if err != nil {
 		return err

@@ -1,4 +1,11 @@
-package actors
+// Package selling runs one sale as an actor: it owns the journal of the slot's stream, performs
+// the effects that sale.Next names, each with asking before acting, and brings their answers
+// back as commands. It compares the sale with the chain whenever the record was read, sees to
+// proofs that are owed also while the event store is away, and closes the account of what was
+// owed before an end is recorded.
+//
+// Not for: deciding. What follows from what is in events/sale.
+package selling
 
 import (
 	"context"
@@ -19,10 +26,10 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// salesAgent runs one sale: it owns the journal of the slot's stream, performs
+// Agent runs one sale: it owns the journal of the slot's stream, performs
 // the effects that Next names, and brings their answers back as commands.
-type salesAgent struct {
-	*sellingDeps
+type Agent struct {
+	*Deps
 	slot    events.SlotID
 	request events.RequestID
 	index   uint64
@@ -39,26 +46,26 @@ type salesAgent struct {
 	again   bool // something came up while looking, or the record was away: look once more
 	trouble sales.Trouble
 
-	// finalFill is the block of a fill that was seen to be final; see salefacts.go.
+	// finalFill is the block of a fill that was seen to be final; see facts.go.
 	finalFill atomic.Pointer[events.Hash]
 	// ours says that the contract called the slot ours when it was asked last.
 	ours atomic.Bool
 
-	// What the agent knows of its proofs on chain; see saleproofs.go.
+	// What the agent knows of its proofs on chain; see taken.go.
 	heard bool // the market was asked since the record was loaded
 	// loadedTo is the last period of which the record knew when it was loaded.
 	loadedTo uint64
 	hearing  bool
 	held     []sales.Command // about duties; they wait for the next question
 	asked    []sales.Command // the same, and they wait for the answer
-	// meanwhile: periods of an adopted slot are being judged; see meanwhile.go.
+	// meanwhile: periods of an adopted slot are being judged; see adopted.go.
 	meanwhile bool
 	// closingTries is how often the account up to an end could not be closed; see closing.go.
 	closingTries int
 }
 
-// sellingDeps are what all sales of a host share.
-type sellingDeps struct {
+// Deps are what all sales of a host share.
+type Deps struct {
 	*admission.Rules
 	Prover  port.Prover
 	Repo    port.Repo
@@ -116,11 +123,13 @@ var (
 	errHeld = errors.New("not tried while the event store does not answer")
 )
 
-func newSalesAgent(e *sellingDeps, slot events.SlotID, request events.RequestID, index uint64,
+// New is the agent of a slot; broken is told that its record cannot be read, and observers are
+// told each new state.
+func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 	broken func(error), observers ...shell.Ref,
-) *salesAgent {
-	s := &salesAgent{
-		sellingDeps: e, slot: slot, request: request, index: index, observers: observers,
+) *Agent {
+	s := &Agent{
+		Deps: e, slot: slot, request: request, index: index, observers: observers,
 		running: map[string]*work{}, broken: broken,
 	}
 	s.journal = &shell.Journal[sale.State, sale.Command, sale.Event]{
@@ -141,13 +150,13 @@ func newSalesAgent(e *sellingDeps, slot events.SlotID, request events.RequestID,
 }
 
 // Panicked ends the calls of an agent that panicked: the next one begins its own.
-func (s *salesAgent) Panicked() {
+func (s *Agent) Panicked() {
 	for _, w := range s.running {
 		w.cancel()
 	}
 }
 
-func (s *salesAgent) fields() *logrus.Entry {
+func (s *Agent) fields() *logrus.Entry {
 	st := s.journal.Durable
 	return s.Log.WithFields(logrus.Fields{
 		"slot": s.slot.String(), "request": s.request.String(), "index": s.index,
@@ -156,7 +165,8 @@ func (s *salesAgent) fields() *logrus.Entry {
 	})
 }
 
-func (s *salesAgent) Receive(a *shell.Turn, msg any) {
+// Receive handles a message.
+func (s *Agent) Receive(a *shell.Turn, msg any) {
 	if s.journal.Handle(a, msg) {
 		return
 	}
@@ -187,7 +197,7 @@ func (s *salesAgent) Receive(a *shell.Turn, msg any) {
 	}
 }
 
-func (s *salesAgent) onCommand(a *shell.Turn, m sales.Command) {
+func (s *Agent) onCommand(a *shell.Turn, m sales.Command) {
 	switch newsOf(m.Cmd) {
 	case startNews:
 		s.looked, s.decided = true, true
@@ -201,7 +211,7 @@ func (s *salesAgent) onCommand(a *shell.Turn, m sales.Command) {
 
 // onStarted begins once more when somebody else wrote to the sale's stream at that very
 // moment: nothing was decided.
-func (s *salesAgent) onStarted(self shell.Ref, m sales.Command) outcome {
+func (s *Agent) onStarted(self shell.Ref, m sales.Command) outcome {
 	return func(r shell.Result[sale.State, sale.Event]) {
 		switch {
 		case errors.Is(r.Err, shell.ErrReloading):
@@ -216,12 +226,12 @@ func (s *salesAgent) onStarted(self shell.Ref, m sales.Command) outcome {
 type outcome = func(shell.Result[sale.State, sale.Event])
 
 // submit hands a command to the journal; reply may be nil.
-func (s *salesAgent) submit(a *shell.Turn, m sales.Command, reply outcome) {
+func (s *Agent) submit(a *shell.Turn, m sales.Command, reply outcome) {
 	s.decide(a, m, reply)
 	s.whileAway(a)
 }
 
-func (s *salesAgent) decide(a *shell.Turn, m sales.Command, reply outcome) {
+func (s *Agent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 	if reply == nil {
 		reply = func(shell.Result[sale.State, sale.Event]) {}
 	}
@@ -230,7 +240,7 @@ func (s *salesAgent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 
 // whileAway sees to the duties that follow from what was decided: nobody is told
 // when it becomes durable, because that is not to be expected.
-func (s *salesAgent) whileAway(a *shell.Turn) {
+func (s *Agent) whileAway(a *shell.Turn) {
 	if s.Record.Away() {
 		s.tellObservers(a, nil)
 		s.act(a)
@@ -239,7 +249,7 @@ func (s *salesAgent) whileAway(a *shell.Turn) {
 
 // onRecordMoved does what is owed when the record goes away, and goes on with
 // everything when it is back.
-func (s *salesAgent) onRecordMoved(a *shell.Turn) {
+func (s *Agent) onRecordMoved(a *shell.Turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
 	s.judgeMeanwhile(a, 0)
@@ -249,7 +259,7 @@ func (s *salesAgent) onRecordMoved(a *shell.Turn) {
 	}
 }
 
-func (s *salesAgent) onDurable(a *shell.Turn, fresh []sale.Event) {
+func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 	if len(fresh) == 0 { // Loaded, for the first time or again.
 		// A sale that lives is compared with the chain. One that is about to start
 		// was, by whoever starts it, also when its command overtook the load.
@@ -262,7 +272,7 @@ func (s *salesAgent) onDurable(a *shell.Turn, fresh []sale.Event) {
 	s.judgeMeanwhile(a, 0)
 }
 
-func (s *salesAgent) tellObservers(a *shell.Turn, fresh []sale.Event) {
+func (s *Agent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 	for _, o := range s.observers {
 		o.Tell(sales.Changed{
 			Agent: a.Self.Address(), Slot: s.slot, State: s.journal.Durable, Ahead: s.journal.Ahead, Fresh: fresh,
@@ -273,7 +283,7 @@ func (s *salesAgent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 
 // act brings the running calls in line with what the durable state wants, and,
 // while the record is away, with what is owed by the state ahead.
-func (s *salesAgent) act(a *shell.Turn) {
+func (s *Agent) act(a *shell.Turn) {
 	st := s.journal.Durable
 	if !s.journal.Loaded || st.Phase == sale.Unknown {
 		return
@@ -306,13 +316,13 @@ func (s *salesAgent) act(a *shell.Turn) {
 
 // owed are the duties by what is decided. They go on when the record is back,
 // before the last of what they rest on is in it.
-func (s *salesAgent) owed() []sale.Effect {
+func (s *Agent) owed() []sale.Effect {
 	return slices.DeleteFunc(s.Next(s.journal.Ahead), func(e sale.Effect) bool { return !s.IsDuty(e) })
 }
 
 // endUnwanted ends the calls that nobody wants any more, and reports whether
 // one of them still runs.
-func (s *salesAgent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
+func (s *Agent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
 	for key, w := range s.running {
 		switch {
 		case w.reporting, slices.ContainsFunc(wanted, func(e sale.Effect) bool { return e.Key() == key }):
@@ -329,7 +339,7 @@ func (s *salesAgent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
 
 // begin performs an effect outside of the mailbox, unless it runs already, and
 // keeps trying until it is answered, it is final, or nobody wants it any more.
-func (s *salesAgent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
+func (s *Agent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
 	key, self := e.Key(), a.Self
 	if s.running[key] != nil {
 		return
@@ -355,7 +365,7 @@ func (s *salesAgent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
 	})
 }
 
-func (s *salesAgent) onTrouble(a *shell.Turn, m effectTrouble) {
+func (s *Agent) onTrouble(a *shell.Turn, m effectTrouble) {
 	w := s.running[m.key]
 	if w == nil || w.unwanted {
 		return
@@ -375,7 +385,7 @@ func (s *salesAgent) onTrouble(a *shell.Turn, m effectTrouble) {
 	s.tellObservers(a, nil)
 }
 
-func (s *salesAgent) onEnded(a *shell.Turn, m effectEnded) {
+func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {
 	w := s.running[m.key]
 	if w == nil {
 		return

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 // what could not be done without it is tried again at once. The damage is met by a
 // proof, by the scrub, or at the start.
 
-// maxRepairs is how many repairs run at once. Each fetches a block at a time, and those that
+// MaxRepairs is how many repairs run at once. Each fetches a block at a time, and those that
 // look at a whole slot run for long: they must not hold up the one block of a proof.
-const maxRepairs = 16
+const MaxRepairs = 16
 
 // damageOf is the report of what an error says of the stored slot; nil when it says nothing.
-func (s *salesAgent) damageOf(err error, met string) sale.Command {
+func (s *Agent) damageOf(err error, met string) sale.Command {
 	report := sale.ReportDamaged{At: s.ChainTime()}
 	if found, ok := errors.AsType[*events.DamageError](err); ok {
 		report.Blocks, report.Whole, err = found.Blocks, found.Whole, found
@@ -34,7 +34,7 @@ func (s *salesAgent) damageOf(err error, met string) sale.Command {
 
 // repair fetches damaged blocks again, in the order of what is due. Before the fill it is
 // given up after a while: nothing is owed yet, and space and collateral wait.
-func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (sale.Command, error) {
+func (s *Agent) repair(ctx context.Context, st sale.State, e sale.Repair) (sale.Command, error) {
 	deadline := st.EndsAt
 	if len(st.Duties) > 0 {
 		deadline = st.Duties[0].Deadline
@@ -64,14 +64,14 @@ func (s *salesAgent) repair(ctx context.Context, st sale.State, e sale.Repair) (
 
 // onDamaged records damage that a call has met. The call is tried again when it is repaired,
 // or after a pause, because it may not need what is damaged by then.
-func (s *salesAgent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
+func (s *Agent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
 	w.damaged = true
 	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key}, nil)
 	s.tryAgain(a, m.key, w)
 }
 
 // tryDamagedAgain begins at once what waits for sound data.
-func (s *salesAgent) tryDamagedAgain() {
+func (s *Agent) tryDamagedAgain() {
 	for key, w := range s.running {
 		if w.damaged {
 			delete(s.running, key)
@@ -81,7 +81,7 @@ func (s *salesAgent) tryDamagedAgain() {
 
 // whyDamaged says what is damaged and why it is not repaired, for a proof that was missed;
 // empty: nothing is.
-func (s *salesAgent) whyDamaged() string {
+func (s *Agent) whyDamaged() string {
 	d := s.journal.Ahead.Damage
 	if !d.Any() {
 		return ""

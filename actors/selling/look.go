@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // onLook looks now, or when the record is back: what it would bring could not
 // be recorded, and only duties are seen to meanwhile.
-func (s *salesAgent) onLook(a *shell.Turn) {
+func (s *Agent) onLook(a *shell.Turn) {
 	if s.Record.Away() && s.decided {
 		s.again = true
 		return
@@ -26,7 +26,7 @@ func (s *salesAgent) onLook(a *shell.Turn) {
 }
 
 // look asks the chain about the slot and reports what it says.
-func (s *salesAgent) look(a *shell.Turn) {
+func (s *Agent) look(a *shell.Turn) {
 	if s.looking {
 		s.again = true
 		return
@@ -67,7 +67,7 @@ func (s *salesAgent) look(a *shell.Turn) {
 
 // mayHaveFilled reports whether only the fill itself can say what became of it: the slot
 // is not ours, or is over.
-func (s *salesAgent) mayHaveFilled(facts events.SlotFacts) bool {
+func (s *Agent) mayHaveFilled(facts events.SlotFacts) bool {
 	return facts.Host != s.Me || facts.SlotState != events.SlotFilled
 }
 
@@ -79,7 +79,7 @@ type lookEnded struct {
 	closing *closing
 }
 
-func (s *salesAgent) onLookEnded(a *shell.Turn, m lookEnded) {
+func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 	s.looking = false
 	if m.cmd == nil || s.again && !s.Record.Away() {
 		s.again = false

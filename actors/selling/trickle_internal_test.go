@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func TestADownloadThatTricklesIsGivenUp(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
 			base := &shell.Base{RetryMost: 30 * time.Second, Clock: clock}
-			e := &sellingDeps{
+			e := &Deps{
 				Rules:          &admission.Rules{Chain: chainview.New(base, nil, duty.Margin{})},
 				GiveUpDownload: 10 * time.Minute, JudgePace: 10 * time.Minute,
 			}

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // was once sent for a duty that the record had meanwhile excused.
 func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
-	s := &salesAgent{
-		sellingDeps: &sellingDeps{
+	s := &Agent{
+		Deps: &Deps{
 			Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}}},
 			Next:  sale.Next, IsDuty: sale.IsDuty,
 		},

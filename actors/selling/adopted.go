@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type judgedMeanwhile struct {
 }
 
 // judgeMeanwhile judges the periods up to now, and goes on when the next one is over.
-func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
+func (s *Agent) judgeMeanwhile(a *shell.Turn, next uint64) {
 	st := s.journal.Durable
 	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.Record.Away() {
 		return
@@ -49,7 +49,7 @@ func (s *salesAgent) judgeMeanwhile(a *shell.Turn, next uint64) {
 }
 
 // owedMeanwhile finds out what became of the periods that are over by the newest block.
-func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judgedMeanwhile, err error) {
+func (s *Agent) owedMeanwhile(ctx context.Context, st sale.State) (m judgedMeanwhile, err error) {
 	cmd, err := s.askChain(ctx, st)
 	if err != nil {
 		return m, err
@@ -83,7 +83,7 @@ func (s *salesAgent) owedMeanwhile(ctx context.Context, st sale.State) (m judged
 }
 
 // after is a state with what follows from a command.
-func (s *salesAgent) after(st sale.State, cmd sale.Command) sale.State {
+func (s *Agent) after(st sale.State, cmd sale.Command) sale.State {
 	found, err := s.Decide(st, cmd)
 	if err != nil {
 		return st
@@ -94,7 +94,7 @@ func (s *salesAgent) after(st sale.State, cmd sale.Command) sale.State {
 	return st
 }
 
-func (s *salesAgent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
+func (s *Agent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
 	s.meanwhile = false
 	if st := s.journal.Ahead; !st.Owes() || !st.BeforeFill() {
 		return

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"testing"
@@ -49,5 +49,5 @@ func TestNewsOfADutyIsTheSameWhenItIsToldAgain(t *testing.T) {
 		}
 		all = append(all, commands...)
 	}
-	housetest.Complete(t, "../events/sale", "command", all, "commands of which it is said what news they are")
+	housetest.Complete(t, "../../events/sale", "command", all, "commands of which it is said what news they are")
 }

@@ -1,4 +1,4 @@
-package actors
+package selling
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func TestATryEndsForOneReason(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			clock := &handClock{now: time.Unix(1_700_000_000, 0)}
-			e := &sellingDeps{
+			e := &Deps{
 				Rules:          &admission.Rules{Chain: chainview.New(&shell.Base{Clock: clock}, nil, duty.Margin{})},
 				GiveUpDownload: limit,
 			}
