@@ -6,6 +6,8 @@ import (
 	"iter"
 	"math/big"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -146,7 +148,7 @@ func (a *Auditor) Moved(
 			topics := [][]common.Hash{
 				{event}, {common.BytesToHash(way.from[:])}, {common.BytesToHash(way.to[:])},
 			}
-			logs, err := m.conn.logsBetween(ctx, m.tokenAddress(), topics, from, to)
+			logs, err := a.logsOnceThere(ctx, topics, from, to)
 			var moved events.Amount
 			if err == nil {
 				_, moved, err = m.transfers(pointers(logs), way.from, way.to)
@@ -164,6 +166,29 @@ func (a *Auditor) Moved(
 		from = to + 1
 	}
 	return in, out, nil
+}
+
+// How long, and how often, logs of a block are asked for that a node has not got yet.
+const (
+	notThereFor   = 15 * time.Second
+	notTherePause = 250 * time.Millisecond
+)
+
+// logsOnceThere waits for a node that cannot search the newest blocks yet: it lets logs be
+// searched some moments after it says that it has a block, or it is behind the one that said
+// so to the host.
+func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, from, to uint64) ([]types.Log, error) {
+	for until := time.Now().Add(notThereFor); ; sleep(ctx, notTherePause) {
+		logs, err := a.market.conn.logsBetween(ctx, a.market.tokenAddress(), topics, from, to)
+		if err == nil || ctx.Err() != nil || !notThereYet(err) || time.Now().After(until) {
+			return logs, err
+		}
+	}
+}
+
+// notThereYet recognises how nodes say that a range of blocks ends behind their newest one.
+func notThereYet(err error) bool {
+	return containsAny(strings.ToLower(err.Error()), "beyond current head", "beyond head", "unknown block", "header not found")
 }
 
 func pointers(logs []types.Log) iter.Seq[*types.Log] {

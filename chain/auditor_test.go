@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,6 +82,27 @@ func TestAnAuditorSeesWhatMovedAndWhatIsHeld(t *testing.T) {
 	}
 	if in, out, err := a.Moved(t.Context(), m.Account(), last, last); in != payout.Paid || !out.IsZero() || err != nil {
 		t.Fatalf("in the last block %s came in and %s went out: %v", in, out, err)
+	}
+}
+
+// A node of go-ethereum makes logs searchable some moments after it has a block.
+func TestAnAuditorWaitsForANodeThatCannotSearchTheNewestBlockYet(t *testing.T) {
+	w := newWorld(t)
+	last := w.chain.Head().Number
+	g := newGate(t, w.chain.Attach())
+	var asked atomic.Int64
+	g.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+		if r.Method == "eth_getLogs" && asked.Add(1) <= 3 {
+			return r.Fails(-32000, "block range extends beyond current head block")
+		}
+		return node(r)
+	})
+	a := w.auditor(func(cfg *chain.Config) { cfg.Endpoint = g.server.URL })
+	if in, out, err := a.Moved(t.Context(), events.Address{1}, last, last); err != nil || !in.IsZero() || !out.IsZero() {
+		t.Fatalf("%s came in and %s went out: %v", in, out, err)
+	}
+	if asked.Load() != 5 { // One for each direction of tokens, and three in vain.
+		t.Fatalf("asked %d times", asked.Load())
 	}
 }
 

@@ -56,9 +56,7 @@ func (s *sharedParts) open() error {
 			return
 		}
 		s.chain, s.err = devchain.Open(context.Background(), devchain.Config{
-			Dir: filepath.Join(s.dir, "c"), Alloc: map[common.Address]*big.Int{
-				common.Address(addressOf(keyOf("deployer"))): new(big.Int).Lsh(big.NewInt(1), 100),
-			},
+			Dir: filepath.Join(s.dir, "c"),
 		})
 		if s.err != nil {
 			return
@@ -131,7 +129,7 @@ func deployed(
 	change(&w.config)
 	var err error
 	with.Market = w.config
-	w.at, err = devchain.Deploy(t.Context(), w.eth, keyOf("deployer"), with)
+	w.at, err = devchain.Deploy(t.Context(), w.eth, with)
 	ok(t, err)
 	server := httptest.NewServer(storage.NewHandler(shared.data))
 	t.Cleanup(server.Close)
