@@ -188,7 +188,8 @@ func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, fro
 
 // notThereYet recognises how nodes say that a range of blocks ends behind their newest one.
 func notThereYet(err error) bool {
-	return containsAny(strings.ToLower(err.Error()), "beyond current head", "beyond head", "unknown block", "header not found")
+	said := strings.ToLower(err.Error())
+	return containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }
 
 func pointers(logs []types.Log) iter.Seq[*types.Log] {
