@@ -16,9 +16,9 @@ import (
 
 // examine asks the chain whether a sale of the slot can begin, before anything
 // is recorded: the request must be known and sound, of a client that is not
-// avoided, the slot free or in repair, time enough, the dispersal window open
-// (design §6, Preparing). What depends on the other sales is for admit. It waits
-// until the chain answers; only the end of the host makes it fail.
+// avoided, the slot free or in repair, time enough, the dispersal window open.
+// What depends on the other sales is for admit. It waits until the chain answers;
+// only the end of the host makes it fail.
 func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
 ) (saleReady, error) {
 	var ready saleReady

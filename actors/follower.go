@@ -13,7 +13,7 @@ import (
 )
 
 // scanEvery is how many blocks without logs pass before the cursor is stored
-// again: it bounds what a restart has to scan (design §4).
+// again: it bounds what a restart has to scan.
 const scanEvery = 1_000
 
 // recentScans is how many stored block hashes are handed to the feed, so that

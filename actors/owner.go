@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file keeps a host's identity with one process (design §4).
+// This file keeps a host's identity with one process.
 //
 // A process writes HostStarted with the next epoch when it begins, HostHeartbeat
 // while it lives and HostStopped at its end, each at exactly the revision that

@@ -114,7 +114,7 @@ func requestID(a abis, r bindings.Request) (events.RequestID, error) {
 	return events.RequestID(crypto.Keccak256Hash(packed)), nil
 }
 
-// SlotIDOf is the id of a slot of a request (marketplace.md §1.3).
+// SlotIDOf is the id of a slot of a request (spec/marketplace.md §1.3).
 func SlotIDOf(request events.RequestID, index uint64) events.SlotID {
 	word := common.BigToHash(new(big.Int).SetUint64(index))
 	return events.SlotID(crypto.Keccak256Hash(request[:], word[:]))

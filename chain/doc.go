@@ -10,8 +10,8 @@
 //
 // Time is chain time everywhere. The machine's clock serves only timeouts and waiting.
 //
-// Start with market.go; the contract's surprises are in the fact sheets marketplace.md
-// and chain.md. Below are contracts, our own Solidity with the same interface, and
+// Start with market.go; the contract's surprises are in docs/spec/marketplace.md, those of nodes
+// in docs/spec/ethereum.md. Below are contracts, our own Solidity with the same interface, and
 // devchain, a chain for one machine.
 //
 // Not for: deciding anything about a sale.

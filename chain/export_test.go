@@ -24,7 +24,7 @@ func (m *Market) Compact(ctx context.Context) error {
 	return <-done
 }
 
-// RequestIDOf is the id that the contract gives a request (marketplace.md §1.3).
+// RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).
 func RequestIDOf(r events.Request) (events.RequestID, error) {
 	return requestID(newABIs(), requestTo(r))
 }

@@ -192,7 +192,7 @@ func (m *Market) lastFill(head *header, facts events.SlotFacts, deadline time.Ti
 }
 
 // price is what we pay for a slot: the collateral, less the reward for a repair
-// (marketplace.md §6.3).
+// (spec/marketplace.md §6.3).
 func (m *Market) price(
 	ctx context.Context, request events.Request, facts events.SlotFacts,
 ) (events.Amount, error) {

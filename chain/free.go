@@ -92,7 +92,7 @@ func (m *Market) freedBefore(
 
 // mayFree guards the collateral: the slot must be over, and for good. Its request's end,
 // as the contract tells it for each way to be over, must lie before a block that is
-// permanent (marketplace.md §4.3): then no reorganisation leads to a block in which the
+// permanent (spec/marketplace.md §4.3): then no reorganisation leads to a block in which the
 // slot still runs. That takes no state of old blocks, which many nodes do not keep.
 func (m *Market) mayFree(ctx context.Context, head *header, facts events.SlotFacts) error {
 	if !over(facts.SlotState) {
@@ -170,7 +170,7 @@ func (m *Market) frees(input []byte, slot events.SlotID) bool {
 }
 
 // payoutFrom says what a freeSlot of ours brought, by the transfers in its receipt: the
-// contract pays the reward first and then the collateral (marketplace.md §5.6). Who got
+// contract pays the reward first and then the collateral (spec/marketplace.md §5.6). Who got
 // them is what the transaction said, not what the configuration says now. Collateral
 // that it sent to somebody else did not come back.
 func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.PayoutReceipt, error) {

@@ -21,7 +21,7 @@ var ErrConfig = errors.New("invalid chain configuration")
 
 // Gas are the gas limits of our transactions. They are fixed, not estimated: an
 // estimate is made on the newest block and fails for a proof that is right for the next
-// one, and too little gas looks like a wrong proof (chain.md §3).
+// one, and too little gas looks like a wrong proof (spec/ethereum.md §3).
 type Gas struct {
 	Reserve uint64 // default 142,500
 	Fill    uint64 // default 915,000
@@ -37,7 +37,7 @@ type Gas struct {
 const GasMargin = 50
 
 // MeasuredGas is the most that the calls were measured to take, under the rules of Prague
-// and Osaka, with this contract and the network's own (chain.md §3); a test of the
+// and Osaka, with this contract and the network's own (spec/ethereum.md §3); a test of the
 // contracts holds them to it. Chains with other prices of gas need other limits.
 func MeasuredGas() Gas {
 	return Gas{Reserve: 95_000, Fill: 610_000, Proof: 340_000, Free: 117_000, Approve: 47_000, Mark: 165_000}

@@ -15,7 +15,7 @@ import (
 var amounts = cmp.Comparer(func(a, b events.Amount) bool { return a == b })
 
 func TestRequestAndSlotIDsAreTheContracts(t *testing.T) {
-	// The vector of marketplace.md §1.3.
+	// The vector of spec/marketplace.md §1.3.
 	r := events.Request{
 		Client: events.Address{19: 0xaa},
 		Ask: events.Ask{

@@ -49,7 +49,7 @@ func revertError(data []byte) error {
 	return fmt.Errorf("%w: %s", outcomeOf(name), contracts.DescribeRevert(data))
 }
 
-// outcomeOf is the sentinel for one of the contract's errors (marketplace.md §2.2).
+// outcomeOf is the sentinel for one of the contract's errors (spec/marketplace.md §2.2).
 func outcomeOf(name string) error {
 	switch name {
 	case "Marketplace_UnknownRequest":

@@ -105,7 +105,7 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 // holdsReservation asks in a roundabout way, because the contract has no getter: it
 // tries, without sending, to fill the slot with no proof, and looks which check refuses.
 // Only the one for our reservation comes before those of slot and proof
-// (marketplace.md §5.3).
+// (spec/marketplace.md §5.3).
 func (m *Market) holdsReservation(ctx context.Context, at *header, slot events.SlotCall) (bool, error) {
 	data, err := m.abis.market.TryPackFillSlot(slot.Request, slot.Index, proofTo(events.Proof{}))
 	if err != nil {

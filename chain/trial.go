@@ -92,7 +92,7 @@ func outcomeFrom(err error) outcome {
 }
 
 // nextBlock is a call as it would be in the block that comes next. A node's own pending
-// block is only second best: nodes differ in what it is, and in its time (chain.md §9).
+// block is only second best: nodes differ in what it is, and in its time (spec/ethereum.md §9).
 func (m *txManager) nextBlock(head *header, to common.Address, data []byte, gas uint64) trial {
 	return trial{
 		to: to, data: data, gas: gas,
@@ -120,7 +120,7 @@ func (m *Market) preflight(ctx context.Context, head *header, call events.SlotCa
 
 // judge says what it means that the contract refused a proof, in a trial or in a block: a
 // proof is called wrong only when it answered the challenge that was asked, and had gas
-// enough (chain.md §3). Other refusals remain what they are.
+// enough (spec/ethereum.md §3). Other refusals remain what they are.
 func (m *Market) judge(ctx context.Context, call events.SlotCall, t trial, refusal error) error {
 	if !errors.Is(refusal, events.ErrInvalidProof) {
 		return refusal
@@ -164,7 +164,7 @@ func (m *Market) challengeIn(ctx context.Context, slot events.SlotID, number, ti
 }
 
 // lastBlockFor is the last block in which a slot's challenge is still that of the block
-// after head: its pointer wraps behind it (chain.md §2). Zero, for any, when it is not
+// after head: its pointer wraps behind it (spec/ethereum.md §2). Zero, for any, when it is not
 // known which challenge was answered.
 func lastBlockFor(config events.ProofConfig, call events.SlotCall, head *header, period uint64) uint64 {
 	if call.Challenge == (events.Challenge{}) {

@@ -120,7 +120,7 @@ func TestMarketObeysThePortOfAValidator(t *testing.T) {
 }
 
 // rewardOf is what marking a proof of a slot brings, in the contract's own steps
-// (marketplace.md §5.5).
+// (spec/marketplace.md §5.5).
 func rewardOf(r events.Request, config events.MarketConfig) events.Amount {
 	full, _ := r.Ask.CollateralPerSlot()
 	slashed := full.MulSaturating(uint64(config.SlashPercentage)).Div(100)

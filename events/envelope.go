@@ -49,7 +49,7 @@ func ParseEventID(s string) (EventID, error) {
 const namespace = "b8e0ad2c-5a4c-5f34-9d7c-9d0c1c1f7a4e"
 
 // NewEventID is the UUIDv5 of (stream, cause, ordinal): the same decision
-// about the same cause always has the same ids (design §4).
+// about the same cause always has the same ids.
 func NewEventID(stream, cause string, ordinal int) EventID {
 	name := stream + "\x00" + cause + "\x00" + strconv.Itoa(ordinal)
 	return EventID(uuid.NewSHA1(uuid.MustParse(namespace), []byte(name)))

@@ -15,7 +15,7 @@ import (
 // type demands. It is wrapped with what was read and what was expected.
 var ErrMalformed = errors.New("malformed value")
 
-// The identifiers of the market (marketplace.md §1.3). All print as 0x-hex in
+// The identifiers of the market (spec/marketplace.md §1.3). All print as 0x-hex in
 // lower case and are stored so; all are comparable and may be map keys.
 type (
 	// RequestID is the keccak256 of the ABI encoding of a storage request.
@@ -33,7 +33,7 @@ type (
 	// a block hash. Its first 31 bytes, little-endian, are the entropy.
 	Challenge [32]byte
 	// Root is a Poseidon2 root as it stands on chain and in CIDs: the canonical
-	// integer below the field order as 32 bytes little-endian (proofs.md §2).
+	// integer below the field order as 32 bytes little-endian (spec/proofs.md §2).
 	Root [32]byte
 	// Address is an account or a contract.
 	Address [20]byte
@@ -160,7 +160,7 @@ func clip(s string) string {
 }
 
 // SlotIDOf is the keccak256 of the request id and the slot index as a 32-byte
-// big-endian word (marketplace.md §1.3).
+// big-endian word (spec/marketplace.md §1.3).
 func SlotIDOf(request RequestID, index uint64) SlotID {
 	var word [32]byte
 	binary.BigEndian.PutUint64(word[24:], index)

@@ -9,10 +9,10 @@ import (
 // Bytes counts bytes on disk or on offer.
 type Bytes uint64
 
-// BlockSize is the size of a content block in bytes (proofs.md §1).
+// BlockSize is the size of a content block in bytes (spec/proofs.md §1).
 const BlockSize Bytes = 65536
 
-// Request is a storage request as the contract stores it (marketplace.md §1.1).
+// Request is a storage request as the contract stores it (spec/marketplace.md §1.1).
 type Request struct {
 	ID      RequestID
 	Client  Address
@@ -58,7 +58,7 @@ func (a Ask) CollateralPerSlot() (Amount, bool) {
 	return a.CollateralPerByte.Mul(uint64(a.SlotSize))
 }
 
-// RequestState is the contract's derived state of a request (marketplace.md §4.1).
+// RequestState is the contract's derived state of a request (spec/marketplace.md §4.1).
 type RequestState uint8
 
 // The states of a request, in the contract's order.
@@ -83,7 +83,7 @@ func (s RequestState) String() string {
 	return fmt.Sprintf("RequestState(%d)", s)
 }
 
-// SlotState is the contract's derived state of a slot (marketplace.md §4.2).
+// SlotState is the contract's derived state of a slot (spec/marketplace.md §4.2).
 type SlotState uint8
 
 // The states of a slot, in the contract's order.
@@ -105,7 +105,7 @@ func (s SlotState) String() string {
 	return fmt.Sprintf("SlotState(%d)", s)
 }
 
-// ProofConfig is the contract's timing of proofs (marketplace.md §7).
+// ProofConfig is the contract's timing of proofs (spec/marketplace.md §7).
 type ProofConfig struct {
 	Period  time.Duration // whole seconds
 	Timeout time.Duration // how long after a period a miss may be marked
@@ -204,7 +204,7 @@ var (
 	// ErrSlotNotFree: another host has filled the slot, or it is over.
 	ErrSlotNotFree = errors.New("slot not free")
 	// ErrInvalidProof: the contract refused the proof. Before the data is
-	// blamed, challenge, period and gas must be ruled out (chain.md §3).
+	// blamed, challenge, period and gas must be ruled out (spec/ethereum.md §3).
 	ErrInvalidProof = errors.New("proof refused by the contract")
 	// ErrProofAlreadySubmitted: the period has its proof.
 	ErrProofAlreadySubmitted = errors.New("proof already submitted in this period")

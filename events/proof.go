@@ -7,7 +7,7 @@ import (
 )
 
 // Proof is a Groth16 proof as eight big-endian words in the contract's order:
-// a.x, a.y, b.x.real, b.x.imag, b.y.real, b.y.imag, c.x, c.y (marketplace.md §1.1).
+// a.x, a.y, b.x.real, b.x.imag, b.y.real, b.y.imag, c.x, c.y (spec/marketplace.md §1.1).
 type Proof [8][32]byte
 
 // Invalid reports whether this is the all-zero proof, which no verifier takes.

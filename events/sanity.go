@@ -21,7 +21,7 @@ var fieldOrder = [32]byte{
 
 // Canonical reports whether the root is below the field order. The contract
 // accepts requests whose root is not; no slot of them can ever be filled
-// (chain.md §2).
+// (spec/ethereum.md §2).
 func (r Root) Canonical() bool {
 	for i := 31; i >= 0; i-- {
 		if r[i] != fieldOrder[i] {
@@ -32,7 +32,7 @@ func (r Root) Canonical() bool {
 }
 
 // CheckRequest says whether a request is one that a host can serve at all,
-// whatever the offer (design §6, Preparing). Nothing of a request that fails it
+// whatever the offer. Nothing of a request that fails it
 // is stored. The error wraps ErrUnsoundRequest and says which number is wrong.
 func CheckRequest(r Request) error {
 	a := r.Ask

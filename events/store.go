@@ -10,7 +10,7 @@ import (
 // Store is an event store: named streams of events, each with gapless
 // revisions from 0, and one global order over all of them.
 //
-// Its rules are EventStoreDB's (eventstore.md §3), so that every
+// Its rules are EventStoreDB's (spec/eventstore.md §3), so that every
 // implementation can stand for every other; storetest is the suite that all
 // of them pass. All methods are safe for concurrent use and return when their
 // context ends.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The categories of our streams (design §4). A category never contains a dash:
+// The categories of our streams (docs/architecture.md, "Streams"). A category never contains a dash:
 // everything before the first dash of a stream's name is its category.
 const (
 	CategoryHost      = "host"

@@ -6,7 +6,7 @@ import (
 )
 
 // Names, event types and metadata keys that begin with "$" belong to the
-// system, as in EventStoreDB (eventstore.md §4). Besides the metadata of
+// system, as in EventStoreDB (spec/eventstore.md §4). Besides the metadata of
 // streams these are the virtual streams: indexes over all streams that are not
 // the system's own, made by the store as it writes, with a numbering of their
 // own that begins with 0.

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// This file holds the contract's rules that a host rests on (marketplace.md §4
+// This file holds the contract's rules that a host rests on (spec/marketplace.md §4
 // to §6), as far as its port shows them. The real contract has more tests of its
 // own; these are here so that no fake can be kinder than it is.
 

@@ -111,8 +111,8 @@ func (q *Queue) judgeFull(
 	return []slotqueue.Command{cmd}, nil
 }
 
-// judgeSlots filters by soundness and by what is on offer (seed 000: slots
-// that match no availability do not enter the queue).
+// judgeSlots filters by soundness and by what is on offer: slots that match no
+// availability do not enter the queue.
 func (q *Queue) judgeSlots(ctx context.Context, n MarketNews, r events.Request, indices []uint64,
 	repair bool, expiry time.Time,
 ) ([]slotqueue.Command, error) {
@@ -164,8 +164,8 @@ func (q *Queue) match(ctx context.Context, ask capacity.Ask) (*slotqueue.Refusal
 }
 
 // shuffled draws the order of a request's slots for this host, so that hosts
-// do not all try the same slot first (seed 000). The draw follows from host
-// and request; what came out is recorded.
+// do not all try the same slot first. The draw follows from host and request;
+// what came out is recorded.
 func shuffled(me events.Address, r events.Request) []uint64 {
 	indices := make([]uint64, min(r.Ask.Slots, events.MaxSlots))
 	for i := range indices {

@@ -18,7 +18,7 @@ import (
 
 // fillDeadline is the last second in which a fill may be mined: strictly
 // before the request expires or ends, because a fill in that very block locks
-// the collateral for ever (marketplace.md §12).
+// the collateral for ever (spec/marketplace.md §12).
 func fillDeadline(st sale.State) time.Time {
 	if st.Repair || st.Started {
 		return st.EndsAt.Add(-time.Second)

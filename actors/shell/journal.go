@@ -64,7 +64,7 @@ var (
 // Journal is the only way in which an actor changes its machine: decide on the
 // state as it will be, append, and answer what is durable. While an append is
 // in flight further commands are decided on the speculative state; what they
-// bring goes out as one batch when the append is back (eventstore.md §8).
+// bring goes out as one batch when the append is back (spec/eventstore.md §8).
 //
 // It lives inside one actor and is not safe for concurrent use. The actor
 // hands it the messages that it sends to itself.

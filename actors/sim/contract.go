@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// contract is the marketplace of one moment, with the token (marketplace.md §3
+// contract is the marketplace of one moment, with the token (spec/marketplace.md §3
 // to §7). What happens in a block is done to a clone, so that the moments before
 // it stay as they were. A clone shares the requests and slots with its origin:
 // writeRequest and writeSlot copy one before it changes.

@@ -14,6 +14,6 @@
 // open.go gives the same world to other tests, without a simulator.
 //
 // The world in this package is a fake, made for tests: a marketplace in memory
-// with the contract's rules (marketplace.md), a repo of numbers instead of
+// with the contract's rules (docs/spec/marketplace.md), a repo of numbers instead of
 // bytes, a prover whose proofs name the challenge they are for.
 package sim

@@ -11,7 +11,7 @@ import (
 )
 
 // This file holds the contract's transactions, each with its checks in the
-// contract's order (marketplace.md §5). A transaction that fails may leave half
+// contract's order (spec/marketplace.md §5). A transaction that fails may leave half
 // of its work behind: whoever calls it throws the clone away.
 
 // validator is who marks every miss that can be marked.

@@ -146,7 +146,7 @@ func (cfg *Config) nodeConfig() *node.Config {
 	c := &node.Config{
 		Name:        "devchain",
 		DataDir:     cfg.Dir,
-		DBEngine:    "leveldb", // the one that loses nothing in a kill (chain.md §11)
+		DBEngine:    "leveldb", // the one that loses nothing in a kill (spec/ethereum.md §11)
 		IPCPath:     cfg.IPCPath,
 		P2P:         p2p.Config{NoDiscovery: true, NoDial: true, MaxPeers: 0},
 		HTTPModules: public,
@@ -308,7 +308,7 @@ func (c *Chain) settle() error {
 // sealOne seals a block some seconds after its parent. It needs the lock. It does what
 // a consensus client makes a node do, except that it never names a final block:
 // go-ethereum would move final blocks into its freezer and then refuse to reorganise
-// them (chain.md §11).
+// them (spec/ethereum.md §11).
 func (c *Chain) sealOne(seconds uint64) error {
 	if c.closed {
 		return ErrClosed

@@ -8,11 +8,11 @@
 // starts the chain paces it: see Chain.Run and FixedPace.
 //
 // The directory survives the death of the process at any moment: a block that a client
-// has seen is never lost (leveldb as an archive, chain.md §11). On the first start 257
+// has seen is never lost (leveldb as an archive, spec/ethereum.md §11). On the first start 257
 // empty blocks are sealed, because the marketplace cannot be deployed before.
 //
 // The rules are those of Osaka, pinned: go-ethereum's own development default runs
-// future rules, under which gas costs several times as much (chain.md §3).
+// future rules, under which gas costs several times as much (spec/ethereum.md §3).
 //
 // A second process controls the chain over IPC with the namespace devchain (Remote):
 // seal(n), fork(hash, drop), reorganize(depth, drop), warp(seconds), fund(address, wei),

@@ -16,7 +16,7 @@
 // permission is never taken back. Distances of one slot are spread evenly over
 // hosts, and those of one host evenly over slots: no host is favoured.
 //
-// The contract does not know of this (marketplace.md §5.2): whoever keeps to it
+// The contract does not know of this (spec/marketplace.md §5.2): whoever keeps to it
 // does so of his own will, and waits where others do not. So a host's default is
 // not to. Not for: the bound on how many slots of a request one host takes,
 // which is a cap of its own.

@@ -1,6 +1,6 @@
 // Package duty computes who owes a proof, and for which challenge, from block
 // numbers and block hashes alone, so that no slot needs a call to the chain in
-// every period (design §9). The formulas are the contract's (marketplace.md §7):
+// every period. The formulas are the contract's (spec/marketplace.md §7):
 //
 //	period(t)    = t / seconds per period
 //	pointer(n,p) = (n + p*downtimeProduct + last byte of the slot id) mod 256
@@ -128,7 +128,7 @@ type Margin struct {
 // StableForFill reports whether a proof for the fill, begun now, still fits
 // its challenge when it is mined: the pointer neither wraps nor stands in the
 // first blocks, where a small reorganisation could change the challenge, and
-// the period does not end (chain.md §2).
+// the period does not end (spec/ethereum.md §2).
 func StableForFill(cfg events.ProofConfig, slot events.SlotID, head events.Head, m Margin) bool {
 	n, now := head.Number+1, head.Time.Add(time.Second)
 	period := Period(cfg, now)

@@ -72,7 +72,7 @@ func TestChallengeStaysPutUntilThePointerWraps(t *testing.T) {
 	})
 }
 
-// contract is the marking of a missed proof as marketplace.md §5.5 and §7 state
+// contract is the marking of a missed proof as spec/marketplace.md §5.5 and §7 state
 // it, in its own words: everything is a big integer and taken modulo at the
 // end, nothing is shared with the code under test.
 type contract struct {

@@ -37,7 +37,7 @@ func TestPeriodsAreHalfOpenAndFollowEachOther(t *testing.T) {
 	}
 }
 
-// marketplace.md §7: (bn % 256 + (p * product) % 256 + id % 256) % 256.
+// spec/marketplace.md §7: (bn % 256 + (p * product) % 256 + id % 256) % 256.
 func TestPointerIsTheContracts(t *testing.T) {
 	cfg := config(2 * time.Minute)
 	for _, tc := range []struct {
@@ -82,7 +82,7 @@ func TestChallengeIsKeccakOfTheHash(t *testing.T) {
 	}
 }
 
-// marketplace.md §7, with the deployed downtime of 64.
+// spec/marketplace.md §7, with the deployed downtime of 64.
 func TestProofProbabilityIsCoarseForSmallValues(t *testing.T) {
 	cfg := config(2 * time.Minute)
 	for asked, want := range map[uint64]int64{1: 0, 2: 1, 3: 2, 4: 3, 5: 3, 8: 6, 10: 7, 100: 75} {

@@ -9,7 +9,7 @@ import (
 // MarkedAfter says whether the contract, in the block after head, holds a slot to
 // have owed the proof of a period that is over: what a marking needs besides that
 // the proof is not there. The contract evaluates it with the pointer of the block
-// of the marking, and with the number of the marked period (marketplace.md §5.5).
+// of the marking, and with the number of the marked period (spec/marketplace.md §5.5).
 // known is false when the hash of the challenge's block is not at hand.
 func MarkedAfter(cfg events.ProofConfig, s Slot, head events.Head, period uint64, hashes Hashes) (owed, known bool) {
 	if period <= Period(cfg, s.FilledAt) {

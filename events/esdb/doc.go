@@ -26,7 +26,7 @@
 //
 // The client looks for a node on a goroutine of its own, and whoever waits for
 // that ignores its context; when the search fails, those who wait hang for ever
-// (eventstore.md §2). So here the client never searches: a link begins with a
+// (spec/eventstore.md §2). So here the client never searches: a link begins with a
 // node that has just answered, and is given up at the first sign that its
 // connection is lost, before the client can begin a search (link.enter). Every
 // call runs on a goroutine that its caller can abandon; their number is bounded

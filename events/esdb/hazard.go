@@ -12,7 +12,7 @@ import (
 // EventStoreDB for good, for everybody who uses it: $by_category and
 // $by_event_type fault at an object that ends early, $by_correlation_id at a
 // correlation that is no plain value. Only a scavenge behind a tombstone heals
-// that (eventstore.md §11). Hostnode never writes such metadata, but what others
+// that (spec/eventstore.md §11). Hostnode never writes such metadata, but what others
 // wrote may be on its way here.
 func harmless(stream string, e events.NewEvent) error {
 	meta := bytes.TrimSpace(e.Foreign)

@@ -11,8 +11,7 @@ import (
 )
 
 // decideChain compares the record with what the chain says, by the table of
-// reconcile.go. It is also the entry after a restart (the seed's SaleUnknown): every
-// replayed sale that is not over gets one ReportChain before its effects are
+// reconcile.go. It is also the entry after a restart: every replayed sale that is not over gets one ReportChain before its effects are
 // performed.
 func decideChain(s State, c ReportChain) ([]Event, error) {
 	at := events.TimeToMessage(c.Facts.At.Time)

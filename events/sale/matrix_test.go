@@ -228,7 +228,7 @@ func answerOf(s State, c Command) string {
 }
 
 // fact is a combination of slot and request state that the contract can show
-// (marketplace.md §4): the state of a slot that was ever filled follows the
+// (spec/marketplace.md §4): the state of a slot that was ever filled follows the
 // request, a slot that never was reads Free for ever.
 type fact struct {
 	known bool
@@ -264,7 +264,7 @@ func (f fact) String() string {
 }
 
 // TestTableOfWhatTheChainSays writes down the answer to every report of the
-// chain in every state: the restart table of design §6, complete.
+// chain in every state: the table of docs/restart.md, complete.
 func TestTableOfWhatTheChainSays(t *testing.T) {
 	hosts := []struct {
 		name string

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Phase is where a sale stands. The names are the seed's, without its prefix.
+// Phase is where a sale stands. The names are those of the
+// network's own node, without their prefix.
 // Nothing may rest on the order of phases: what is true of several asks for
 // their stage, and a test refuses <, > and their like.
 type Phase uint8

@@ -2,8 +2,7 @@
 // the moment it was taken from the queue until every byte and every token is
 // accounted for. It is pure: Decide, Evolve, Next.
 //
-// The rules, in the order of life (design §6; seed 002 §5.5, completed by
-// sales.md §2 without what is marked as a bug there):
+// The rules, in the order of life:
 //
 //  1. A sale starts in Preparing, with an attempt number. Only a settled sale
 //     can start again, as its next attempt.
@@ -23,14 +22,15 @@
 //     one that demands none, or it lapses with the request. A miss is
 //     followed by one reading of what the contract still holds, because
 //     slashing has no event of its own.
-//  7. The chain can take things back. A fill that is gone leads from Filled or
-//     Proving back to Filling (to InitialProving, if it was found on chain and
-//     no proof was made here); a fill that turns out to stand, after all, leads
-//     from any earlier or given-up state to Filled as long as the data is here.
-//     That goes for the end as well: until the contract has let go of the slot, a
-//     fill that is gone leads back to Filling, and from there, because the request is
-//     over, to the exit that returns everything. And an end that is gone, while the slot
-//     is ours and runs, leads back to Filled: what lapsed with that end is owed again.
+//  7. The chain can take things back, until the contract has let go of the slot:
+//     - a fill that is gone leads back to Filling (to InitialProving, if it was
+//     found on chain and no proof was made here), also from Payout and the exits;
+//     if the request is over by then, the sale goes on to the exit that returns
+//     everything;
+//     - a fill that stands after all leads to Filled, from whatever came before it
+//     and from an exit, as long as the data is here;
+//     - an end that is gone, while the slot is ours and runs, leads back to Filled,
+//     and what lapsed with that end is owed again.
 //  8. At the end, in this order: the contract lets go of the slot (payout, or
 //     dropping a failed one), the data is deleted, bytes and collateral are
 //     settled. Then, and only then, the sale is over. As long as the chain may

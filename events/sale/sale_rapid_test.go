@@ -291,7 +291,7 @@ func (w *witness) checkPast(t *rapid.T) {
 	}
 }
 
-// mayMove is the table of design §6, with the backward arcs.
+// mayMove is the drawing in docs/architecture.md, with the backward arcs.
 func mayMove(from, to Phase) bool {
 	exits := []Phase{Ignored, Cancelled, Failed, Errored}
 	again := []Phase{Preparing, SlotReserving, InitialProving, Filling} // Its fill was taken back.

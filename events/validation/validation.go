@@ -1,6 +1,6 @@
 // Package validation is the pure core of a validator: an account that marks the
 // proofs that other hosts owed and did not hand in, for a part of what the
-// contract slashes (marketplace.md §5.5, §6.4).
+// contract slashes (spec/marketplace.md §5.5, §6.4).
 //
 // It has two parts. Watch folds what the market said into the slots that may owe
 // proofs; it is not recorded, because the market's stream is. State folds the

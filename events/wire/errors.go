@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Trailers by which clients tell errors apart (eventstore.md §2).
+// Trailers by which clients tell errors apart (spec/eventstore.md §2).
 const (
 	trailerException = "exception"
 	trailerStream    = "stream-name"

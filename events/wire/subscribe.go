@@ -179,7 +179,7 @@ func (f *follower) wait(ctx context.Context) error {
 }
 
 // Fields of CaughtUp and Checkpoint that newer servers send and the generated
-// messages do not have (eventstore.md §3). Newer clients look for them; others
+// messages do not have (spec/eventstore.md §3). Newer clients look for them; others
 // pass over them.
 const (
 	caughtUpTime     protowire.Number = 1

@@ -16,7 +16,7 @@ import (
 // ErrCID says that bytes or a text are not a content identifier of this network.
 var ErrCID = errors.New("not a content identifier of this network")
 
-// Codec says what a CID names (proofs.md §10.1).
+// Codec says what a CID names (spec/proofs.md §10.1).
 type Codec uint64
 
 // The codecs of the network.
@@ -101,7 +101,7 @@ func (c CID) Root() events.Root { return events.Root(c.digest) }
 func (c CID) Zero() bool { return c == CID{} }
 
 // Empty reports whether the CID is that of the empty block, which stands for a
-// block of zeros and is never fetched (proofs.md §10.3).
+// block of zeros and is never fetched (spec/proofs.md §10.3).
 func (c CID) Empty() bool { return c == EmptyBlock() }
 
 // EmptyBlock is the CID of the padding blocks of the erasure code: the CID of

@@ -12,7 +12,7 @@ const leopard8Limit = 256
 
 // newEncoder returns the Leopard code for p. The field is forced, because the
 // library's own choice for few shards is another, incompatible code
-// (proofs.md §11.3).
+// (spec/proofs.md §11.3).
 func newEncoder(p Params) (reedsolomon.Encoder, error) {
 	field := reedsolomon.WithLeopardGF16(true)
 	if nextPowerOfTwo(nextPowerOfTwo(p.M)+p.K) <= leopard8Limit {

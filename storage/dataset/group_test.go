@@ -1,7 +1,7 @@
 package dataset
 
 // Group lists the indices of one of the groups into which first..last is cut
-// (proofs.md §11.4). It is empty for a group that does not exist.
+// (spec/proofs.md §11.4). It is empty for a group that does not exist.
 func (s Strategy) Group(first, last, groups, group uint64) []uint64 {
 	if groups == 0 || group >= groups || last < first {
 		return nil

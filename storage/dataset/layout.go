@@ -38,7 +38,7 @@ type Params struct {
 	M int // parity slots, from 1 to K
 }
 
-// Validate answers ErrParams for numbers outside their limits (proofs.md §11.1).
+// Validate answers ErrParams for numbers outside their limits (spec/proofs.md §11.1).
 func (p Params) Validate() error {
 	switch {
 	case p.K < 2:
@@ -55,7 +55,7 @@ func (p Params) Validate() error {
 	return nil
 }
 
-// Layout says which block of a coded dataset lies where (proofs.md §11). It is a
+// Layout says which block of a coded dataset lies where (spec/proofs.md §11). It is a
 // pure function of the original size and Params.
 //
 // Codeword s is made of the blocks s, s+Steps, s+2*Steps and so on; slot i is the

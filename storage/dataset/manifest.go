@@ -22,7 +22,7 @@ const (
 	manifestVersion = 1
 )
 
-// Manifest says what a dataset is (proofs.md §10.4).
+// Manifest says what a dataset is (spec/proofs.md §10.4).
 type Manifest struct {
 	// Tree names the content tree: of the coded dataset when Erasure is set.
 	Tree CID

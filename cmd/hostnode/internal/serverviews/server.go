@@ -67,7 +67,7 @@ func (s *Server) Close() error {
 }
 
 // call runs one call of the client, and leaves it when it takes too long: while
-// no node answers the client does not look at its context (eventstore.md §2).
+// no node answers the client does not look at its context (spec/eventstore.md §2).
 // It also panics then, in places.
 func call[T any](
 	ctx context.Context, s *Server, what string, do func(context.Context) (T, error),
