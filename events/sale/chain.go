@@ -11,8 +11,8 @@ import (
 )
 
 // decideChain compares the record with what the chain says, by the table of
-// reconcile.go. It is also the entry after a restart: every replayed sale that is not over gets one ReportChain before its effects are
-// performed.
+// reconcile.go. It is also the entry after a restart: every replayed sale that is
+// not over gets one ReportChain before its effects are performed.
 func decideChain(s State, c ReportChain) ([]Event, error) {
 	at := events.TimeToMessage(c.Facts.At.Time)
 	rule := Reconcile(cellOf(s, c))

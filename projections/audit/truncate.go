@@ -7,8 +7,8 @@ import (
 )
 
 // What is removed from a record cannot be audited, so a record must be whole.
-// Only the queue may be cut off behind a snapshot (docs/architecture.md, "Schema evolution and snapshots"); what our own
-// stores hide stays in the log, but a scavenge of EventStoreDB removes it.
+// Only the queue may be cut off behind a snapshot (docs/architecture.md, "Schema
+// evolution and snapshots"); what our own stores hide stays in the log, but a scavenge of EventStoreDB removes it.
 
 // gap is called when revisions before an event are not there.
 func (a *auditor) gap(s *stream, r events.Recorded) {
