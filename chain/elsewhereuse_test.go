@@ -96,7 +96,7 @@ func TestANonceTakenByAnotherHostWhileOursWasOutEndsTheNewer(t *testing.T) {
 }
 
 func TestACountThatFellWithAReorganisationIsNoReason(t *testing.T) {
-	c, err := devchain.Open(t.Context(), devchain.Config{Dir: t.TempDir()})
+	c, err := devchain.Open(t.Context(), devchain.Config{Dir: t.TempDir(), Alloc: rich()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func (w *world) requestElsewhere() {
 
 func TestEndpointOfAnotherChainIsLeftOutAndNamed(t *testing.T) {
 	other, err := devchain.Open(t.Context(), devchain.Config{
-		Dir: shortDir(t), GenesisTime: time.Unix(1_600_000_000, 0),
+		Dir: shortDir(t), Alloc: rich(), GenesisTime: time.Unix(1_600_000_000, 0),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -301,7 +301,7 @@ func TestConsumerThatFailsEndsTheFeedWithItsError(t *testing.T) {
 }
 
 func TestFeedOverASocketSurvivesARestartOfTheChain(t *testing.T) {
-	cfg := devchain.Config{Dir: shortDir(t)}
+	cfg := devchain.Config{Dir: shortDir(t), Alloc: rich()}
 	c, err := devchain.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

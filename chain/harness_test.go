@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"fmt"
+	"math/big"
 	"os"
 	"sync"
 	"testing"
@@ -47,7 +48,7 @@ func (s *sharedChain) open() (*devchain.Chain, error) {
 		if s.dir, s.err = os.MkdirTemp("", "ct"); s.err != nil {
 			return
 		}
-		s.chain, s.err = devchain.Open(context.Background(), devchain.Config{Dir: s.dir})
+		s.chain, s.err = devchain.Open(context.Background(), devchain.Config{Dir: s.dir, Alloc: rich()})
 	})
 	return s.chain, s.err
 }
@@ -70,6 +71,12 @@ func keyOf(name string) *ecdsa.PrivateKey {
 
 func addressOf(name string) events.Address {
 	return events.Address(crypto.PubkeyToAddress(keyOf(name).PublicKey))
+}
+
+func rich() map[common.Address]*big.Int {
+	return map[common.Address]*big.Int{
+		common.Address(addressOf("deployer")): new(big.Int).Lsh(big.NewInt(1), 100),
+	}
 }
 
 // world is a market of its own with a client that has tokens.
@@ -105,7 +112,7 @@ func newWorldOn(t *testing.T, c *devchain.Chain, changes ...func(*events.MarketC
 	for _, change := range changes {
 		change(&config)
 	}
-	at, err := devchain.Deploy(t.Context(), w.client, devchain.DeployConfig{
+	at, err := devchain.Deploy(t.Context(), w.client, keyOf("deployer"), devchain.DeployConfig{
 		Market: config, VerifierCode: common.FromHex(contractstest.DummyVerifierMetaData.Bin),
 	})
 	if err != nil {

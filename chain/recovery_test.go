@@ -185,7 +185,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, err := devchain.Open(t.Context(), devchain.Config{
-		Dir: shortDir(t), GenesisTime: time.Unix(1_600_000_000, 0),
+		Dir: shortDir(t), Alloc: rich(), GenesisTime: time.Unix(1_600_000_000, 0),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 func transports(t *testing.T) (*devchain.Chain, map[string]string) {
 	t.Helper()
 	c, err := devchain.Open(t.Context(), devchain.Config{
-		Dir: shortDir(t), HTTPPort: devchain.AnyPort, WSPort: devchain.AnyPort,
+		Dir: shortDir(t), Alloc: rich(), HTTPPort: devchain.AnyPort, WSPort: devchain.AnyPort,
 	})
 	if err != nil {
 		t.Fatal(err)

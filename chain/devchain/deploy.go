@@ -81,21 +81,17 @@ func DefaultMarketConfig(keyHash string) events.MarketConfig {
 
 // Deploy brings token, verifier and marketplace onto a development chain, or returns
 // the deployment that the file remembers when its contracts are there. The client
-// speaks over IPC or comes from Attach: each contract gets a block at once. An
-// interrupted deployment is simply done again. An account that nobody else has deploys:
-// all development chains have one id, and a record names a market by that id and its
-// address, so that two of them can be in one event store.
-func Deploy(ctx context.Context, client *ethclient.Client, cfg DeployConfig) (Deployment, error) {
+// speaks over IPC or comes from Attach: each contract gets a block at once. The
+// deployer must own wei. An interrupted deployment is simply done again.
+func Deploy(
+	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
+) (Deployment, error) {
 	genesis, err := client.HeaderByNumber(ctx, new(big.Int))
 	if err != nil {
 		return Deployment{}, fmt.Errorf("deploy: %w", err)
 	}
 	if found, ok, err := remembered(ctx, client, cfg.File, genesis.Hash()); ok || err != nil {
 		return found, err
-	}
-	deployer, err := newDeployer(ctx, client)
-	if err != nil {
-		return Deployment{}, fmt.Errorf("make the deployer: %w", err)
 	}
 	var d deploymentJSON
 	d.Genesis = genesis.Hash()
@@ -164,60 +160,43 @@ func remembered(
 	return d.public(), true, nil
 }
 
-// newDeployer is an account of its own with wei for a deployment.
-func newDeployer(ctx context.Context, client *ethclient.Client) (*ecdsa.PrivateKey, error) {
-	key, err := crypto.GenerateKey()
-	if err != nil {
-		return nil, err
-	}
-	to := crypto.PubkeyToAddress(key.PublicKey)
-	wei := new(big.Int).Mul(big.NewInt(1000), big.NewInt(params.Ether))
-	_, err = send(ctx, client, faucetKey(), &types.DynamicFeeTx{To: &to, Value: wei, Gas: params.TxGas})
-	return key, err
-}
-
 // create sends the creation of a contract and seals its block.
 func create(
 	ctx context.Context, client *ethclient.Client, key *ecdsa.PrivateKey, code []byte,
 ) (common.Address, uint64, error) {
-	receipt, err := send(ctx, client, key, &types.DynamicFeeTx{Gas: deployGas, Data: code})
+	from := crypto.PubkeyToAddress(key.PublicKey)
+	nonce, err := client.NonceAt(ctx, from, nil)
 	if err != nil {
 		return common.Address{}, 0, err
 	}
-	return receipt.ContractAddress, receipt.BlockNumber.Uint64(), nil
-}
-
-// send completes a transaction, sends it and seals its block.
-func send(ctx context.Context, client *ethclient.Client, key *ecdsa.PrivateKey, data *types.DynamicFeeTx,
-) (*types.Receipt, error) {
-	nonce, err := client.NonceAt(ctx, crypto.PubkeyToAddress(key.PublicKey), nil)
-	if err != nil {
-		return nil, err
-	}
 	head, err := client.HeaderByNumber(ctx, nil)
 	if err != nil {
-		return nil, err
+		return common.Address{}, 0, err
 	}
-	data.ChainID, data.Nonce, data.GasTipCap = big.NewInt(ChainID), nonce, big.NewInt(params.GWei)
-	data.GasFeeCap = new(big.Int).Add(new(big.Int).Lsh(head.BaseFee, 1), data.GasTipCap)
-	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(data.ChainID), data)
+	tip := big.NewInt(params.GWei)
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(ChainID)),
+		&types.DynamicFeeTx{
+			ChainID: big.NewInt(ChainID), Nonce: nonce, GasTipCap: tip,
+			GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(head.BaseFee, 1), tip),
+			Gas:       deployGas, Data: code,
+		})
 	if err != nil {
-		return nil, fmt.Errorf("sign: %w", err)
+		return common.Address{}, 0, fmt.Errorf("sign: %w", err)
 	}
 	if err := client.SendTransaction(ctx, tx); err != nil {
-		return nil, err
+		return common.Address{}, 0, err
 	}
 	if err := client.Client().CallContext(ctx, nil, "devchain_seal", 1); err != nil {
-		return nil, fmt.Errorf("seal a block: %w", err)
+		return common.Address{}, 0, fmt.Errorf("seal a block: %w", err)
 	}
 	receipt, err := client.TransactionReceipt(ctx, tx.Hash())
 	if err != nil {
-		return nil, err
+		return common.Address{}, 0, err
 	}
 	if receipt.Status != types.ReceiptStatusSuccessful {
-		return nil, fmt.Errorf("%w: transaction %s", events.ErrReverted, tx.Hash())
+		return common.Address{}, 0, fmt.Errorf("%w: transaction %s", events.ErrReverted, tx.Hash())
 	}
-	return receipt, nil
+	return receipt.ContractAddress, receipt.BlockNumber.Uint64(), nil
 }
 
 func verifierCode(cfg DeployConfig) ([]byte, error) {

@@ -56,7 +56,9 @@ func (s *sharedParts) open() error {
 			return
 		}
 		s.chain, s.err = devchain.Open(context.Background(), devchain.Config{
-			Dir: filepath.Join(s.dir, "c"),
+			Dir: filepath.Join(s.dir, "c"), Alloc: map[common.Address]*big.Int{
+				common.Address(addressOf(keyOf("deployer"))): new(big.Int).Lsh(big.NewInt(1), 100),
+			},
 		})
 		if s.err != nil {
 			return
@@ -129,7 +131,7 @@ func deployed(
 	change(&w.config)
 	var err error
 	with.Market = w.config
-	w.at, err = devchain.Deploy(t.Context(), w.eth, with)
+	w.at, err = devchain.Deploy(t.Context(), w.eth, keyOf("deployer"), with)
 	ok(t, err)
 	server := httptest.NewServer(storage.NewHandler(shared.data))
 	t.Cleanup(server.Close)

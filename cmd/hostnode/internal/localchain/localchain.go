@@ -48,11 +48,12 @@ type Chain struct {
 // proving keys than those at hand.
 var ErrOtherKeys = errors.New("the marketplace was deployed with other proving keys")
 
-// bankKey gives tokens away. It is public, like everything on a development chain.
-func bankKey() *ecdsa.PrivateKey {
+// deployerKey signs the deployment and gives tokens away. It is public, like
+// everything on a development chain.
+func deployerKey() *ecdsa.PrivateKey {
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("hostnode development deployer")))
 	if err != nil {
-		panic("localchain: the bank's key is not a key: " + err.Error())
+		panic("localchain: the deployer's key is not a key: " + err.Error())
 	}
 	return key
 }
@@ -64,21 +65,22 @@ func ether(n int64) *big.Int {
 
 // Open starts the chain and deploys the marketplace unless it is there.
 func Open(ctx context.Context, cfg Config) (*Chain, error) {
+	deployer := deployerKey()
 	c, err := devchain.Open(ctx, devchain.Config{
 		Dir: cfg.Dir, IPCPath: cfg.IPCPath, HTTPPort: cfg.HTTPPort, WSPort: cfg.WSPort,
-		Alloc: map[common.Address]*big.Int{crypto.PubkeyToAddress(bankKey().PublicKey): ether(1_000_000)},
+		Alloc: map[common.Address]*big.Int{crypto.PubkeyToAddress(deployer.PublicKey): ether(1_000_000)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the development chain: %w", err)
 	}
-	d, err := deploy(ctx, c, cfg)
+	d, err := deploy(ctx, c, cfg, deployer)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return &Chain{c, d}, nil
 }
 
-func deploy(ctx context.Context, c *devchain.Chain, cfg Config) (devchain.Deployment, error) {
+func deploy(ctx context.Context, c *devchain.Chain, cfg Config, key *ecdsa.PrivateKey) (devchain.Deployment, error) {
 	market := devchain.DefaultMarketConfig(cfg.Keys.Hash())
 	if cfg.Proofs.Period > 0 {
 		market.Proofs = cfg.Proofs
@@ -86,7 +88,7 @@ func deploy(ctx context.Context, c *devchain.Chain, cfg Config) (devchain.Deploy
 	}
 	client := ethclient.NewClient(c.Attach())
 	defer client.Close()
-	d, err := devchain.Deploy(ctx, client, devchain.DeployConfig{
+	d, err := devchain.Deploy(ctx, client, key, devchain.DeployConfig{
 		Market: market, VerifyingKey: cfg.Keys.VerifyingKey().Words(),
 		File: filepath.Join(cfg.Dir, deploymentFile),
 	})
@@ -140,7 +142,7 @@ func (c *Chain) WhileSealing(ctx context.Context, task func(context.Context) err
 
 func sameKeys(ctx context.Context, c *devchain.Chain, d devchain.Deployment, hash string) error {
 	r, err := chain.DialRequester(ctx, chain.Config{
-		Endpoint: c.IPCPath(), Marketplace: d.Marketplace, Key: bankKey(),
+		Endpoint: c.IPCPath(), Marketplace: d.Marketplace, Key: deployerKey(),
 	})
 	if err != nil {
 		return fmt.Errorf("read the marketplace: %w", err)
@@ -173,7 +175,7 @@ func (c *Chain) Provide(ctx context.Context, account events.Address, wei, tokens
 }
 
 func (c *Chain) provide(ctx context.Context, account events.Address, wei, tokens events.Amount) error {
-	bank, err := c.Client(ctx, bankKey())
+	bank, err := c.Client(ctx, deployerKey())
 	if err != nil {
 		return err
 	}
