@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pool bounds how many calls of one kind run at once (law 3). Those that wait
+// Pool bounds how many calls of one kind run at once. Those that wait
 // are served by deadline, earliest first, then in the order of their coming;
 // calls without a deadline come last.
 type Pool struct {

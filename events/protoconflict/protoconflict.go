@@ -4,8 +4,8 @@
 // messages have different names, so the second may be ignored.
 //
 // Every package that imports either imports this one blank. It imports nothing
-// but os, so that Go initialises it before protobuf's registry (eventstore.md
-// §1). It changes nothing when the operator has set the variable.
+// but os, so that Go initialises it before protobuf's registry. It changes nothing
+// when the operator has set the variable.
 package protoconflict
 
 import "os"

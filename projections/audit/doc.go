@@ -5,7 +5,7 @@
 // checked, with a stable code for each rule.
 //
 // It is an auditor, so it trusts nobody: what a sale may do next is a table of
-// its own (table.go, written from the design and not from the core), ids and
+// its own (table.go, written from docs/architecture.md and not from the core), ids and
 // causes are computed again (origin.go), and every event of the ledger and the
 // queue is compared with what the audit knows before the core's fold sees it.
 // The cores' own checks of their whole state come on top. With a chain at hand

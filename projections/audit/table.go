@@ -2,7 +2,7 @@ package audit
 
 import "maps"
 
-// phase is where a sale stands, by the names of the design.
+// phase is where a sale stands, by the names of docs/architecture.md.
 type phase string
 
 const (
@@ -30,8 +30,8 @@ const stays phase = ""
 // phases they lead to. What else an event needs is in forbids (sale.go).
 type steps map[string]phase
 
-// table is the life of a sale as the design tells it (§6). It is written down
-// here once more on purpose and does not use the core.
+// table is the life of a sale as docs/architecture.md draws it ("The life of a
+// sale"). It is written down here once more on purpose and does not use the core.
 var table = map[phase]steps{
 	unknown: {"SaleStarted": preparing},
 

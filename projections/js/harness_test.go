@@ -11,7 +11,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// harness runs a projection as the engine of an EventStoreDB does (eventstore.md
+// harness runs a projection as the engine of an EventStoreDB does (spec/eventstore.md
 // §5; the answers of that engine are in testdata/golden). It knows what our
 // projections need, and refuses the rest: it emits nothing, reads no links, has
 // no shared state and no $created or $deleted.
