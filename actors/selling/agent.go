@@ -266,6 +266,7 @@ func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 		st := s.journal.Durable
 		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
 		s.decided, s.heard, s.loadedTo = s.looked, false, st.LastPeriod
+		s.takeHeld(a)
 	}
 	s.tellObservers(a, fresh)
 	s.act(a)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events/sale"
 )
@@ -36,5 +37,35 @@ func TestACallThatNobodyWantsAnyMoreEndsWhileTheChainIsAsked(t *testing.T) {
 	}
 	if still.Err() != nil {
 		t.Error("a call for a duty that is open was ended")
+	}
+}
+
+// A panic ends an agent, and the scheduler goes on to tell what it knows of its duties. The
+// next agent once recorded a miss, without a reason, of a proof that the contract had taken:
+// what was told while it read its record was decided without a question to the market.
+func TestWhatIsToldOfADutyWhileTheRecordIsReadWaitsForTheMarket(t *testing.T) {
+	for _, told := range []sale.Command{
+		sale.ReportPeriodClosed{Period: 8}, sale.ReportSilentPeriod{Period: 9},
+	} {
+		s := &Agent{
+			Deps: &Deps{
+				Rules: &admission.Rules{Chain: &chainview.Chain{Base: &shell.Base{Record: &shell.Record{}}}},
+				Next:  sale.Next, IsDuty: sale.IsDuty,
+			},
+			journal: &shell.Journal[sale.State, sale.Command, sale.Event]{
+				Record:  &shell.Record{},
+				Machine: shell.Machine[sale.State, sale.Command, sale.Event]{Decide: sale.Decide, Evolve: sale.Evolve},
+			},
+			running: map[string]*work{}, looking: true,
+			hearing: true, // A question is on its way, so none is asked here.
+		}
+		s.onCommand(nil, sales.Command{Cmd: told})
+		s.onCommand(nil, sales.Command{Cmd: told}) // The next block.
+		st := sale.State{Phase: sale.Proving, Duties: []sale.Duty{{Period: 8}}}
+		s.journal.Loaded, s.journal.Durable, s.journal.Ahead = true, st, st
+		s.onDurable(nil, nil)
+		if len(s.held) != 1 || s.held[0].Cmd != told {
+			t.Errorf("%T: held are %v, want what was told, once", told, s.held)
+		}
 	}
 }

@@ -45,20 +45,34 @@ type heardProof struct {
 // onDuty takes what the scheduler tells of duties.
 func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	_, due := m.Cmd.(sale.ReportProofDue)
-	if due && s.heard || !s.journal.Ahead.Proves() {
+	loaded := s.journal.Loaded
+	if loaded && (due && s.heard || !s.journal.Ahead.Proves()) {
 		s.submit(a, m, nil)
 		return
 	}
 	same := func(h sales.Command) bool { return sameDuty(h.Cmd, m.Cmd) }
 	told := slices.ContainsFunc(s.asked, same) || slices.ContainsFunc(s.held, same)
 	room := len(s.held) < maxHeld
-	waits := !due || !told && room && !s.presses(m.Cmd.(sale.ReportProofDue)) || !s.mayGoAhead(m.Cmd)
+	waits := !loaded || !due || !told && room && !s.presses(m.Cmd.(sale.ReportProofDue)) || !s.mayGoAhead(m.Cmd)
 	if waits && !told && room {
 		s.held = append(s.held, m)
+	}
+	if !loaded {
+		return // Only the record says what the market is to be asked; see takeHeld.
 	}
 	s.hear(a)
 	if !waits {
 		s.submit(a, m, nil)
+	}
+}
+
+// takeHeld takes what was told of duties while the record was read: nothing of it was
+// compared with what the market took.
+func (s *Agent) takeHeld(a *shell.Turn) {
+	held := s.held
+	s.held = nil
+	for _, m := range held {
+		s.onDuty(a, m)
 	}
 }
 

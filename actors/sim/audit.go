@@ -194,6 +194,9 @@ func (a *audit) onSale(stream string, m sale.Event) error {
 	case *messages.ProofSubmitted:
 		return a.close(before, m.GetPeriod(), "submitted")
 	case *messages.ProofMissed:
+		if m.GetReason() == "" {
+			return fmt.Errorf("the proof of slot %s in period %d was missed without a reason", slot.Short(), m.GetPeriod())
+		}
 		return a.close(before, m.GetPeriod(), "missed")
 	case *messages.ProofExcused:
 		return a.close(before, m.GetPeriod(), "excused")
