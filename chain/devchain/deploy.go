@@ -39,6 +39,8 @@ type DeployConfig struct {
 	VerifierCode []byte
 	// File remembers the deployment; empty means that nothing is remembered.
 	File string
+	// Fund gives the deployer wei when there is something to deploy; nil: it has them.
+	Fund func(ctx context.Context, deployer events.Address) error
 }
 
 // Deployment is where the contracts are.
@@ -82,7 +84,7 @@ func DefaultMarketConfig(keyHash string) events.MarketConfig {
 // Deploy brings token, verifier and marketplace onto a development chain, or returns
 // the deployment that the file remembers when its contracts are there. The client
 // speaks over IPC or comes from Attach: each contract gets a block at once. The
-// deployer must own wei. An interrupted deployment is simply done again.
+// deployer must own wei, or get them by Fund. An interrupted deployment is simply done again.
 func Deploy(
 	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
 ) (Deployment, error) {
@@ -92,6 +94,11 @@ func Deploy(
 	}
 	if found, ok, err := remembered(ctx, client, cfg.File, genesis.Hash()); ok || err != nil {
 		return found, err
+	}
+	if cfg.Fund != nil {
+		if err := cfg.Fund(ctx, events.Address(crypto.PubkeyToAddress(deployer.PublicKey))); err != nil {
+			return Deployment{}, fmt.Errorf("deploy: %w", err)
+		}
 	}
 	var d deploymentJSON
 	d.Genesis = genesis.Hash()

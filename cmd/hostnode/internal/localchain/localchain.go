@@ -48,12 +48,11 @@ type Chain struct {
 // proving keys than those at hand.
 var ErrOtherKeys = errors.New("the marketplace was deployed with other proving keys")
 
-// deployerKey signs the deployment and gives tokens away. It is public, like
-// everything on a development chain.
-func deployerKey() *ecdsa.PrivateKey {
+// bankKey gives tokens away. It is public, like everything on a development chain.
+func bankKey() *ecdsa.PrivateKey {
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("hostnode development deployer")))
 	if err != nil {
-		panic("localchain: the deployer's key is not a key: " + err.Error())
+		panic("localchain: the bank's key is not a key: " + err.Error())
 	}
 	return key
 }
@@ -65,22 +64,28 @@ func ether(n int64) *big.Int {
 
 // Open starts the chain and deploys the marketplace unless it is there.
 func Open(ctx context.Context, cfg Config) (*Chain, error) {
-	deployer := deployerKey()
 	c, err := devchain.Open(ctx, devchain.Config{
 		Dir: cfg.Dir, IPCPath: cfg.IPCPath, HTTPPort: cfg.HTTPPort, WSPort: cfg.WSPort,
-		Alloc: map[common.Address]*big.Int{crypto.PubkeyToAddress(deployer.PublicKey): ether(1_000_000)},
+		Alloc: map[common.Address]*big.Int{crypto.PubkeyToAddress(bankKey().PublicKey): ether(1_000_000)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the development chain: %w", err)
 	}
-	d, err := deploy(ctx, c, cfg, deployer)
+	d, err := deploy(ctx, c, cfg)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return &Chain{c, d}, nil
 }
 
-func deploy(ctx context.Context, c *devchain.Chain, cfg Config, key *ecdsa.PrivateKey) (devchain.Deployment, error) {
+// deploy makes the marketplace by an account that exists for this alone, so that no two
+// chains have it at one address: its stream in the event store is called after that, and
+// the chains of several demonstrations may share a store.
+func deploy(ctx context.Context, c *devchain.Chain, cfg Config) (devchain.Deployment, error) {
+	deployer, err := crypto.GenerateKey()
+	if err != nil {
+		return devchain.Deployment{}, fmt.Errorf("make the deployer's key: %w", err)
+	}
 	market := devchain.DefaultMarketConfig(cfg.Keys.Hash())
 	if cfg.Proofs.Period > 0 {
 		market.Proofs = cfg.Proofs
@@ -88,9 +93,12 @@ func deploy(ctx context.Context, c *devchain.Chain, cfg Config, key *ecdsa.Priva
 	}
 	client := ethclient.NewClient(c.Attach())
 	defer client.Close()
-	d, err := devchain.Deploy(ctx, client, key, devchain.DeployConfig{
+	d, err := devchain.Deploy(ctx, client, deployer, devchain.DeployConfig{
 		Market: market, VerifyingKey: cfg.Keys.VerifyingKey().Words(),
 		File: filepath.Join(cfg.Dir, deploymentFile),
+		Fund: func(ctx context.Context, deployer events.Address) error {
+			return c.Fund(ctx, deployer, events.NewAmount(1e18))
+		},
 	})
 	if err != nil {
 		return d, fmt.Errorf("deploy the marketplace: %w", err)
@@ -142,7 +150,7 @@ func (c *Chain) WhileSealing(ctx context.Context, task func(context.Context) err
 
 func sameKeys(ctx context.Context, c *devchain.Chain, d devchain.Deployment, hash string) error {
 	r, err := chain.DialRequester(ctx, chain.Config{
-		Endpoint: c.IPCPath(), Marketplace: d.Marketplace, Key: deployerKey(),
+		Endpoint: c.IPCPath(), Marketplace: d.Marketplace, Key: bankKey(),
 	})
 	if err != nil {
 		return fmt.Errorf("read the marketplace: %w", err)
@@ -175,7 +183,7 @@ func (c *Chain) Provide(ctx context.Context, account events.Address, wei, tokens
 }
 
 func (c *Chain) provide(ctx context.Context, account events.Address, wei, tokens events.Amount) error {
-	bank, err := c.Client(ctx, deployerKey())
+	bank, err := c.Client(ctx, bankKey())
 	if err != nil {
 		return err
 	}
