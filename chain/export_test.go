@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -9,19 +10,16 @@ import (
 // Looked says whether all that follows from a block was done for the transactions under
 // way; also when there are none, or the market is closed.
 func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
-	looked := make(chan bool, 1)
-	err := m.tx.do(ctx, func(context.Context) { looked <- !m.tx.busy() || m.tx.seen == [32]byte(block) })
-	return err != nil || <-looked
+	looked, err := ask(ctx, m.tx, func(context.Context) bool {
+		return !m.tx.busy() || m.tx.seen == [32]byte(block)
+	})
+	return err != nil || looked
 }
 
 // Compact rewrites the outbox, as it is when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
-	done := make(chan error, 1)
-	err := m.tx.do(ctx, func(context.Context) { done <- m.outbox.compact(m.tx.book.needed()) })
-	if err != nil {
-		return err
-	}
-	return <-done
+	failed, err := ask(ctx, m.tx, func(context.Context) error { return m.outbox.compact(m.tx.book.needed()) })
+	return errors.Join(failed, err)
 }
 
 // RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).

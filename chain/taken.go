@@ -74,35 +74,21 @@ func periodOf(base string, slot events.SlotID) (uint64, bool) {
 
 // succeeded waits until no transaction with one of these keys is under way, and returns
 // the hashes of those that were mined and did what they should.
-func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool) (hashes []common.Hash, err error) {
+func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
 	if err := m.quiet(ctx, meant); err != nil {
 		return nil, err
 	}
-	done := make(chan struct{})
-	err = m.do(ctx, func(context.Context) {
-		defer close(done)
+	return ask(ctx, m, func(context.Context) (hashes []common.Hash) {
 		for _, in := range m.book.doneLog {
 			if in.succeeded && meant(in.base) {
 				hashes = append(hashes, common.HexToHash(in.receipt.GetTxHash()))
 			}
 		}
+		return hashes
 	})
-	if err != nil {
-		return nil, err
-	}
-	<-done
-	return hashes, nil
 }
 
 // revision is how far the account's record goes.
-func (m *txManager) revision(ctx context.Context) (next uint64, err error) {
-	done := make(chan struct{})
-	err = m.do(ctx, func(context.Context) {
-		defer close(done)
-		next = m.outbox.next
-	})
-	if err == nil {
-		<-done
-	}
-	return next, err
+func (m *txManager) revision(ctx context.Context) (uint64, error) {
+	return ask(ctx, m, func(context.Context) uint64 { return m.outbox.next })
 }

@@ -208,6 +208,16 @@ func (m *txManager) do(ctx context.Context, f func(context.Context)) error {
 	}
 }
 
+// ask runs f in the owner's goroutine and returns what it answers.
+func ask[T any](ctx context.Context, m *txManager, f func(context.Context) T) (T, error) {
+	answer := make(chan T, 1)
+	if err := m.do(ctx, func(ctx context.Context) { answer <- f(ctx) }); err != nil {
+		var none T
+		return none, err
+	}
+	return <-answer, nil
+}
+
 // await is the caller's side of a waiter.
 func (m *txManager) await(ctx context.Context, wait chan result) (*types.Receipt, error) {
 	select {
@@ -253,10 +263,7 @@ func (m *txManager) idle(ctx context.Context, prefix string) error {
 
 // quiet waits until no transaction with one of these keys is under way.
 func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) error {
-	var waits []chan result
-	done := make(chan struct{})
-	err := m.do(ctx, func(ctx context.Context) {
-		defer close(done)
+	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
 		// What a reorganisation took back is under way again; who asks must not be told
 		// otherwise only because nobody has looked.
 		if m.watching() && time.Since(m.lookedAt) >= m.blocks.poll() {
@@ -271,11 +278,11 @@ func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) err
 				waits = append(waits, wait)
 			}
 		}
+		return waits
 	})
 	if err != nil {
 		return err
 	}
-	<-done
 	for _, wait := range waits {
 		_, err := m.await(ctx, wait)
 		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
@@ -287,18 +294,37 @@ func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) err
 
 // earlier is the transaction hash of the newest success whose key begins with a prefix.
 func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
-	done := make(chan struct{})
-	err = m.do(ctx, func(context.Context) {
-		defer close(done)
+	mined, err := ask(ctx, m, func(context.Context) *messages.Receipt {
 		if in := m.book.succeeded(prefix); in != nil {
-			hash, ok = common.HexToHash(in.receipt.GetTxHash()), true
+			return in.receipt
 		}
+		return nil
 	})
-	if err != nil {
+	if err != nil || mined == nil {
 		return common.Hash{}, false, err
 	}
-	<-done
-	return hash, ok, nil
+	return common.HexToHash(mined.GetTxHash()), true, nil
+}
+
+// intention is a call that was intended, whatever became of it.
+type intention struct {
+	key         string // without the try
+	correlation string
+}
+
+// intended are the calls whose keys begin with a prefix, as far as the outbox goes back, each key
+// once: those that are done first, and the oldest first.
+func (m *txManager) intended(ctx context.Context, prefix string) ([]intention, error) {
+	return ask(ctx, m, func(context.Context) (all []intention) {
+		seen := map[string]bool{}
+		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
+			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
+				seen[in.base] = true
+				all = append(all, intention{in.base, in.correlation})
+			}
+		}
+		return all
+	})
 }
 
 // errOther is temporary.

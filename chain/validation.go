@@ -230,31 +230,23 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // goes back, the oldest first: it outlives a crash, and an outage of the event store.
 // MarkMissing says what became of each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
-	var sent []events.MissingProof
-	done := make(chan struct{})
-	err := m.tx.do(ctx, func(context.Context) {
-		defer close(done)
-		seen := map[string]bool{}
-		for _, list := range [][]*intent{m.tx.book.doneLog, m.tx.book.open} {
-			for _, in := range list {
-				if proof, ok := markedBy(in); ok && !seen[in.base] {
-					seen[in.base] = true
-					sent = append(sent, proof)
-				}
-			}
-		}
-	})
+	all, err := m.tx.intended(ctx, markPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("look for markings: %w", err)
 	}
-	<-done
+	var sent []events.MissingProof
+	for _, in := range all {
+		if proof, ok := markedBy(in); ok {
+			sent = append(sent, proof)
+		}
+	}
 	return sent, nil
 }
 
 // markedBy reads what a transaction marks from its key and its correlation. An index is
 // not in either: it follows from request and slot.
-func markedBy(in *intent) (events.MissingProof, bool) {
-	rest, ok := strings.CutPrefix(in.base, markPrefix)
+func markedBy(in intention) (events.MissingProof, bool) {
+	rest, ok := strings.CutPrefix(in.key, markPrefix)
 	if !ok {
 		return events.MissingProof{}, false
 	}
