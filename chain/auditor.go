@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math/big"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,7 +28,7 @@ func DialAuditor(ctx context.Context, cfg Config) (*Auditor, error) {
 		return nil, err
 	}
 	m := &Market{cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace)}
-	m.conn = newConn(cfg, m.contract)
+	m.conn = newConn(cfg.connection(nil), m.contract)
 	if err := m.meet(ctx); err != nil {
 		m.conn.close()
 		return nil, err
@@ -184,12 +183,6 @@ func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, fro
 			return logs, err
 		}
 	}
-}
-
-// notThereYet recognises how nodes say that a range of blocks ends behind their newest one.
-func notThereYet(err error) bool {
-	said := strings.ToLower(err.Error())
-	return containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }
 
 func pointers(logs []types.Log) iter.Seq[*types.Log] {

@@ -95,13 +95,13 @@ func (c *conn) disbelieve(l *link, question string, why error) error {
 		l.at.doubt = min(max(2*l.at.doubt, firstDoubt), mostDoubt)
 		l.at.lastUntil = now.Add(l.at.doubt)
 	}
-	if first && c.doubted != nil && !c.closed {
-		c.tasks.Go(func() { c.doubted(c.background) })
+	if first && c.cfg.doubted != nil && !c.closed {
+		c.tasks.Go(func() { c.cfg.doubted(c.background) })
 	}
 	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
 	c.release()
 	if first { // Said once, however often it says so.
-		c.log.WithField("endpoint", l.at.name).
+		c.cfg.log.WithField("endpoint", l.at.name).
 			Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v", l.at.doubt, found)
 		c.tellDoubt(found)
 	}
@@ -118,8 +118,8 @@ func (c *conn) disbelieveNow(ctx context.Context, question string, why error) er
 }
 
 func (c *conn) tellDoubt(found *AnswerError) {
-	if c.notBelieved != nil {
-		c.notBelieved(*found)
+	if c.cfg.notBelieved != nil {
+		c.cfg.notBelieved(*found)
 	}
 }
 

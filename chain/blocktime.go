@@ -39,17 +39,14 @@ type blockTime struct {
 	at        atomic.Uint64 // the block at which it was measured
 }
 
-func newBlockTime(cfg Config) *blockTime {
-	b := &blockTime{set: cfg.BlockTime, pollEvery: cfg.PollInterval, log: cfg.Log}
+// newBlockTime is as set; what is zero is measured, or follows from what is.
+func newBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *blockTime {
+	b := &blockTime{set: set, pollEvery: pollEvery, log: log}
 	if b.set > 0 {
 		b.log.Infof("blocks are taken to be %s apart, as chain.blockTime says", b.set)
 	}
 	return b
 }
-
-// BlockTime is how far apart blocks usually are, in chain time: as configured, or as
-// measured; not known when neither says it. It does not ask the chain.
-func (m *Market) BlockTime() (usual time.Duration, known bool) { return m.blocks.now() }
 
 func (b *blockTime) now() (usual time.Duration, known bool) {
 	if b.set > 0 {
@@ -57,6 +54,13 @@ func (b *blockTime) now() (usual time.Duration, known bool) {
 	}
 	usual = time.Duration(b.measured.Load())
 	return usual, usual > 0
+}
+
+// pace is the time from the newest block to the next, as far as we can know, in whole
+// seconds as blocks have it.
+func (b *blockTime) pace() time.Duration {
+	usual, _ := b.now()
+	return max(usual.Round(time.Second), time.Second)
 }
 
 // poll is how often a new block is looked for.

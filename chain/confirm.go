@@ -51,38 +51,29 @@ func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 // different is told.
 func (m *Market) beside(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
 	first := m.Standing().Endpoint
-	for _, e := range m.conn.endpoints {
-		if e.name == first {
-			continue
-		}
-		other := m.at(e)
-		different, err := ask(other)
-		other.conn.close()
+	for other := range m.conn.others(m.identity) {
+		different, err := ask(m.by(other))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errBehind):
-			return fmt.Errorf("a second endpoint, %s: %w", e.name, err)
+			return fmt.Errorf("a second endpoint, %s: %w", other.name(), err)
 		case err != nil:
-			m.cfg.Log.WithField("endpoint", e.name).
-				Warnf("a second endpoint cannot be asked %s: %v", question, e.hide(err))
+			m.cfg.Log.WithField("endpoint", other.name()).
+				Warnf("a second endpoint cannot be asked %s: %v", question, other.hide(err))
 			continue
 		case different != nil:
-			return m.disagree(first+" or "+e.name, question, different)
+			return m.disagree(first+" or "+other.name(), question, different)
 		}
 		return nil
 	}
 	return nil
 }
 
-// at is the market at another endpoint of the same chain, for reading.
-func (m *Market) at(e *endpoint) *Market {
-	cfg := m.cfg
-	cfg.Endpoint, cfg.Fallbacks, cfg.NotBelieved = e.url, nil, nil
-	cfg.ChainID, cfg.Genesis = m.identity.ChainID, m.identity.Genesis
+// by is the market by another connection to the same chain, for reading.
+func (m *Market) by(other *conn) *Market {
 	return &Market{
-		cfg: cfg, abis: m.abis, contract: m.contract, account: m.account, identity: m.identity,
-		conn: newConn(cfg, m.contract),
+		cfg: m.cfg, abis: m.abis, contract: m.contract, account: m.account, identity: m.identity, conn: other,
 	}
 }
 
@@ -119,18 +110,23 @@ func difference(here, there events.SlotFacts) error {
 	return fmt.Errorf("the one says: %s; the other: %s", word(here), word(there))
 }
 
-// disagree tells that two endpoints say different things, at most once in firstDoubt.
+// disagreePause is between two words about endpoints that say different things.
+const disagreePause = time.Minute
+
+// disagree tells that two endpoints say different things, at most once in disagreePause.
 func (m *Market) disagree(endpoints, question string, why error) error {
 	found := &AnswerError{Endpoint: endpoints, Question: question, Reason: why.Error()}
 	m.mu.Lock()
-	due := time.Since(m.disagreed) >= firstDoubt
+	due := time.Since(m.disagreed) >= disagreePause
 	if due {
 		m.disagreed = time.Now()
 	}
 	m.mu.Unlock()
 	if due {
 		m.cfg.Log.Errorf("two endpoints say different things, and nothing is settled until they agree: %v", found)
-		m.conn.tellDoubt(found)
+		if m.cfg.NotBelieved != nil {
+			m.cfg.NotBelieved(*found)
+		}
 	}
 	return found
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,22 +23,28 @@ const (
 	recheckIdentity = 10 * time.Second
 )
 
-// conn is a connection that goes away and comes back, at the first of its endpoints that
-// works. All methods are safe for concurrent use.
-type conn struct {
-	endpoints []*endpoint
-	contract  common.Address
+// connConfig says how a chain is reached. All durations are set.
+type connConfig struct {
+	endpoints []string      // one at least, in the order in which they are tried
 	timeout   time.Duration // of one call
 	maxWait   time.Duration // between attempts to connect
 	// returnAfter is after how long on another endpoint an earlier one is tried again.
 	returnAfter time.Duration
 	want        Identity // what is demanded; zero parts are not
 	log         logrus.FieldLogger
-	count       *requestCount
 	// notBelieved, if it is set, is told of answers that cannot be true.
 	notBelieved func(AnswerError)
 	// doubted, if it is set, runs in the background after that.
 	doubted func(context.Context)
+}
+
+// conn is a connection that goes away and comes back, at the first of its endpoints that
+// works. All methods are safe for concurrent use.
+type conn struct {
+	cfg       connConfig
+	endpoints []*endpoint
+	contract  common.Address
+	count     *requestCount
 	// top is the newest block that any endpoint has named; nil before the first.
 	top      atomic.Pointer[header]
 	span     span
@@ -57,14 +64,10 @@ type conn struct {
 	closed    bool
 }
 
-// newConn is for a completed configuration.
-func newConn(cfg Config, contract common.Address) *conn {
-	c := &conn{
-		contract: contract, timeout: cfg.CallTimeout, maxWait: cfg.LongestRedialWait,
-		returnAfter: cfg.ReturnAfter, want: Identity{cfg.ChainID, cfg.Genesis},
-		log: cfg.Log, count: &requestCount{}, lock: make(chan struct{}, 1), notBelieved: cfg.NotBelieved,
-	}
-	for _, at := range append([]string{cfg.Endpoint}, cfg.Fallbacks...) {
+// newConn connects with the first call. A chain counts as the right one when it has the contract.
+func newConn(cfg connConfig, contract common.Address) *conn {
+	c := &conn{cfg: cfg, contract: contract, count: &requestCount{}, lock: make(chan struct{}, 1)}
+	for _, at := range cfg.endpoints {
 		c.endpoints = append(c.endpoints, newEndpoint(at))
 	}
 	c.standing = newStanding(c.endpoints)
@@ -125,7 +128,7 @@ func (c *conn) recheck(ctx context.Context) error {
 	if len(c.endpoints) == 1 {
 		return err
 	}
-	c.log.WithField("endpoint", e.name).Warnf("the Ethereum node is left: %v", err)
+	c.cfg.log.WithField("endpoint", e.name).Warnf("the Ethereum node is left: %v", err)
 	return nil
 }
 
@@ -141,7 +144,7 @@ func (c *conn) drop(broken *link, why error) {
 	broken.at.notBefore = time.Now().Add(broken.at.wait)
 	c.standing.fails(broken.at, why)
 	if len(c.endpoints) > 1 {
-		c.log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
+		c.cfg.log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
 	}
 }
 
@@ -169,6 +172,44 @@ func (c *conn) known(ctx context.Context) (Identity, error) {
 	defer c.release()
 	return *c.identity, nil
 }
+
+// numberOfEndpoints is how many there are, reachable or not.
+func (c *conn) numberOfEndpoints() int { return len(c.endpoints) }
+
+// Standing says which endpoint is in use. It does not ask the chain and does not block:
+// what it says is of the last call.
+func (c *conn) Standing() Standing { return c.standing.now() }
+
+// requests is how many calls were sent since the beginning, by JSON-RPC method, and under
+// RequestMessages in how many messages.
+func (c *conn) requests() map[string]uint64 { return c.count.all() }
+
+// others are connections of their own to the endpoints that are not in use, of a chain. Each
+// is closed when the next one is asked for.
+func (c *conn) others(chain Identity) iter.Seq[*conn] {
+	inUse := c.Standing().Endpoint
+	return func(yield func(*conn) bool) {
+		for _, e := range c.endpoints {
+			if e.name == inUse {
+				continue
+			}
+			cfg := c.cfg
+			cfg.endpoints, cfg.want, cfg.notBelieved, cfg.doubted = []string{e.url}, chain, nil, nil
+			other := newConn(cfg, c.contract)
+			again := yield(other)
+			other.close()
+			if !again {
+				return
+			}
+		}
+	}
+}
+
+// name is the first endpoint, for people.
+func (c *conn) name() string { return c.endpoints[0].name }
+
+// hide keeps the secrets of the first endpoint out of an error's text.
+func (c *conn) hide(err error) error { return c.endpoints[0].hide(err) }
 
 // call is one request. What the node answers, also its errors, comes back as it is; a
 // failed connection is ErrUnavailable, and what cannot be true an *AnswerError.

@@ -74,11 +74,9 @@ func (m *Market) notElsewhere(
 	for _, r := range records {
 		known = max(known, knownBy(r.Event))
 	}
-	var answer countAnswer
-	if err := m.conn.call(ctx, &answer, "eth_getTransactionCount", m.account, "latest"); err != nil {
+	if mined, err = m.conn.minedBy(ctx, m.account); err != nil {
 		return 0, nil, fmt.Errorf("count the account's transactions: %w", err)
 	}
-	mined = uint64(answer.Uint64)
 	why := ""
 	switch {
 	case known > 0 && mined > known:

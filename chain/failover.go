@@ -80,7 +80,7 @@ func (c *conn) open(ctx context.Context, index int) (*link, error) {
 
 func (c *conn) dial(ctx context.Context, index int) (*link, error) {
 	e := c.endpoints[index]
-	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	timed, cancel := context.WithTimeout(ctx, c.cfg.timeout)
 	defer cancel()
 	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
 		rpc.WithHTTPClient(&http.Client{Transport: bounded{&e.limit}}))
@@ -88,18 +88,18 @@ func (c *conn) dial(ctx context.Context, index int) (*link, error) {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
 	return &link{
-		client: client, at: e, index: index, opened: time.Now(), timeout: c.timeout, count: c.count,
-		maxWait: c.maxWait, log: c.log,
+		client: client, at: e, index: index, opened: time.Now(), timeout: c.cfg.timeout, count: c.count,
+		maxWait: c.cfg.maxWait, log: c.cfg.log,
 	}, nil
 }
 
 // use makes a connection the one in use. It needs the lock.
 func (c *conn) use(l *link) {
 	if l.index != c.lastIndex {
-		c.log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
+		c.cfg.log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
 	}
 	c.link, c.lastIndex = l, l.index
-	c.checked, c.returning = time.Now(), time.Now().Add(c.returnAfter)
+	c.checked, c.returning = time.Now(), time.Now().Add(c.cfg.returnAfter)
 	l.at.wait, l.at.notBefore, l.at.refused = firstRedialWait, time.Time{}, nil
 	c.standing.uses(l.index, time.Now())
 }
@@ -108,11 +108,11 @@ func (c *conn) use(l *link) {
 // lock.
 func (c *conn) blame(e *endpoint, err error) error {
 	e.notBefore = time.Now().Add(e.wait)
-	e.wait = min(2*e.wait, c.maxWait)
+	e.wait = min(2*e.wait, c.cfg.maxWait)
 	c.standing.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {
 		if e.refused == nil && len(c.endpoints) > 1 { // Said once.
-			c.log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
+			c.cfg.log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
 		}
 		e.refused = wrong
 		return err
@@ -142,7 +142,7 @@ func (c *conn) tryEarlier(from *link) {
 	c.lock <- struct{}{}
 	defer c.release()
 	if c.link == from {
-		c.returning = time.Now().Add(c.returnAfter)
+		c.returning = time.Now().Add(c.cfg.returnAfter)
 	}
 }
 
@@ -186,7 +186,7 @@ func (c *conn) tryOne(from *link, index int) bool {
 	}
 	c.use(l)
 	c.tasks.Go(func() {
-		sleep(c.background, c.timeout)
+		sleep(c.background, c.cfg.timeout)
 		from.client.Close()
 	})
 	return true
@@ -221,6 +221,6 @@ func (c *conn) silent(l *link) {
 	}
 	l.client.Close()
 	c.link = nil
-	l.at.lastUntil = time.Now().Add(c.returnAfter)
+	l.at.lastUntil = time.Now().Add(c.cfg.returnAfter)
 	c.standing.fails(l.at, errors.New("it answers and knows no new block"))
 }

@@ -79,7 +79,7 @@ func (m *txManager) mostFor(noop bool) *big.Int {
 // all that it may and is not mined. What is owed only later is held up as well, so it does
 // not matter whether something waits.
 func (m *txManager) watchFees(head *header) {
-	most, base := m.mostFor(false), baseFee(head)
+	most, base := m.mostFor(false), head.baseFee()
 	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.maxFeeCapWei)}
 	held := most.Cmp(new(big.Int).Add(base, newBig(m.cfg.minTipWei))) < 0
 	for _, in := range m.book.open {

@@ -136,7 +136,7 @@ func (m *Market) sendFill(
 	if err != nil {
 		return nil, err
 	}
-	period := duty.Period(config.Proofs, head.head().Time.Add(m.tx.pace()))
+	period := duty.Period(config.Proofs, head.head().Time.Add(m.blocks.pace()))
 	receipt, err := m.tx.again(ctx, txCall{
 		key: fmt.Sprintf("fill:%s:%d:%s", call.Slot, call.Attempt, shortHash(proof)),
 		to:  m.contract, data: data, gas: m.cfg.Gas.Fill,
@@ -184,7 +184,7 @@ func (m *Market) lastFill(head *header, facts events.SlotFacts, deadline time.Ti
 		over = facts.RequestExpiry
 	}
 	last := earliest(deadline, over.Add(-time.Second))
-	if next := head.head().Time.Add(m.tx.pace()); next.After(last) {
+	if next := head.head().Time.Add(m.blocks.pace()); next.After(last) {
 		return last, fmt.Errorf("%w: next block is of %s, the last good one of %s",
 			events.ErrDeadlinePassed, next.Format(time.DateTime), last.Format(time.DateTime))
 	}

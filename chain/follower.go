@@ -10,8 +10,6 @@ import (
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/events"
@@ -69,9 +67,9 @@ func (f *Follower) Follow(
 	deliver func(context.Context, events.ChainUpdate) error,
 ) error {
 	at := cursorFrom(from)
-	alarm := newAlarm(f)
-	defer alarm.close()
-	watch := newWatch(f.cfg, time.Now())
+	news := newNewBlocks(f.conn, f.blocks)
+	defer news.close()
+	watch := newWatch(f.cfg.SilentBlocks, f.cfg.LeastSilence, time.Now())
 	wait, stale := firstFollowWait, 0
 	for {
 		err := f.advance(ctx, at, watch, deliver)
@@ -94,7 +92,7 @@ func (f *Follower) Follow(
 			}
 			wait, stale = firstFollowWait, 0
 			f.silence(ctx, watch)
-			alarm.sleep(ctx, watch)
+			news.wait(ctx, watch.top, func(misses int) time.Duration { return watch.look(f.blocks.poll(), misses) })
 		case errors.Is(err, errNotYet):
 			if stale++; stale == staleRounds {
 				f.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
@@ -123,12 +121,12 @@ func (f *Follower) silence(ctx context.Context, w *watch) {
 		return // The next call says so.
 	}
 	now := time.Now()
-	silent, first := w.silent(l.opened, now)
+	silent, first := w.silent(l.since(), now)
 	if !silent {
 		return
 	}
 	if first {
-		f.log.WithField("endpoint", l.at.name).Warnf("no new block for %s, where one comes every %s: connecting anew",
+		f.log.WithField("endpoint", l.endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
 			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
 	}
 	f.conn.silent(l)
@@ -210,15 +208,11 @@ func (f *Follower) deployment(ctx context.Context, head uint64) (uint64, error) 
 	low, high := uint64(0), head
 	for low < high {
 		middle := low + (high-low)/2
-		var code hexutil.Bytes
-		err := f.conn.call(ctx, &code, "eth_getCode", f.contract, hexutil.Uint64(middle))
-		if _, answered := errors.AsType[rpc.Error](err); answered {
-			return 0, nil
-		}
-		if err != nil {
+		there, known, err := f.conn.deployed(ctx, f.contract, middle)
+		if err != nil || !known {
 			return 0, err
 		}
-		if len(code) > 0 {
+		if there {
 			high = middle
 		} else {
 			low = middle + 1

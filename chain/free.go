@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/events"
@@ -247,13 +246,11 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 	}
 	var found common.Hash
 	err := m.searchBack(ctx, m.tokenAddress(), topics, func(l *types.Log) (bool, error) {
-		var tx struct {
-			Input hexutil.Bytes `json:"input"`
-		}
-		if err := m.conn.call(ctx, &tx, "eth_getTransactionByHash", l.TxHash); err != nil {
+		input, err := m.conn.inputOf(ctx, l.TxHash)
+		if err != nil {
 			return false, err
 		}
-		if m.frees(tx.Input, slot) {
+		if m.frees(input, slot) {
 			found = l.TxHash
 		}
 		return found != common.Hash{}, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum"
@@ -33,6 +35,14 @@ func (h *header) head() events.Head {
 		Parent: events.Hash(h.Parent),
 		Time:   events.Unix(uint64(h.Time)),
 	}
+}
+
+// baseFee is what a block takes for one gas at least, in wei.
+func (h *header) baseFee() *big.Int {
+	if h.BaseFee == nil {
+		return new(big.Int)
+	}
+	return h.BaseFee.ToInt()
 }
 
 // farAhead is how far beyond the newest block that is known one may be named before the
@@ -127,6 +137,17 @@ func (c *conn) blocks(ctx context.Context, numbers []uint64) ([]*header, error) 
 	return c.blocksIn(ctx, batch, answers)
 }
 
+// blocksByHash are those with these hashes, in their order; unknown ones are nil.
+func (c *conn) blocksByHash(ctx context.Context, hashes []common.Hash) ([]*header, error) {
+	answers := make([]blockAnswer, len(hashes))
+	batch := make([]rpc.BatchElem, len(hashes))
+	for i := range hashes {
+		answers[i].hash = &hashes[i]
+		batch[i] = rpc.BatchElem{Method: "eth_getBlockByHash", Args: []any{hashes[i], false}, Result: &answers[i]}
+	}
+	return c.blocksIn(ctx, batch, answers)
+}
+
 // blocksIn sends questions for blocks, if there are any.
 func (c *conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []blockAnswer) ([]*header, error) {
 	if len(batch) == 0 {
@@ -145,47 +166,46 @@ func (c *conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []bl
 	return found, nil
 }
 
-// receipt returns nil when the node knows no receipt on its current chain.
-func (c *conn) receipt(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
-	r := receiptAnswer{tx: tx}
-	if err := c.call(ctx, &r, "eth_getTransactionReceipt", tx); err != nil {
-		return nil, err
-	}
-	return r.Receipt, nil
-}
+// maxHeadsPerBatch is how many blocks one batch of calls asks for: providers refuse
+// larger ones.
+const maxHeadsPerBatch = 100
 
-// receipts looks for several transactions at once; missing ones are nil.
-func (c *conn) receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
-	answers := make([]receiptAnswer, len(txs))
-	batch := make([]rpc.BatchElem, len(txs))
-	for i, tx := range txs {
-		answers[i].tx = tx
-		batch[i] = rpc.BatchElem{
-			Method: "eth_getTransactionReceipt", Args: []any{tx}, Result: &answers[i],
+// headsBetween are the blocks from first to last on the current chain, in their order,
+// in few calls. A reorganisation in between shows: then a block's parent is not the
+// one before it.
+func (c *conn) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	heads := make([]events.Head, 0, last-first+1)
+	for from := first; from <= last; from += maxHeadsPerBatch {
+		to := min(last, from+maxHeadsPerBatch-1)
+		numbers := make([]uint64, 0, maxHeadsPerBatch)
+		for n := from; n <= to; n++ {
+			numbers = append(numbers, n)
+		}
+		found, err := c.headers(ctx, numbers)
+		if err != nil {
+			return nil, fmt.Errorf("read blocks %d to %d: %w", from, to, err)
+		}
+		for _, n := range numbers {
+			if found[n] == nil {
+				return nil, fmt.Errorf("read blocks %d to %d: block %d: %w", from, to, n, ethereum.NotFound)
+			}
+			heads = append(heads, found[n].head())
 		}
 	}
-	if err := c.batch(ctx, batch); err != nil {
-		return nil, err
-	}
-	found := make([]*types.Receipt, len(txs))
-	for i, e := range batch {
-		if e.Error != nil {
-			return nil, fmt.Errorf("receipt: %w", e.Error)
-		}
-		found[i] = answers[i].Receipt
-	}
-	return found, nil
+	return heads, nil
 }
 
-// ourReceipt adds the block to a receipt.
-func (c *conn) ourReceipt(ctx context.Context, r *types.Receipt) (events.Receipt, error) {
-	block, err := c.byHash(ctx, r.BlockHash)
+// headers are the blocks with these numbers on the current chain; unknown ones are nil.
+func (c *conn) headers(ctx context.Context, numbers []uint64) (map[uint64]*header, error) {
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	found, err := c.blocks(ctx, numbers)
 	if err != nil {
-		return events.Receipt{}, fmt.Errorf("block of transaction %s: %w", r.TxHash, err)
+		return nil, err
 	}
-	if uint64(block.Number) != r.BlockNumber.Uint64() {
-		return events.Receipt{}, c.disbelieveNow(ctx, "for the receipt of "+r.TxHash.Hex(),
-			fmt.Errorf("it names block %s as number %d, which is %d", r.BlockHash, r.BlockNumber, uint64(block.Number)))
+	byNumber := make(map[uint64]*header, len(numbers))
+	for i, n := range numbers {
+		byNumber[n] = found[i]
 	}
-	return receiptIn(r, block)
+	return byNumber, nil
 }

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,9 @@ func (c *conn) verify(ctx context.Context, l *link) error {
 // compare holds what a node is against what is demanded, and what was found before. It
 // needs conn's lock.
 func (c *conn) compare(found Identity, deployed bool) error {
-	want := c.want
-	orDefault(&want.ChainID, found.ChainID)
-	orDefault(&want.Genesis, found.Genesis)
+	want := c.cfg.want
+	want.ChainID = cmp.Or(want.ChainID, found.ChainID)
+	want.Genesis = cmp.Or(want.Genesis, found.Genesis)
 	if c.identity != nil {
 		want = *c.identity
 	}

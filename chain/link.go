@@ -54,11 +54,6 @@ func (r *requestCount) all() map[string]uint64 {
 	return maps.Clone(r.by)
 }
 
-// Requests is how many calls were sent to the node since Dial, by JSON-RPC method, and
-// under RequestMessages in how many messages. What was repeated after a failure counts
-// again; what a subscription delivers does not count.
-func (m *Market) Requests() map[string]uint64 { return m.conn.count.all() }
-
 // link is one established connection.
 type link struct {
 	client *rpc.Client
@@ -71,6 +66,12 @@ type link struct {
 	maxWait time.Duration // for a node that is asked too often
 	log     logrus.FieldLogger
 }
+
+// since is when the connection was made.
+func (l *link) since() time.Time { return l.opened }
+
+// endpoint is where it leads, for people.
+func (l *link) endpoint() string { return l.at.name }
 
 func (l *link) call(ctx context.Context, result any, method string, args ...any) error {
 	timed, cancel := context.WithTimeout(ctx, l.timeout)
@@ -246,4 +247,24 @@ func (b *batchSize) answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.missed = 0
+}
+
+// containsAny says whether a text has any of these in it.
+func containsAny(s string, parts ...string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// sleep waits for so long, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

@@ -125,3 +125,9 @@ func tooMuch(err error) bool {
 	return containsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
 		"timed out", "timeout", "response size")
 }
+
+// notThereYet recognises how nodes say that a range of blocks ends behind their newest one.
+func notThereYet(err error) bool {
+	said := strings.ToLower(err.Error())
+	return containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
+}

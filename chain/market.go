@@ -196,6 +196,16 @@ func (cfg *Config) complete() error {
 	return nil
 }
 
+// connection is the part that is about how the chain is reached.
+func (cfg *Config) connection(doubted func(context.Context)) connConfig {
+	return connConfig{
+		endpoints: append([]string{cfg.Endpoint}, cfg.Fallbacks...),
+		timeout:   cfg.CallTimeout, maxWait: cfg.LongestRedialWait, returnAfter: cfg.ReturnAfter,
+		want: Identity{ChainID: cfg.ChainID, Genesis: cfg.Genesis},
+		log:  cfg.Log, notBelieved: cfg.NotBelieved, doubted: doubted,
+	}
+}
+
 func orDefault[T comparable](v *T, byDefault T) {
 	var zero T
 	if *v == zero {
@@ -252,13 +262,12 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		contract: common.Address(cfg.Marketplace),
 		account:  crypto.PubkeyToAddress(cfg.Key.PublicKey),
 		approve:  make(chan struct{}, 1),
-		blocks:   newBlockTime(cfg),
+		blocks:   newBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
-	m.conn = newConn(cfg, m.contract)
-	m.conn.doubted = m.meetAgain
+	m.conn = newConn(cfg.connection(m.meetAgain), m.contract)
 	err := m.begin(ctx, store, outboxDir)
 	for tried := 1; errors.Is(err, ErrUnavailable) && ctx.Err() == nil; tried++ {
-		if tried%len(m.conn.endpoints) == 0 { // None of them does.
+		if tried%m.conn.numberOfEndpoints() == 0 { // None of them does.
 			if cfg.Waits == nil {
 				break
 			}

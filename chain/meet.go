@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -45,6 +46,9 @@ func (m *Market) meetToken(ctx context.Context) error {
 	return nil
 }
 
+// meetPause is between two tries to read what the contract never changes.
+const meetPause = 250 * time.Millisecond
+
 // meetAgain reads what the contract never changes once more, because the node that said it was found to
 // say what cannot be.
 func (m *Market) meetAgain(ctx context.Context) {
@@ -52,7 +56,7 @@ func (m *Market) meetAgain(ctx context.Context) {
 	m.config = nil
 	m.mu.Unlock()
 	for ctx.Err() == nil && m.meetToken(ctx) != nil {
-		sleep(ctx, firstRedialWait)
+		sleep(ctx, meetPause)
 	}
 }
 

@@ -2,14 +2,12 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/events"
@@ -236,18 +234,37 @@ func balanceOf(
 	if err := c.read(ctx, account, head.Hash, v); err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
-	var wei hexutil.Big
-	coins := []rpc.BatchElem{{Method: "eth_getBalance", Args: []any{account, nil}, Result: &wei}}
-	if err := errors.Join(c.batchAt(ctx, head.Hash, coins), coins[0].Error); err != nil {
+	wei, err := c.coinsOf(ctx, head.Hash, account)
+	if err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
 	held, err := events.AmountFromBig(tokens)
 	if err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
-	gas, err := events.AmountFromBig(wei.ToInt())
+	gas, err := events.AmountFromBig(wei)
 	if err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
 	return events.Balance{Tokens: held, Wei: gas}, nil
+}
+
+// Standing says which endpoint is in use. It does not ask the chain and does not block:
+// what it says is of the last call.
+func (m *Market) Standing() Standing { return m.conn.Standing() }
+
+// Requests is how many calls were sent to the node since Dial, by JSON-RPC method, and
+// under RequestMessages in how many messages. What was repeated after a failure counts
+// again; what a subscription delivers does not count.
+func (m *Market) Requests() map[string]uint64 { return m.conn.requests() }
+
+// BlockTime is how far apart blocks usually are, in chain time: as configured, or as
+// measured; not known when neither says it. It does not ask the chain.
+func (m *Market) BlockTime() (usual time.Duration, known bool) { return m.blocks.now() }
+
+// HeadsBetween are the blocks from first to last on the current chain, in their order,
+// in few calls. A reorganisation in between shows: then a block's parent is not the
+// one before it.
+func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+	return m.conn.headsBetween(ctx, first, last)
 }

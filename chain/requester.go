@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
@@ -44,14 +43,14 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 		cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace),
 		account: crypto.PubkeyToAddress(cfg.Key.PublicKey),
 	}
-	m.conn = newConn(cfg, m.contract)
+	m.conn = newConn(cfg.connection(nil), m.contract)
 	if err := m.meet(ctx); err != nil {
 		m.conn.close()
 		return nil, err
 	}
 	return &Requester{
 		market: m, key: cfg.Key, sending: make(chan struct{}, 1),
-		signer: types.LatestSignerForChainID(newBig(m.identity.ChainID)),
+		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(m.identity.ChainID)),
 	}, nil
 }
 
@@ -162,23 +161,18 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 	if err != nil {
 		return err
 	}
-	gas := hexutil.Uint64(requesterGas)
-	args := callArgs{From: r.market.account, To: to, Data: data, Gas: &gas}
-	if refusal, reverted := revertData(r.market.conn.call(ctx, nil, "eth_call", args, "latest")); reverted {
+	tried := r.market.conn.callOn(ctx, "latest", r.market.account, trial{to: to, data: data, gas: requesterGas})
+	if refusal, reverted := revertData(tried); reverted {
 		return revertError(refusal)
 	}
-	var nonce hexutil.Uint64
-	if err := r.market.conn.call(ctx, &nonce, "eth_getTransactionCount", r.market.account, "latest"); err != nil {
+	nonce, err := r.market.conn.minedBy(ctx, r.market.account)
+	if err != nil {
 		return err
-	}
-	base := new(big.Int)
-	if head.BaseFee != nil {
-		base = head.BaseFee.ToInt()
 	}
 	tip := big.NewInt(1_000_000_000)
 	tx, err := types.SignNewTx(r.key, r.signer, &types.DynamicFeeTx{
-		ChainID: r.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: tip,
-		GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(base, 1), tip),
+		ChainID: r.signer.ChainID(), Nonce: nonce, GasTipCap: tip,
+		GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(head.baseFee(), 1), tip),
 		Gas:       requesterGas, To: &to, Data: data,
 	})
 	if err != nil {
@@ -188,7 +182,8 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	if err := r.market.conn.call(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
+	refusals, err := r.market.conn.send(ctx, [][]byte{raw})
+	if err = errors.Join(err, errors.Join(refusals...)); err != nil {
 		return err
 	}
 	return r.wait(ctx, tx.Hash())

@@ -1,46 +1,14 @@
 package chain
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/events"
 )
-
-// revertData is the data of a revert in a node's answer; false when the answer is
-// something else.
-func revertData(err error) ([]byte, bool) {
-	withData, ok := errors.AsType[rpc.DataError](err)
-	if !ok {
-		return nil, false
-	}
-	return hexData(withData.ErrorData())
-}
-
-// hexData reads the forms in which nodes give the data of a revert: as it is, behind a
-// word ("Reverted 0x…", as Nethermind and Parity did), or in an object's field of this
-// name, which proxies and development nodes add.
-func hexData(given any) ([]byte, bool) {
-	switch v := given.(type) {
-	case string:
-		text := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(v), "Reverted"), " ")
-		data, err := hexutil.Decode(text)
-		return data, err == nil
-	case map[string]any:
-		inner, found := v["data"]
-		if _, nested := inner.(string); !found || !nested {
-			return nil, false
-		}
-		return hexData(inner)
-	default:
-		return nil, false
-	}
-}
 
 // revertError turns revert data into the outcome that the port knows, ErrReverted when
 // there is none, with the contract's own words.
@@ -78,4 +46,26 @@ func outcomeOf(name string) error {
 	default:
 		return events.ErrReverted
 	}
+}
+
+// viewOf is a read of one of our contracts, decoded into target.
+func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *view {
+	return newView(to, data, revertError, unpack, target)
+}
+
+// refusalOf is what it means that a call which was tried is reverted. It says nothing about
+// one of the language's own checks: in a trial the hash of the newest block reads zero, on which the
+// contract panics; the transaction will not.
+func refusalOf(_ common.Address, data []byte) (refusal error, known bool) {
+	name, ok := contracts.DecodeRevert(data)
+	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
+		return nil, false
+	}
+	return revertError(data), true
+}
+
+// panicked says that a call ended in one of the language's own checks.
+func panicked(data []byte) bool {
+	name, _ := contracts.DecodeRevert(data)
+	return strings.HasPrefix(name, contracts.PanicPrefix)
 }

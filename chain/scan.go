@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -65,13 +64,7 @@ func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Ha
 			hashes = append(hashes, l.BlockHash)
 		}
 	}
-	answers := make([]blockAnswer, len(hashes))
-	batch := make([]rpc.BatchElem, len(hashes))
-	for i := range hashes {
-		answers[i].hash = &hashes[i]
-		batch[i] = rpc.BatchElem{Method: "eth_getBlockByHash", Args: []any{hashes[i], false}, Result: &answers[i]}
-	}
-	found, err := f.conn.blocksIn(ctx, batch, answers)
+	found, err := f.conn.blocksByHash(ctx, hashes)
 	if err != nil {
 		return nil, err
 	}

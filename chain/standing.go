@@ -22,10 +22,6 @@ type Standing struct {
 	AwayReason string
 }
 
-// Standing says which endpoint is in use. It does not ask the chain and does not block:
-// what it says is of the last call.
-func (m *Market) Standing() Standing { return m.conn.standing.now() }
-
 // standing is what conn notes for those who look on, apart from its lock, which is held
 // while connections are made. It is safe for concurrent use.
 type standing struct {

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/events"
@@ -111,14 +108,7 @@ func (m *Market) holdsReservation(ctx context.Context, at *header, slot events.S
 	if err != nil {
 		return false, err
 	}
-	gas := hexutil.Uint64(m.cfg.Gas.Fill)
-	call := []rpc.BatchElem{{Method: "eth_call", Result: new(any), Args: []any{
-		callArgs{From: m.account, To: m.contract, Data: data, Gas: &gas}, nil,
-	}}}
-	if err := m.conn.batchAt(ctx, at.Hash, call); err != nil {
-		return false, err
-	}
-	err = call[0].Error
+	err = m.conn.callAt(ctx, at.Hash, m.account, trial{to: m.contract, data: data, gas: m.cfg.Gas.Fill})
 	refusal, reverted := revertData(err)
 	if err != nil && !reverted {
 		return false, err
@@ -134,12 +124,6 @@ func (m *Market) holdsReservation(ctx context.Context, at *header, slot events.S
 		return false, fmt.Errorf("find out whether the slot is reserved: the node's answer says nothing: %w", err)
 	}
 	return true, nil // Below the checks that come first, too: the newest block has no hash yet.
-}
-
-// panicked says that a call ended in one of the language's own checks.
-func panicked(data []byte) bool {
-	name, _ := contracts.DecodeRevert(data)
-	return strings.HasPrefix(name, contracts.PanicPrefix)
 }
 
 // earlierReceipt is the receipt of our newest success whose key begins with a prefix, the
@@ -212,7 +196,7 @@ func (m *Market) submitProof(
 		return events.Receipt{}, fmt.Errorf("%w: its host is %s", events.ErrNotOurSlot, facts.Host)
 	}
 	seconds := uint64(config.Proofs.Period / time.Second)
-	next := head.head().Time.Add(m.tx.pace())
+	next := head.head().Time.Add(m.blocks.pace())
 	if next.Before(events.Unix(period * seconds)) {
 		return events.Receipt{}, errPeriodNotBegun
 	}

@@ -4,14 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
-
-	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
@@ -29,91 +22,18 @@ var (
 // any of ours can use, less than nodes allow for a trial.
 const plentyGas = 8_000_000
 
-// trial is a call that is tried without sending it: on the state of one block, as if it
-// were in another one.
-type trial struct {
-	to           common.Address
-	data         []byte
-	gas          uint64
-	on           common.Hash // zero: the newest block
-	number, time uint64
-}
-
-// outcome is what came of a trial.
-type outcome struct {
-	// refusal is the contract's, as the port knows it; nil when it took the call, or
-	// when nothing is known.
-	refusal error
-	known   bool
-}
-
-// try makes trials on one and the same block in one request. The error is about the
-// connection.
-func (c *conn) try(ctx context.Context, from common.Address, trials []trial) ([]outcome, error) {
-	batch := make([]rpc.BatchElem, len(trials))
-	for i, t := range trials {
-		gas := hexutil.Uint64(t.gas)
-		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: []any{
-			callArgs{From: from, To: t.to, Data: t.data, Gas: &gas},
-			"latest",
-			struct{}{},
-			map[string]any{"number": hexutil.Uint64(t.number), "time": hexutil.Uint64(t.time)},
-		}}
-	}
-	send := c.batch
-	if on := trials[0].on; on != (common.Hash{}) {
-		send = func(ctx context.Context, batch []rpc.BatchElem) error { return c.batchAt(ctx, on, batch) }
-	}
-	if err := send(ctx, batch); err != nil {
-		return nil, err
-	}
-	outcomes := make([]outcome, len(trials))
-	for i, e := range batch {
-		outcomes[i] = outcomeFrom(e.Error)
-	}
-	return outcomes, nil
-}
-
-func outcomeFrom(err error) outcome {
-	if err == nil {
-		return outcome{known: true}
-	}
-	data, reverted := revertData(err)
-	if !reverted {
-		return outcome{}
-	}
-	name, ok := contracts.DecodeRevert(data)
-	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
-		// In such a trial the hash of the newest block reads zero, on which the
-		// contract panics; the transaction will not.
-		return outcome{}
-	}
-	return outcome{revertError(data), true}
-}
-
-// nextBlock is a call as it would be in the block that comes next. A node's own pending
-// block is only second best: nodes differ in what it is, and in its time (spec/ethereum.md §9).
-func (m *txManager) nextBlock(head *header, to common.Address, data []byte, gas uint64) trial {
-	return trial{
-		to: to, data: data, gas: gas,
-		number: uint64(head.Number) + 1, time: uint64(head.Time) + uint64(m.pace()/time.Second),
-	}
-}
-
 // preflight tries a call on the block that comes next, without sending it, and returns
 // the outcome that the contract would give. What it cannot find out it leaves to the
 // transaction.
 func (m *Market) preflight(ctx context.Context, head *header, call events.SlotCall, data []byte, gas uint64) error {
-	t := m.tx.nextBlock(head, m.contract, data, gas)
-	outcomes, err := m.conn.try(ctx, m.account, []trial{t})
+	t := m.blocks.nextBlock(head, m.contract, data, gas)
+	outcomes, err := m.conn.try(ctx, m.account, []trial{t}, refusalOf)
 	if err != nil {
 		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
 	}
 	found := outcomes[0]
 	if !found.known {
-		limit := hexutil.Uint64(gas)
-		found = outcomeFrom(m.conn.call(ctx, nil, "eth_call",
-			callArgs{From: m.account, To: m.contract, Data: data, Gas: &limit}, "pending"))
+		found = m.conn.tryPending(ctx, m.account, t, refusalOf)
 	}
 	return m.judge(ctx, call, t, found.refusal)
 }
@@ -134,7 +54,7 @@ func (m *Market) judge(ctx context.Context, call events.SlotCall, t trial, refus
 	}
 	limit := t.gas
 	t.gas = plentyGas
-	outcomes, err := m.conn.try(ctx, m.account, []trial{t})
+	outcomes, err := m.conn.try(ctx, m.account, []trial{t}, refusalOf)
 	if err != nil {
 		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
 	}

@@ -57,7 +57,7 @@ func (m *Market) addPrices(ctx context.Context, b *events.Balance) error {
 		return fmt.Errorf("price of gas: %w", err)
 	}
 	price := soberTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
-	price = minBig(new(big.Int).Add(baseFee(head), price), newBig(m.cfg.MaxFeeCapWei))
+	price = minBig(new(big.Int).Add(head.baseFee(), price), newBig(m.cfg.MaxFeeCapWei))
 	cost := func(kinds ...string) (events.Amount, error) {
 		var gas uint64
 		for _, kind := range kinds {

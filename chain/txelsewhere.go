@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -42,16 +40,6 @@ type vigil struct {
 
 	vain int                // how many blocks came in which nothing was found
 	told map[bool]time.Time // when the operator heard of another host, or of anything else
-}
-
-// fullTx is a transaction in a block.
-type fullTx struct {
-	Hash  common.Hash     `json:"hash"`
-	From  common.Address  `json:"from"`
-	To    *common.Address `json:"to"`
-	Nonce hexutil.Uint64  `json:"nonce"`
-	Input hexutil.Bytes   `json:"input"`
-	block uint64
 }
 
 // watchNonces looks whether more transactions of the account were mined than we know of,
@@ -124,40 +112,6 @@ func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []fullTx, 
 		}
 		if len(all) > 0 && uint64(all[len(all)-1].Nonce) <= nonce || upTo <= foreignBatch {
 			break
-		}
-	}
-	return found, nil
-}
-
-// transactionsOf are the transactions of an account in some blocks up to one, the newest
-// first.
-func (c *conn) transactionsOf(ctx context.Context, who common.Address, upTo, some uint64) ([]fullTx, error) {
-	blocks := make([]*struct {
-		Transactions []fullTx `json:"transactions"`
-	}, some)
-	batch := make([]rpc.BatchElem, some)
-	for i := range batch {
-		batch[i] = rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{hexutil.Uint64(upTo - uint64(i)), true}, Result: &blocks[i],
-		}
-	}
-	if err := c.batch(ctx, batch); err != nil {
-		return nil, err
-	}
-	var found []fullTx
-	for i, b := range blocks {
-		number := upTo - uint64(i)
-		switch {
-		case batch[i].Error != nil:
-			return nil, fmt.Errorf("block %d: %w", number, batch[i].Error)
-		case b == nil:
-			return nil, fmt.Errorf("%w: it does not know block %d", ErrUnavailable, number)
-		}
-		for j := len(b.Transactions) - 1; j >= 0; j-- {
-			if tx := b.Transactions[j]; tx.From == who {
-				tx.block = number
-				found = append(found, tx)
-			}
 		}
 	}
 	return found, nil

@@ -2,14 +2,11 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/params"
-	"github.com/ethereum/go-ethereum/rpc"
 )
 
 // tipPrice is what a node wants as a tip for one gas at a block.
@@ -37,23 +34,6 @@ func soberTip(suggested *big.Int, least, most uint64) *big.Int {
 	return maxBig(minBig(suggested, newBig(most)), newBig(least))
 }
 
-// tip is what the node suggests, zero when it does not know the question.
-func (c *conn) tip(ctx context.Context) (*big.Int, error) {
-	var tip hexutil.Big
-	err := c.call(ctx, &tip, "eth_maxPriorityFeePerGas")
-	if _, answered := errors.AsType[rpc.Error](err); answered {
-		return new(big.Int), nil
-	}
-	return tip.ToInt(), err
-}
-
-func baseFee(head *header) *big.Int {
-	if head.BaseFee == nil {
-		return new(big.Int)
-	}
-	return head.BaseFee.ToInt()
-}
-
 // price sets fees for a first attempt: the node's tip, and room for the base fee to
 // double.
 func (m *txManager) price(ctx context.Context, head *header, a *attempt) error {
@@ -62,7 +42,7 @@ func (m *txManager) price(ctx context.Context, head *header, a *attempt) error {
 		return err
 	}
 	a.tipCap = tip
-	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(baseFee(head), 1), tip)
+	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.baseFee(), 1), tip)
 	m.capFees(a)
 	return nil
 }
@@ -127,7 +107,7 @@ func (m *txManager) warnOfLimit(in *intent, head *header) {
 	m.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its fee of %s wei for one gas "+
 		"cannot be raised any more (base fee %s wei, limit %d wei); it is sent again with each block. "+
 		"If it must go through, raise fees.maxFeeGwei and start again",
-		a.nonce, a.feeCap, baseFee(head), m.cfg.maxFeeCapWei)
+		a.nonce, a.feeCap, head.baseFee(), m.cfg.maxFeeCapWei)
 }
 
 // cheaper says that an attempt offers less than another one.
@@ -146,7 +126,7 @@ func (m *txManager) wantsMore(in, urgent, lowest *intent, head *header) bool {
 		return true
 	case waited == 0:
 		return false
-	case a.feeCap.Cmp(new(big.Int).Add(baseFee(head), newBig(m.cfg.minTipWei))) < 0:
+	case a.feeCap.Cmp(new(big.Int).Add(head.baseFee(), newBig(m.cfg.minTipWei))) < 0:
 		return true
 	case urgent != in && cheaper(a, urgent.last()):
 		return true
@@ -164,7 +144,7 @@ func (m *txManager) patience(deadline time.Time, head *header) uint64 {
 	if deadline.IsZero() {
 		return m.cfg.stuckBlocks
 	}
-	left := max(0, deadline.Sub(head.head().Time)/m.pace())
+	left := max(0, deadline.Sub(head.head().Time)/m.blocks.pace())
 	return min(m.cfg.stuckBlocks, max(1, uint64(left)/share))
 }
 

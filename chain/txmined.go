@@ -20,21 +20,6 @@ import (
 // deeper is beyond what a program should answer by itself.
 const watchedBlocks = 128
 
-// headers are the blocks with these numbers on the current chain; unknown ones are nil.
-func (c *conn) headers(ctx context.Context, numbers []uint64) (map[uint64]*header, error) {
-	slices.Sort(numbers)
-	numbers = slices.Compact(numbers)
-	found, err := c.blocks(ctx, numbers)
-	if err != nil {
-		return nil, err
-	}
-	byNumber := make(map[uint64]*header, len(numbers))
-	for i, n := range numbers {
-		byNumber[n] = found[i]
-	}
-	return byNumber, nil
-}
-
 // followUsed looks for the receipts of intents whose nonces are used.
 func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) error {
 	var hashes []common.Hash
@@ -187,7 +172,7 @@ func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *typ
 	outcomes, err := m.conn.try(ctx, m.account, []trial{{
 		to: in.to, data: in.data, gas: a.gas, on: block.Parent,
 		number: uint64(block.Number), time: uint64(block.Time),
-	}})
+	}}, refusalOf)
 	if err != nil || outcomes[0].refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
@@ -208,12 +193,12 @@ func (m *txManager) doubt(ctx context.Context, asked []*intent, head *header) er
 			continue
 		}
 		some = append(some, in)
-		trials = append(trials, m.nextBlock(head, in.to, in.data, in.last().gas))
+		trials = append(trials, m.blocks.nextBlock(head, in.to, in.data, in.last().gas))
 	}
 	if len(trials) == 0 {
 		return nil
 	}
-	outcomes, err := m.conn.try(ctx, m.account, trials)
+	outcomes, err := m.conn.try(ctx, m.account, trials, refusalOf)
 	if err != nil {
 		return err
 	}
@@ -306,19 +291,4 @@ func (m *txManager) recheck(ctx context.Context) error {
 		r.in.waiters = append(r.in.waiters, r.wait)
 	}
 	return nil
-}
-
-// receiptIn adds its block to a receipt.
-func receiptIn(r *types.Receipt, block *header) (events.Receipt, error) {
-	price := r.EffectiveGasPrice
-	if price == nil {
-		price = newBig(0)
-	}
-	fee, err := events.AmountFromBig(newBig(r.GasUsed).Mul(newBig(r.GasUsed), price))
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("fee of transaction %s: %w", r.TxHash, err)
-	}
-	return events.Receipt{
-		TxHash: events.Hash(r.TxHash), Block: block.head(), Fee: fee, GasUsed: r.GasUsed,
-	}, nil
 }

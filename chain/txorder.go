@@ -125,7 +125,7 @@ func (m *txManager) held(in *intent, head *header) bool {
 		return false
 	}
 	const toBeMined = 2 // blocks
-	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.pace()))
+	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.blocks.pace()))
 }
 
 // nextDuty is by when the next proof must be mined that others have to make room for;
@@ -140,7 +140,7 @@ func (m *txManager) nextDuty(head *header) (due time.Time, found bool) {
 		}
 	}
 	told, now := m.due.Load(), int64(head.Time)
-	window := int64(time.Duration(m.cfg.fillHold) * m.pace() / time.Second)
+	window := int64(time.Duration(m.cfg.fillHold) * m.blocks.pace() / time.Second)
 	if told > now && told-now <= window && (!found || due.IsZero() || told < due.Unix()) {
 		return events.Unix(uint64(told)), true
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -173,7 +174,7 @@ func FuzzRefusals(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, err := range []error{revertOf{text}, revertOf{map[string]any{"data": text}}} {
-			o := outcomeFrom(err)
+			o := outcomeFrom(common.Address{}, err, refusalOf)
 			if o.known != (o.refusal != nil) {
 				t.Fatalf("outcome %+v", o)
 			}

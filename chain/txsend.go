@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -91,30 +89,24 @@ func (m *txManager) publish(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(out, func(x, y *intent) int { return cmp.Compare(x.last().nonce, y.last().nonce) })
-	batch := make([]rpc.BatchElem, len(out))
+	signed := make([][]byte, len(out))
 	for i, in := range out {
 		tx, err := m.rebuild(in, in.last())
 		if err != nil {
 			return err
 		}
-		raw, err := tx.MarshalBinary()
-		if err != nil {
+		if signed[i], err = tx.MarshalBinary(); err != nil {
 			return fmt.Errorf("encode %s: %w", in.key, err)
 		}
-		batch[i] = rpc.BatchElem{
-			Method: "eth_sendRawTransaction", Args: []any{hexutil.Bytes(raw)}, Result: new(any),
-		}
 	}
-	if len(batch) == 0 {
-		return nil
-	}
-	if err := m.conn.batch(ctx, batch); err != nil {
+	refusals, err := m.conn.send(ctx, signed)
+	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	var unknown error
 	for i, in := range slices.Backward(out) { // One that is given up frees the nonce of the one before it.
 		in.outgoing = false
-		if err := m.answered(in, batch[i].Error); err != nil {
+		if err := m.answered(in, refusals[i]); err != nil {
 			in.outgoing = true
 			unknown = errors.Join(unknown, fmt.Errorf("send %s: %w", in.key, err))
 		}
@@ -159,13 +151,4 @@ func (m *txManager) refuse(in *intent, why error) {
 		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
 	}
 	m.answer(in, result{err: why})
-}
-
-func containsAny(s string, parts ...string) bool {
-	for _, p := range parts {
-		if strings.Contains(s, p) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/ethereum/go-ethereum/rpc"
 )
 
 // moment is what a step sees of the chain.
@@ -100,42 +98,20 @@ func (m *txManager) turnAway(why error) {
 // look reads the newest block, how many transactions of ours are mined, and whether the
 // newest block of the last time still stands.
 func (m *txManager) look(ctx context.Context) (moment, error) {
-	var newest, before blockAnswer
-	var count countAnswer
-	batch := []rpc.BatchElem{
-		{Method: "eth_getBlockByNumber", Args: []any{"latest", false}, Result: &newest},
-		{Method: "eth_getTransactionCount", Args: []any{m.account, "latest"}, Result: &count},
-	}
-	if m.lastHead != nil {
-		before.number = (*uint64)(&m.lastHead.Number)
-		batch = append(batch, rpc.BatchElem{
-			Method: "eth_getBlockByNumber", Args: []any{m.lastHead.Number, false}, Result: &before,
-		})
-	}
 	m.lookedAt = time.Now()
-	if err := m.conn.batch(ctx, batch); err != nil {
+	found, err := m.conn.lookAt(ctx, m.account, m.lastHead)
+	if err != nil {
 		return moment{}, err
 	}
-	for _, e := range batch {
-		if e.Error != nil {
-			return moment{}, fmt.Errorf("%s: %w", e.Method, e.Error)
-		}
-	}
-	head := newest.header
-	if head == nil {
-		return moment{}, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
-	}
-	if err := m.conn.noteNewest(ctx, head); err != nil {
-		return moment{}, err
-	}
-	now := moment{head: head, count: uint64(count.Uint64), fresh: head.Hash != m.seen}
+	head := found.newest
+	now := moment{head: head, count: found.mined, fresh: head.Hash != m.seen}
 	switch last := m.lastHead; {
 	case last == nil:
 		m.suspect = true // Much may have happened while nobody looked.
 	case !head.head().Displaces(last.head()):
 		now.behind, now.count = true, max(now.count, m.lastCount)
 		return now, nil
-	case before.header == nil || before.Hash != last.Hash:
+	case found.again == nil || found.again.Hash != last.Hash:
 		m.suspect = true
 	}
 	if now.fresh {
@@ -147,19 +123,12 @@ func (m *txManager) look(ctx context.Context) (moment, error) {
 	return now, nil
 }
 
-// pace is the time from the newest block to the next, as far as we can know, in whole
-// seconds as blocks have it.
-func (m *txManager) pace() time.Duration {
-	usual, _ := m.blocks.now()
-	return max(usual.Round(time.Second), time.Second)
-}
-
 // late says that the next block may come too late for an intent.
 func (m *txManager) late(in *intent, head *header) bool {
 	if in.lastBlock != 0 && uint64(head.Number) >= in.lastBlock {
 		return true
 	}
-	return !in.deadline.IsZero() && head.head().Time.Add(m.pace()).After(in.deadline)
+	return !in.deadline.IsZero() && head.head().Time.Add(m.blocks.pace()).After(in.deadline)
 }
 
 // watching says that a receipt could still be taken back. Until then the chain is looked
@@ -173,7 +142,7 @@ func (m *txManager) watching() bool {
 func (m *txManager) watchPause() time.Duration {
 	const polls = 50
 	poll := m.blocks.poll()
-	return max(poll, min(m.pace()/2, polls*poll))
+	return max(poll, min(m.blocks.pace()/2, polls*poll))
 }
 
 // idlePause is between two looks at the chain when nothing of ours can change: often

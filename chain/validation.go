@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -52,7 +50,7 @@ func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uin
 	for i, s := range slots {
 		views[i] = m.markable(s.Slot, period)
 	}
-	if err := m.viewsOfNext(ctx, head, views); err != nil {
+	if err := m.conn.viewsOfNext(ctx, m.account, head, m.blocks.pace(), views...); err != nil {
 		return nil, err
 	}
 	var missing []events.SlotRef
@@ -66,17 +64,14 @@ func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uin
 
 // markable asks whether a proof can be marked. The contract answers by not refusing.
 func (m *Market) markable(slot events.SlotID, period uint64) *view {
-	return &view{
-		to: m.contract, data: m.abis.market.PackCanMarkProofAsMissing(slot, period),
-		decode: func([]byte) error { return nil }, refused: func(data []byte) error {
-			if panicked(data) {
-				// With the pointer at zero the challenge is the newest block's hash, which such a
-				// trial does not have. No proof is demanded there.
-				return fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
-			}
-			return revertError(data)
-		},
-	}
+	return newCheck(m.contract, m.abis.market.PackCanMarkProofAsMissing(slot, period), func(data []byte) error {
+		if panicked(data) {
+			// With the pointer at zero the challenge is the newest block's hash, which such a
+			// trial does not have. No proof is demanded there.
+			return fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
+		}
+		return revertError(data)
+	})
 }
 
 // ofOthers leaves out the slots that this account hosts.
@@ -96,24 +91,6 @@ func (m *Market) ofOthers(ctx context.Context, head *header, slots []events.Slot
 		}
 	}
 	return others, nil
-}
-
-// viewsOfNext reads as if the block after head were being made, as far as the node can
-// do that; otherwise in what it calls pending. The contract's words are in each view.
-func (m *Market) viewsOfNext(ctx context.Context, head *header, views []*view) error {
-	step := uint64(m.tx.pace() / time.Second)
-	next := map[string]any{
-		"number": hexutil.Uint64(uint64(head.Number) + 1), "time": hexutil.Uint64(uint64(head.Time) + step),
-	}
-	err := readViews(m.account, views, []any{struct{}{}, next}, func(batch []rpc.BatchElem) error {
-		return m.conn.batchAt(ctx, head.Hash, batch)
-	})
-	if _, refused := errors.AsType[*nodeError](err); refused {
-		err = readViews(m.account, views, nil, func(batch []rpc.BatchElem) error {
-			return m.conn.batchWith(ctx, batch, "pending")
-		})
-	}
-	return err
 }
 
 // MarkMissing marks a missing proof, and returns when that has the configured
@@ -152,7 +129,7 @@ func (m *Market) markMissing(
 		return events.Marking{}, fmt.Errorf("%w: the period ends at %s", events.ErrTooEarly, end.Format(time.TimeOnly))
 	}
 	last := earliest(deadline, end.Add(config.Proofs.Timeout-time.Second))
-	if next := now.Add(m.tx.pace()); next.After(last) {
+	if next := now.Add(m.blocks.pace()); next.After(last) {
 		return events.Marking{}, fmt.Errorf("%w: next block is of %s, the last good one of %s",
 			events.ErrDeadlinePassed, next.Format(time.TimeOnly), last.Format(time.TimeOnly))
 	}
@@ -210,7 +187,7 @@ func (m *Market) mayMark(ctx context.Context, head *header, slot events.SlotRef,
 		return fmt.Errorf("%w: the slot is our own", events.ErrNotMissing)
 	}
 	v := m.markable(slot.Slot, period)
-	if err := m.viewsOfNext(ctx, head, []*view{v}); err != nil {
+	if err := m.conn.viewsOfNext(ctx, m.account, head, m.blocks.pace(), v); err != nil {
 		return err
 	}
 	return v.err

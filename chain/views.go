@@ -3,8 +3,10 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -60,9 +62,11 @@ func (v *view) must(be func() error) *view {
 	return v
 }
 
-// viewOf decodes the answer into target.
-func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *view {
-	return &view{to: to, data: data, refused: revertError, decode: func(raw []byte) error {
+// newView decodes the answer into target; refused says what a revert means.
+func newView[T any](
+	to common.Address, data []byte, refused func(data []byte) error, unpack func([]byte) (T, error), target *T,
+) *view {
+	return &view{to: to, data: data, refused: refused, decode: func(raw []byte) error {
 		v, err := unpack(raw)
 		if err != nil {
 			return fmt.Errorf("unexpected answer of %d bytes: %w", len(raw), err)
@@ -70,6 +74,11 @@ func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error
 		*target = v
 		return nil
 	}}
+}
+
+// newCheck is a read that answers by whether it is refused.
+func newCheck(to common.Address, data []byte, refused func(data []byte) error) *view {
+	return &view{to: to, data: data, refused: refused, decode: func([]byte) error { return nil }}
 }
 
 // callArgs is a call's object in JSON-RPC. From is always us, because some views
@@ -99,6 +108,26 @@ func (c *conn) read(ctx context.Context, from common.Address, at common.Hash, vi
 		return err
 	}
 	return firstError(views...)
+}
+
+// viewsOfNext is views as if the block after head were being made, so much time later, as far
+// as the node can do that; otherwise in what it calls pending.
+func (c *conn) viewsOfNext(
+	ctx context.Context, from common.Address, head *header, later time.Duration, views ...*view,
+) error {
+	next := map[string]any{
+		"number": hexutil.Uint64(uint64(head.Number) + 1),
+		"time":   hexutil.Uint64(uint64(head.Time) + uint64(later/time.Second)),
+	}
+	err := readViews(from, views, []any{struct{}{}, next}, func(batch []rpc.BatchElem) error {
+		return c.batchAt(ctx, head.Hash, batch)
+	})
+	if _, refused := errors.AsType[*nodeError](err); refused {
+		err = readViews(from, views, nil, func(batch []rpc.BatchElem) error {
+			return c.batchWith(ctx, batch, "pending")
+		})
+	}
+	return err
 }
 
 // nodeError is what a node said about a call, and is not about the contract.
@@ -153,7 +182,7 @@ func (c *conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	}
 	for _, i := range doubted {
 		if answers(batch[i]) && !l.at.byNumber.Swap(true) {
-			c.log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in calls; " +
+			c.cfg.log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in calls; " +
 				"it is asked by number, and which block that is")
 		}
 	}

@@ -5,8 +5,8 @@ import "time"
 // watch knows how often blocks come and notices when none do. It measures the machine's
 // time: how far the chain's own time moves with each block says nothing about that.
 type watch struct {
-	limit uint64        // SilentBlocks
-	least time.Duration // LeastSilence
+	limit uint64 // block times
+	least time.Duration
 	// blockTime is measured; 0 before two blocks were seen.
 	blockTime time.Duration
 	top       uint64    // the highest block so far
@@ -14,8 +14,8 @@ type watch struct {
 	quiet     bool      // silence was found, and has not ended
 }
 
-func newWatch(cfg Config, now time.Time) *watch {
-	return &watch{limit: cfg.SilentBlocks, least: cfg.LeastSilence, news: now}
+func newWatch(limit uint64, least time.Duration, now time.Time) *watch {
+	return &watch{limit: limit, least: least, news: now}
 }
 
 // saw takes the newest block. It returns how long there had been none, if that was found

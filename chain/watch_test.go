@@ -17,7 +17,7 @@ func TestSilenceIsSeveralBlockTimesAndNeverLessThanTheFloor(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			now := time.Unix(1_000, 0)
-			w := newWatch(Config{SilentBlocks: 5, LeastSilence: 15 * time.Second}, now)
+			w := newWatch(5, 15*time.Second, now)
 			opened := now
 			for n := uint64(1); n < 20 && c.each > 0; n++ {
 				now = now.Add(c.each)
@@ -50,7 +50,7 @@ func TestSilenceIsSeveralBlockTimesAndNeverLessThanTheFloor(t *testing.T) {
 
 func TestBlocksThatComeTogetherShareTheirTime(t *testing.T) {
 	now := time.Unix(1_000, 0)
-	w := newWatch(Config{SilentBlocks: 5, LeastSilence: time.Second}, now)
+	w := newWatch(5, time.Second, now)
 	w.saw(10, now)
 	for n := range uint64(40) {
 		now = now.Add(12 * time.Second)

@@ -8,11 +8,12 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// alarm wakes a follower when there may be a new block. What it says is only a hint:
+// newBlocks wakes one goroutine when there may be a new block. What it says is only a hint:
 // subscriptions die silently, so it also wakes when nothing was heard for a while.
-type alarm struct {
-	f     *Follower
-	heads chan struct {
+type newBlocks struct {
+	conn   *conn
+	blocks *blockTime
+	heads  chan struct {
 		Number string `json:"number"`
 	}
 	link *link
@@ -23,20 +24,21 @@ type alarm struct {
 	top    uint64
 }
 
-func newAlarm(f *Follower) *alarm { return &alarm{f: f} }
+func newNewBlocks(c *conn, blocks *blockTime) *newBlocks { return &newBlocks{conn: c, blocks: blocks} }
 
-// sleep returns when there may be news, or when ctx ends.
-func (a *alarm) sleep(ctx context.Context, w *watch) {
-	if a.misses > 0 && w.top > a.top {
+// wait returns when there may be news after the block top, or when ctx ends. look is how long to
+// wait for word of it after so many waits without any.
+func (a *newBlocks) wait(ctx context.Context, top uint64, look func(misses int) time.Duration) {
+	if a.misses > 0 && top > a.top {
 		// There was a new block, and the subscription did not say so: it is dead.
 		a.close()
 	}
-	a.top = w.top
+	a.top = top
 	if !a.listen(ctx) {
-		sleep(ctx, a.f.blocks.poll())
+		sleep(ctx, a.blocks.poll())
 		return
 	}
-	timer := time.NewTimer(w.look(a.f.blocks.poll(), a.misses))
+	timer := time.NewTimer(look(a.misses))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -51,7 +53,7 @@ func (a *alarm) sleep(ctx context.Context, w *watch) {
 }
 
 // drain forgets further hints; one look at the chain answers them all.
-func (a *alarm) drain() {
+func (a *newBlocks) drain() {
 	for {
 		select {
 		case <-a.heads:
@@ -63,8 +65,8 @@ func (a *alarm) drain() {
 
 // listen makes sure that there is a subscription. When it is new, blocks may have come
 // before it, so it says no once, and the follower looks again.
-func (a *alarm) listen(ctx context.Context) bool {
-	l, err := a.f.conn.get(ctx)
+func (a *newBlocks) listen(ctx context.Context) bool {
+	l, err := a.conn.get(ctx)
 	if err != nil {
 		return false
 	}
@@ -78,7 +80,7 @@ func (a *alarm) listen(ctx context.Context) bool {
 	heads := make(chan struct {
 		Number string `json:"number"`
 	}, 64)
-	timed, cancel := context.WithTimeout(ctx, a.f.cfg.CallTimeout)
+	timed, cancel := context.WithTimeout(ctx, a.conn.cfg.timeout)
 	defer cancel()
 	l.count.message(rpc.BatchElem{Method: "eth_subscribe"})
 	sub, err := l.client.EthSubscribe(timed, heads, "newHeads")
@@ -92,19 +94,10 @@ func (a *alarm) listen(ctx context.Context) bool {
 	return false
 }
 
-func (a *alarm) close() {
+func (a *newBlocks) close() {
 	if a.sub != nil {
 		a.sub.Unsubscribe()
 		a.sub, a.link = nil, nil
 	}
 	a.misses = 0
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -1,0 +1,73 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// receipt returns nil when the node knows no receipt on its current chain.
+func (c *conn) receipt(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
+	r := receiptAnswer{tx: tx}
+	if err := c.call(ctx, &r, "eth_getTransactionReceipt", tx); err != nil {
+		return nil, err
+	}
+	return r.Receipt, nil
+}
+
+// receipts looks for several transactions at once; missing ones are nil.
+func (c *conn) receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
+	answers := make([]receiptAnswer, len(txs))
+	batch := make([]rpc.BatchElem, len(txs))
+	for i, tx := range txs {
+		answers[i].tx = tx
+		batch[i] = rpc.BatchElem{
+			Method: "eth_getTransactionReceipt", Args: []any{tx}, Result: &answers[i],
+		}
+	}
+	if err := c.batch(ctx, batch); err != nil {
+		return nil, err
+	}
+	found := make([]*types.Receipt, len(txs))
+	for i, e := range batch {
+		if e.Error != nil {
+			return nil, fmt.Errorf("receipt: %w", e.Error)
+		}
+		found[i] = answers[i].Receipt
+	}
+	return found, nil
+}
+
+// ourReceipt adds the block to a receipt.
+func (c *conn) ourReceipt(ctx context.Context, r *types.Receipt) (events.Receipt, error) {
+	block, err := c.byHash(ctx, r.BlockHash)
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("block of transaction %s: %w", r.TxHash, err)
+	}
+	if uint64(block.Number) != r.BlockNumber.Uint64() {
+		return events.Receipt{}, c.disbelieveNow(ctx, "for the receipt of "+r.TxHash.Hex(),
+			fmt.Errorf("it names block %s as number %d, which is %d", r.BlockHash, r.BlockNumber, uint64(block.Number)))
+	}
+	return receiptIn(r, block)
+}
+
+// receiptIn adds its block to a receipt.
+func receiptIn(r *types.Receipt, block *header) (events.Receipt, error) {
+	price := r.EffectiveGasPrice
+	if price == nil {
+		price = new(big.Int)
+	}
+	fee, err := events.AmountFromBig(new(big.Int).Mul(new(big.Int).SetUint64(r.GasUsed), price))
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("fee of transaction %s: %w", r.TxHash, err)
+	}
+	return events.Receipt{
+		TxHash: events.Hash(r.TxHash), Block: block.head(), Fee: fee, GasUsed: r.GasUsed,
+	}, nil
+}
