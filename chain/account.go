@@ -20,33 +20,48 @@ var errNoStore = fmt.Errorf("%w: the start waits for it", events.ErrAway)
 // catchUpTimeout is how long the start waits for the event store.
 const catchUpTimeout = 5 * time.Second
 
-func (m *Market) openAccount(ctx context.Context, store events.Store, dir string) error {
+// openTxManager opens the account's outbox in a directory, completes it with what its stream
+// has, looks whether somebody else used the account, and takes up the transactions of the last
+// run.
+func openTxManager(
+	ctx context.Context, cfg txConfig, c *conn, blocks *blockTime, store events.Store, dir string,
+) (*txManager, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make directory of the outbox: %w", err)
+		return nil, fmt.Errorf("make directory of the outbox: %w", err)
 	}
-	stream := events.TxStream(m.Account())
+	stream := events.TxStream(events.Address(cfg.account()))
 	box, records, err := openOutbox(filepath.Join(dir, stream+".outbox"), outboxOwner{
-		Stream: stream, ChainID: m.identity.ChainID, Genesis: m.identity.Genesis.String(),
+		Stream: stream, ChainID: cfg.chain.ChainID, Genesis: cfg.chain.Genesis.String(),
 	})
 	if errors.Is(err, ErrForeignOutbox) {
-		return fmt.Errorf("%w; %s is on chain %d with genesis %s", err, m.Standing().Endpoint,
-			m.identity.ChainID, m.identity.Genesis)
+		return nil, fmt.Errorf("%w; %s is on chain %d with genesis %s", err, c.Standing().Endpoint,
+			cfg.chain.ChainID, cfg.chain.Genesis)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	records, copied, away, err := m.join(ctx, store, box, records)
+	m, err := cfg.openWith(ctx, c, blocks, store, box, records)
 	if err != nil {
-		return errors.Join(err, box.close())
+		return nil, errors.Join(err, box.close())
 	}
-	mined, observed, err := m.notElsewhere(ctx, records, away)
+	return m, nil
+}
+
+func (cfg *txConfig) openWith(
+	ctx context.Context, c *conn, blocks *blockTime, store events.Store, box *outbox, records []record,
+) (*txManager, error) {
+	records, copied, away, err := cfg.join(ctx, store, box, records)
 	if err != nil {
-		return errors.Join(err, box.close())
+		return nil, err
+	}
+	mined, observed, err := cfg.notElsewhere(ctx, c, records, away)
+	if err != nil {
+		return nil, err
 	}
 	if observed != nil {
 		r, err := box.add(observed, "")
 		if err != nil {
-			return errors.Join(err, box.close())
+			return nil, err
 		}
 		records = append(records, r)
 	}
@@ -56,23 +71,14 @@ func (m *Market) openAccount(ctx context.Context, store events.Store, dir string
 			pending = append(pending, r)
 		}
 	}
-	m.outbox = box
-	m.copier = startCopier(m.cfg, store, stream, pending)
-	m.tx = startTxManager(txConfig{
-		confirmations: m.cfg.Confirmations, stuckBlocks: m.cfg.StuckBlocks,
-		maxFeeCapWei: m.cfg.MaxFeeCapWei, minTipWei: m.cfg.MinTipWei, maxTipWei: m.cfg.MaxTipWei,
-		maxInFlight: int(m.cfg.MaxInFlight), fillHold: m.cfg.FillHold, feeLimited: m.cfg.FeeLimited,
-	}, vigil{
-		contract: m.contract, calls: hostCalls(m.abis), began: m.cfg.Began, stays: m.cfg.TakeOver, atStart: mined,
-		alone: store == nil, tell: m.cfg.UsedElsewhere, told: map[bool]time.Time{},
-	}, m.conn, m.blocks, m.cfg.Key, m.account, m.identity.ChainID, box, records, m.copier, m.cfg.Log)
-	return nil
+	others := foreignWatch{atStart: mined, alone: store == nil, told: map[bool]time.Time{}}
+	return startTxManager(*cfg, c, blocks, others, box, records, startCopier(*cfg, store, box.owner.Stream, pending)), nil
 }
 
 // join adds to the outbox what the account's stream has and it has not. It returns all
 // records and how many of them are in the stream; away is why the stream cannot be read,
 // and then it follows later.
-func (m *Market) join(
+func (cfg *txConfig) join(
 	ctx context.Context, store events.Store, box *outbox, records []record,
 ) (all []record, copied uint64, away, err error) {
 	if store == nil {
@@ -88,16 +94,16 @@ func (m *Market) join(
 	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
 		return nil, 0, nil, fmt.Errorf("read the account's record: %w", err)
 	case err == nil && copied < box.copied:
-		records, err = m.renumber(timed, store, box, records, copied)
+		records, err = cfg.renumber(timed, store, box, records, copied)
 		return records, copied, nil, err
 	case err != nil:
 		copied, away = box.copied, err
-		m.cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
+		cfg.log.WithError(err).Warn("transactions: the event store is away, going on without")
 	}
 	if len(missing) == 0 {
 		return records, copied, away, nil
 	}
-	m.cfg.Log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
+	cfg.log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
 		"emptied or cut?); it was completed from the event store", box.path, len(missing), copied)
 	for some := range slices.Chunk(missing, copyBatch) {
 		if err := box.put(some...); err != nil {

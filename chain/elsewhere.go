@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -67,31 +66,31 @@ func knownBy(e any) uint64 {
 // account that never was a host's does not matter; slots of a host do. A count below
 // what is known is a reorganisation, or not mined yet. away says that only the outbox
 // was read, because the event store does not answer: then nothing is certain.
-func (m *Market) notElsewhere(
-	ctx context.Context, records []record, away error,
+func (cfg *txConfig) notElsewhere(
+	ctx context.Context, c *conn, records []record, away error,
 ) (mined uint64, observed *messages.TxCountObserved, err error) {
 	var known uint64
 	for _, r := range records {
 		known = max(known, knownBy(r.Event))
 	}
-	if mined, err = m.conn.minedBy(ctx, m.account); err != nil {
+	if mined, err = c.minedBy(ctx, cfg.account()); err != nil {
 		return 0, nil, fmt.Errorf("count the account's transactions: %w", err)
 	}
 	why := ""
 	switch {
 	case known > 0 && mined > known:
 		why = fmt.Sprintf("the chain has mined %d transactions of account %s, and the record of this data directory "+
-			"knows of %d", mined, m.Account(), known)
+			"knows of %d", mined, events.Address(cfg.account()), known)
 	case known == 0 && mined > 0:
-		if why, err = m.slotsOfOthers(ctx); err != nil {
+		if why, err = cfg.inUse(ctx); err != nil {
 			return 0, nil, err
 		}
 	}
 	switch {
 	case why == "":
 		return mined, nil, nil
-	case m.cfg.TakeOver:
-		m.cfg.Log.Warnf("transactions: beginning all the same: %s", why)
+	case cfg.takeOver:
+		cfg.log.Warnf("transactions: beginning all the same: %s", why)
 		return mined, &messages.TxCountObserved{
 			At: timestamppb.Now(), Count: mined, Reason: "begun with leave to take over: " + why,
 		}, nil
@@ -101,34 +100,3 @@ func (m *Market) notElsewhere(
 		return 0, nil, fmt.Errorf("%w: %s", ErrUsedElsewhere, why)
 	}
 }
-
-// slotsOfOthers says what the contract has of this account when the record knows nothing.
-func (m *Market) slotsOfOthers(ctx context.Context) (string, error) {
-	head, err := m.conn.latest(ctx)
-	if err != nil {
-		return "", fmt.Errorf("read own slots: %w", err)
-	}
-	slots, err := m.mySlotsAt(ctx, head.Hash)
-	if err != nil || len(slots) == 0 {
-		return "", err
-	}
-	return fmt.Sprintf("account %s hosts %d slots, and the record of this data directory, which is new, knows of none "+
-		"of its transactions", m.Account(), len(slots)), nil
-}
-
-// hostCalls are the beginnings of calls that only hosts and validators make.
-func hostCalls(a abis) map[string]bool {
-	calls := map[string]bool{}
-	var none [32]byte
-	var nobody common.Address
-	for _, call := range [][]byte{
-		a.market.PackReserveSlot(none, 0), a.market.PackFillSlot(none, 0, proofTo(events.Proof{})),
-		a.market.PackSubmitProof(none, proofTo(events.Proof{})), a.market.PackFreeSlot(none),
-		a.market.PackFreeSlotTo(none, nobody, nobody), a.market.PackMarkProofAsMissing(none, 0),
-	} {
-		calls[string(call[:selectorBytes])] = true
-	}
-	return calls
-}
-
-const selectorBytes = 4

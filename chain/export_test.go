@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -10,16 +9,12 @@ import (
 // Looked says whether all that follows from a block was done for the transactions under
 // way; also when there are none, or the market is closed.
 func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
-	looked, err := ask(ctx, m.tx, func(context.Context) bool {
-		return !m.tx.busy() || m.tx.seen == [32]byte(block)
-	})
-	return err != nil || looked
+	return m.tx.Looked(ctx, block)
 }
 
 // Compact rewrites the outbox, as it is when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
-	failed, err := ask(ctx, m.tx, func(context.Context) error { return m.outbox.compact(m.tx.book.needed()) })
-	return errors.Join(failed, err)
+	return m.tx.Compact(ctx)
 }
 
 // RequestIDOf is the id that the contract gives a request (spec/marketplace.md §1.3).

@@ -100,7 +100,5 @@ func (m *txManager) watchFees(head *header) {
 	}
 }
 
-// FeeLimit says whether the configured limit on fees holds up what must be sent, by the
-// newest block that was looked at: at least once a minute, with each block while something
-// waits. It does not ask the chain and does not block.
-func (m *Market) FeeLimit() (FeeLimit, bool) { return m.tx.fees.get() }
+// feeLimit says whether the limit on fees holds up what must be sent. It does not block.
+func (m *txManager) feeLimit() (FeeLimit, bool) { return m.fees.get() }

@@ -14,9 +14,6 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// fillPrefix begins the key of every fill.
-const fillPrefix = "fill:"
-
 // FillSlot hands in the initial proof and the collateral; it approves the tokens when
 // that is needed. When the slot is ours already, or a fill of this attempt was mined and
 // the slot was taken back since, it reports that fill. The collateral it

@@ -225,8 +225,6 @@ type Market struct {
 	account  common.Address
 	identity Identity
 	tx       *txManager
-	copier   *copier
-	outbox   *outbox
 	approve  chan struct{} // one approval at a time
 	finality finality
 	blocks   *blockTime
@@ -291,35 +289,50 @@ func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string
 		return err
 	}
 	m.blocks.begin(ctx, m.conn)
-	return m.openAccount(ctx, store, outboxDir)
+	tx, err := openTxManager(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
+	m.tx = tx
+	return err
+}
+
+// transactions is the configuration of the account's transactions.
+func (m *Market) transactions() txConfig {
+	cfg := &m.cfg
+	return txConfig{
+		key: cfg.Key, chain: m.identity,
+		kinds: kinds(), refusals: refusalOf, isHostCall: m.isHostCall(), inUse: m.slotsOfOthers,
+		confirmations: cfg.Confirmations, stuckBlocks: cfg.StuckBlocks,
+		maxFeeCapWei: cfg.MaxFeeCapWei, minTipWei: cfg.MinTipWei, maxTipWei: cfg.MaxTipWei,
+		maxInFlight: int(cfg.MaxInFlight), fillHold: cfg.FillHold, feeLimited: cfg.FeeLimited,
+		began: cfg.Began, takeOver: cfg.TakeOver, usedElsewhere: cfg.UsedElsewhere,
+		epoch: cfg.Epoch, node: cfg.Node, log: cfg.Log,
+	}
 }
 
 // Close stops the transaction manager and closes connection and outbox. Transactions
 // that are under way go on at the next start.
 func (m *Market) Close() error {
-	m.tx.close()
-	m.copier.close()
+	err := m.tx.close()
 	m.conn.close()
-	return m.outbox.close()
+	return err
 }
 
 // Failed is closed when no transaction is sent any more, for the reason that Failure
 // gives. Nothing brings it back but another start, so the host should end.
-func (m *Market) Failed() <-chan struct{} { return m.copier.down.done }
+func (m *Market) Failed() <-chan struct{} { return m.tx.failed() }
 
 // Failure is why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere,
 // ErrOutboxFailed; nil while all is well.
-func (m *Market) Failure() error { return m.copier.down.reason() }
+func (m *Market) Failure() error { return m.tx.failure() }
 
 // DutiesDue says by when the earliest proof that is owed and not handed in must be
 // mined, in chain time; zero: none is. When that is near, only proofs are sent, and what
 // is due before them. It does not block and may be called at any time; the last word
 // counts, until its time has passed.
-func (m *Market) DutiesDue(next time.Time) { m.tx.due.Store(next.Unix()) }
+func (m *Market) DutiesDue(next time.Time) { m.tx.dutiesDue(next) }
 
 // RecordAway is since when the event store has not taken the events of transactions, and
 // why; no error: it does. They wait in the outbox.
-func (m *Market) RecordAway() (since time.Time, reason error) { return m.copier.away() }
+func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.recordAway() }
 
 // Identity is the chain that the market is on.
 func (m *Market) Identity() Identity { return m.identity }

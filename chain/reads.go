@@ -268,3 +268,8 @@ func (m *Market) BlockTime() (usual time.Duration, known bool) { return m.blocks
 func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
 	return m.conn.headsBetween(ctx, first, last)
 }
+
+// FeeLimit says whether the configured limit on fees holds up what must be sent, by the
+// newest block that was looked at: at least once a minute, with each block while something
+// waits. It does not ask the chain and does not block.
+func (m *Market) FeeLimit() (FeeLimit, bool) { return m.tx.feeLimit() }

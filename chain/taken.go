@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/events"
@@ -70,25 +69,4 @@ func periodOf(base string, slot events.SlotID) (uint64, bool) {
 	number, _, _ := strings.Cut(rest, ":")
 	period, err := strconv.ParseUint(number, 10, 64)
 	return period, err == nil
-}
-
-// succeeded waits until no transaction with one of these keys is under way, and returns
-// the hashes of those that were mined and did what they should.
-func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
-	if err := m.quiet(ctx, meant); err != nil {
-		return nil, err
-	}
-	return ask(ctx, m, func(context.Context) (hashes []common.Hash) {
-		for _, in := range m.book.doneLog {
-			if in.succeeded && meant(in.base) {
-				hashes = append(hashes, common.HexToHash(in.receipt.GetTxHash()))
-			}
-		}
-		return hashes
-	})
-}
-
-// revision is how far the account's record goes.
-func (m *txManager) revision(ctx context.Context) (uint64, error) {
-	return ask(ctx, m, func(context.Context) uint64 { return m.outbox.next })
 }

@@ -262,3 +262,35 @@ func largeAllowance() events.Amount {
 	most := new(big.Int).Lsh(common.Big1, 96)
 	return events.Must(events.AmountFromBig(most.Sub(most, common.Big1)))
 }
+
+// Kinds of calls, as keys begin.
+const (
+	kindReserve = "reserve"
+	kindFill    = "fill"
+	kindProof   = "proof"
+	kindFree    = "free"
+)
+
+// kinds are those of which the transaction manager must know something. A fill counts at once:
+// from its block on the slot owes proofs, and with twelve confirmations of twelve seconds
+// its first period would be over before anybody knew.
+func kinds() map[string]txKind {
+	return map[string]txKind{
+		kindProof: {duty: true, hopeless: hopeless},
+		kindFill:  {atOnce: true, hopeless: hopeless},
+	}
+}
+
+// hopeless says that a proof or a fill for which the contract gives this reason will not
+// succeed later either.
+func hopeless(refusal error) bool {
+	for _, reason := range []error{
+		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,
+		events.ErrReservationNotAllowed, events.ErrUnknownRequest,
+	} {
+		if errors.Is(refusal, reason) {
+			return true
+		}
+	}
+	return false
+}

@@ -33,7 +33,7 @@ func copierOn(t *testing.T, store events.Store, pending []record) *copier {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	c := startCopier(Config{Log: log, Node: "test"}, store, owner().Stream, pending)
+	c := startCopier(txConfig{log: log, node: "test"}, store, owner().Stream, pending)
 	t.Cleanup(c.close)
 	return c
 }

@@ -28,15 +28,10 @@ const (
 	lastLookTime = 2 * time.Second
 )
 
-// vigil is what the manager needs to know about others that use the account.
-type vigil struct {
-	contract common.Address
-	calls    map[string]bool // of hosts
-	began    time.Time
-	stays    bool   // nobody makes this one end
-	alone    bool   // the outbox is all that is known, and anybody makes this one end
-	atStart  uint64 // mined when it began
-	tell     func(ForeignUse)
+// foreignWatch is what is known about others that use the account.
+type foreignWatch struct {
+	alone   bool   // the outbox is all that is known, and anybody makes this one end
+	atStart uint64 // mined when it began
 
 	vain int                // how many blocks came in which nothing was found
 	told map[bool]time.Time // when the operator heard of another host, or of anything else
@@ -47,7 +42,7 @@ type vigil struct {
 // host that has just begun does not record it, but ends. Without a store this one ends in
 // any case, and records what was surely no host.
 func (m *txManager) watchNonces(ctx context.Context, now moment) {
-	known := max(m.book.known, m.vigil.atStart)
+	known := max(m.book.known, m.others.atStart)
 	if now.behind || !now.fresh || now.count <= known {
 		return
 	}
@@ -56,10 +51,10 @@ func (m *txManager) watchNonces(ctx context.Context, now moment) {
 		m.log.WithError(err).Debug("transactions: look who else used the account")
 		return
 	}
-	if m.vigil.vain++; len(found) == 0 && m.vigil.vain < displacedBlocks {
+	if m.others.vain++; len(found) == 0 && m.others.vain < displacedBlocks {
 		return
 	}
-	m.vigil.vain = 0
+	m.others.vain = 0
 	use := m.judgeUse(found, known, now.count)
 	if m.give(use) && (use.Host || use.Transaction.Zero()) {
 		return
@@ -121,14 +116,13 @@ func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []fullTx, 
 func (m *txManager) judgeUse(found []fullTx, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
-		host := tx.To != nil && *tx.To == m.vigil.contract && len(tx.Input) >= selectorBytes &&
-			m.vigil.calls[string(tx.Input[:selectorBytes])]
+		host := tx.To != nil && m.cfg.isHostCall(*tx.To, tx.Input)
 		if u.Host && !host {
 			continue
 		}
 		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.block, host
 	}
-	u.Ends = m.vigil.alone || u.Host && !m.vigil.stays && time.Since(m.vigil.began) < newcomerFor
+	u.Ends = m.others.alone || u.Host && !m.cfg.takeOver && time.Since(m.cfg.began) < newcomerFor
 	return u
 }
 
@@ -136,28 +130,28 @@ func (m *txManager) judgeUse(found []fullTx, nonce, mined uint64) ForeignUse {
 // or something else than was sent. Without a store nothing is sent for the first time
 // until it is found out.
 func (m *txManager) doubts(now moment) bool {
-	if !m.vigil.alone {
+	if !m.others.alone {
 		return false
 	}
 	displaced := func(in *intent) bool { return in.displaced > 0 }
-	return now.count > max(m.book.known, m.vigil.atStart) || slices.ContainsFunc(m.book.open, displaced)
+	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, displaced)
 }
 
 // give tells of a use by somebody else. When that is a host, and this one has just begun,
 // this one ends, and it says so.
 func (m *txManager) give(u ForeignUse) (ends bool) {
 	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
-	v := &m.vigil
-	if last, told := v.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {
+	o := &m.others
+	if last, told := o.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {
 		return false
 	}
-	v.told[u.Host] = time.Now()
-	if v.tell != nil {
-		v.tell(u)
+	o.told[u.Host] = time.Now()
+	if m.cfg.usedElsewhere != nil {
+		m.cfg.usedElsewhere(u)
 	}
 	if u.Ends {
 		why := "and this one has just begun"
-		if v.alone {
+		if o.alone {
 			why = "and without the event store nobody knows more"
 		}
 		m.copier.down.set(fmt.Errorf("%w: %s, %s", ErrUsedElsewhere, u, why))

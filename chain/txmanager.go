@@ -13,6 +13,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -64,7 +65,6 @@ type result struct {
 type txManager struct {
 	cfg     txConfig
 	conn    *conn
-	key     *ecdsa.PrivateKey
 	account common.Address
 	signer  types.Signer
 	outbox  *outbox
@@ -83,7 +83,7 @@ type txManager struct {
 	lookedAt  time.Time   // when the chain was last looked at, by the machine's clock
 	suspect   bool        // blocks may have been dropped since receipts were told
 	answers   bool        // the chain did when it was last looked at
-	vigil     vigil
+	others    foreignWatch
 	fees      feeWatch
 	tipPrice  tipPrice
 	spent     gasSpent
@@ -91,16 +91,40 @@ type txManager struct {
 	due       atomic.Int64 // by when the next proof must be mined, in chain seconds
 }
 
+// txConfig is of an account. All of it is set but what says otherwise.
 type txConfig struct {
+	key   *ecdsa.PrivateKey
+	chain Identity
+	// kinds are those of which the manager must know something, by the word with which their
+	// keys begin; any other kind has no needs of its own.
+	kinds map[string]txKind
+	// refusals says what it means that a contract reverts a call.
+	refusals refusals
+	// isHostCall says that only a host makes a call.
+	isHostCall func(to common.Address, input []byte) bool
+	// inUse says what the contracts have of this account, of which a new record knows
+	// nothing; empty: nothing.
+	inUse func(context.Context) (string, error)
+
 	confirmations uint64 // blocks, the transaction's own included
 	stuckBlocks   uint64 // without being mined, before a higher fee is offered
 	maxFeeCapWei  uint64
 	minTipWei     uint64
 	maxTipWei     uint64 // of a first offer
 	maxInFlight   int
-	fillHold      uint64 // blocks
-	feeLimited    func(FeeLimit)
+	fillHold      uint64         // blocks
+	feeLimited    func(FeeLimit) // perhaps nil
+
+	began         time.Time        // since when this host runs
+	takeOver      bool             // it begins, and stays, whoever else uses the account
+	usedElsewhere func(ForeignUse) // perhaps nil
+
+	epoch uint64
+	node  string
+	log   logrus.FieldLogger
 }
+
+func (cfg *txConfig) account() common.Address { return crypto.PubkeyToAddress(cfg.key.PublicKey) }
 
 // recheck asks whether a receipt that was final for us still stands.
 type recheck struct {
@@ -109,16 +133,15 @@ type recheck struct {
 }
 
 func startTxManager(
-	cfg txConfig, v vigil, c *conn, blocks *blockTime, key *ecdsa.PrivateKey, account common.Address,
-	chainID uint64, box *outbox, records []record, cp *copier, log logrus.FieldLogger,
+	cfg txConfig, c *conn, blocks *blockTime, others foreignWatch, box *outbox, records []record, cp *copier,
 ) *txManager {
 	m := &txManager{
-		cfg: cfg, conn: c, blocks: blocks, key: key, account: account, outbox: box, copier: cp, log: log,
-		signer:   types.LatestSignerForChainID(newBig(chainID)),
+		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.log,
+		signer:   types.LatestSignerForChainID(newBig(cfg.chain.ChainID)),
 		requests: make(chan func(context.Context)),
 		stopped:  make(chan struct{}),
-		book:     newTxBook(),
-		vigil:    v,
+		book:     newTxBook(cfg.kinds),
+		others:   others,
 	}
 	for _, r := range records {
 		m.book.apply(r)
@@ -134,10 +157,28 @@ func startTxManager(
 	return m
 }
 
-func (m *txManager) close() {
+// close stops the manager, and closes the outbox after what waits was copied, if that does not
+// take long. Transactions that are under way go on at the next start.
+func (m *txManager) close() error {
 	m.stop()
 	<-m.stopped
+	m.copier.close()
+	return m.outbox.close()
 }
+
+// failed is closed when no transaction is sent any more, for the reason that failure gives.
+func (m *txManager) failed() <-chan struct{} { return m.copier.down.done }
+
+// failure is why no transaction is sent any more; nil: all is well.
+func (m *txManager) failure() error { return m.copier.failure() }
+
+// recordAway is since when the event store has not taken the events of transactions, and
+// why; no error: it does.
+func (m *txManager) recordAway() (since time.Time, reason error) { return m.copier.away() }
+
+// dutiesDue says by when the earliest duty that is not handed in must be mined, in chain time;
+// zero: none is. It does not block; the last word counts, until its time has passed.
+func (m *txManager) dutiesDue(next time.Time) { m.due.Store(next.Unix()) }
 
 func (m *txManager) run(ctx context.Context) {
 	defer close(m.stopped)
@@ -208,16 +249,6 @@ func (m *txManager) do(ctx context.Context, f func(context.Context)) error {
 	}
 }
 
-// ask runs f in the owner's goroutine and returns what it answers.
-func ask[T any](ctx context.Context, m *txManager, f func(context.Context) T) (T, error) {
-	answer := make(chan T, 1)
-	if err := m.do(ctx, func(ctx context.Context) { answer <- f(ctx) }); err != nil {
-		var none T
-		return none, err
-	}
-	return <-answer, nil
-}
-
 // await is the caller's side of a waiter.
 func (m *txManager) await(ctx context.Context, wait chan result) (*types.Receipt, error) {
 	select {
@@ -256,77 +287,6 @@ func (m *txManager) again(ctx context.Context, c txCall) (*types.Receipt, error)
 	return m.await(ctx, wait)
 }
 
-// idle waits until no transaction whose key begins with a prefix is under way.
-func (m *txManager) idle(ctx context.Context, prefix string) error {
-	return m.quiet(ctx, func(base string) bool { return strings.HasPrefix(base, prefix) })
-}
-
-// quiet waits until no transaction with one of these keys is under way.
-func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) error {
-	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
-		// What a reorganisation took back is under way again; who asks must not be told
-		// otherwise only because nobody has looked.
-		if m.watching() && time.Since(m.lookedAt) >= m.blocks.poll() {
-			if err := m.step(ctx); err != nil {
-				m.log.WithError(err).Debug("transactions: step")
-			}
-		}
-		for _, in := range m.book.open {
-			if meant(in.base) {
-				wait := make(chan result, 1)
-				in.waiters = append(in.waiters, wait)
-				waits = append(waits, wait)
-			}
-		}
-		return waits
-	})
-	if err != nil {
-		return err
-	}
-	for _, wait := range waits {
-		_, err := m.await(ctx, wait)
-		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// earlier is the transaction hash of the newest success whose key begins with a prefix.
-func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
-	mined, err := ask(ctx, m, func(context.Context) *messages.Receipt {
-		if in := m.book.succeeded(prefix); in != nil {
-			return in.receipt
-		}
-		return nil
-	})
-	if err != nil || mined == nil {
-		return common.Hash{}, false, err
-	}
-	return common.HexToHash(mined.GetTxHash()), true, nil
-}
-
-// intention is a call that was intended, whatever became of it.
-type intention struct {
-	key         string // without the try
-	correlation string
-}
-
-// intended are the calls whose keys begin with a prefix, as far as the outbox goes back, each key
-// once: those that are done first, and the oldest first.
-func (m *txManager) intended(ctx context.Context, prefix string) ([]intention, error) {
-	return ask(ctx, m, func(context.Context) (all []intention) {
-		seen := map[string]bool{}
-		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
-			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
-				seen[in.base] = true
-				all = append(all, intention{in.base, in.correlation})
-			}
-		}
-		return all
-	})
-}
-
 // errOther is temporary.
 var errOther = errors.New("another transaction for the same purpose is under way")
 
@@ -357,8 +317,6 @@ func (m *txManager) accept(c txCall, wait chan result) {
 		m.begin(c, in.try+1, wait)
 	}
 }
-
-func (m *txManager) failure() error { return m.copier.failure() }
 
 func (m *txManager) begin(c txCall, try int, wait chan result) {
 	if err := m.failure(); err != nil {

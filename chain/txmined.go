@@ -2,10 +2,8 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -81,12 +79,10 @@ func (a attempt) cannotHave(r *types.Receipt) error {
 	return nil
 }
 
-// confirmationsOf is how many blocks make a transaction count. A fill counts at once:
-// from its block on the slot owes proofs, and with twelve confirmations of twelve seconds
-// its first period would be over before anybody knew. A fill that is taken back is told
-// as every reorganisation is, and the intent opens again.
+// confirmationsOf is how many blocks make a transaction count. One that is taken back after
+// it counted is told as every reorganisation is, and the intent opens again.
 func (m *txManager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
-	if r.Status == types.ReceiptStatusSuccessful && strings.HasPrefix(in.base, fillPrefix) {
+	if r.Status == types.ReceiptStatusSuccessful && in.kind.atOnce {
 		return 1
 	}
 	return m.cfg.confirmations
@@ -172,7 +168,7 @@ func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *typ
 	outcomes, err := m.conn.try(ctx, m.account, []trial{{
 		to: in.to, data: in.data, gas: a.gas, on: block.Parent,
 		number: uint64(block.Number), time: uint64(block.Time),
-	}}, refusalOf)
+	}}, m.cfg.refusals)
 	if err != nil || outcomes[0].refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
@@ -182,13 +178,12 @@ func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *typ
 // doubt asks the contract whether calls are still right, before they are sent again: after
 // a reorganisation, with another nonce, or for more. What can no longer succeed has
 // lapsed. What the node does not answer remains as it is, and so does what waits for
-// another transaction about the same slot.
+// another transaction about the same subject.
 func (m *txManager) doubt(ctx context.Context, asked []*intent, head *header) error {
 	var some []*intent
 	var trials []trial
 	for _, in := range asked {
-		kind := kindOf(in.base)
-		if kind != kindProof && kind != kindFill || m.waitsForOther(in) {
+		if in.kind.hopeless == nil || m.waitsForOther(in) {
 			in.doubtful = false
 			continue
 		}
@@ -198,40 +193,26 @@ func (m *txManager) doubt(ctx context.Context, asked []*intent, head *header) er
 	if len(trials) == 0 {
 		return nil
 	}
-	outcomes, err := m.conn.try(ctx, m.account, trials, refusalOf)
+	outcomes, err := m.conn.try(ctx, m.account, trials, m.cfg.refusals)
 	if err != nil {
 		return err
 	}
 	for i, in := range some {
 		in.doubtful = false
-		if hopeless(outcomes[i].refusal) {
+		if in.kind.hopeless(outcomes[i].refusal) {
 			in.lapsed = outcomes[i].refusal
 		}
 	}
 	return nil
 }
 
-// waitsForOther says that another transaction about the same slot is under way, without
+// waitsForOther says that another transaction about the same subject is under way, without
 // which this one may not succeed.
 func (m *txManager) waitsForOther(in *intent) bool {
-	slot := slotOf(in.base)
+	subject := subjectOf(in.base)
 	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
-		return o != in && slotOf(o.base) == slot && kindOf(o.base) != kindProof
+		return o != in && subjectOf(o.base) == subject && !o.kind.duty
 	})
-}
-
-// hopeless says that a proof or a fill for which the contract gives this reason will not
-// succeed later either.
-func hopeless(refusal error) bool {
-	for _, reason := range []error{
-		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,
-		events.ErrReservationNotAllowed, events.ErrUnknownRequest,
-	} {
-		if errors.Is(refusal, reason) {
-			return true
-		}
-	}
-	return false
 }
 
 // reopen takes up again whatever the chain has taken back since its success was told.

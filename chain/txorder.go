@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -14,22 +13,6 @@ import (
 // This file says what is sent first. An account's transactions are mined in the order of
 // their nonces, so one that nobody cares about can hold up a proof: what goes out before
 // a proof is chosen with care, and what is in its way is pushed as hard as the proof.
-
-// Kinds of calls, as keys begin.
-const (
-	kindReserve = "reserve"
-	kindFill    = "fill"
-	kindProof   = "proof"
-	kindFree    = "free"
-)
-
-func kindOf(base string) string {
-	kind, _, _ := strings.Cut(base, ":")
-	return kind
-}
-
-// isDuty says that collateral is lost when this comes too late.
-func (in *intent) isDuty() bool { return kindOf(in.base) == kindProof }
 
 // othersInFlight is how many places those may fill that are no duty: a quarter is kept
 // for duties, and one at least, as long as there is more than one.
@@ -40,8 +23,8 @@ func othersInFlight(most int) int {
 // byUrgency orders what waits to be sent: duties first, then the earliest deadline, then
 // the oldest.
 func byUrgency(x, y *intent) int {
-	if x.isDuty() != y.isDuty() {
-		if x.isDuty() {
+	if x.kind.duty != y.kind.duty {
+		if x.kind.duty {
 			return -1
 		}
 		return 1
@@ -74,7 +57,7 @@ func (m *txManager) launch(ctx context.Context, now moment) error {
 	flying, doubts := len(m.inFlight(now.count)), m.doubts(now)
 	for _, in := range waiting {
 		most := m.cfg.maxInFlight
-		if !in.isDuty() {
+		if !in.kind.duty {
 			most = othersInFlight(most)
 		}
 		switch {
@@ -117,7 +100,7 @@ func (m *txManager) inFlight(count uint64) []*intent {
 // is due within so few blocks that it must not find anything in its way. What is due
 // before that proof itself is not held.
 func (m *txManager) held(in *intent, head *header) bool {
-	if in.isDuty() {
+	if in.kind.duty {
 		return false
 	}
 	due, found := m.nextDuty(head)
@@ -132,7 +115,7 @@ func (m *txManager) held(in *intent, head *header) bool {
 // zero when it has no deadline.
 func (m *txManager) nextDuty(head *header) (due time.Time, found bool) {
 	for _, in := range m.book.open {
-		if !in.sent() && in.isDuty() {
+		if !in.sent() && in.kind.duty {
 			if !found || byDeadline(in, &intent{deadline: due}) < 0 {
 				due = in.deadline
 			}

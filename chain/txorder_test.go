@@ -17,7 +17,7 @@ import (
 )
 
 func intentAt(base string, deadline uint64) *intent {
-	in := &intent{base: base, key: base + "#1"}
+	in := &intent{base: base, key: base + "#1", kind: kinds()[kindOf(base)]}
 	if deadline > 0 {
 		in.deadline = events.Unix(deadline)
 	}
@@ -111,7 +111,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 		"only a fill waits to be sent":   {unsent: []*intent{intentAt("fill:b:1:x", now+10)}, in: intentAt("fill:a:1:x", 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &txManager{cfg: txConfig{fillHold: 8}, book: newTxBook()}
+			m := &txManager{cfg: txConfig{fillHold: 8}, book: newTxBook(nil)}
 			m.blocks = &blockTime{set: 12 * time.Second}
 			m.due.Store(tc.told)
 			m.book.open = append(tc.unsent, tc.in)
@@ -123,7 +123,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 }
 
 func TestReplayedRecordKnowsThatASuccessWasTakenBack(t *testing.T) {
-	b := newTxBook()
+	b := newTxBook(nil)
 	for i, e := range reorganised() {
 		b.apply(record{Revision: uint64(i), Event: e})
 	}

@@ -27,6 +27,7 @@ const noopGas = 21_000
 type intent struct {
 	key         string // base and try: fill:<slot>:1:0badcafe#2
 	base        string
+	kind        txKind
 	try         int
 	to          common.Address
 	data        []byte
@@ -79,6 +80,7 @@ func (in *intent) hashes() []common.Hash {
 
 // txBook is the fold of an account's events.
 type txBook struct {
+	kinds   map[string]txKind
 	intents map[string]*intent // by key
 	latest  map[string]*intent // by base: the newest try
 	open    []*intent          // not done, oldest first
@@ -91,8 +93,8 @@ type txBook struct {
 	knownFrom record
 }
 
-func newTxBook() *txBook {
-	return &txBook{intents: map[string]*intent{}, latest: map[string]*intent{}}
+func newTxBook(kinds map[string]txKind) *txBook {
+	return &txBook{kinds: kinds, intents: map[string]*intent{}, latest: map[string]*intent{}}
 }
 
 // apply folds one record. Events about keys that were forgotten are ignored.
@@ -103,6 +105,7 @@ func (b *txBook) apply(r record) {
 	switch e := r.Event.(type) {
 	case *messages.TxIntended:
 		in := intentOf(e)
+		in.kind = b.kinds[kindOf(in.base)]
 		in.correlation, in.records = r.Correlation, []record{r}
 		b.intents[in.key], b.latest[in.base] = in, in
 		b.open = append(b.open, in)
@@ -241,20 +244,13 @@ func splitKey(key string) (base string, try int) {
 	return base, try
 }
 
-// slotOf is the slot in a key, empty when it names none.
-func slotOf(base string) string {
-	_, rest, _ := strings.Cut(base, ":")
-	slot, _, _ := strings.Cut(rest, ":")
-	return slot
-}
-
 // rebuild makes the signed transaction of an attempt again.
 func (m *txManager) rebuild(in *intent, a attempt) (*types.Transaction, error) {
 	to, data := in.to, in.data
 	if a.isNoop {
 		to, data = m.account, nil
 	}
-	tx, err := types.SignNewTx(m.key, m.signer, &types.DynamicFeeTx{
+	tx, err := types.SignNewTx(m.cfg.key, m.signer, &types.DynamicFeeTx{
 		ChainID: m.signer.ChainID(), Nonce: a.nonce,
 		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
 		To: &to, Value: new(big.Int), Data: data,

@@ -1,0 +1,50 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// spentOn is what a call of a kind takes: as the last time, or as MeasuredGas says.
+func (m *Market) spentOn(kind string) uint64 {
+	if gas := m.tx.spentOn(kind); gas > 0 {
+		return gas
+	}
+	switch measured := MeasuredGas(); kind {
+	case kindProof:
+		return measured.Proof
+	case kindReserve:
+		return measured.Reserve
+	case kindFill:
+		return measured.Fill
+	case kindFree:
+		return measured.Free
+	}
+	return 0
+}
+
+// addPrices adds what work costs now, by the gas that it really takes, at the newest base
+// fee and the node's tip.
+func (m *Market) addPrices(ctx context.Context, b *events.Balance) error {
+	price, err := m.tx.gasPrice(ctx)
+	if err != nil {
+		return err
+	}
+	cost := func(kinds ...string) (events.Amount, error) {
+		var gas uint64
+		for _, kind := range kinds {
+			gas += m.spentOn(kind)
+		}
+		return events.AmountFromBig(new(big.Int).Mul(price, new(big.Int).SetUint64(gas)))
+	}
+	if b.ProofWei, err = cost(kindProof); err != nil {
+		return fmt.Errorf("price of a proof: %w", err)
+	}
+	if b.SaleWei, err = cost(kindReserve, kindFill, kindFree); err != nil {
+		return fmt.Errorf("price of a sale: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"sync"
+)
+
+// gasSpent is how much gas the newest successful call of each kind took. It is safe for
+// concurrent use.
+type gasSpent struct {
+	mu     sync.Mutex
+	byKind map[string]uint64
+}
+
+func (g *gasSpent) note(kind string, gas uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.byKind == nil {
+		g.byKind = map[string]uint64{}
+	}
+	g.byKind[kind] = gas
+}
+
+func (g *gasSpent) of(kind string) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.byKind[kind]
+}
+
+// gasPrice is what a first offer is made for now, in wei for one gas: the newest base fee and the
+// node's tip, within the limits.
+func (m *txManager) gasPrice(ctx context.Context) (*big.Int, error) {
+	head, err := m.conn.latest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("price of gas: %w", err)
+	}
+	tip, err := m.conn.tip(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("price of gas: %w", err)
+	}
+	price := soberTip(tip, m.cfg.minTipWei, m.cfg.maxTipWei)
+	return minBig(new(big.Int).Add(head.baseFee(), price), newBig(m.cfg.maxFeeCapWei)), nil
+}

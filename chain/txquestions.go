@@ -1,0 +1,134 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// This file answers questions about what the account did and does.
+
+// ask runs f in the owner's goroutine and returns what it answers.
+func ask[T any](ctx context.Context, m *txManager, f func(context.Context) T) (T, error) {
+	answer := make(chan T, 1)
+	if err := m.do(ctx, func(ctx context.Context) { answer <- f(ctx) }); err != nil {
+		var none T
+		return none, err
+	}
+	return <-answer, nil
+}
+
+// idle waits until no transaction whose key begins with a prefix is under way.
+func (m *txManager) idle(ctx context.Context, prefix string) error {
+	return m.quiet(ctx, func(base string) bool { return strings.HasPrefix(base, prefix) })
+}
+
+// quiet waits until no transaction with one of these keys is under way.
+func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) error {
+	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
+		// What a reorganisation took back is under way again; who asks must not be told
+		// otherwise only because nobody has looked.
+		if m.watching() && time.Since(m.lookedAt) >= m.blocks.poll() {
+			if err := m.step(ctx); err != nil {
+				m.log.WithError(err).Debug("transactions: step")
+			}
+		}
+		for _, in := range m.book.open {
+			if meant(in.base) {
+				wait := make(chan result, 1)
+				in.waiters = append(in.waiters, wait)
+				waits = append(waits, wait)
+			}
+		}
+		return waits
+	})
+	if err != nil {
+		return err
+	}
+	for _, wait := range waits {
+		_, err := m.await(ctx, wait)
+		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// earlier is the transaction hash of the newest success whose key begins with a prefix.
+func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
+	mined, err := ask(ctx, m, func(context.Context) *messages.Receipt {
+		if in := m.book.succeeded(prefix); in != nil {
+			return in.receipt
+		}
+		return nil
+	})
+	if err != nil || mined == nil {
+		return common.Hash{}, false, err
+	}
+	return common.HexToHash(mined.GetTxHash()), true, nil
+}
+
+// intention is a call that was intended, whatever became of it.
+type intention struct {
+	key         string // without the try
+	correlation string
+}
+
+// intended are the calls whose keys begin with a prefix, as far as the outbox goes back, each key
+// once: those that are done first, and the oldest first.
+func (m *txManager) intended(ctx context.Context, prefix string) ([]intention, error) {
+	return ask(ctx, m, func(context.Context) (all []intention) {
+		seen := map[string]bool{}
+		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
+			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
+				seen[in.base] = true
+				all = append(all, intention{in.base, in.correlation})
+			}
+		}
+		return all
+	})
+}
+
+// succeeded waits until no transaction with one of these keys is under way, and returns
+// the hashes of those that were mined and did what they should.
+func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
+	if err := m.quiet(ctx, meant); err != nil {
+		return nil, err
+	}
+	return ask(ctx, m, func(context.Context) (hashes []common.Hash) {
+		for _, in := range m.book.doneLog {
+			if in.succeeded && meant(in.base) {
+				hashes = append(hashes, common.HexToHash(in.receipt.GetTxHash()))
+			}
+		}
+		return hashes
+	})
+}
+
+// revision is how far the account's record goes.
+func (m *txManager) revision(ctx context.Context) (uint64, error) {
+	return ask(ctx, m, func(context.Context) uint64 { return m.outbox.next })
+}
+
+// spentOn is how much gas the newest successful call of a kind took; zero: there was none.
+func (m *txManager) spentOn(kind string) uint64 { return m.spent.of(kind) }
+
+// Looked says whether all that follows from a block was done for the transactions under way;
+// also when there are none, or the manager is stopped.
+func (m *txManager) Looked(ctx context.Context, block events.Hash) bool {
+	looked, err := ask(ctx, m, func(context.Context) bool { return !m.busy() || m.seen == common.Hash(block) })
+	return err != nil || looked
+}
+
+// Compact rewrites the outbox without the past, as it is done when it has grown large.
+func (m *txManager) Compact(ctx context.Context) error {
+	failed, err := ask(ctx, m, func(context.Context) error { return m.outbox.compact(m.book.needed()) })
+	return errors.Join(failed, err)
+}
