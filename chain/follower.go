@@ -38,38 +38,56 @@ var errGap = fmt.Errorf("%w: its blocks do not follow on each other", errNotYet)
 // is behind, or a reorganisation goes on; both pass.
 var errNotYet = errors.New("the node is not there yet")
 
-// Follower is the feed of what the contract says. Make it with Market.Feed.
-type Follower struct {
-	conn     *conn
-	abis     abis
-	contract common.Address
-	cfg      Config
-	log      logrus.FieldLogger
-	topics   [][]common.Hash
-	blocks   *blockTime
+// update is what a contract said up to a block. Its logs are in order; those of a reorganisation
+// are announced before those that replace them.
+type update[E any] struct {
+	// Reorganized: blocks that were told are gone, and Head is the last of those that are still there.
+	Reorganized *messages.ChainReorganized
+	Head        events.Head
+	Logs        []E
+	Live        bool // Head is the newest block
 }
 
-// Feed is the contract's log feed. It shares the market's connection.
-func (m *Market) Feed() *Follower {
-	f := &Follower{conn: m.conn, abis: m.abis, contract: m.contract, cfg: m.cfg, log: m.cfg.Log, blocks: m.blocks}
-	f.topics = [][]common.Hash{f.readers().topics()}
-	return f
+// followerConfig says what is followed. All of it is set but what says otherwise.
+type followerConfig struct {
+	contract    common.Address
+	deployedAt  uint64        // the contract's block; zero: it is looked for
+	logRange    uint64        // the most blocks in one search for logs
+	longestWait time.Duration // between attempts to go on
+	// silentBlocks is after how many block times without a new block the connection is
+	// made anew, and leastSilence the least that this is.
+	silentBlocks uint64
+	leastSilence time.Duration
+	log          logrus.FieldLogger
 }
 
-// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
+// follower is the feed of what one contract says, in values of type E.
+type follower[E any] struct {
+	conn    *conn
+	blocks  *blockTime
+	cfg     followerConfig
+	readers readers[E]
+	topics  [][]common.Hash
+}
+
+func newFollower[E any](c *conn, blocks *blockTime, cfg followerConfig, r readers[E]) *follower[E] {
+	return &follower[E]{conn: c, blocks: blocks, cfg: cfg, readers: r, topics: [][]common.Hash{r.topics()}}
+}
+
+// follow delivers updates after the cursor, oldest first, until ctx ends or deliver
 // fails; it returns ctx's or deliver's error, or an *IdentityError when the node turns
 // out to follow another chain. Everything else it survives: it reconnects and goes on.
 // A zero cursor starts at the contract's deployment. Every log is delivered exactly
 // once for each block that holds it, and blocks that are gone are announced before
 // those that replace them.
-func (f *Follower) Follow(
+func (f *follower[E]) follow(
 	ctx context.Context, from events.Cursor,
-	deliver func(context.Context, events.ChainUpdate) error,
+	deliver func(context.Context, update[E]) error,
 ) error {
 	at := cursorFrom(from)
 	news := newNewBlocks(f.conn, f.blocks)
 	defer news.close()
-	watch := newWatch(f.cfg.SilentBlocks, f.cfg.LeastSilence, time.Now())
+	watch := newWatch(f.cfg.silentBlocks, f.cfg.leastSilence, time.Now())
 	wait, stale := firstFollowWait, 0
 	for {
 		err := f.advance(ctx, at, watch, deliver)
@@ -88,14 +106,14 @@ func (f *Follower) Follow(
 		switch {
 		case err == nil:
 			if wait > firstFollowWait {
-				f.log.WithField("block", at.number).Info("the chain answers again")
+				f.cfg.log.WithField("block", at.number).Info("the chain answers again")
 			}
 			wait, stale = firstFollowWait, 0
 			f.silence(ctx, watch)
 			news.wait(ctx, watch.top, func(misses int) time.Duration { return watch.look(f.blocks.poll(), misses) })
 		case errors.Is(err, errNotYet):
 			if stale++; stale == staleRounds {
-				f.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
+				f.cfg.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
 			}
 			if stale%staleRounds == 0 && errors.Is(err, errGap) { // No reorganisation lasts that long.
 				_ = f.conn.disbelieveNow(ctx, "for the newest blocks", err)
@@ -106,16 +124,16 @@ func (f *Follower) Follow(
 			sleep(ctx, min(firstFollowWait, f.blocks.poll()))
 		default:
 			if wait == firstFollowWait { // Said once, however long it lasts.
-				f.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
+				f.cfg.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
 			}
 			sleep(ctx, wait)
-			wait = min(2*wait, f.cfg.LongestRedialWait)
+			wait = min(2*wait, f.cfg.longestWait)
 		}
 	}
 }
 
 // silence has the connection made anew when there was no new block for too long.
-func (f *Follower) silence(ctx context.Context, w *watch) {
+func (f *follower[E]) silence(ctx context.Context, w *watch) {
 	l, err := f.conn.get(ctx)
 	if err != nil {
 		return // The next call says so.
@@ -126,7 +144,7 @@ func (f *Follower) silence(ctx context.Context, w *watch) {
 		return
 	}
 	if first {
-		f.log.WithField("endpoint", l.endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
+		f.cfg.log.WithField("endpoint", l.endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
 			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
 	}
 	f.conn.silent(l)
@@ -138,10 +156,10 @@ type deliverError struct{ err error }
 func (e *deliverError) Error() string { return e.err.Error() }
 
 // advance delivers everything up to the newest block.
-func (f *Follower) advance(
-	ctx context.Context, at *cursor, watch *watch, deliver func(context.Context, events.ChainUpdate) error,
+func (f *follower[E]) advance(
+	ctx context.Context, at *cursor, watch *watch, deliver func(context.Context, update[E]) error,
 ) error {
-	hand := func(u events.ChainUpdate) error {
+	hand := func(u update[E]) error {
 		if err := deliver(ctx, u); err != nil {
 			return &deliverError{err}
 		}
@@ -153,7 +171,7 @@ func (f *Follower) advance(
 			return err
 		}
 		if pause, ended := watch.saw(uint64(head.Number), time.Now()); ended {
-			f.log.WithField("block", uint64(head.Number)).Infof("there are new blocks again, after %s",
+			f.cfg.log.WithField("block", uint64(head.Number)).Infof("there are new blocks again, after %s",
 				pause.Round(time.Second))
 		}
 		if at.hash == (common.Hash{}) {
@@ -169,7 +187,7 @@ func (f *Follower) advance(
 				return nil
 			}
 			at.told = true
-			return hand(events.ChainUpdate{Head: head.head(), Live: true})
+			return hand(update[E]{Head: head.head(), Live: true})
 		}
 		if uint64(head.Number) <= at.number {
 			return fmt.Errorf("%w: block %d of its chain, after block %d", errNotYet, uint64(head.Number), at.number)
@@ -186,7 +204,7 @@ func (f *Follower) advance(
 }
 
 // begin places a zero cursor on the block before the contract's deployment.
-func (f *Follower) begin(ctx context.Context, at *cursor, head *header) error {
+func (f *follower[E]) begin(ctx context.Context, at *cursor, head *header) error {
 	first, err := f.deployment(ctx, uint64(head.Number))
 	if err != nil {
 		return err
@@ -201,14 +219,14 @@ func (f *Follower) begin(ctx context.Context, at *cursor, head *header) error {
 
 // deployment finds the block in which the contract got its code, by halving. A node
 // that forgot old states makes it start earlier, which costs time only.
-func (f *Follower) deployment(ctx context.Context, head uint64) (uint64, error) {
-	if f.cfg.DeployedAt != 0 {
-		return f.cfg.DeployedAt, nil
+func (f *follower[E]) deployment(ctx context.Context, head uint64) (uint64, error) {
+	if f.cfg.deployedAt != 0 {
+		return f.cfg.deployedAt, nil
 	}
 	low, high := uint64(0), head
 	for low < high {
 		middle := low + (high-low)/2
-		there, known, err := f.conn.deployed(ctx, f.contract, middle)
+		there, known, err := f.conn.deployed(ctx, f.cfg.contract, middle)
 		if err != nil || !known {
 			return 0, err
 		}
@@ -225,8 +243,8 @@ func (f *Follower) deployment(ctx context.Context, head uint64) (uint64, error) 
 // announces that and moves back to the last block that is still there. A node that has not
 // yet got as far as the cursor is errNotYet: that another one was ahead is no
 // reorganisation.
-func (f *Follower) rewind(
-	ctx context.Context, at *cursor, head *header, hand func(events.ChainUpdate) error,
+func (f *follower[E]) rewind(
+	ctx context.Context, at *cursor, head *header, hand func(update[E]) error,
 ) error {
 	if uint64(head.Number) >= at.number {
 		same, err := f.holds(ctx, at.number, at.hash)
@@ -250,7 +268,7 @@ func (f *Follower) rewind(
 			gone.Dropped = append(gone.Dropped, events.Hash(at.recent[number]).String())
 		}
 	}
-	if err := hand(events.ChainUpdate{Reorganized: gone, Head: ancestor.head()}); err != nil {
+	if err := hand(update[E]{Reorganized: gone, Head: ancestor.head()}); err != nil {
 		return err
 	}
 	maps.DeleteFunc(at.recent, func(n uint64, _ common.Hash) bool { return n > uint64(ancestor.Number) })
@@ -260,7 +278,7 @@ func (f *Follower) rewind(
 
 // behind says whether a shorter chain may be the same one: the newest block that is
 // remembered of that part is still there, or none is remembered.
-func (f *Follower) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
+func (f *follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
 	newest, known := uint64(0), false
 	for number := range at.recent {
 		if number <= head && (!known || number > newest) {
@@ -273,7 +291,7 @@ func (f *Follower) behind(ctx context.Context, at *cursor, head uint64) (bool, e
 	return f.holds(ctx, newest, at.recent[newest])
 }
 
-func (f *Follower) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
+func (f *follower[E]) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
 	block, err := f.conn.byNumber(ctx, number)
 	if errors.Is(err, ethereum.NotFound) {
 		return false, nil
@@ -286,7 +304,7 @@ func (f *Follower) holds(ctx context.Context, number uint64, hash common.Hash) (
 
 // ancestor is the newest remembered block that is still on the chain. When there is
 // none, everything is read again from before the oldest one.
-func (f *Follower) ancestor(ctx context.Context, at *cursor, newest uint64) (*header, error) {
+func (f *follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (*header, error) {
 	numbers := slices.Sorted(maps.Keys(at.recent))
 	for _, number := range slices.Backward(numbers) {
 		if number > newest {
@@ -309,8 +327,8 @@ func (f *Follower) ancestor(ctx context.Context, at *cursor, newest uint64) (*he
 
 // walk delivers the blocks after the cursor one by one, read by hash, so that an update
 // never mixes two branches.
-func (f *Follower) walk(
-	ctx context.Context, at *cursor, head *header, hand func(events.ChainUpdate) error,
+func (f *follower[E]) walk(
+	ctx context.Context, at *cursor, head *header, hand func(update[E]) error,
 ) error {
 	blocks, err := f.headers(ctx, at.number+1, uint64(head.Number))
 	if err != nil {
@@ -334,7 +352,7 @@ func (f *Follower) walk(
 		if err != nil {
 			return err
 		}
-		u := events.ChainUpdate{Head: block.head(), Logs: logs, Live: block.Hash == head.Hash}
+		u := update[E]{Head: block.head(), Logs: logs, Live: block.Hash == head.Hash}
 		if err := hand(u); err != nil {
 			return err
 		}
@@ -366,7 +384,7 @@ func unfitBeside(block *header, before []*header, newest *header) error {
 }
 
 // headers reads blocks first to last, all or an error.
-func (f *Follower) headers(ctx context.Context, first, last uint64) ([]*header, error) {
+func (f *follower[E]) headers(ctx context.Context, first, last uint64) ([]*header, error) {
 	numbers := make([]uint64, 0, last-first+1)
 	for n := first; n <= last; n++ {
 		numbers = append(numbers, n)

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 )
-
-// maxSearchRanges is how many ranges of blocks a search for an old log goes back.
-const maxSearchRanges = 5000
 
 // FreeSlot collects what a finished or cancelled slot is owed, or drops a failed one,
 // and reports when the transaction has the configured confirmations. It refuses with
@@ -98,36 +94,14 @@ func (m *Market) mayFree(ctx context.Context, head *header, facts events.SlotFac
 		return fmt.Errorf("%w before sending: slot is %s, freeing it would burn the collateral",
 			events.ErrReverted, facts.SlotState)
 	}
-	permanent, err := m.newestFinal(ctx, head)
+	permanent, err := m.finality.newest(ctx, head)
 	if err != nil {
 		return err
 	}
-	if !permanent.head().Time.After(facts.RequestEnd) {
+	if permanent == nil || !permanent.head().Time.After(facts.RequestEnd) {
 		return errEndNotFinal
 	}
 	return nil
-}
-
-// newestFinal is the newest block that counts as permanent (see Final).
-func (m *Market) newestFinal(ctx context.Context, head *header) (*header, error) {
-	deep := head
-	if back := m.cfg.Confirmations - 1; back > 0 {
-		var err error
-		if deep, err = m.conn.byNumber(ctx, uint64(head.Number)-min(back, uint64(head.Number))); err != nil {
-			return nil, err
-		}
-	}
-	if !m.cfg.Finalized {
-		return deep, nil
-	}
-	tagged, err := m.conn.tagged(ctx, "finalized")
-	if err == nil && tagged.Number < deep.Number {
-		return tagged, nil
-	}
-	if final, err := m.Final(ctx, uint64(deep.Number)); err != nil || !final {
-		return nil, cmp.Or(err, errEndNotFinal)
-	}
-	return deep, nil
 }
 
 func over(s events.SlotState) bool {
@@ -256,34 +230,4 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 		return found != common.Hash{}, nil
 	})
 	return found, found != common.Hash{}, err
-}
-
-// searchBack gives a contract's logs to match, newest first, until it says that it has
-// found what it looks for.
-func (m *Market) searchBack(
-	ctx context.Context, contract common.Address, topics [][]common.Hash,
-	match func(*types.Log) (bool, error),
-) error {
-	head, err := m.conn.latest(ctx)
-	if err != nil {
-		return err
-	}
-	to := uint64(head.Number)
-	for range maxSearchRanges {
-		from := max(m.cfg.DeployedAt, to-min(to, m.cfg.LogRange-1))
-		logs, err := m.conn.logsBetween(ctx, contract, topics, from, to)
-		if err != nil {
-			return err
-		}
-		for _, l := range slices.Backward(logs) {
-			if done, err := match(&l); done || err != nil {
-				return err
-			}
-		}
-		if from == 0 || from <= m.cfg.DeployedAt {
-			return nil
-		}
-		to = from - 1
-	}
-	return nil
 }

@@ -226,7 +226,7 @@ type Market struct {
 	identity Identity
 	tx       *txManager
 	approve  chan struct{} // one approval at a time
-	finality finality
+	finality *finality
 	blocks   *blockTime
 
 	mu        sync.Mutex
@@ -263,6 +263,7 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		blocks:   newBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
 	m.conn = newConn(cfg.connection(m.meetAgain), m.contract)
+	m.finality = newFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
 	err := m.begin(ctx, store, outboxDir)
 	for tried := 1; errors.Is(err, ErrUnavailable) && ctx.Err() == nil; tried++ {
 		if tried%m.conn.numberOfEndpoints() == 0 { // None of them does.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/events"
@@ -273,3 +274,20 @@ func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events
 // newest block that was looked at: at least once a minute, with each block while something
 // waits. It does not ask the chain and does not block.
 func (m *Market) FeeLimit() (FeeLimit, bool) { return m.tx.feeLimit() }
+
+// Final says whether a block, and what it holds, can be taken for permanent: it has the
+// configured confirmations and, if that is demanded, the tag finalized has reached it. A
+// chain that has no such tag goes by confirmations. Whoever asks makes sure that the
+// block is on the chain.
+func (m *Market) Final(ctx context.Context, number uint64) (bool, error) {
+	return m.finality.final(ctx, number)
+}
+
+// searchBack gives a contract's logs to match, newest first, until it says that it has found what it
+// looks for.
+func (m *Market) searchBack(
+	ctx context.Context, contract common.Address, topics [][]common.Hash, match func(*types.Log) (bool, error),
+) error {
+	s := search{contract: contract, topics: topics, first: m.cfg.DeployedAt, step: m.cfg.LogRange}
+	return s.back(ctx, m.conn, match)
+}

@@ -7,17 +7,16 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
-
-	"github.com/hostnode/hostnode/events"
+	"github.com/ethereum/go-ethereum/core/types"
 )
 
 // leap delivers old blocks by ranges, up to and including a block.
-func (f *Follower) leap(
-	ctx context.Context, at *cursor, to uint64, hand func(events.ChainUpdate) error,
+func (f *follower[E]) leap(
+	ctx context.Context, at *cursor, to uint64, hand func(update[E]) error,
 ) error {
 	for at.number < to {
-		last := min(to, at.number+f.cfg.LogRange)
-		found, err := f.conn.logsBetween(ctx, f.contract, f.topics, at.number+1, last)
+		last := min(to, at.number+f.cfg.logRange)
+		found, err := f.conn.logsBetween(ctx, f.cfg.contract, f.topics, at.number+1, last)
 		if err != nil {
 			return err
 		}
@@ -28,7 +27,7 @@ func (f *Follower) leap(
 				cut = at.number + 1
 			}
 			last = min(last, cut)
-			found = slices.DeleteFunc(found, func(l logEntry) bool { return l.BlockNumber > last })
+			found = slices.DeleteFunc(found, func(l types.Log) bool { return l.BlockNumber > last })
 		}
 		end, err := f.conn.byNumber(ctx, last)
 		if err != nil {
@@ -45,7 +44,7 @@ func (f *Follower) leap(
 		if err != nil {
 			return err
 		}
-		if err := hand(events.ChainUpdate{Head: end.head(), Logs: logs}); err != nil {
+		if err := hand(update[E]{Head: end.head(), Logs: logs}); err != nil {
 			return err
 		}
 		for hash, block := range blocks {
@@ -57,7 +56,7 @@ func (f *Follower) leap(
 }
 
 // blocksOf reads the blocks that logs are in.
-func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Hash]*header, error) {
+func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*header, error) {
 	var hashes []common.Hash
 	for _, l := range logs {
 		if !slices.Contains(hashes[max(0, len(hashes)-1):], l.BlockHash) { // They come in order.
@@ -79,11 +78,11 @@ func (f *Follower) blocksOf(ctx context.Context, logs []logEntry) (map[common.Ha
 }
 
 // logsOf reads the logs of one block, by its hash.
-func (f *Follower) logsOf(ctx context.Context, block *header) ([]logEntry, error) {
+func (f *follower[E]) logsOf(ctx context.Context, block *header) ([]types.Log, error) {
 	hash, number := block.Hash, block.Number
-	ofOthers := func(l logEntry) bool { return l.BlockHash != hash }
+	ofOthers := func(l types.Log) bool { return l.BlockHash != hash }
 	logs, err := f.query(ctx, logsAnswer{
-		filter: logFilter{Address: f.contract, Topics: f.topics, BlockHash: &hash}, number: uint64(number),
+		filter: logFilter{Address: f.cfg.contract, Topics: f.topics, BlockHash: &hash}, number: uint64(number),
 	})
 	if err != nil && !isAnswer(err) {
 		return nil, err
@@ -96,7 +95,7 @@ func (f *Follower) logsOf(ctx context.Context, block *header) ([]logEntry, error
 	// another way, because some nodes announce a block before they know its logs, and
 	// answer with none, and some do not take hashes here (EIP-234).
 	again, err := f.query(ctx, logsAnswer{
-		filter: logFilter{Address: f.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number},
+		filter: logFilter{Address: f.cfg.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number},
 	})
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
@@ -112,7 +111,7 @@ func (f *Follower) logsOf(ctx context.Context, block *header) ([]logEntry, error
 
 // notThere tells a node that does not know a block any more, or not yet, from one that
 // does not answer.
-func (f *Follower) notThere(ctx context.Context, block *header, err error) error {
+func (f *follower[E]) notThere(ctx context.Context, block *header, err error) error {
 	if !isAnswer(err) {
 		return err
 	}
@@ -123,14 +122,14 @@ func (f *Follower) notThere(ctx context.Context, block *header, err error) error
 }
 
 // mayHold asks the filter that each block carries of its logs: no means no.
-func (f *Follower) mayHold(block *header) bool {
-	if !block.Bloom.Test(f.contract.Bytes()) {
+func (f *follower[E]) mayHold(block *header) bool {
+	if !block.Bloom.Test(f.cfg.contract.Bytes()) {
 		return false
 	}
 	return slices.ContainsFunc(f.topics[0], func(topic common.Hash) bool { return block.Bloom.Test(topic.Bytes()) })
 }
 
-func (f *Follower) query(ctx context.Context, asked logsAnswer) ([]logEntry, error) {
+func (f *follower[E]) query(ctx context.Context, asked logsAnswer) ([]types.Log, error) {
 	logs, err := f.conn.logsFor(ctx, asked)
 	if err != nil {
 		return nil, fmt.Errorf("logs of a block: %w", err)

@@ -1,0 +1,37 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Follower is the feed of what the contract says. Make it with Market.Feed.
+type Follower struct {
+	feed *follower[messages.MarketEvent]
+}
+
+// Feed is the contract's log feed. It shares the market's connection.
+func (m *Market) Feed() *Follower {
+	return &Follower{newFollower(m.conn, m.blocks, followerConfig{
+		contract: m.contract, deployedAt: m.cfg.DeployedAt, logRange: m.cfg.LogRange,
+		longestWait: m.cfg.LongestRedialWait, silentBlocks: m.cfg.SilentBlocks, leastSilence: m.cfg.LeastSilence,
+		log: m.cfg.Log,
+	}, m.marketReaders())}
+}
+
+// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
+// fails; it returns ctx's or deliver's error, or an *IdentityError when the node turns
+// out to follow another chain. Everything else it survives: it reconnects and goes on.
+// A zero cursor starts at the contract's deployment. Every log is delivered exactly
+// once for each block that holds it, and blocks that are gone are announced before
+// those that replace them.
+func (f *Follower) Follow(
+	ctx context.Context, from events.Cursor,
+	deliver func(context.Context, events.ChainUpdate) error,
+) error {
+	return f.feed.follow(ctx, from, func(ctx context.Context, u update[messages.MarketEvent]) error {
+		return deliver(ctx, events.ChainUpdate(u))
+	})
+}

@@ -1,0 +1,95 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// reader turns one kind of log into what the consumer wants to hear.
+type reader[E any] func(ctx context.Context, l *types.Log, at *messages.ChainLog) (E, error)
+
+// readers are the kinds of log that are read, by topic.
+type readers[E any] map[common.Hash]reader[E]
+
+func (r readers[E]) topics() []common.Hash {
+	return slices.SortedFunc(maps.Keys(r), common.Hash.Cmp)
+}
+
+// errSkip marks a log that makes no sense; the rest of its block does.
+var errSkip = errors.New("log is skipped")
+
+// skip says that a log makes no sense, and why: a reader that returns it leaves out that log only.
+func skip(err error) error { return fmt.Errorf("%w: %w", errSkip, err) }
+
+// read makes a reader of a log whose message needs nothing but the log.
+func read[T, E any](
+	unpack func(*types.Log) (*T, error),
+	message func(*T, *messages.ChainLog) E,
+) reader[E] {
+	return func(_ context.Context, l *types.Log, at *messages.ChainLog) (E, error) {
+		e, err := unpack(l)
+		if err != nil {
+			var none E
+			return none, skip(err)
+		}
+		return message(e, at), nil
+	}
+}
+
+// translate turns logs into messages, in order and each once. Logs that make no sense
+// are left out with a line in the log; an error means that the node could not be asked.
+func (f *follower[E]) translate(
+	ctx context.Context, logs []types.Log, blockOf func(common.Hash) *header,
+) ([]E, error) {
+	type position struct {
+		block common.Hash
+		index uint
+	}
+	seen := map[position]bool{}
+	var found []E
+	for i := range logs {
+		l := &logs[i]
+		here := position{l.BlockHash, l.Index}
+		if l.Removed || seen[here] || l.Address != f.cfg.contract || len(l.Topics) == 0 {
+			continue
+		}
+		seen[here] = true
+		readLog := f.readers[l.Topics[0]]
+		if readLog == nil {
+			continue
+		}
+		block := blockOf(l.BlockHash)
+		if block == nil {
+			return nil, fmt.Errorf("log %d of unknown block %s", l.Index, l.BlockHash)
+		}
+		if uint64(block.Number) != l.BlockNumber {
+			return nil, f.conn.disbelieveNow(ctx, "for logs", fmt.Errorf("it names block %s as number %d, which is %d",
+				l.BlockHash, l.BlockNumber, uint64(block.Number)))
+		}
+		e, err := readLog(ctx, l, &messages.ChainLog{
+			Block:     uint64(block.Number),
+			BlockHash: events.Hash(l.BlockHash).String(),
+			Index:     uint32(l.Index),
+			TxHash:    events.Hash(l.TxHash).String(),
+			Time:      events.TimeToMessage(block.head().Time),
+		})
+		if errors.Is(err, errSkip) {
+			f.cfg.log.WithError(err).WithField("tx", l.TxHash).Warn("follow the chain: a log makes no sense")
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, e)
+	}
+	return found, nil
+}
