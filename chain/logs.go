@@ -53,6 +53,16 @@ func (c *conn) logsBetween(
 	return logs, nil
 }
 
+// logsOfBlock reads a contract's logs of one block, by its hash.
+func (c *conn) logsOfBlock(
+	ctx context.Context, contract common.Address, topics [][]common.Hash, hash common.Hash, number uint64,
+) ([]types.Log, error) {
+	return c.logsFor(ctx, logsAnswer{
+		filter: logFilter{Address: contract, Topics: topics, BlockHash: &hash}, number: number,
+	})
+}
+
+// logsOnce is logsBetween in one question: what is too much for the node is an error.
 func (c *conn) logsOnce(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {

@@ -81,9 +81,7 @@ func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[commo
 func (f *follower[E]) logsOf(ctx context.Context, block *header) ([]types.Log, error) {
 	hash, number := block.Hash, block.Number
 	ofOthers := func(l types.Log) bool { return l.BlockHash != hash }
-	logs, err := f.query(ctx, logsAnswer{
-		filter: logFilter{Address: f.cfg.contract, Topics: f.topics, BlockHash: &hash}, number: uint64(number),
-	})
+	logs, err := f.query(f.conn.logsOfBlock(ctx, f.cfg.contract, f.topics, hash, uint64(number)))
 	if err != nil && !isAnswer(err) {
 		return nil, err
 	}
@@ -94,9 +92,7 @@ func (f *follower[E]) logsOf(ctx context.Context, block *header) ([]types.Log, e
 	// The block says that it may have some, or the node does not say it by hash: ask in
 	// another way, because some nodes announce a block before they know its logs, and
 	// answer with none, and some do not take hashes here (EIP-234).
-	again, err := f.query(ctx, logsAnswer{
-		filter: logFilter{Address: f.cfg.contract, Topics: f.topics, FromBlock: &number, ToBlock: &number},
-	})
+	again, err := f.query(f.conn.logsOnce(ctx, f.cfg.contract, f.topics, uint64(number), uint64(number)))
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
 	}
@@ -129,8 +125,7 @@ func (f *follower[E]) mayHold(block *header) bool {
 	return slices.ContainsFunc(f.topics[0], func(topic common.Hash) bool { return block.Bloom.Test(topic.Bytes()) })
 }
 
-func (f *follower[E]) query(ctx context.Context, asked logsAnswer) ([]types.Log, error) {
-	logs, err := f.conn.logsFor(ctx, asked)
+func (f *follower[E]) query(logs []types.Log, err error) ([]types.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs of a block: %w", err)
 	}

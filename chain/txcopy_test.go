@@ -28,12 +28,16 @@ func recordsOf(first uint64, names ...string) []record {
 	return records
 }
 
+func quietLog() logrus.FieldLogger {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return log
+}
+
 // copierOn copies to a store until the test ends.
 func copierOn(t *testing.T, store events.Store, pending []record) *copier {
 	t.Helper()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	c := startCopier(txConfig{log: log, node: "test"}, store, owner().Stream, pending)
+	c := startCopier(txConfig{log: quietLog(), node: "test"}, store, owner().Stream, pending)
 	t.Cleanup(c.close)
 	return c
 }

@@ -1,23 +1,26 @@
 package chain
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
 )
 
+// testKinds are as the market has them.
+var testKinds = map[string]txKind{
+	"proof": {duty: true, hopeless: func(error) bool { return false }},
+	"fill":  {atOnce: true, hopeless: func(error) bool { return false }},
+}
+
 func intentAt(base string, deadline uint64) *intent {
-	in := &intent{base: base, key: base + "#1", kind: kinds()[kindOf(base)]}
+	in := &intent{base: base, key: base + "#1", kind: testKinds[kindOf(base)]}
 	if deadline > 0 {
 		in.deadline = events.Unix(deadline)
 	}
@@ -71,7 +74,7 @@ func TestEachTransactionIsAsUrgentAsTheMostUrgentBehindIt(t *testing.T) {
 
 func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
 	m := &txManager{cfg: txConfig{stuckBlocks: 5}}
-	m.blocks = &blockTime{set: 12 * time.Second}
+	m.blocks = newBlockTime(12*time.Second, 0, quietLog())
 	head := &header{Time: 1000}
 	for left, want := range map[uint64]uint64{1: 1, 12: 1, 7 * 12: 1, 8 * 12: 2, 19 * 12: 4, 20 * 12: 5, 1000 * 12: 5} {
 		if got := m.patience(events.Unix(1000+left), head); got != want {
@@ -112,7 +115,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &txManager{cfg: txConfig{fillHold: 8}, book: newTxBook(nil)}
-			m.blocks = &blockTime{set: 12 * time.Second}
+			m.blocks = newBlockTime(12*time.Second, 0, quietLog())
 			m.due.Store(tc.told)
 			m.book.open = append(tc.unsent, tc.in)
 			if got := m.held(tc.in, head); got != tc.is {
@@ -131,61 +134,6 @@ func TestReplayedRecordKnowsThatASuccessWasTakenBack(t *testing.T) {
 	if in.succeeded || in.receipt != nil || !in.done || len(b.watched(0)) != 0 {
 		t.Fatalf("intent is %+v", in)
 	}
-}
-
-func TestRevertsAreReadInTheFormsOfAllNodes(t *testing.T) {
-	const plain = "0xff556acf"
-	want := hexutil.MustDecode(plain)
-	for name, given := range map[string]any{
-		"geth, erigon, besu":    plain,
-		"nethermind":            "Reverted " + plain,
-		"a proxy's object":      map[string]any{"data": plain, "message": "reverted"},
-		"both at the same time": map[string]any{"data": "Reverted " + plain},
-	} {
-		if got, ok := hexData(given); !ok || !slices.Equal(got, want) {
-			t.Fatalf("%s: %x, %t", name, got, ok)
-		}
-	}
-	for name, given := range map[string]any{
-		"nothing": nil, "a number": 7.0, "words": "execution reverted", "an odd digit": "0x1",
-		"an empty object": map[string]any{}, "an object in an object": map[string]any{"data": map[string]any{"data": plain}},
-		"a list": []any{plain},
-	} {
-		if got, ok := hexData(given); ok {
-			t.Fatalf("%s: read as %x", name, got)
-		}
-	}
-}
-
-// revertOf is a node's error with data.
-type revertOf struct{ data any }
-
-func (revertOf) Error() string    { return "execution reverted" }
-func (revertOf) ErrorCode() int   { return 3 }
-func (e revertOf) ErrorData() any { return e.data }
-
-// FuzzRefusals looks for answers of a node that make it panic, or that are called an
-// outcome of the contract without being one.
-func FuzzRefusals(f *testing.F) {
-	for _, seed := range []string{
-		"0x", "0xff", "0xff556a", "0xff556acf", "Reverted 0xff556acf", "Reverted", "0x4e487b71", "", "0x08c379a0",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, err := range []error{revertOf{text}, revertOf{map[string]any{"data": text}}} {
-			o := outcomeFrom(common.Address{}, err, refusalOf)
-			if o.known != (o.refusal != nil) {
-				t.Fatalf("outcome %+v", o)
-			}
-			if data, reverted := revertData(err); o.known && (!reverted || len(data) < 4) {
-				t.Fatalf("%q is called %v", text, o.refusal)
-			}
-			if errors.Is(o.refusal, events.ErrInvalidProof) && hopeless(o.refusal) == false {
-				t.Fatal("a refused proof is not hopeless")
-			}
-		}
-	})
 }
 
 func TestFeesOfCallsLeaveRoomForAnEmptyTransaction(t *testing.T) {
