@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -24,7 +26,7 @@ const catchUpTimeout = 5 * time.Second
 // has, looks whether somebody else used the account, and takes up the transactions of the last
 // run.
 func openTxManager(
-	ctx context.Context, cfg txConfig, c *conn, blocks *blockTime, store events.Store, dir string,
+	ctx context.Context, cfg txConfig, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, dir string,
 ) (*txManager, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the outbox: %w", err)
@@ -48,7 +50,7 @@ func openTxManager(
 }
 
 func (cfg *txConfig) openWith(
-	ctx context.Context, c *conn, blocks *blockTime, store events.Store, box *outbox, records []record,
+	ctx context.Context, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, box *outbox, records []record,
 ) (*txManager, error) {
 	records, copied, away, err := cfg.join(ctx, store, box, records)
 	if err != nil {

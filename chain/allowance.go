@@ -100,7 +100,7 @@ func (m *Market) provide(
 
 // purse is what we hold and what the marketplace may take of it.
 func (m *Market) purse(ctx context.Context) (held, allowed events.Amount, err error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return held, allowed, err
 	}

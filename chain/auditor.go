@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -28,9 +30,9 @@ func DialAuditor(ctx context.Context, cfg Config) (*Auditor, error) {
 		return nil, err
 	}
 	m := &Market{cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace)}
-	m.conn = newConn(cfg.connection(nil), m.contract)
+	m.conn = rpc.New(cfg.connection(nil), m.contract)
 	if err := m.meet(ctx); err != nil {
-		m.conn.close()
+		m.conn.Close()
 		return nil, err
 	}
 	return &Auditor{m}, nil
@@ -38,7 +40,7 @@ func DialAuditor(ctx context.Context, cfg Config) (*Auditor, error) {
 
 // Close closes the connection.
 func (a *Auditor) Close() error {
-	a.market.conn.close()
+	a.market.conn.Close()
 	return nil
 }
 
@@ -48,12 +50,12 @@ func (a *Auditor) Moves(
 	ctx context.Context, account events.Address, txs []events.Hash,
 ) ([]events.TokenMove, error) {
 	moves := make([]events.TokenMove, 0, len(txs))
-	for some := range slices.Chunk(txs, maxBatch) {
+	for some := range slices.Chunk(txs, rpc.MaxBatch) {
 		hashes := make([]common.Hash, len(some))
 		for i, tx := range some {
 			hashes[i] = common.Hash(tx)
 		}
-		receipts, err := a.market.conn.receipts(ctx, hashes)
+		receipts, err := a.market.conn.Receipts(ctx, hashes)
 		if err != nil {
 			return nil, fmt.Errorf("read what transactions moved: %w", err)
 		}
@@ -82,12 +84,12 @@ func (a *Auditor) moveOf(account common.Address, r *types.Receipt) (move events.
 
 // Held says what the contract holds for slots, all at the newest block.
 func (a *Auditor) Held(ctx context.Context, slots []events.SlotID) ([]events.SlotHolding, error) {
-	head, err := a.market.conn.latest(ctx)
+	head, err := a.market.conn.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the collateral of slots: %w", err)
 	}
 	held := make([]events.SlotHolding, 0, len(slots))
-	for some := range slices.Chunk(slots, maxBatch/3) {
+	for some := range slices.Chunk(slots, rpc.MaxBatch/3) {
 		batch, err := a.heldAt(ctx, head.Hash, some)
 		if err != nil {
 			return nil, fmt.Errorf("read the collateral of slots: %w", err)
@@ -104,7 +106,7 @@ func (a *Auditor) heldAt(ctx context.Context, at common.Hash, slots []events.Slo
 		collateral *big.Int
 	}
 	raw := make([]facts, len(slots))
-	var views []*view
+	var views []*rpc.View
 	m, to := a.market.abis.market, a.market.contract
 	for i, slot := range slots {
 		views = append(views,
@@ -177,9 +179,9 @@ const (
 // searched some moments after it says that it has a block, or it is behind the one that said
 // so to the host.
 func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, from, to uint64) ([]types.Log, error) {
-	for until := time.Now().Add(notThereFor); ; sleep(ctx, notTherePause) {
-		logs, err := a.market.conn.logsBetween(ctx, a.market.tokenAddress(), topics, from, to)
-		if err == nil || ctx.Err() != nil || !notThereYet(err) || time.Now().After(until) {
+	for until := time.Now().Add(notThereFor); ; rpc.Sleep(ctx, notTherePause) {
+		logs, err := a.market.conn.LogsBetween(ctx, a.market.tokenAddress(), topics, from, to)
+		if err == nil || ctx.Err() != nil || !rpc.IsBehind(err) || time.Now().After(until) {
 			return logs, err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain"
@@ -110,11 +112,11 @@ func TestAnAuditorOfAnotherChainIsRefused(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config("nobody")
 	cfg.Key, cfg.ChainID = nil, 77
-	if _, err := chain.DialAuditor(t.Context(), cfg); !errors.Is(err, chain.ErrWrongChain) {
+	if _, err := chain.DialAuditor(t.Context(), cfg); !errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v", err)
 	}
 	cfg.Marketplace, cfg.ChainID = events.Address{1}, 0
-	if _, err := chain.DialAuditor(t.Context(), cfg); !errors.Is(err, chain.ErrNoContract) {
+	if _, err := chain.DialAuditor(t.Context(), cfg); !errors.Is(err, rpc.ErrNoContract) {
 		t.Fatalf("error %v", err)
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
 )
@@ -75,7 +76,7 @@ func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 				}
 				return a
 			}))
-			if _, err := m.Slot(t.Context(), r.ID, 0); !errors.Is(err, chain.ErrUnavailable) {
+			if _, err := m.Slot(t.Context(), r.ID, 0); !errors.Is(err, rpc.ErrUnavailable) {
 				t.Fatalf("a block that changed was believed: %v", err)
 			}
 		})
@@ -123,7 +124,7 @@ func TestNodeThatFailsForAnotherReasonIsAskedByHashOn(t *testing.T) {
 			var err error
 			w.await("the node is asked again", func() bool {
 				err = look()
-				return !errors.Is(err, chain.ErrUnavailable)
+				return !errors.Is(err, rpc.ErrUnavailable)
 			})
 			if err != nil || byNumber.Load() != 0 {
 				t.Fatalf("asked by number %d times: %v", byNumber.Load(), err)

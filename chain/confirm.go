@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 
@@ -20,7 +22,7 @@ import (
 func (m *Market) Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
 	question := fmt.Sprintf("for slot %d of %s at block %d", index, request, facts.At.Number)
 	return m.beside(ctx, question, func(other *Market) (different, err error) {
-		head, err := other.conn.byHash(ctx, common.Hash(facts.At.Hash))
+		head, err := other.conn.ByHash(ctx, common.Hash(facts.At.Hash))
 		switch {
 		case errors.Is(err, ethereum.NotFound):
 			return other.lacks(ctx, facts.At.Number)
@@ -51,19 +53,19 @@ func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 // different is told.
 func (m *Market) beside(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
 	first := m.Standing().Endpoint
-	for other := range m.conn.others(m.identity) {
+	for other := range m.conn.Others(m.identity) {
 		different, err := ask(m.by(other))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errBehind):
-			return fmt.Errorf("a second endpoint, %s: %w", other.name(), err)
+			return fmt.Errorf("a second endpoint, %s: %w", other.Name(), err)
 		case err != nil:
-			m.cfg.Log.WithField("endpoint", other.name()).
-				Warnf("a second endpoint cannot be asked %s: %v", question, other.hide(err))
+			m.cfg.Log.WithField("endpoint", other.Name()).
+				Warnf("a second endpoint cannot be asked %s: %v", question, other.Hide(err))
 			continue
 		case different != nil:
-			return m.disagree(first+" or "+other.name(), question, different)
+			return m.disagree(first+" or "+other.Name(), question, different)
 		}
 		return nil
 	}
@@ -71,7 +73,7 @@ func (m *Market) beside(ctx context.Context, question string, ask func(*Market) 
 }
 
 // by is the market by another connection to the same chain, for reading.
-func (m *Market) by(other *conn) *Market {
+func (m *Market) by(other *rpc.Conn) *Market {
 	return &Market{
 		cfg: m.cfg, abis: m.abis, contract: m.contract, account: m.account, identity: m.identity, conn: other,
 	}
@@ -81,11 +83,11 @@ func (m *Market) by(other *conn) *Market {
 const farBehind = 64
 
 // errBehind: a second endpoint has not got as far as a block, and soon will.
-var errBehind = fmt.Errorf("%w: it has not got as far yet", ErrUnavailable)
+var errBehind = fmt.Errorf("%w: it has not got as far yet", rpc.ErrUnavailable)
 
 // lacks says what it means that an endpoint does not know a block of that number.
 func (m *Market) lacks(ctx context.Context, number uint64) (different, err error) {
-	newest, err := m.conn.latest(ctx)
+	newest, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func (m *Market) lacks(ctx context.Context, number uint64) (different, err error
 	case at+farBehind >= number:
 		return nil, errBehind
 	default:
-		return nil, fmt.Errorf("%w: it is at block %d, and block %d is known", ErrUnavailable, at, number)
+		return nil, fmt.Errorf("%w: it is at block %d, and block %d is known", rpc.ErrUnavailable, at, number)
 	}
 }
 
@@ -115,7 +117,7 @@ const disagreePause = time.Minute
 
 // disagree tells that two endpoints say different things, at most once in disagreePause.
 func (m *Market) disagree(endpoints, question string, why error) error {
-	found := &AnswerError{Endpoint: endpoints, Question: question, Reason: why.Error()}
+	found := &rpc.AnswerError{Endpoint: endpoints, Question: question, Reason: why.Error()}
 	m.mu.Lock()
 	due := time.Since(m.disagreed) >= disagreePause
 	if due {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/events"
@@ -33,9 +35,9 @@ func cursorFrom(c events.Cursor) *cursor {
 }
 
 // move sets the cursor after a delivery.
-func (c *cursor) move(to *header) {
+func (c *cursor) move(to *rpc.Header) {
 	number := uint64(to.Number)
-	c.number, c.hash, c.time = number, to.Hash, to.head().Time
+	c.number, c.hash, c.time = number, to.Hash, to.Head().Time
 	c.recent[number] = to.Hash
 	if len(c.recent) > 2*recentBlocks {
 		maps.DeleteFunc(c.recent, func(n uint64, _ common.Hash) bool { return n+recentBlocks < number })
@@ -44,10 +46,10 @@ func (c *cursor) move(to *header) {
 
 // impossibleBeside says that no chain with this newest block, which is below the cursor's,
 // holds that one, now or later: a node named it that was believed and was wrong.
-func (c *cursor) impossibleBeside(head *header) bool {
-	return c.number > events.MaxBlock || !c.time.IsZero() && head.head().Time.After(c.time)
+func (c *cursor) impossibleBeside(head *rpc.Header) bool {
+	return c.number > events.MaxBlock || !c.time.IsZero() && head.Head().Time.After(c.time)
 }
 
-func notAt(head *header, at *cursor) error {
+func notAt(head *rpc.Header, at *cursor) error {
 	return fmt.Errorf("%w: it is at block %d, and block %d was seen before", errNotYet, uint64(head.Number), at.number)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -67,13 +69,13 @@ func knownBy(e any) uint64 {
 // what is known is a reorganisation, or not mined yet. away says that only the outbox
 // was read, because the event store does not answer: then nothing is certain.
 func (cfg *txConfig) notElsewhere(
-	ctx context.Context, c *conn, records []record, away error,
+	ctx context.Context, c *rpc.Conn, records []record, away error,
 ) (mined uint64, observed *messages.TxCountObserved, err error) {
 	var known uint64
 	for _, r := range records {
 		known = max(known, knownBy(r.Event))
 	}
-	if mined, err = c.minedBy(ctx, cfg.account()); err != nil {
+	if mined, err = c.MinedBy(ctx, cfg.account()); err != nil {
 		return 0, nil, fmt.Errorf("count the account's transactions: %w", err)
 	}
 	why := ""

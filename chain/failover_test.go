@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
@@ -187,13 +189,13 @@ func TestHostWithoutAnyRightEndpointSaysSo(t *testing.T) {
 	cfg.ChainID = devchain.ChainID
 	w.gate.has(genesis)
 	_, err := w.dial(cfg, events.NewMemory(), t.TempDir())
-	if !errors.Is(err, chain.ErrWrongChain) {
+	if !errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
 	w.gate.set(true, false) // Now one may be right, and does not answer.
 	cfg.Fallbacks[0] = "http://127.0.0.1:1"
 	_, err = w.dial(cfg, events.NewMemory(), t.TempDir())
-	if !errors.Is(err, chain.ErrUnavailable) || errors.Is(err, chain.ErrWrongChain) {
+	if !errors.Is(err, rpc.ErrUnavailable) || errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrUnavailable", err)
 	}
 	_ = m
@@ -292,7 +294,7 @@ func TestRequestsCountCallsAndMessages(t *testing.T) {
 	if calls != 7 { // In one message, besides the head's.
 		t.Fatalf("%d calls", calls)
 	}
-	if before[chain.RequestMessages] == 0 || fmt.Sprint(after) == fmt.Sprint(before) {
-		t.Fatalf("messages: %d before, %d after", before[chain.RequestMessages], after[chain.RequestMessages])
+	if before[rpc.RequestMessages] == 0 || fmt.Sprint(after) == fmt.Sprint(before) {
+		t.Fatalf("messages: %d before, %d after", before[rpc.RequestMessages], after[rpc.RequestMessages])
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"sync"
 	"time"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // FeeLimit says that transactions wait because of the configured limit on what one gas
@@ -78,8 +80,8 @@ func (m *txManager) mostFor(noop bool) *big.Int {
 // operator when it begins not to: no block can take one at its base fee, or one has offered
 // all that it may and is not mined. What is owed only later is held up as well, so it does
 // not matter whether something waits.
-func (m *txManager) watchFees(head *header) {
-	most, base := m.mostFor(false), head.baseFee()
+func (m *txManager) watchFees(head *rpc.Header) {
+	most, base := m.mostFor(false), head.LeastPrice()
 	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.maxFeeCapWei)}
 	held := most.Cmp(new(big.Int).Add(base, newBig(m.cfg.minTipWei))) < 0
 	for _, in := range m.book.open {

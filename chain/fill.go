@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -122,7 +124,7 @@ func (m *Market) fill(
 func (m *Market) sendFill(
 	ctx context.Context, call events.SlotCall, proof events.Proof, data []byte, last time.Time,
 ) (*types.Receipt, error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func (m *Market) sendFill(
 	if err != nil {
 		return nil, err
 	}
-	period := duty.Period(config.Proofs, head.head().Time.Add(m.blocks.pace()))
+	period := duty.Period(config.Proofs, head.Head().Time.Add(m.blocks.Pace()))
 	receipt, err := m.tx.again(ctx, txCall{
 		key: fmt.Sprintf("fill:%s:%d:%s", call.Slot, call.Attempt, shortHash(proof)),
 		to:  m.contract, data: data, gas: m.cfg.Gas.Fill,
@@ -156,7 +158,7 @@ func (m *Market) unheardFill(
 	if err != nil || !ok {
 		return events.Fill{}, false, err
 	}
-	receipt, err := m.conn.receipt(ctx, hash)
+	receipt, err := m.conn.Receipt(ctx, hash)
 	if err != nil || receipt == nil || receipt.Status != types.ReceiptStatusSuccessful {
 		return events.Fill{}, false, err
 	}
@@ -164,8 +166,8 @@ func (m *Market) unheardFill(
 	return fill, err == nil, err
 }
 
-func (m *Market) look(ctx context.Context, call events.SlotCall) (*header, events.SlotFacts, error) {
-	head, err := m.conn.latest(ctx)
+func (m *Market) look(ctx context.Context, call events.SlotCall) (*rpc.Header, events.SlotFacts, error) {
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, events.SlotFacts{}, err
 	}
@@ -175,13 +177,13 @@ func (m *Market) look(ctx context.Context, call events.SlotCall) (*header, event
 
 // lastFill is the last chain time at which a fill may be mined. At the very expiry the
 // contract may still take a fill that earns nothing, so the second before is the last.
-func (m *Market) lastFill(head *header, facts events.SlotFacts, deadline time.Time) (time.Time, error) {
+func (m *Market) lastFill(head *rpc.Header, facts events.SlotFacts, deadline time.Time) (time.Time, error) {
 	over := facts.RequestEnd
 	if facts.RequestState == events.RequestNew {
 		over = facts.RequestExpiry
 	}
 	last := earliest(deadline, over.Add(-time.Second))
-	if next := head.head().Time.Add(m.blocks.pace()); next.After(last) {
+	if next := head.Head().Time.Add(m.blocks.Pace()); next.After(last) {
 		return last, fmt.Errorf("%w: next block is of %s, the last good one of %s",
 			events.ErrDeadlinePassed, next.Format(time.DateTime), last.Format(time.DateTime))
 	}
@@ -229,7 +231,7 @@ func (m *Market) ownFill(
 			return events.Fill{}, err
 		}
 	}
-	receipt, err := m.conn.receipt(ctx, hash)
+	receipt, err := m.conn.Receipt(ctx, hash)
 	if err != nil {
 		return events.Fill{}, err
 	}
@@ -263,7 +265,7 @@ func (m *Market) searchFill(ctx context.Context, call events.SlotCall) (common.H
 func (m *Market) fillFrom(
 	ctx context.Context, r *types.Receipt, request events.Request,
 ) (events.Fill, error) {
-	receipt, err := m.conn.ourReceipt(ctx, r)
+	receipt, err := m.conn.InBlock(ctx, r)
 	if err != nil {
 		return events.Fill{}, err
 	}

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum"
 	"github.com/sirupsen/logrus"
 )
 
 // finality says which blocks can be taken for permanent. It is safe for concurrent use.
 type finality struct {
-	conn          *conn
+	conn          *rpc.Conn
 	confirmations uint64 // blocks, the first one included
 	tagged        bool   // the chain's tag finalized is demanded, too
 	log           logrus.FieldLogger
@@ -22,7 +24,7 @@ type finality struct {
 	told  bool // that it has none was said
 }
 
-func newFinality(c *conn, confirmations uint64, tagged bool, log logrus.FieldLogger) *finality {
+func newFinality(c *rpc.Conn, confirmations uint64, tagged bool, log logrus.FieldLogger) *finality {
 	return &finality{conn: c, confirmations: confirmations, tagged: tagged, log: log}
 }
 
@@ -31,7 +33,7 @@ func newFinality(c *conn, confirmations uint64, tagged bool, log logrus.FieldLog
 // chain that has no such tag goes by confirmations. Whoever asks makes sure that the
 // block is on the chain.
 func (f *finality) final(ctx context.Context, number uint64) (bool, error) {
-	head, err := f.conn.latest(ctx)
+	head, err := f.conn.Latest(ctx)
 	if err != nil {
 		return false, fmt.Errorf("is block %d final: %w", number, err)
 	}
@@ -39,18 +41,18 @@ func (f *finality) final(ctx context.Context, number uint64) (bool, error) {
 		return false, nil
 	}
 	// What is done next cannot be taken back, so the depth is not taken from one number.
-	if _, err := f.conn.byNumber(ctx, number+f.confirmations-1); err != nil {
+	if _, err := f.conn.ByNumber(ctx, number+f.confirmations-1); err != nil {
 		return false, fmt.Errorf("is block %d final: %w", number, err)
 	}
 	if !f.tagged {
 		return true, nil
 	}
-	tagged, err := f.conn.tagged(ctx, "finalized")
+	tagged, err := f.conn.Tagged(ctx, "finalized")
 	switch {
 	case err == nil:
 		f.found()
 		return uint64(tagged.Number) >= number, nil
-	case !isAnswer(err) && !errors.Is(err, ethereum.NotFound):
+	case !rpc.IsAnswer(err) && !errors.Is(err, ethereum.NotFound):
 		return false, fmt.Errorf("is block %d final: %w", number, err)
 	}
 	byConfirmations, first := f.missing()
@@ -61,24 +63,24 @@ func (f *finality) final(ctx context.Context, number uint64) (bool, error) {
 	if !byConfirmations {
 		// It had one before: a node that was just started does not know it yet.
 		return false, fmt.Errorf("is block %d final: %w: the node does not say which block is final now: %w",
-			number, ErrUnavailable, err)
+			number, rpc.ErrUnavailable, err)
 	}
 	return true, nil
 }
 
 // newest is the newest block that counts as permanent, at a head; nil: none does now.
-func (f *finality) newest(ctx context.Context, head *header) (*header, error) {
+func (f *finality) newest(ctx context.Context, head *rpc.Header) (*rpc.Header, error) {
 	deep := head
 	if back := f.confirmations - 1; back > 0 {
 		var err error
-		if deep, err = f.conn.byNumber(ctx, uint64(head.Number)-min(back, uint64(head.Number))); err != nil {
+		if deep, err = f.conn.ByNumber(ctx, uint64(head.Number)-min(back, uint64(head.Number))); err != nil {
 			return nil, err
 		}
 	}
 	if !f.tagged {
 		return deep, nil
 	}
-	tagged, err := f.conn.tagged(ctx, "finalized")
+	tagged, err := f.conn.Tagged(ctx, "finalized")
 	if err == nil && tagged.Number < deep.Number {
 		return tagged, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/sirupsen/logrus"
@@ -63,14 +65,14 @@ type followerConfig struct {
 
 // follower is the feed of what one contract says, in values of type E.
 type follower[E any] struct {
-	conn    *conn
-	blocks  *blockTime
+	conn    *rpc.Conn
+	blocks  *rpc.BlockTime
 	cfg     followerConfig
 	readers readers[E]
 	topics  [][]common.Hash
 }
 
-func newFollower[E any](c *conn, blocks *blockTime, cfg followerConfig, r readers[E]) *follower[E] {
+func newFollower[E any](c *rpc.Conn, blocks *rpc.BlockTime, cfg followerConfig, r readers[E]) *follower[E] {
 	return &follower[E]{conn: c, blocks: blocks, cfg: cfg, readers: r, topics: [][]common.Hash{r.topics()}}
 }
 
@@ -85,19 +87,19 @@ func (f *follower[E]) follow(
 	deliver func(context.Context, update[E]) error,
 ) error {
 	at := cursorFrom(from)
-	news := newNewBlocks(f.conn, f.blocks)
-	defer news.close()
+	news := rpc.NewWaker(f.conn, f.blocks)
+	defer news.Close()
 	watch := newWatch(f.cfg.silentBlocks, f.cfg.leastSilence, time.Now())
 	wait, stale := firstFollowWait, 0
 	for {
 		err := f.advance(ctx, at, watch, deliver)
 		if refused, ok := errors.AsType[*deliverError](err); ok {
 			if errors.Is(refused.err, events.ErrImpossible) { // Whoever knows more than one answer found it out.
-				_ = f.conn.disbelieveNow(ctx, "for what follows on the last block", refused.err)
+				_ = f.conn.Disbelieve(ctx, "for what follows on the last block", refused.err)
 			}
 			return refused.err
 		}
-		if _, other := errors.AsType[*IdentityError](err); other {
+		if _, other := errors.AsType[*rpc.IdentityError](err); other {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -110,23 +112,23 @@ func (f *follower[E]) follow(
 			}
 			wait, stale = firstFollowWait, 0
 			f.silence(ctx, watch)
-			news.wait(ctx, watch.top, func(misses int) time.Duration { return watch.look(f.blocks.poll(), misses) })
+			news.Wait(ctx, watch.top, func(misses int) time.Duration { return watch.look(f.blocks.Poll(), misses) })
 		case errors.Is(err, errNotYet):
 			if stale++; stale == staleRounds {
 				f.cfg.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
 			}
 			if stale%staleRounds == 0 && errors.Is(err, errGap) { // No reorganisation lasts that long.
-				_ = f.conn.disbelieveNow(ctx, "for the newest blocks", err)
+				_ = f.conn.Disbelieve(ctx, "for the newest blocks", err)
 			}
 			f.silence(ctx, watch)
-			sleep(ctx, min(firstFollowWait, f.blocks.poll()))
-		case tooOften(err): // Said once, and nothing is asked meanwhile.
-			sleep(ctx, min(firstFollowWait, f.blocks.poll()))
+			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
+		case rpc.IsTooOften(err): // Said once, and nothing is asked meanwhile.
+			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		default:
 			if wait == firstFollowWait { // Said once, however long it lasts.
 				f.cfg.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
 			}
-			sleep(ctx, wait)
+			rpc.Sleep(ctx, wait)
 			wait = min(2*wait, f.cfg.longestWait)
 		}
 	}
@@ -134,20 +136,20 @@ func (f *follower[E]) follow(
 
 // silence has the connection made anew when there was no new block for too long.
 func (f *follower[E]) silence(ctx context.Context, w *watch) {
-	l, err := f.conn.get(ctx)
+	l, err := f.conn.Current(ctx)
 	if err != nil {
 		return // The next call says so.
 	}
 	now := time.Now()
-	silent, first := w.silent(l.since(), now)
+	silent, first := w.silent(l.Since(), now)
 	if !silent {
 		return
 	}
 	if first {
-		f.cfg.log.WithField("endpoint", l.endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
+		f.cfg.log.WithField("endpoint", l.Endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
 			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
 	}
-	f.conn.silent(l)
+	f.conn.LeaveSilent(l)
 }
 
 // deliverError marks what the consumer returned.
@@ -166,7 +168,7 @@ func (f *follower[E]) advance(
 		return nil
 	}
 	for {
-		head, err := f.conn.latest(ctx)
+		head, err := f.conn.Latest(ctx)
 		if err != nil {
 			return err
 		}
@@ -187,7 +189,7 @@ func (f *follower[E]) advance(
 				return nil
 			}
 			at.told = true
-			return hand(update[E]{Head: head.head(), Live: true})
+			return hand(update[E]{Head: head.Head(), Live: true})
 		}
 		if uint64(head.Number) <= at.number {
 			return fmt.Errorf("%w: block %d of its chain, after block %d", errNotYet, uint64(head.Number), at.number)
@@ -204,12 +206,12 @@ func (f *follower[E]) advance(
 }
 
 // begin places a zero cursor on the block before the contract's deployment.
-func (f *follower[E]) begin(ctx context.Context, at *cursor, head *header) error {
+func (f *follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) error {
 	first, err := f.deployment(ctx, uint64(head.Number))
 	if err != nil {
 		return err
 	}
-	before, err := f.conn.byNumber(ctx, first-min(first, 1))
+	before, err := f.conn.ByNumber(ctx, first-min(first, 1))
 	if err != nil {
 		return err
 	}
@@ -226,7 +228,7 @@ func (f *follower[E]) deployment(ctx context.Context, head uint64) (uint64, erro
 	low, high := uint64(0), head
 	for low < high {
 		middle := low + (high-low)/2
-		there, known, err := f.conn.deployed(ctx, f.cfg.contract, middle)
+		there, known, err := f.conn.HasCode(ctx, f.cfg.contract, middle)
 		if err != nil || !known {
 			return 0, err
 		}
@@ -244,7 +246,7 @@ func (f *follower[E]) deployment(ctx context.Context, head uint64) (uint64, erro
 // yet got as far as the cursor is errNotYet: that another one was ahead is no
 // reorganisation.
 func (f *follower[E]) rewind(
-	ctx context.Context, at *cursor, head *header, hand func(update[E]) error,
+	ctx context.Context, at *cursor, head *rpc.Header, hand func(update[E]) error,
 ) error {
 	if uint64(head.Number) >= at.number {
 		same, err := f.holds(ctx, at.number, at.hash)
@@ -268,7 +270,7 @@ func (f *follower[E]) rewind(
 			gone.Dropped = append(gone.Dropped, events.Hash(at.recent[number]).String())
 		}
 	}
-	if err := hand(update[E]{Reorganized: gone, Head: ancestor.head()}); err != nil {
+	if err := hand(update[E]{Reorganized: gone, Head: ancestor.Head()}); err != nil {
 		return err
 	}
 	maps.DeleteFunc(at.recent, func(n uint64, _ common.Hash) bool { return n > uint64(ancestor.Number) })
@@ -292,7 +294,7 @@ func (f *follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool
 }
 
 func (f *follower[E]) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
-	block, err := f.conn.byNumber(ctx, number)
+	block, err := f.conn.ByNumber(ctx, number)
 	if errors.Is(err, ethereum.NotFound) {
 		return false, nil
 	}
@@ -304,13 +306,13 @@ func (f *follower[E]) holds(ctx context.Context, number uint64, hash common.Hash
 
 // ancestor is the newest remembered block that is still on the chain. When there is
 // none, everything is read again from before the oldest one.
-func (f *follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (*header, error) {
+func (f *follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (*rpc.Header, error) {
 	numbers := slices.Sorted(maps.Keys(at.recent))
 	for _, number := range slices.Backward(numbers) {
 		if number > newest {
 			continue
 		}
-		block, err := f.conn.byNumber(ctx, number)
+		block, err := f.conn.ByNumber(ctx, number)
 		if errors.Is(err, ethereum.NotFound) {
 			continue
 		}
@@ -322,13 +324,13 @@ func (f *follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (
 		}
 	}
 	oldest := min(numbers[0], newest)
-	return f.conn.byNumber(ctx, oldest-min(oldest, reorgDepth))
+	return f.conn.ByNumber(ctx, oldest-min(oldest, reorgDepth))
 }
 
 // walk delivers the blocks after the cursor one by one, read by hash, so that an update
 // never mixes two branches.
 func (f *follower[E]) walk(
-	ctx context.Context, at *cursor, head *header, hand func(update[E]) error,
+	ctx context.Context, at *cursor, head *rpc.Header, hand func(update[E]) error,
 ) error {
 	blocks, err := f.headers(ctx, at.number+1, uint64(head.Number))
 	if err != nil {
@@ -336,7 +338,7 @@ func (f *follower[E]) walk(
 	}
 	for i, block := range blocks {
 		if why := unfitBeside(block, blocks[:i], head); why != nil {
-			return f.conn.disbelieveNow(ctx, fmt.Sprintf("for block %d", uint64(block.Number)), why)
+			return f.conn.Disbelieve(ctx, fmt.Sprintf("for block %d", uint64(block.Number)), why)
 		}
 		if block.Parent != at.hash {
 			if i > 0 {
@@ -348,11 +350,11 @@ func (f *follower[E]) walk(
 		if err != nil {
 			return err
 		}
-		logs, err := f.translate(ctx, found, func(common.Hash) *header { return block })
+		logs, err := f.translate(ctx, found, func(common.Hash) *rpc.Header { return block })
 		if err != nil {
 			return err
 		}
-		u := update[E]{Head: block.head(), Logs: logs, Live: block.Hash == head.Hash}
+		u := update[E]{Head: block.Head(), Logs: logs, Live: block.Hash == head.Hash}
 		if err := hand(u); err != nil {
 			return err
 		}
@@ -366,30 +368,30 @@ func (f *follower[E]) walk(
 }
 
 // gap says that a block is to follow on the one that was told last, and does not.
-func gap(block *header, at *cursor) error {
+func gap(block *rpc.Header, at *cursor) error {
 	return fmt.Errorf("%w: block %d on block %d", errGap, uint64(block.Number), at.number)
 }
 
 // unfitBeside is why a block cannot stand beside those before it, or the newest one.
-func unfitBeside(block *header, before []*header, newest *header) error {
+func unfitBeside(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) error {
 	if block.Hash == newest.Hash {
-		if why := block.unfit(newest); why != nil {
+		if why := block.Unfit(newest); why != nil {
 			return why
 		}
 	}
 	if len(before) == 0 {
 		return nil
 	}
-	return block.unfit(before[len(before)-1])
+	return block.Unfit(before[len(before)-1])
 }
 
 // headers reads blocks first to last, all or an error.
-func (f *follower[E]) headers(ctx context.Context, first, last uint64) ([]*header, error) {
+func (f *follower[E]) headers(ctx context.Context, first, last uint64) ([]*rpc.Header, error) {
 	numbers := make([]uint64, 0, last-first+1)
 	for n := first; n <= last; n++ {
 		numbers = append(numbers, n)
 	}
-	blocks, err := f.conn.blocks(ctx, numbers)
+	blocks, err := f.conn.Blocks(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}

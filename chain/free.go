@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -71,7 +73,7 @@ func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutR
 
 // freedBefore says whether nothing is left to collect or drop.
 func (m *Market) freedBefore(
-	ctx context.Context, head *header, facts events.SlotFacts, slot events.SlotID,
+	ctx context.Context, head *rpc.Header, facts events.SlotFacts, slot events.SlotID,
 ) (bool, error) {
 	switch facts.SlotState {
 	case events.SlotPaid:
@@ -89,7 +91,7 @@ func (m *Market) freedBefore(
 // as the contract tells it for each way to be over, must lie before a block that is
 // permanent (spec/marketplace.md §4.3): then no reorganisation leads to a block in which the
 // slot still runs. That takes no state of old blocks, which many nodes do not keep.
-func (m *Market) mayFree(ctx context.Context, head *header, facts events.SlotFacts) error {
+func (m *Market) mayFree(ctx context.Context, head *rpc.Header, facts events.SlotFacts) error {
 	if !over(facts.SlotState) {
 		return fmt.Errorf("%w before sending: slot is %s, freeing it would burn the collateral",
 			events.ErrReverted, facts.SlotState)
@@ -98,7 +100,7 @@ func (m *Market) mayFree(ctx context.Context, head *header, facts events.SlotFac
 	if err != nil {
 		return err
 	}
-	if permanent == nil || !permanent.head().Time.After(facts.RequestEnd) {
+	if permanent == nil || !permanent.Head().Time.After(facts.RequestEnd) {
 		return errEndNotFinal
 	}
 	return nil
@@ -147,7 +149,7 @@ func (m *Market) frees(input []byte, slot events.SlotID) bool {
 // them is what the transaction said, not what the configuration says now. Collateral
 // that it sent to somebody else did not come back.
 func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.PayoutReceipt, error) {
-	receipt, err := m.conn.ourReceipt(ctx, r)
+	receipt, err := m.conn.InBlock(ctx, r)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
@@ -187,7 +189,7 @@ func (m *Market) earlierPayout(
 	if !ok {
 		return forgottenPayout(facts), nil
 	}
-	r, err := m.conn.receipt(ctx, hash)
+	r, err := m.conn.Receipt(ctx, hash)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
@@ -220,7 +222,7 @@ func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.H
 	}
 	var found common.Hash
 	err := m.searchBack(ctx, m.tokenAddress(), topics, func(l *types.Log) (bool, error) {
-		input, err := m.conn.inputOf(ctx, l.TxHash)
+		input, err := m.conn.InputOf(ctx, l.TxHash)
 		if err != nil {
 			return false, err
 		}

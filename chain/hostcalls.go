@@ -11,7 +11,7 @@ import (
 
 // slotsOfOthers says what the contract has of this account when the record knows nothing.
 func (m *Market) slotsOfOthers(ctx context.Context) (string, error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read own slots: %w", err)
 	}

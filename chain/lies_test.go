@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain"
@@ -20,19 +22,19 @@ import (
 // doubts are the answers that were not believed.
 type doubts struct {
 	mu  sync.Mutex
-	all []chain.AnswerError
+	all []rpc.AnswerError
 }
 
-func (d *doubts) tell(e chain.AnswerError) {
+func (d *doubts) tell(e rpc.AnswerError) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, e)
 }
 
-func (d *doubts) told() []chain.AnswerError {
+func (d *doubts) told() []rpc.AnswerError {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return append([]chain.AnswerError(nil), d.all...)
+	return append([]rpc.AnswerError(nil), d.all...)
 }
 
 // Each lie from the start over a sale: with an honest endpoint beside, the sale goes on, the feed tells
@@ -94,7 +96,7 @@ func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
 			w.mint("host", 10_000_000)
 			var found doubts
 			cfg := w.config("host")
-			cfg.NotBelieved = func(e chain.AnswerError) {
+			cfg.NotBelieved = func(e rpc.AnswerError) {
 				found.tell(e)
 				w.gate.has(nil)
 			}
@@ -192,7 +194,7 @@ func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
 		if rounds++; rounds == 5 {
 			w.gate.has(nil)
 		}
-		if !errors.Is(err, chain.ErrUnavailable) {
+		if !errors.Is(err, rpc.ErrUnavailable) {
 			t.Errorf("it waits for %v", err)
 		}
 	}
@@ -249,7 +251,7 @@ func until(f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
 			err := f(ctx)
-			if err == nil || ctx.Err() != nil || !errors.Is(err, chain.ErrUnavailable) {
+			if err == nil || ctx.Err() != nil || !errors.Is(err, rpc.ErrUnavailable) {
 				return err
 			}
 			select {
@@ -285,7 +287,7 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	if err := confirmed(facts); err != nil {
 		t.Fatalf("two that agree: %v", err)
 	}
-	if err := m.ConfirmNotOurs(t.Context(), call.Slot); !errors.Is(err, chain.ErrUnavailable) {
+	if err := m.ConfirmNotOurs(t.Context(), call.Slot); !errors.Is(err, rpc.ErrUnavailable) {
 		t.Fatalf("a slot that is ours there: %v", err)
 	}
 	if err := m.ConfirmNotOurs(t.Context(), events.SlotID{1}); err != nil {
@@ -294,13 +296,13 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	lost := facts
 	lost.Host, lost.SlotState = events.Address{}, events.SlotRepair
 	for range 2 {
-		if err := confirmed(lost); !errors.Is(err, chain.ErrUnavailable) {
+		if err := confirmed(lost); !errors.Is(err, rpc.ErrUnavailable) {
 			t.Fatalf("two that differ: %v", err)
 		}
 	}
 	elsewhere := facts
 	elsewhere.At.Hash = events.Hash{1}
-	if err := confirmed(elsewhere); !errors.Is(err, chain.ErrUnavailable) {
+	if err := confirmed(elsewhere); !errors.Is(err, rpc.ErrUnavailable) {
 		t.Fatalf("a block that only one knows: %v", err)
 	}
 	if all := found.told(); len(all) != 1 { // Once a minute.
@@ -308,7 +310,7 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	}
 	ahead := facts
 	ahead.At.Hash, ahead.At.Number = events.Hash{1}, facts.At.Number+10
-	if err := confirmed(ahead); !errors.Is(err, chain.ErrUnavailable) || !strings.Contains(err.Error(), "not got as far") {
+	if err := confirmed(ahead); !errors.Is(err, rpc.ErrUnavailable) || !strings.Contains(err.Error(), "not got as far") {
 		t.Fatalf("a second endpoint that lags: %v", err)
 	}
 	ahead.At.Number += 1000

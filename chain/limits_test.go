@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/nodetest"
 	"github.com/hostnode/hostnode/events"
 )
@@ -73,7 +74,7 @@ func (w *world) persist(name string, f func(context.Context) error) {
 		defer tick.Stop()
 		for {
 			err := f(ctx)
-			if !errors.Is(err, chain.ErrUnavailable) {
+			if !errors.Is(err, rpc.ErrUnavailable) {
 				return err
 			}
 			<-tick.C

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
@@ -131,7 +133,7 @@ type Config struct {
 	UsedElsewhere func(ForeignUse)
 	// NotBelieved, if it is set, is told when a node said what cannot be true: when that
 	// begins, and then at most once in the time for which it is asked last. It must not block.
-	NotBelieved func(AnswerError)
+	NotBelieved func(rpc.AnswerError)
 	// Waits, if it is set, has Dial try until an endpoint answers, and is told after each
 	// round why none does. It must not block.
 	Waits func(error)
@@ -197,12 +199,12 @@ func (cfg *Config) complete() error {
 }
 
 // connection is the part that is about how the chain is reached.
-func (cfg *Config) connection(doubted func(context.Context)) connConfig {
-	return connConfig{
-		endpoints: append([]string{cfg.Endpoint}, cfg.Fallbacks...),
-		timeout:   cfg.CallTimeout, maxWait: cfg.LongestRedialWait, returnAfter: cfg.ReturnAfter,
-		want: Identity{ChainID: cfg.ChainID, Genesis: cfg.Genesis},
-		log:  cfg.Log, notBelieved: cfg.NotBelieved, doubted: doubted,
+func (cfg *Config) connection(doubted func(context.Context)) rpc.Config {
+	return rpc.Config{
+		Endpoints:   append([]string{cfg.Endpoint}, cfg.Fallbacks...),
+		CallTimeout: cfg.CallTimeout, LongestWait: cfg.LongestRedialWait, ReturnAfter: cfg.ReturnAfter,
+		Want: rpc.Identity{ChainID: cfg.ChainID, Genesis: cfg.Genesis},
+		Log:  cfg.Log, NotBelieved: cfg.NotBelieved, Doubted: doubted,
 	}
 }
 
@@ -218,16 +220,16 @@ func orDefault[T comparable](v *T, byDefault T) {
 // temporary, except *IdentityError, ErrTakenOver, ErrUsedElsewhere and ErrOutboxFailed.
 type Market struct {
 	cfg      Config
-	conn     *conn
+	conn     *rpc.Conn
 	abis     abis
 	contract common.Address
 	token    common.Address
 	account  common.Address
-	identity Identity
+	identity rpc.Identity
 	tx       *txManager
 	approve  chan struct{} // one approval at a time
 	finality *finality
-	blocks   *blockTime
+	blocks   *rpc.BlockTime
 
 	mu        sync.Mutex
 	config    *events.MarketConfig // once read
@@ -260,23 +262,23 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		contract: common.Address(cfg.Marketplace),
 		account:  crypto.PubkeyToAddress(cfg.Key.PublicKey),
 		approve:  make(chan struct{}, 1),
-		blocks:   newBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
+		blocks:   rpc.NewBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
-	m.conn = newConn(cfg.connection(m.meetAgain), m.contract)
+	m.conn = rpc.New(cfg.connection(m.meetAgain), m.contract)
 	m.finality = newFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
 	err := m.begin(ctx, store, outboxDir)
-	for tried := 1; errors.Is(err, ErrUnavailable) && ctx.Err() == nil; tried++ {
-		if tried%m.conn.numberOfEndpoints() == 0 { // None of them does.
+	for tried := 1; errors.Is(err, rpc.ErrUnavailable) && ctx.Err() == nil; tried++ {
+		if tried%m.conn.NumberOfEndpoints() == 0 { // None of them does.
 			if cfg.Waits == nil {
 				break
 			}
 			cfg.Waits(err)
-			sleep(ctx, min(dialPause, cfg.LongestRedialWait))
+			rpc.Sleep(ctx, min(dialPause, cfg.LongestRedialWait))
 		}
 		err = m.begin(ctx, store, outboxDir)
 	}
 	if err != nil {
-		m.conn.close()
+		m.conn.Close()
 		return nil, err
 	}
 	return m, nil
@@ -289,7 +291,7 @@ func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string
 	if err := errors.Join(m.meet(ctx), m.checkRecipient()); err != nil {
 		return err
 	}
-	m.blocks.begin(ctx, m.conn)
+	m.blocks.Begin(ctx, m.conn)
 	tx, err := openTxManager(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
 	m.tx = tx
 	return err
@@ -313,7 +315,7 @@ func (m *Market) transactions() txConfig {
 // that are under way go on at the next start.
 func (m *Market) Close() error {
 	err := m.tx.close()
-	m.conn.close()
+	m.conn.Close()
 	return err
 }
 
@@ -336,7 +338,7 @@ func (m *Market) DutiesDue(next time.Time) { m.tx.dutiesDue(next) }
 func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.recordAway() }
 
 // Identity is the chain that the market is on.
-func (m *Market) Identity() Identity { return m.identity }
+func (m *Market) Identity() rpc.Identity { return m.identity }
 
 // Token is the address of the token that the market pays in.
 func (m *Market) Token() events.Address { return events.Address(m.tokenAddress()) }

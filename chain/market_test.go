@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain"
@@ -329,13 +331,13 @@ func TestWrongContractIsNamedWithAHint(t *testing.T) {
 	cfg := w.config("host")
 	cfg.Marketplace = events.Address{1, 2, 3}
 	_, err := w.dial(cfg, events.NewMemory(), t.TempDir())
-	var wrong *chain.IdentityError
-	if !errors.As(err, &wrong) || !errors.Is(err, chain.ErrNoContract) || wrong.Hint() == "" {
+	var wrong *rpc.IdentityError
+	if !errors.As(err, &wrong) || !errors.Is(err, rpc.ErrNoContract) || wrong.Hint() == "" {
 		t.Fatalf("error %v, want ErrNoContract with a hint", err)
 	}
 	cfg = w.config("host")
 	cfg.Genesis = events.Hash{1}
-	if _, err := w.dial(cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, chain.ErrWrongChain) {
+	if _, err := w.dial(cfg, events.NewMemory(), t.TempDir()); !errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
 }

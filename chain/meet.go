@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // meet checks who is at the other end and reads what never changes.
 func (m *Market) meet(ctx context.Context) error {
-	found, err := m.conn.known(ctx)
+	found, err := m.conn.Identity(ctx)
 	if err != nil {
 		return err
 	}
@@ -19,21 +21,21 @@ func (m *Market) meet(ctx context.Context) error {
 }
 
 func (m *Market) meetToken(ctx context.Context) error {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return err
 	}
 	var address common.Address
 	token := viewOf(m.contract, m.abis.market.PackToken(), m.abis.market.UnpackToken, &address)
-	token.must(token.isAddress)
-	if err := m.conn.views(ctx, m.account, head.Hash, token); err != nil {
+	token.Must(token.IsAddress)
+	if err := m.conn.Views(ctx, m.account, head.Hash, token); err != nil {
 		return err
 	}
-	if token.err != nil {
-		return &IdentityError{
-			Reason: ErrNoContract,
+	if token.Err != nil {
+		return &rpc.IdentityError{
+			Reason: rpc.ErrNoContract,
 			Want:   "a marketplace at " + m.contract.Hex(),
-			Got:    fmt.Sprintf("a contract that does not name its token (%v)", token.err),
+			Got:    fmt.Sprintf("a contract that does not name its token (%v)", token.Err),
 		}
 	}
 	m.mu.Lock()
@@ -56,7 +58,7 @@ func (m *Market) meetAgain(ctx context.Context) {
 	m.config = nil
 	m.mu.Unlock()
 	for ctx.Err() == nil && m.meetToken(ctx) != nil {
-		sleep(ctx, meetPause)
+		rpc.Sleep(ctx, meetPause)
 	}
 }
 

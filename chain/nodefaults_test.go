@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -214,7 +215,7 @@ func TestFinalIsWhatTheChainCallsSoIfItIsAsked(t *testing.T) {
 	want(head-10, true)
 	want(head+1, false)
 	w.gate.has(nil) // The node was started again, and does not know yet.
-	if final, err := m.Final(t.Context(), head-20); final || !errors.Is(err, chain.ErrUnavailable) {
+	if final, err := m.Final(t.Context(), head-20); final || !errors.Is(err, rpc.ErrUnavailable) {
 		t.Fatalf("final without the tag that was there: %v (%v)", final, err)
 	}
 }

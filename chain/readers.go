@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -48,7 +50,7 @@ func read[T, E any](
 // translate turns logs into messages, in order and each once. Logs that make no sense
 // are left out with a line in the log; an error means that the node could not be asked.
 func (f *follower[E]) translate(
-	ctx context.Context, logs []types.Log, blockOf func(common.Hash) *header,
+	ctx context.Context, logs []types.Log, blockOf func(common.Hash) *rpc.Header,
 ) ([]E, error) {
 	type position struct {
 		block common.Hash
@@ -72,7 +74,7 @@ func (f *follower[E]) translate(
 			return nil, fmt.Errorf("log %d of unknown block %s", l.Index, l.BlockHash)
 		}
 		if uint64(block.Number) != l.BlockNumber {
-			return nil, f.conn.disbelieveNow(ctx, "for logs", fmt.Errorf("it names block %s as number %d, which is %d",
+			return nil, f.conn.Disbelieve(ctx, "for logs", fmt.Errorf("it names block %s as number %d, which is %d",
 				l.BlockHash, l.BlockNumber, uint64(block.Number)))
 		}
 		e, err := readLog(ctx, l, &messages.ChainLog{
@@ -80,7 +82,7 @@ func (f *follower[E]) translate(
 			BlockHash: events.Hash(l.BlockHash).String(),
 			Index:     uint32(l.Index),
 			TxHash:    events.Hash(l.TxHash).String(),
-			Time:      events.TimeToMessage(block.head().Time),
+			Time:      events.TimeToMessage(block.Head().Time),
 		})
 		if errors.Is(err, errSkip) {
 			f.cfg.log.WithError(err).WithField("tx", l.TxHash).Warn("follow the chain: a log makes no sense")

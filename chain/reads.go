@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -25,13 +27,13 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 	if known != nil {
 		return *known, nil
 	}
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
 	var raw bindings.MarketplaceConfig
 	v := viewOf(m.contract, m.abis.market.PackConfiguration(), m.abis.market.UnpackConfiguration, &raw).
-		must(func() error { return events.CheckConfig(configFrom(raw)) })
+		Must(func() error { return events.CheckConfig(configFrom(raw)) })
 	if err := m.read(ctx, head.Hash, v); err != nil {
 		return events.MarketConfig{}, fmt.Errorf("read configuration: %w", err)
 	}
@@ -42,31 +44,31 @@ func (m *Market) Config(ctx context.Context) (events.MarketConfig, error) {
 	return config, nil
 }
 
-func (m *Market) read(ctx context.Context, at common.Hash, views ...*view) error {
-	return m.conn.read(ctx, m.account, at, views...)
+func (m *Market) read(ctx context.Context, at common.Hash, views ...*rpc.View) error {
+	return m.conn.Read(ctx, m.account, at, views...)
 }
 
 // Head is the newest block.
 func (m *Market) Head(ctx context.Context) (events.Head, error) {
-	h, err := m.conn.latest(ctx)
+	h, err := m.conn.Latest(ctx)
 	if err != nil {
 		return events.Head{}, fmt.Errorf("read head: %w", err)
 	}
-	return h.head(), nil
+	return h.Head(), nil
 }
 
 // HeadAt is the block of that number on the current chain.
 func (m *Market) HeadAt(ctx context.Context, number uint64) (events.Head, error) {
-	h, err := m.conn.byNumber(ctx, number)
+	h, err := m.conn.ByNumber(ctx, number)
 	if err != nil {
 		return events.Head{}, fmt.Errorf("read block %d: %w", number, err)
 	}
-	return h.head(), nil
+	return h.Head(), nil
 }
 
 // Request is a request by its id, or ErrUnknownRequest.
 func (m *Market) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
 	}
@@ -75,17 +77,17 @@ func (m *Market) Request(ctx context.Context, id events.RequestID) (events.Reque
 
 // readRequest reads a request at a block. What is said must belong to its id.
 func readRequest(
-	ctx context.Context, c *conn, a abis, contract common.Address, at common.Hash, id events.RequestID,
+	ctx context.Context, c *rpc.Conn, a abis, contract common.Address, at common.Hash, id events.RequestID,
 ) (events.Request, error) {
 	var raw bindings.Request
-	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw).must(func() error {
+	v := viewOf(contract, a.market.PackGetRequest(id), a.market.UnpackGetRequest, &raw).Must(func() error {
 		found, err := requestID(a, raw)
 		if err == nil && found != id {
 			err = fmt.Errorf("it speaks of request %s", found)
 		}
 		return err
 	})
-	if err := c.read(ctx, common.Address{}, at, v); err != nil {
+	if err := c.Read(ctx, common.Address{}, at, v); err != nil {
 		return events.Request{}, fmt.Errorf("read request %s: %w", id, err)
 	}
 	return requestFrom(id, raw)
@@ -95,7 +97,7 @@ func readRequest(
 func (m *Market) Slot(
 	ctx context.Context, request events.RequestID, index uint64,
 ) (events.SlotFacts, error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return events.SlotFacts{}, fmt.Errorf("read slot %d of %s: %w", index, request.Short(), err)
 	}
@@ -103,36 +105,36 @@ func (m *Market) Slot(
 }
 
 func (m *Market) slotAt(
-	ctx context.Context, head *header, request events.RequestID, index uint64,
+	ctx context.Context, head *rpc.Header, request events.RequestID, index uint64,
 ) (events.SlotFacts, error) {
 	var (
 		requestState, slotState uint8
 		expiry, end             uint64
 		host                    common.Address
 		collateral              *big.Int
-		facts                   = events.SlotFacts{At: head.head()}
+		facts                   = events.SlotFacts{At: head.Head()}
 		slot                    = SlotIDOf(request, index)
 		a, to                   = m.abis.market, m.contract
 	)
 	state := viewOf(to, a.PackRequestState(request), a.UnpackRequestState, &requestState).
-		must(func() error {
+		Must(func() error {
 			return events.CheckFacts(events.SlotFacts{At: facts.At, RequestState: events.RequestState(requestState)})
 		})
 	ends := viewOf(to, a.PackRequestEnd(request), a.UnpackRequestEnd, &end)
 	hosts := viewOf(to, a.PackGetHost(slot), a.UnpackGetHost, &host)
-	others := []*view{
+	others := []*rpc.View{
 		viewOf(to, a.PackSlotState(slot), a.UnpackSlotState, &slotState).
-			must(func() error {
+			Must(func() error {
 				return events.CheckFacts(events.SlotFacts{At: facts.At, SlotState: events.SlotState(slotState)})
 			}),
 		viewOf(to, a.PackRequestExpiry(request), a.UnpackRequestExpiry, &expiry),
-		hosts.must(hosts.isAddress),
+		hosts.Must(hosts.IsAddress),
 		viewOf(to, a.PackCurrentCollateral(slot), a.UnpackCurrentCollateral, &collateral),
 		viewOf(to, a.PackCanReserveSlot(request, index), a.UnpackCanReserveSlot, &facts.CanReserve),
 	}
-	err := m.conn.views(ctx, m.account, head.Hash, append(slices.Clip(others), state, ends)...)
+	err := m.conn.Views(ctx, m.account, head.Hash, append(slices.Clip(others), state, ends)...)
 	if err == nil {
-		err = firstError(others...)
+		err = rpc.FirstError(others...)
 	}
 	if err == nil {
 		facts.RequestKnown, err = known(state, ends)
@@ -153,7 +155,7 @@ func (m *Market) slotAt(
 
 // MySlots are the slots that the contract counts as ours, all at one block.
 func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read own slots: %w", err)
 	}
@@ -162,11 +164,11 @@ func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 		return nil, err
 	}
 	raw := make([]bindings.ActiveSlot, len(ids))
-	views := make([]*view, len(ids))
+	views := make([]*rpc.View, len(ids))
 	for i, id := range ids {
 		views[i] = viewOf(m.contract, m.abis.market.PackGetActiveSlot(id),
 			m.abis.market.UnpackGetActiveSlot, &raw[i]).
-			must(func() error { return m.isSlot(id, raw[i]) })
+			Must(func() error { return m.isSlot(id, raw[i]) })
 	}
 	if err := m.read(ctx, head.Hash, views...); err != nil {
 		return nil, fmt.Errorf("read own slots: %w", err)
@@ -224,18 +226,18 @@ func (m *Market) Balance(ctx context.Context) (events.Balance, error) {
 }
 
 func balanceOf(
-	ctx context.Context, c *conn, a abis, token, account common.Address,
+	ctx context.Context, c *rpc.Conn, a abis, token, account common.Address,
 ) (events.Balance, error) {
-	head, err := c.latest(ctx)
+	head, err := c.Latest(ctx)
 	if err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
 	var tokens *big.Int
 	v := viewOf(token, a.token.PackBalanceOf(account), a.token.UnpackBalanceOf, &tokens)
-	if err := c.read(ctx, account, head.Hash, v); err != nil {
+	if err := c.Read(ctx, account, head.Hash, v); err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
-	wei, err := c.coinsOf(ctx, head.Hash, account)
+	wei, err := c.CoinsOf(ctx, head.Hash, account)
 	if err != nil {
 		return events.Balance{}, fmt.Errorf("read balance: %w", err)
 	}
@@ -252,22 +254,22 @@ func balanceOf(
 
 // Standing says which endpoint is in use. It does not ask the chain and does not block:
 // what it says is of the last call.
-func (m *Market) Standing() Standing { return m.conn.Standing() }
+func (m *Market) Standing() rpc.Standing { return m.conn.Standing() }
 
 // Requests is how many calls were sent to the node since Dial, by JSON-RPC method, and
 // under RequestMessages in how many messages. What was repeated after a failure counts
 // again; what a subscription delivers does not count.
-func (m *Market) Requests() map[string]uint64 { return m.conn.requests() }
+func (m *Market) Requests() map[string]uint64 { return m.conn.Requests() }
 
 // BlockTime is how far apart blocks usually are, in chain time: as configured, or as
 // measured; not known when neither says it. It does not ask the chain.
-func (m *Market) BlockTime() (usual time.Duration, known bool) { return m.blocks.now() }
+func (m *Market) BlockTime() (usual time.Duration, known bool) { return m.blocks.Usual() }
 
 // HeadsBetween are the blocks from first to last on the current chain, in their order,
 // in few calls. A reorganisation in between shows: then a block's parent is not the
 // one before it.
 func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
-	return m.conn.headsBetween(ctx, first, last)
+	return m.conn.HeadsBetween(ctx, first, last)
 }
 
 // FeeLimit says whether the configured limit on fees holds up what must be sent, by the

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain"
@@ -304,7 +306,7 @@ func TestMarketSurvivesANodeThatGoesAway(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")
 	w.gate.set(true, false)
-	if _, err := m.Head(t.Context()); !errors.Is(err, chain.ErrUnavailable) {
+	if _, err := m.Head(t.Context()); !errors.Is(err, rpc.ErrUnavailable) {
 		t.Fatalf("error %v, want ErrUnavailable", err)
 	}
 	w.gate.set(false, false)

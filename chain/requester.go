@@ -9,6 +9,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -43,9 +45,9 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 		cfg: cfg, abis: newABIs(), contract: common.Address(cfg.Marketplace),
 		account: crypto.PubkeyToAddress(cfg.Key.PublicKey),
 	}
-	m.conn = newConn(cfg.connection(nil), m.contract)
+	m.conn = rpc.New(cfg.connection(nil), m.contract)
 	if err := m.meet(ctx); err != nil {
-		m.conn.close()
+		m.conn.Close()
 		return nil, err
 	}
 	return &Requester{
@@ -55,7 +57,7 @@ func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 }
 
 // Close closes the connection.
-func (r *Requester) Close() { r.market.conn.close() }
+func (r *Requester) Close() { r.market.conn.Close() }
 
 // Account is the client's address.
 func (r *Requester) Account() events.Address { return r.market.Account() }
@@ -124,7 +126,7 @@ func (r *Requester) RequestStorage(ctx context.Context, request events.Request) 
 // RequestState is the state of a request at the newest block, or ErrUnknownRequest.
 func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (events.RequestState, error) {
 	m := r.market
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("state of request %s: %w", id.Short(), err)
 	}
@@ -157,22 +159,22 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 		return ctx.Err()
 	}
 	defer func() { <-r.sending }()
-	head, err := r.market.conn.latest(ctx)
+	head, err := r.market.conn.Latest(ctx)
 	if err != nil {
 		return err
 	}
-	tried := r.market.conn.callOn(ctx, "latest", r.market.account, trial{to: to, data: data, gas: requesterGas})
-	if refusal, reverted := revertData(tried); reverted {
+	tried := r.market.conn.CallOn(ctx, "latest", r.market.account, rpc.Trial{To: to, Data: data, Gas: requesterGas})
+	if refusal, reverted := rpc.RevertData(tried); reverted {
 		return revertError(refusal)
 	}
-	nonce, err := r.market.conn.minedBy(ctx, r.market.account)
+	nonce, err := r.market.conn.MinedBy(ctx, r.market.account)
 	if err != nil {
 		return err
 	}
 	tip := big.NewInt(1_000_000_000)
 	tx, err := types.SignNewTx(r.key, r.signer, &types.DynamicFeeTx{
 		ChainID: r.signer.ChainID(), Nonce: nonce, GasTipCap: tip,
-		GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(head.baseFee(), 1), tip),
+		GasFeeCap: new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), tip),
 		Gas:       requesterGas, To: &to, Data: data,
 	})
 	if err != nil {
@@ -182,7 +184,7 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	refusals, err := r.market.conn.send(ctx, [][]byte{raw})
+	refusals, err := r.market.conn.Send(ctx, [][]byte{raw})
 	if err = errors.Join(err, errors.Join(refusals...)); err != nil {
 		return err
 	}
@@ -191,21 +193,21 @@ func (r *Requester) send(ctx context.Context, to common.Address, data []byte) er
 
 func (r *Requester) wait(ctx context.Context, tx common.Hash) error {
 	for {
-		receipt, err := r.market.conn.receipt(ctx, tx)
-		if err != nil && !errors.Is(err, ErrUnavailable) {
+		receipt, err := r.market.conn.Receipt(ctx, tx)
+		if err != nil && !errors.Is(err, rpc.ErrUnavailable) {
 			return err
 		}
 		if receipt != nil {
 			if receipt.Status != types.ReceiptStatusSuccessful {
 				return fmt.Errorf("%w: transaction %s", events.ErrReverted, tx)
 			}
-			head, err := r.market.conn.latest(ctx)
+			head, err := r.market.conn.Latest(ctx)
 			deep := receipt.BlockNumber.Uint64() + r.market.cfg.Confirmations - 1
 			if err == nil && uint64(head.Number) >= deep {
 				return nil
 			}
 		}
-		sleep(ctx, min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second))
+		rpc.Sleep(ctx, min(cmp.Or(r.market.cfg.PollInterval, time.Second), time.Second))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

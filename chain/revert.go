@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/contracts"
@@ -49,8 +51,8 @@ func outcomeOf(name string) error {
 }
 
 // viewOf is a read of one of our contracts, decoded into target.
-func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *view {
-	return newView(to, data, revertError, unpack, target)
+func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error), target *T) *rpc.View {
+	return rpc.NewView(to, data, revertError, unpack, target)
 }
 
 // refusalOf is what it means that a call which was tried is reverted. It says nothing about

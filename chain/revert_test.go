@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/events"
@@ -26,7 +28,7 @@ func FuzzRefusals(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, err := range []error{revertOf{text}, revertOf{map[string]any{"data": text}}} {
-			data, reverted := revertData(err)
+			data, reverted := rpc.RevertData(err)
 			if !reverted {
 				continue
 			}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 )
@@ -16,7 +18,7 @@ func (f *follower[E]) leap(
 ) error {
 	for at.number < to {
 		last := min(to, at.number+f.cfg.logRange)
-		found, err := f.conn.logsBetween(ctx, f.cfg.contract, f.topics, at.number+1, last)
+		found, err := f.conn.LogsBetween(ctx, f.cfg.contract, f.topics, at.number+1, last)
 		if err != nil {
 			return err
 		}
@@ -29,7 +31,7 @@ func (f *follower[E]) leap(
 			last = min(last, cut)
 			found = slices.DeleteFunc(found, func(l types.Log) bool { return l.BlockNumber > last })
 		}
-		end, err := f.conn.byNumber(ctx, last)
+		end, err := f.conn.ByNumber(ctx, last)
 		if err != nil {
 			return err
 		}
@@ -40,11 +42,11 @@ func (f *follower[E]) leap(
 		if err != nil {
 			return err
 		}
-		logs, err := f.translate(ctx, found, func(h common.Hash) *header { return blocks[h] })
+		logs, err := f.translate(ctx, found, func(h common.Hash) *rpc.Header { return blocks[h] })
 		if err != nil {
 			return err
 		}
-		if err := hand(update[E]{Head: end.head(), Logs: logs}); err != nil {
+		if err := hand(update[E]{Head: end.Head(), Logs: logs}); err != nil {
 			return err
 		}
 		for hash, block := range blocks {
@@ -56,18 +58,18 @@ func (f *follower[E]) leap(
 }
 
 // blocksOf reads the blocks that logs are in.
-func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*header, error) {
+func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*rpc.Header, error) {
 	var hashes []common.Hash
 	for _, l := range logs {
 		if !slices.Contains(hashes[max(0, len(hashes)-1):], l.BlockHash) { // They come in order.
 			hashes = append(hashes, l.BlockHash)
 		}
 	}
-	found, err := f.conn.blocksByHash(ctx, hashes)
+	found, err := f.conn.BlocksByHash(ctx, hashes)
 	if err != nil {
 		return nil, err
 	}
-	blocks := map[common.Hash]*header{}
+	blocks := map[common.Hash]*rpc.Header{}
 	for i, hash := range hashes {
 		if found[i] == nil {
 			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", errNotYet, hash)
@@ -78,11 +80,11 @@ func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[commo
 }
 
 // logsOf reads the logs of one block, by its hash.
-func (f *follower[E]) logsOf(ctx context.Context, block *header) ([]types.Log, error) {
+func (f *follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Log, error) {
 	hash, number := block.Hash, block.Number
 	ofOthers := func(l types.Log) bool { return l.BlockHash != hash }
-	logs, err := f.query(f.conn.logsOfBlock(ctx, f.cfg.contract, f.topics, hash, uint64(number)))
-	if err != nil && !isAnswer(err) {
+	logs, err := f.query(f.conn.LogsOfBlock(ctx, f.cfg.contract, f.topics, hash, uint64(number)))
+	if err != nil && !rpc.IsAnswer(err) {
 		return nil, err
 	}
 	if logs = slices.DeleteFunc(logs, ofOthers); err == nil && (len(logs) > 0 || !f.mayHold(block)) {
@@ -92,7 +94,7 @@ func (f *follower[E]) logsOf(ctx context.Context, block *header) ([]types.Log, e
 	// The block says that it may have some, or the node does not say it by hash: ask in
 	// another way, because some nodes announce a block before they know its logs, and
 	// answer with none, and some do not take hashes here (EIP-234).
-	again, err := f.query(f.conn.logsOnce(ctx, f.cfg.contract, f.topics, uint64(number), uint64(number)))
+	again, err := f.query(f.conn.LogsOnce(ctx, f.cfg.contract, f.topics, uint64(number), uint64(number)))
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
 	}
@@ -107,8 +109,8 @@ func (f *follower[E]) logsOf(ctx context.Context, block *header) ([]types.Log, e
 
 // notThere tells a node that does not know a block any more, or not yet, from one that
 // does not answer.
-func (f *follower[E]) notThere(ctx context.Context, block *header, err error) error {
-	if !isAnswer(err) {
+func (f *follower[E]) notThere(ctx context.Context, block *rpc.Header, err error) error {
+	if !rpc.IsAnswer(err) {
 		return err
 	}
 	if same, look := f.holds(ctx, uint64(block.Number), block.Hash); look != nil || same {
@@ -118,7 +120,7 @@ func (f *follower[E]) notThere(ctx context.Context, block *header, err error) er
 }
 
 // mayHold asks the filter that each block carries of its logs: no means no.
-func (f *follower[E]) mayHold(block *header) bool {
+func (f *follower[E]) mayHold(block *rpc.Header) bool {
 	if !block.Bloom.Test(f.cfg.contract.Bytes()) {
 		return false
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 )
@@ -21,15 +23,15 @@ type search struct {
 
 // back gives a contract's logs to match, newest first, until it says that it has
 // found what it looks for.
-func (s search) back(ctx context.Context, c *conn, match func(*types.Log) (bool, error)) error {
-	head, err := c.latest(ctx)
+func (s search) back(ctx context.Context, c *rpc.Conn, match func(*types.Log) (bool, error)) error {
+	head, err := c.Latest(ctx)
 	if err != nil {
 		return err
 	}
 	to := uint64(head.Number)
 	for range maxSearchRanges {
 		from := max(s.first, to-min(to, s.step-1))
-		logs, err := c.logsBetween(ctx, s.contract, s.topics, from, to)
+		logs, err := c.LogsBetween(ctx, s.contract, s.topics, from, to)
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint6
 		return nil, err
 	}
 	seconds := uint64(config.Proofs.Period / time.Second)
-	receipts, err := m.conn.receipts(ctx, hashes)
+	receipts, err := m.conn.Receipts(ctx, hashes)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint6
 		if r == nil || r.Status != types.ReceiptStatusSuccessful { // A reorganisation took it back.
 			continue
 		}
-		receipt, err := m.conn.ourReceipt(ctx, r)
+		receipt, err := m.conn.InBlock(ctx, r)
 		if err != nil {
 			return nil, err
 		}

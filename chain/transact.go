@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -17,11 +19,11 @@ import (
 
 // known says from requestState's answer whether the request exists; ends fails for the
 // same reason only.
-func known(state, ends *view) (bool, error) {
-	if errors.Is(state.err, events.ErrUnknownRequest) {
+func known(state, ends *rpc.View) (bool, error) {
+	if errors.Is(state.Err, events.ErrUnknownRequest) {
 		return false, nil
 	}
-	return true, firstError(state, ends)
+	return true, rpc.FirstError(state, ends)
 }
 
 // ReserveSlot makes us one of the hosts that may fill the slot. The receipt is zero
@@ -47,7 +49,7 @@ func (m *Market) perhapsReserved(
 	if err := m.tx.idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return events.Receipt{}, err
 	}
@@ -103,13 +105,13 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 // tries, without sending, to fill the slot with no proof, and looks which check refuses.
 // Only the one for our reservation comes before those of slot and proof
 // (spec/marketplace.md §5.3).
-func (m *Market) holdsReservation(ctx context.Context, at *header, slot events.SlotCall) (bool, error) {
+func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot events.SlotCall) (bool, error) {
 	data, err := m.abis.market.TryPackFillSlot(slot.Request, slot.Index, proofTo(events.Proof{}))
 	if err != nil {
 		return false, err
 	}
-	err = m.conn.callAt(ctx, at.Hash, m.account, trial{to: m.contract, data: data, gas: m.cfg.Gas.Fill})
-	refusal, reverted := revertData(err)
+	err = m.conn.CallAt(ctx, at.Hash, m.account, rpc.Trial{To: m.contract, Data: data, Gas: m.cfg.Gas.Fill})
+	refusal, reverted := rpc.RevertData(err)
 	if err != nil && !reverted {
 		return false, err
 	}
@@ -133,11 +135,11 @@ func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Rece
 	if err != nil || !ok {
 		return events.Receipt{}, err
 	}
-	r, err := m.conn.receipt(ctx, hash)
+	r, err := m.conn.Receipt(ctx, hash)
 	if err != nil || r == nil {
 		return events.Receipt{}, err
 	}
-	return m.conn.ourReceipt(ctx, r)
+	return m.conn.InBlock(ctx, r)
 }
 
 // submitter is submit or again of a txManager.
@@ -149,7 +151,7 @@ func (m *Market) send(ctx context.Context, submit submitter, c txCall) (events.R
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	return m.conn.ourReceipt(ctx, r)
+	return m.conn.InBlock(ctx, r)
 }
 
 // SubmitProof hands in the proof of a period. ErrProofAlreadySubmitted,
@@ -196,7 +198,7 @@ func (m *Market) submitProof(
 		return events.Receipt{}, fmt.Errorf("%w: its host is %s", events.ErrNotOurSlot, facts.Host)
 	}
 	seconds := uint64(config.Proofs.Period / time.Second)
-	next := head.head().Time.Add(m.blocks.pace())
+	next := head.Head().Time.Add(m.blocks.Pace())
 	if next.Before(events.Unix(period * seconds)) {
 		return events.Receipt{}, errPeriodNotBegun
 	}
@@ -221,7 +223,7 @@ func (m *Market) submitProof(
 	if err != nil {
 		return events.Receipt{}, m.judgeMined(ctx, call, data, m.cfg.Gas.Proof, r, err)
 	}
-	return m.conn.ourReceipt(ctx, r)
+	return m.conn.InBlock(ctx, r)
 }
 
 // judgeMined is judge for a transaction that was mined and failed.
@@ -231,13 +233,13 @@ func (m *Market) judgeMined(
 	if r == nil || !errors.Is(refusal, events.ErrInvalidProof) {
 		return refusal
 	}
-	block, err := m.conn.byHash(ctx, r.BlockHash)
+	block, err := m.conn.ByHash(ctx, r.BlockHash)
 	if err != nil {
 		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
 	}
-	return m.judge(ctx, call, trial{
-		to: m.contract, data: data, gas: gas, on: block.Parent,
-		number: uint64(block.Number), time: uint64(block.Time),
+	return m.judge(ctx, call, rpc.Trial{
+		To: m.contract, Data: data, Gas: gas, On: block.Parent,
+		Number: uint64(block.Number), Time: uint64(block.Time),
 	}, refusal)
 }
 

@@ -74,7 +74,7 @@ func (m *Market) readRequested(
 	}
 	request, err := readRequest(ctx, m.conn, m.abis, m.contract, l.BlockHash, e.RequestId)
 	if err != nil && !errors.Is(err, events.ErrUnknownRequest) {
-		head, errHead := m.conn.latest(ctx)
+		head, errHead := m.conn.Latest(ctx)
 		if errHead != nil {
 			return nil, errHead
 		}

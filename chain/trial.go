@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )
@@ -25,40 +27,40 @@ const plentyGas = 8_000_000
 // preflight tries a call on the block that comes next, without sending it, and returns
 // the outcome that the contract would give. What it cannot find out it leaves to the
 // transaction.
-func (m *Market) preflight(ctx context.Context, head *header, call events.SlotCall, data []byte, gas uint64) error {
-	t := m.blocks.nextBlock(head, m.contract, data, gas)
-	outcomes, err := m.conn.try(ctx, m.account, []trial{t}, refusalOf)
+func (m *Market) preflight(ctx context.Context, head *rpc.Header, call events.SlotCall, data []byte, gas uint64) error {
+	t := m.blocks.NextBlock(head, m.contract, data, gas)
+	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
 	if err != nil {
 		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.
 	}
 	found := outcomes[0]
-	if !found.known {
-		found = m.conn.tryPending(ctx, m.account, t, refusalOf)
+	if !found.Known {
+		found = m.conn.TryPending(ctx, m.account, t, refusalOf)
 	}
-	return m.judge(ctx, call, t, found.refusal)
+	return m.judge(ctx, call, t, found.Refusal)
 }
 
 // judge says what it means that the contract refused a proof, in a trial or in a block: a
 // proof is called wrong only when it answered the challenge that was asked, and had gas
 // enough (spec/ethereum.md §3). Other refusals remain what they are.
-func (m *Market) judge(ctx context.Context, call events.SlotCall, t trial, refusal error) error {
+func (m *Market) judge(ctx context.Context, call events.SlotCall, t rpc.Trial, refusal error) error {
 	if !errors.Is(refusal, events.ErrInvalidProof) {
 		return refusal
 	}
-	asked, err := m.challengeIn(ctx, call.Slot, t.number, t.time)
+	asked, err := m.challengeIn(ctx, call.Slot, t.Number, t.Time)
 	if err != nil {
 		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
 	}
 	if call.Challenge != (events.Challenge{}) && call.Challenge != asked {
-		return fmt.Errorf("%w: it answers %s, block %d asks %s", ErrChallengeMoved, call.Challenge, t.number, asked)
+		return fmt.Errorf("%w: it answers %s, block %d asks %s", ErrChallengeMoved, call.Challenge, t.Number, asked)
 	}
-	limit := t.gas
-	t.gas = plentyGas
-	outcomes, err := m.conn.try(ctx, m.account, []trial{t}, refusalOf)
+	limit := t.Gas
+	t.Gas = plentyGas
+	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
 	if err != nil {
 		return fmt.Errorf("the contract refused the proof, and why is not known: %w", err)
 	}
-	if found := outcomes[0]; found.known && !errors.Is(found.refusal, events.ErrInvalidProof) {
+	if found := outcomes[0]; found.Known && !errors.Is(found.Refusal, events.ErrInvalidProof) {
 		return fmt.Errorf("%w: %d is too little for this proof", ErrGasLimit, limit)
 	}
 	return refusal
@@ -76,7 +78,7 @@ func (m *Market) challengeIn(ctx context.Context, slot events.SlotID, number, ti
 	if !ok {
 		return events.Challenge{}, fmt.Errorf("block %d is too low for a challenge", number)
 	}
-	block, err := m.conn.byNumber(ctx, before)
+	block, err := m.conn.ByNumber(ctx, before)
 	if err != nil {
 		return events.Challenge{}, fmt.Errorf("challenge of block %d: %w", number, err)
 	}
@@ -86,7 +88,7 @@ func (m *Market) challengeIn(ctx context.Context, slot events.SlotID, number, ti
 // lastBlockFor is the last block in which a slot's challenge is still that of the block
 // after head: its pointer wraps behind it (spec/ethereum.md §2). Zero, for any, when it is not
 // known which challenge was answered.
-func lastBlockFor(config events.ProofConfig, call events.SlotCall, head *header, period uint64) uint64 {
+func lastBlockFor(config events.ProofConfig, call events.SlotCall, head *rpc.Header, period uint64) uint64 {
 	if call.Challenge == (events.Challenge{}) {
 		return 0
 	}

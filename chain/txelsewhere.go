@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -83,8 +85,8 @@ func (m *txManager) lostNonces(ctx context.Context, used []uint64, now moment) {
 
 // foreign are the transactions of the account in the newest blocks that are not ours,
 // from a nonce on, the newest first.
-func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []fullTx, err error) {
-	head, err := m.conn.latest(ctx)
+func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transaction, err error) {
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,7 @@ func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []fullTx, 
 	}
 	top := uint64(head.Number)
 	for upTo := top; upTo+foreignBlocks > top; upTo -= foreignBatch {
-		all, err := m.conn.transactionsOf(ctx, m.account, upTo, min(foreignBatch, upTo))
+		all, err := m.conn.TransactionsOf(ctx, m.account, upTo, min(foreignBatch, upTo))
 		if err != nil {
 			return nil, err
 		}
@@ -113,14 +115,14 @@ func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []fullTx, 
 }
 
 // judgeUse says what somebody else's transactions mean.
-func (m *txManager) judgeUse(found []fullTx, nonce, mined uint64) ForeignUse {
+func (m *txManager) judgeUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
 		host := tx.To != nil && m.cfg.isHostCall(*tx.To, tx.Input)
 		if u.Host && !host {
 			continue
 		}
-		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.block, host
+		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.Block, host
 	}
 	u.Ends = m.others.alone || u.Host && !m.cfg.takeOver && time.Since(m.cfg.began) < newcomerFor
 	return u

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
 )
@@ -17,9 +19,9 @@ type tipPrice struct {
 
 // tip asks for it once per block. A node that does not know the question is paid the
 // least tip of the configuration; what is too little for the chain is bumped later.
-func (m *txManager) tip(ctx context.Context, head *header) (*big.Int, error) {
+func (m *txManager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
 	if m.tipPrice.wei == nil || m.tipPrice.at != head.Hash {
-		tip, err := m.conn.tip(ctx)
+		tip, err := m.conn.Tip(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -36,13 +38,13 @@ func soberTip(suggested *big.Int, least, most uint64) *big.Int {
 
 // price sets fees for a first attempt: the node's tip, and room for the base fee to
 // double.
-func (m *txManager) price(ctx context.Context, head *header, a *attempt) error {
+func (m *txManager) price(ctx context.Context, head *rpc.Header, a *attempt) error {
 	tip, err := m.tip(ctx, head)
 	if err != nil {
 		return err
 	}
 	a.tipCap = tip
-	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.baseFee(), 1), tip)
+	a.feeCap = new(big.Int).Add(new(big.Int).Lsh(head.LeastPrice(), 1), tip)
 	m.capFees(a)
 	return nil
 }
@@ -71,7 +73,7 @@ func bumped(wei *big.Int) *big.Int {
 // replace offers the same nonce for more, at today's price at least and at that of whom
 // it holds up: as it is, or as an empty transaction. When that would be more than the
 // limit, it stays as it is and is sent again, until it is mined or the limit is raised.
-func (m *txManager) replace(ctx context.Context, in, urgent *intent, head *header, noop bool) error {
+func (m *txManager) replace(ctx context.Context, in, urgent *intent, head *rpc.Header, noop bool) error {
 	old := in.last()
 	a := attempt{nonce: old.nonce, gas: old.gas, isNoop: noop}
 	if noop {
@@ -98,7 +100,7 @@ func (m *txManager) replace(ctx context.Context, in, urgent *intent, head *heade
 // warnEvery is how many blocks lie between two warnings about one transaction.
 const warnEvery = 50
 
-func (m *txManager) warnOfLimit(in *intent, head *header) {
+func (m *txManager) warnOfLimit(in *intent, head *rpc.Header) {
 	if in.warnedAt != 0 && uint64(head.Number) < in.warnedAt+warnEvery {
 		return
 	}
@@ -107,7 +109,7 @@ func (m *txManager) warnOfLimit(in *intent, head *header) {
 	m.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its fee of %s wei for one gas "+
 		"cannot be raised any more (base fee %s wei, limit %d wei); it is sent again with each block. "+
 		"If it must go through, raise fees.maxFeeGwei and start again",
-		a.nonce, a.feeCap, head.baseFee(), m.cfg.maxFeeCapWei)
+		a.nonce, a.feeCap, head.LeastPrice(), m.cfg.maxFeeCapWei)
 }
 
 // cheaper says that an attempt offers less than another one.
@@ -119,14 +121,14 @@ func cheaper(a, than attempt) bool {
 // block can take it at today's base fee, it waits too long, or it holds up one that is
 // more urgent and pays more. Behind the lowest nonce, waiting says nothing, so there one
 // only keeps up with the lowest.
-func (m *txManager) wantsMore(in, urgent, lowest *intent, head *header) bool {
+func (m *txManager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	a, waited := in.last(), uint64(head.Number)-min(in.sentAt, uint64(head.Number))
 	switch {
 	case in.outpriced:
 		return true
 	case waited == 0:
 		return false
-	case a.feeCap.Cmp(new(big.Int).Add(head.baseFee(), newBig(m.cfg.minTipWei))) < 0:
+	case a.feeCap.Cmp(new(big.Int).Add(head.LeastPrice(), newBig(m.cfg.minTipWei))) < 0:
 		return true
 	case urgent != in && cheaper(a, urgent.last()):
 		return true
@@ -139,12 +141,12 @@ func (m *txManager) wantsMore(in, urgent, lowest *intent, head *header) bool {
 
 // patience is after how many blocks a fee is raised: a quarter of those that are left
 // until a deadline, at most what is configured, at least one.
-func (m *txManager) patience(deadline time.Time, head *header) uint64 {
+func (m *txManager) patience(deadline time.Time, head *rpc.Header) uint64 {
 	const share = 4
 	if deadline.IsZero() {
 		return m.cfg.stuckBlocks
 	}
-	left := max(0, deadline.Sub(head.head().Time)/m.blocks.pace())
+	left := max(0, deadline.Sub(head.Head().Time)/m.blocks.Pace())
 	return min(m.cfg.stuckBlocks, max(1, uint64(left)/share))
 }
 

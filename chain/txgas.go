@@ -32,14 +32,14 @@ func (g *gasSpent) of(kind string) uint64 {
 // gasPrice is what a first offer is made for now, in wei for one gas: the newest base fee and the
 // node's tip, within the limits.
 func (m *txManager) gasPrice(ctx context.Context) (*big.Int, error) {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
 	}
-	tip, err := m.conn.tip(ctx)
+	tip, err := m.conn.Tip(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
 	}
 	price := soberTip(tip, m.cfg.minTipWei, m.cfg.maxTipWei)
-	return minBig(new(big.Int).Add(head.baseFee(), price), newBig(m.cfg.maxFeeCapWei)), nil
+	return minBig(new(big.Int).Add(head.LeastPrice(), price), newBig(m.cfg.maxFeeCapWei)), nil
 }

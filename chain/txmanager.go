@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -64,7 +66,7 @@ type result struct {
 // sent.
 type txManager struct {
 	cfg     txConfig
-	conn    *conn
+	conn    *rpc.Conn
 	account common.Address
 	signer  types.Signer
 	outbox  *outbox
@@ -78,7 +80,7 @@ type txManager struct {
 	book      *txBook
 	rechecks  []recheck
 	seen      common.Hash // the newest block at the last step
-	lastHead  *header     // the newest block of all steps
+	lastHead  *rpc.Header // the newest block of all steps
 	lastCount uint64      // of transactions mined, at that block
 	lookedAt  time.Time   // when the chain was last looked at, by the machine's clock
 	suspect   bool        // blocks may have been dropped since receipts were told
@@ -87,19 +89,19 @@ type txManager struct {
 	fees      feeWatch
 	tipPrice  tipPrice
 	spent     gasSpent
-	blocks    *blockTime
+	blocks    *rpc.BlockTime
 	due       atomic.Int64 // by when the next proof must be mined, in chain seconds
 }
 
 // txConfig is of an account. All of it is set but what says otherwise.
 type txConfig struct {
 	key   *ecdsa.PrivateKey
-	chain Identity
+	chain rpc.Identity
 	// kinds are those of which the manager must know something, by the word with which their
 	// keys begin; any other kind has no needs of its own.
 	kinds map[string]txKind
 	// refusals says what it means that a contract reverts a call.
-	refusals refusals
+	refusals rpc.Refusals
 	// isHostCall says that only a host makes a call.
 	isHostCall func(to common.Address, input []byte) bool
 	// inUse says what the contracts have of this account, of which a new record knows
@@ -133,7 +135,7 @@ type recheck struct {
 }
 
 func startTxManager(
-	cfg txConfig, c *conn, blocks *blockTime, others foreignWatch, box *outbox, records []record, cp *copier,
+	cfg txConfig, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, records []record, cp *copier,
 ) *txManager {
 	m := &txManager{
 		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.log,
@@ -200,7 +202,7 @@ func (m *txManager) run(ctx context.Context) {
 				m.log.WithError(err).Debug("transactions: step")
 			}
 		}
-		timer.Reset(m.blocks.poll())
+		timer.Reset(m.blocks.Poll())
 	}
 }
 

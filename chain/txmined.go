@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -27,7 +29,7 @@ func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) 
 	if len(hashes) == 0 {
 		return nil
 	}
-	receipts, err := m.conn.receipts(ctx, hashes)
+	receipts, err := m.conn.Receipts(ctx, hashes)
 	if err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) 
 			numbers = append(numbers, r.BlockNumber.Uint64())
 		}
 	}
-	blocks, err := m.conn.headers(ctx, numbers)
+	blocks, err := m.conn.BlocksByNumber(ctx, numbers)
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) 
 			continue // Not settled yet; the next block may tell.
 		}
 		if why := in.attempts[i].cannotHave(r); why != nil {
-			return m.conn.disbelieveNow(ctx, "for the receipt of "+r.TxHash.Hex(), why)
+			return m.conn.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(), why)
 		}
 		if err := m.settle(ctx, in, in.attempts[i], r, block); err != nil {
 			return err
@@ -127,7 +129,7 @@ func (m *txManager) followLost(ctx context.Context, lost []*intent, now moment) 
 }
 
 // settle records the end of an intent and tells who waits.
-func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *header) error {
+func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
 		reason := "replaced by an empty transaction"
 		if in.lapsed != nil {
@@ -136,7 +138,7 @@ func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.
 		m.abandon(in, reason, events.ErrDeadlinePassed)
 		return nil
 	}
-	ours, err := receiptIn(r, block)
+	ours, err := rpc.ReceiptIn(r, block)
 	if err != nil {
 		return err
 	}
@@ -161,46 +163,46 @@ func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.
 
 // whyFailed replays a failed transaction in its block's place on the block before it: a
 // receipt has no reason, and nodes keep the state of 128 blocks only.
-func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *header) error {
+func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if r.GasUsed >= a.gas {
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
-	outcomes, err := m.conn.try(ctx, m.account, []trial{{
-		to: in.to, data: in.data, gas: a.gas, on: block.Parent,
-		number: uint64(block.Number), time: uint64(block.Time),
+	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{{
+		To: in.to, Data: in.data, Gas: a.gas, On: block.Parent,
+		Number: uint64(block.Number), Time: uint64(block.Time),
 	}}, m.cfg.refusals)
-	if err != nil || outcomes[0].refusal == nil {
+	if err != nil || outcomes[0].Refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
-	return outcomes[0].refusal
+	return outcomes[0].Refusal
 }
 
 // doubt asks the contract whether calls are still right, before they are sent again: after
 // a reorganisation, with another nonce, or for more. What can no longer succeed has
 // lapsed. What the node does not answer remains as it is, and so does what waits for
 // another transaction about the same subject.
-func (m *txManager) doubt(ctx context.Context, asked []*intent, head *header) error {
+func (m *txManager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) error {
 	var some []*intent
-	var trials []trial
+	var trials []rpc.Trial
 	for _, in := range asked {
 		if in.kind.hopeless == nil || m.waitsForOther(in) {
 			in.doubtful = false
 			continue
 		}
 		some = append(some, in)
-		trials = append(trials, m.blocks.nextBlock(head, in.to, in.data, in.last().gas))
+		trials = append(trials, m.blocks.NextBlock(head, in.to, in.data, in.last().gas))
 	}
 	if len(trials) == 0 {
 		return nil
 	}
-	outcomes, err := m.conn.try(ctx, m.account, trials, m.cfg.refusals)
+	outcomes, err := m.conn.Try(ctx, m.account, trials, m.cfg.refusals)
 	if err != nil {
 		return err
 	}
 	for i, in := range some {
 		in.doubtful = false
-		if in.kind.hopeless(outcomes[i].refusal) {
-			in.lapsed = outcomes[i].refusal
+		if in.kind.hopeless(outcomes[i].Refusal) {
+			in.lapsed = outcomes[i].Refusal
 		}
 	}
 	return nil
@@ -222,7 +224,7 @@ func (m *txManager) reopen(ctx context.Context, now moment) error {
 	for _, in := range watched {
 		numbers = append(numbers, in.receipt.GetBlock())
 	}
-	blocks, err := m.conn.headers(ctx, numbers)
+	blocks, err := m.conn.BlocksByNumber(ctx, numbers)
 	if err != nil {
 		return err
 	}
@@ -255,7 +257,7 @@ func (m *txManager) recheck(ctx context.Context) error {
 	for _, r := range m.rechecks {
 		hashes = append(hashes, common.HexToHash(r.in.receipt.GetTxHash()))
 	}
-	receipts, err := m.conn.receipts(ctx, hashes)
+	receipts, err := m.conn.Receipts(ctx, hashes)
 	if err != nil {
 		return err
 	}

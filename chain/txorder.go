@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -63,7 +65,7 @@ func (m *txManager) launch(ctx context.Context, now moment) error {
 		switch {
 		case m.late(in, now.head):
 			m.abandon(in, fmt.Sprintf("the block after %d of %s is too late for %s", now.head.Number,
-				now.head.head().Time.Format(time.TimeOnly), lastChance(in)), events.ErrDeadlinePassed)
+				now.head.Head().Time.Format(time.TimeOnly), lastChance(in)), events.ErrDeadlinePassed)
 		case doubts || flying >= most || m.held(in, now.head):
 		default:
 			err := m.attempt(ctx, in, now.head, attempt{nonce: m.nextNonce(now.count), gas: in.gas})
@@ -99,7 +101,7 @@ func (m *txManager) inFlight(count uint64) []*intent {
 // held says that an intent has to let a duty go first: a proof waits to be sent, or one
 // is due within so few blocks that it must not find anything in its way. What is due
 // before that proof itself is not held.
-func (m *txManager) held(in *intent, head *header) bool {
+func (m *txManager) held(in *intent, head *rpc.Header) bool {
 	if in.kind.duty {
 		return false
 	}
@@ -108,12 +110,12 @@ func (m *txManager) held(in *intent, head *header) bool {
 		return false
 	}
 	const toBeMined = 2 // blocks
-	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.blocks.pace()))
+	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.blocks.Pace()))
 }
 
 // nextDuty is by when the next proof must be mined that others have to make room for;
 // zero when it has no deadline.
-func (m *txManager) nextDuty(head *header) (due time.Time, found bool) {
+func (m *txManager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 	for _, in := range m.book.open {
 		if !in.sent() && in.kind.duty {
 			if !found || byDeadline(in, &intent{deadline: due}) < 0 {
@@ -123,7 +125,7 @@ func (m *txManager) nextDuty(head *header) (due time.Time, found bool) {
 		}
 	}
 	told, now := m.due.Load(), int64(head.Time)
-	window := int64(time.Duration(m.cfg.fillHold) * m.blocks.pace() / time.Second)
+	window := int64(time.Duration(m.cfg.fillHold) * m.blocks.Pace() / time.Second)
 	if told > now && told-now <= window && (!found || due.IsZero() || told < due.Unix()) {
 		return events.Unix(uint64(told)), true
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -74,8 +76,8 @@ func TestEachTransactionIsAsUrgentAsTheMostUrgentBehindIt(t *testing.T) {
 
 func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
 	m := &txManager{cfg: txConfig{stuckBlocks: 5}}
-	m.blocks = newBlockTime(12*time.Second, 0, quietLog())
-	head := &header{Time: 1000}
+	m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
+	head := &rpc.Header{Time: 1000}
 	for left, want := range map[uint64]uint64{1: 1, 12: 1, 7 * 12: 1, 8 * 12: 2, 19 * 12: 4, 20 * 12: 5, 1000 * 12: 5} {
 		if got := m.patience(events.Unix(1000+left), head); got != want {
 			t.Fatalf("with %d s left the patience is %d blocks, want %d", left, got, want)
@@ -91,7 +93,7 @@ func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
 
 func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 	const now = 1000
-	head := &header{Time: now}
+	head := &rpc.Header{Time: now}
 	for name, tc := range map[string]struct {
 		told    int64 // by when a proof is due; zero: not told
 		unsent  []*intent
@@ -115,7 +117,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &txManager{cfg: txConfig{fillHold: 8}, book: newTxBook(nil)}
-			m.blocks = newBlockTime(12*time.Second, 0, quietLog())
+			m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
 			m.due.Store(tc.told)
 			m.book.open = append(tc.unsent, tc.in)
 			if got := m.held(tc.in, head); got != tc.is {

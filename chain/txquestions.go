@@ -35,7 +35,7 @@ func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) err
 	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
 		// What a reorganisation took back is under way again; who asks must not be told
 		// otherwise only because nobody has looked.
-		if m.watching() && time.Since(m.lookedAt) >= m.blocks.poll() {
+		if m.watching() && time.Since(m.lookedAt) >= m.blocks.Poll() {
 			if err := m.step(ctx); err != nil {
 				m.log.WithError(err).Debug("transactions: step")
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -54,7 +56,7 @@ func (m *txManager) followWaiting(ctx context.Context, active []*intent, now mom
 
 // attempt signs and records, after which it will be sent; fees are today's unless they
 // are set.
-func (m *txManager) attempt(ctx context.Context, in *intent, head *header, a attempt) error {
+func (m *txManager) attempt(ctx context.Context, in *intent, head *rpc.Header, a attempt) error {
 	if err := m.failure(); err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (m *txManager) publish(ctx context.Context) error {
 			return fmt.Errorf("encode %s: %w", in.key, err)
 		}
 	}
-	refusals, err := m.conn.send(ctx, signed)
+	refusals, err := m.conn.Send(ctx, signed)
 	if err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
@@ -128,7 +130,7 @@ func (m *txManager) answered(in *intent, err error) error {
 		in.outpriced = true
 	case strings.Contains(refusal, "insufficient funds"):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrInsufficientFunds, err))
-	case containsAny(refusal, "exceeds the configured cap", "intrinsic gas too low",
+	case rpc.ContainsAny(refusal, "exceeds the configured cap", "intrinsic gas too low",
 		"exceeds block gas limit", "gas limit too high", "invalid sender", "invalid chain id"):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, err))
 	default:

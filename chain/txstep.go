@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // moment is what a step sees of the chain.
 type moment struct {
-	head  *header
+	head  *rpc.Header
 	count uint64 // of our transactions that are mined
 	fresh bool   // the newest block is another one than at the last step
 	// behind: this node has not come as far as the chain was already. What it does
@@ -99,23 +101,23 @@ func (m *txManager) turnAway(why error) {
 // newest block of the last time still stands.
 func (m *txManager) look(ctx context.Context) (moment, error) {
 	m.lookedAt = time.Now()
-	found, err := m.conn.lookAt(ctx, m.account, m.lastHead)
+	found, err := m.conn.LookAt(ctx, m.account, m.lastHead)
 	if err != nil {
 		return moment{}, err
 	}
-	head := found.newest
-	now := moment{head: head, count: found.mined, fresh: head.Hash != m.seen}
+	head := found.Newest
+	now := moment{head: head, count: found.Mined, fresh: head.Hash != m.seen}
 	switch last := m.lastHead; {
 	case last == nil:
 		m.suspect = true // Much may have happened while nobody looked.
-	case !head.head().Displaces(last.head()):
+	case !head.Head().Displaces(last.Head()):
 		now.behind, now.count = true, max(now.count, m.lastCount)
 		return now, nil
-	case found.again == nil || found.again.Hash != last.Hash:
+	case found.Again == nil || found.Again.Hash != last.Hash:
 		m.suspect = true
 	}
 	if now.fresh {
-		if err := m.blocks.measure(ctx, m.conn, head); err != nil {
+		if err := m.blocks.Measure(ctx, m.conn, head); err != nil {
 			m.log.WithError(err).Debug("transactions: measure the block time")
 		}
 	}
@@ -124,11 +126,11 @@ func (m *txManager) look(ctx context.Context) (moment, error) {
 }
 
 // late says that the next block may come too late for an intent.
-func (m *txManager) late(in *intent, head *header) bool {
+func (m *txManager) late(in *intent, head *rpc.Header) bool {
 	if in.lastBlock != 0 && uint64(head.Number) >= in.lastBlock {
 		return true
 	}
-	return !in.deadline.IsZero() && head.head().Time.Add(m.blocks.pace()).After(in.deadline)
+	return !in.deadline.IsZero() && head.Head().Time.Add(m.blocks.Pace()).After(in.deadline)
 }
 
 // watching says that a receipt could still be taken back. Until then the chain is looked
@@ -141,19 +143,19 @@ func (m *txManager) watching() bool {
 // or less where blocks come faster than they say.
 func (m *txManager) watchPause() time.Duration {
 	const polls = 50
-	poll := m.blocks.poll()
-	return max(poll, min(m.blocks.pace()/2, polls*poll))
+	poll := m.blocks.Poll()
+	return max(poll, min(m.blocks.Pace()/2, polls*poll))
 }
 
 // idlePause is between two looks at the chain when nothing of ours can change: often
 // enough to find who else used the account among the newest blocks.
 func (m *txManager) idlePause() time.Duration {
 	const share, polls = 2, 100
-	usual, known := m.blocks.now()
+	usual, known := m.blocks.Usual()
 	if !known {
 		usual = time.Second
 	}
-	return max(m.watchPause(), min(time.Minute, foreignBlocks/share*usual, polls*m.blocks.poll()))
+	return max(m.watchPause(), min(time.Minute, foreignBlocks/share*usual, polls*m.blocks.Poll()))
 }
 
 // tidy keeps memory and file small.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -42,20 +44,20 @@ func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uin
 	if len(slots) == 0 {
 		return nil, nil
 	}
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	views := make([]*view, len(slots))
+	views := make([]*rpc.View, len(slots))
 	for i, s := range slots {
 		views[i] = m.markable(s.Slot, period)
 	}
-	if err := m.conn.viewsOfNext(ctx, m.account, head, m.blocks.pace(), views...); err != nil {
+	if err := m.conn.ViewsOfNext(ctx, m.account, head, m.blocks.Pace(), views...); err != nil {
 		return nil, err
 	}
 	var missing []events.SlotRef
 	for i, v := range views {
-		if v.err == nil {
+		if v.Err == nil {
 			missing = append(missing, slots[i])
 		}
 	}
@@ -63,8 +65,8 @@ func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uin
 }
 
 // markable asks whether a proof can be marked. The contract answers by not refusing.
-func (m *Market) markable(slot events.SlotID, period uint64) *view {
-	return newCheck(m.contract, m.abis.market.PackCanMarkProofAsMissing(slot, period), func(data []byte) error {
+func (m *Market) markable(slot events.SlotID, period uint64) *rpc.View {
+	return rpc.NewCheck(m.contract, m.abis.market.PackCanMarkProofAsMissing(slot, period), func(data []byte) error {
 		if panicked(data) {
 			// With the pointer at zero the challenge is the newest block's hash, which such a
 			// trial does not have. No proof is demanded there.
@@ -75,9 +77,9 @@ func (m *Market) markable(slot events.SlotID, period uint64) *view {
 }
 
 // ofOthers leaves out the slots that this account hosts.
-func (m *Market) ofOthers(ctx context.Context, head *header, slots []events.SlotRef) ([]events.SlotRef, error) {
+func (m *Market) ofOthers(ctx context.Context, head *rpc.Header, slots []events.SlotRef) ([]events.SlotRef, error) {
 	hosts := make([]common.Address, len(slots))
-	views := make([]*view, len(slots))
+	views := make([]*rpc.View, len(slots))
 	for i, s := range slots {
 		views[i] = viewOf(m.contract, m.abis.market.PackGetHost(s.Slot), m.abis.market.UnpackGetHost, &hosts[i])
 	}
@@ -119,17 +121,17 @@ func (m *Market) markMissing(
 	if err != nil {
 		return events.Marking{}, err
 	}
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return events.Marking{}, err
 	}
 	end := events.Unix((period + 1) * uint64(config.Proofs.Period/time.Second))
-	now := head.head().Time
+	now := head.Head().Time
 	if now.Before(end) { // The block after one at the end is behind it.
 		return events.Marking{}, fmt.Errorf("%w: the period ends at %s", events.ErrTooEarly, end.Format(time.TimeOnly))
 	}
 	last := earliest(deadline, end.Add(config.Proofs.Timeout-time.Second))
-	if next := now.Add(m.blocks.pace()); next.After(last) {
+	if next := now.Add(m.blocks.Pace()); next.After(last) {
 		return events.Marking{}, fmt.Errorf("%w: next block is of %s, the last good one of %s",
 			events.ErrDeadlinePassed, next.Format(time.TimeOnly), last.Format(time.TimeOnly))
 	}
@@ -155,7 +157,7 @@ func (m *Market) markMissing(
 // whyNot asks the contract why it refused a transaction, which on the block before it
 // would have been right.
 func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64) error {
-	head, err := m.conn.latest(ctx)
+	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return err
 	}
@@ -169,7 +171,7 @@ func (m *Market) earlierMarking(ctx context.Context, key string) (marking events
 	if err != nil || len(hashes) == 0 {
 		return marking, false, err
 	}
-	receipt, err := m.conn.receipt(ctx, hashes[len(hashes)-1])
+	receipt, err := m.conn.Receipt(ctx, hashes[len(hashes)-1])
 	if err != nil || receipt == nil || receipt.Status != types.ReceiptStatusSuccessful {
 		return marking, false, err // A reorganisation took it back.
 	}
@@ -178,7 +180,7 @@ func (m *Market) earlierMarking(ctx context.Context, key string) (marking events
 }
 
 // mayMark asks the contract before anything is paid for.
-func (m *Market) mayMark(ctx context.Context, head *header, slot events.SlotRef, period uint64) error {
+func (m *Market) mayMark(ctx context.Context, head *rpc.Header, slot events.SlotRef, period uint64) error {
 	others, err := m.ofOthers(ctx, head, []events.SlotRef{slot})
 	if err != nil {
 		return err
@@ -187,15 +189,15 @@ func (m *Market) mayMark(ctx context.Context, head *header, slot events.SlotRef,
 		return fmt.Errorf("%w: the slot is our own", events.ErrNotMissing)
 	}
 	v := m.markable(slot.Slot, period)
-	if err := m.conn.viewsOfNext(ctx, m.account, head, m.blocks.pace(), v); err != nil {
+	if err := m.conn.ViewsOfNext(ctx, m.account, head, m.blocks.Pace(), v); err != nil {
 		return err
 	}
-	return v.err
+	return v.Err
 }
 
 // markingFrom adds up what the token moved from the marketplace to us.
 func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Marking, error) {
-	receipt, err := m.conn.ourReceipt(ctx, r)
+	receipt, err := m.conn.InBlock(ctx, r)
 	if err != nil {
 		return events.Marking{}, err
 	}

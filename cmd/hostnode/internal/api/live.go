@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -28,7 +29,7 @@ type LiveConfig struct {
 	// Balance asks the chain what the account holds; nil: unknown.
 	Balance func(context.Context) (events.Balance, error)
 	// Standing says which endpoint of the chain is in use; nil: Endpoint is.
-	Standing func() chain.Standing
+	Standing func() rpc.Standing
 	// Outage says what is proven while the event store is away from a host that has not read
 	// its record yet; nil: nothing is.
 	Outage  func() health.OutageFacts
@@ -147,7 +148,7 @@ func (l *Live) balance(ctx context.Context) (*Balance, *events.Balance) {
 // of the endpoints is new, and a question that had no answer says enough by itself.
 func (l *Live) reach(s *Status) {
 	c := &s.Chain
-	c.Endpoint = chain.Redact(l.cfg.Endpoint)
+	c.Endpoint = rpc.Redact(l.cfg.Endpoint)
 	if l.cfg.Standing != nil {
 		now := l.cfg.Standing()
 		if now.Endpoint != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -218,15 +219,15 @@ func TestTheReasonIsTheFirstThingThatIsInTheWay(t *testing.T) {
 
 func TestTheStatusSaysWhichEndpointIsInUseAndWhenNoneIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var at chain.Standing
+		var at rpc.Standing
 		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
 			cfg.Endpoint = "ws://node/?key=secret"
-			cfg.Standing = func() chain.Standing { return at }
+			cfg.Standing = func() rpc.Standing { return at }
 		})
 		if c := ask(t, live.Status).Chain; c.Endpoint != "ws://node/?***" || c.Away || c.FirstEndpoint != "" {
 			t.Fatalf("before the first connection: %+v", c)
 		}
-		at = chain.Standing{
+		at = rpc.Standing{
 			Endpoint: "http://other", Since: events.Unix(1_750_000_000), First: "ws://node/?***", WhyNotFirst: "refused",
 		}
 		c := ask(t, live.Status).Chain

@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
@@ -256,16 +257,16 @@ var hostKinds = []kind{
 		"Correct what the message names; the settings are those below `chain`, `fees` and `account`.",
 	},
 	{
-		"chain-other", http.StatusConflict, chain.ErrWrongChain, "The Ethereum node follows another chain.",
+		"chain-other", http.StatusConflict, rpc.ErrWrongChain, "The Ethereum node follows another chain.",
 		"Check `chain.endpoint`.",
 	},
 	{
-		"contract-missing", http.StatusConflict, chain.ErrNoContract,
+		"contract-missing", http.StatusConflict, rpc.ErrNoContract,
 		"There is no marketplace contract at the address.",
 		"Check `chain.contract` and that `chain.endpoint` is a node of the right chain.",
 	},
 	{
-		"chain-unavailable", http.StatusServiceUnavailable, chain.ErrUnavailable,
+		"chain-unavailable", http.StatusServiceUnavailable, rpc.ErrUnavailable,
 		"The Ethereum node does not answer.",
 		"Check that the node at `chain.endpoint` runs; the host goes on by itself when it is back.",
 	},

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sale"
@@ -66,7 +66,7 @@ func TestTheChainIsAskedAsOftenForManySlotsAsForFew(t *testing.T) {
 		s := newSoak(t, slots, noProofs, 24*time.Hour, options{})
 		blocks, asked := s.measure(2 * time.Hour)
 		tell(t, blocks, asked)
-		each := float64(asked[chain.RequestMessages]) / float64(blocks)
+		each := float64(asked[rpc.RequestMessages]) / float64(blocks)
 		if least == 0 {
 			least = each
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -37,7 +38,7 @@ func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.E
 }
 
 // tellDoubt tells an operator that a node of the chain is not believed.
-func (n *Node) tellDoubt(e chain.AnswerError, account events.Address, log *logrus.Entry) {
+func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.Entry) {
 	a := health.Alert{
 		Kind: health.AlertNotBelieved, At: time.Now(), Host: account.String(),
 		Text: "what a node of the chain says is not believed: " + e.Error(),

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
@@ -167,7 +168,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		u.Ends = u.Ends && o.Store != nil // Without one only the proving ends, as the status says.
 		n.tellUse(u, keys.AddressOf(o.Key), o.Log)
 	}
-	cfg.NotBelieved = func(e chain.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
+	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
 	cfg.FeeLimited = func(f chain.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
 	waits := o.Waits
 	if waits == nil {
@@ -178,12 +179,12 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 		waits(err)
 		if time.Since(said) >= saysAgain {
 			said = time.Now()
-			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", chain.Redact(cfg.Endpoint), err)
+			o.Log.Warnf("connecting to the market at %s failed, trying again: %v", rpc.Redact(cfg.Endpoint), err)
 		}
 	}
 	for {
 		market, err := chain.Dial(ctx, cfg, o.Store, o.OutboxDir)
-		var wrong *chain.IdentityError
+		var wrong *rpc.IdentityError
 		switch {
 		case err == nil:
 			n.Market = market

@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/sirupsen/logrus"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
@@ -75,7 +75,7 @@ func (p *Process) remoteChain(ctx context.Context, c config.Config, parts *Parts
 				parts.Development = id == devchain.ChainID
 				return p.lockAccount(keys.AddressOf(parts.Key), contract, genesis)
 			}
-			failed = append(failed, fmt.Errorf("%s: %w", chain.Redact(endpoint), err))
+			failed = append(failed, fmt.Errorf("%s: %w", rpc.Redact(endpoint), err))
 		}
 		err := errors.Join(failed...)
 		parts.Waits(err)
@@ -100,16 +100,16 @@ func askChain(ctx context.Context, endpoint string) (id uint64, genesis events.H
 	defer cancel()
 	client, err := ethclient.DialContext(ctx, endpoint)
 	if err != nil {
-		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+		return 0, genesis, rpc.WithoutSecrets(endpoint, err)
 	}
 	defer client.Close()
 	number, err := client.ChainID(ctx)
 	if err != nil {
-		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+		return 0, genesis, rpc.WithoutSecrets(endpoint, err)
 	}
 	first, err := client.HeaderByNumber(ctx, new(big.Int))
 	if err != nil {
-		return 0, genesis, chain.WithoutSecrets(endpoint, err)
+		return 0, genesis, rpc.WithoutSecrets(endpoint, err)
 	}
 	return number.Uint64(), events.Hash(first.Hash()), nil
 }

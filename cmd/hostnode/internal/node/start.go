@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/shell"
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/events"
 )
@@ -27,7 +27,7 @@ type start struct {
 	f    health.Facts
 	told map[string]bool // causes
 	// standing says how the chain is reached, while what is hosted is proven.
-	standing func() chain.Standing
+	standing func() rpc.Standing
 }
 
 func newStart(now time.Time, dataDir string, to *alerts.Sender, log *logrus.Entry) *start {
@@ -112,7 +112,7 @@ func (s *start) proves(o health.OutageFacts) {
 }
 
 // reaches is told what says how the chain is reached, and nil when nothing does any more.
-func (s *start) reaches(standing func() chain.Standing) {
+func (s *start) reaches(standing func() rpc.Standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.standing, s.f.Chain = standing, health.ChainFacts{}

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxBatch is the most calls in one request; providers allow 100 and more.
-	maxBatch = 50
+	// MaxBatch is the most calls in one request; providers allow 100 and more.
+	MaxBatch = 50
 	// batchAgain is after how long a node that took only smaller batches is offered
 	// larger ones: it may have been replaced, or the fault was the network's.
 	batchAgain = 10 * time.Minute
@@ -54,8 +54,8 @@ func (r *requestCount) all() map[string]uint64 {
 	return maps.Clone(r.by)
 }
 
-// link is one established connection.
-type link struct {
+// Session is one established connection.
+type Session struct {
 	client *rpc.Client
 	at     *endpoint
 	index  int // of the endpoint
@@ -67,13 +67,13 @@ type link struct {
 	log     logrus.FieldLogger
 }
 
-// since is when the connection was made.
-func (l *link) since() time.Time { return l.opened }
+// Since is when the connection was made.
+func (l *Session) Since() time.Time { return l.opened }
 
-// endpoint is where it leads, for people.
-func (l *link) endpoint() string { return l.at.name }
+// Endpoint is where it leads, for people.
+func (l *Session) Endpoint() string { return l.at.name }
 
-func (l *link) call(ctx context.Context, result any, method string, args ...any) error {
+func (l *Session) call(ctx context.Context, result any, method string, args ...any) error {
 	timed, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	if err := l.at.limit.left(); err != nil {
@@ -85,7 +85,7 @@ func (l *link) call(ctx context.Context, result any, method string, args ...any)
 
 // batch sends many calls in as few messages as the node takes; the error of each stands
 // in its element. The error returned is about the connection.
-func (l *link) batch(ctx context.Context, elements []rpc.BatchElem) error {
+func (l *Session) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	for len(elements) > 0 {
 		some := elements[:min(len(elements), l.at.batches.most())]
 		if err := l.exchange(ctx, some); err != nil {
@@ -97,12 +97,12 @@ func (l *link) batch(ctx context.Context, elements []rpc.BatchElem) error {
 }
 
 // exchange sends one message, and what the node did not take of it again in smaller ones.
-func (l *link) exchange(ctx context.Context, some []rpc.BatchElem) error {
+func (l *Session) exchange(ctx context.Context, some []rpc.BatchElem) error {
 	if len(some) == 1 {
 		e := &some[0]
 		e.Error = nil
 		err := l.call(ctx, e.Result, e.Method, e.Args...)
-		if isAnswer(err) {
+		if IsAnswer(err) {
 			e.Error, err = err, nil
 		}
 		return err
@@ -125,7 +125,7 @@ func (l *link) exchange(ctx context.Context, some []rpc.BatchElem) error {
 
 // send sends one message. A node that says of a part of it that it is asked too often says
 // so of all.
-func (l *link) send(ctx context.Context, some []rpc.BatchElem) error {
+func (l *Session) send(ctx context.Context, some []rpc.BatchElem) error {
 	if err := l.at.limit.left(); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (l *link) send(ctx context.Context, some []rpc.BatchElem) error {
 }
 
 // complete asks again for what an answered batch left out.
-func (l *link) complete(ctx context.Context, some []rpc.BatchElem) error {
+func (l *Session) complete(ctx context.Context, some []rpc.BatchElem) error {
 	var left []rpc.BatchElem
 	var places []int
 	for i, e := range some {
@@ -163,8 +163,8 @@ func (l *link) complete(ctx context.Context, some []rpc.BatchElem) error {
 	return nil
 }
 
-// isAnswer says whether the node answered, be it with an error.
-func isAnswer(err error) bool {
+// IsAnswer says whether the node answered, be it with an error.
+func IsAnswer(err error) bool {
 	if err == nil {
 		return false
 	}
@@ -205,7 +205,7 @@ func batchTooLarge(err error) bool {
 	}
 	said := strings.ToLower(err.Error())
 	return strings.Contains(said, "response too large") || strings.Contains(said, "batch") &&
-		containsAny(said, "large", "limit", "size", "many", "exceed", "support", "allow")
+		ContainsAny(said, "large", "limit", "size", "many", "exceed", "support", "allow")
 }
 
 // batchSize is how many calls a node takes in one message. It is safe for concurrent use.
@@ -220,10 +220,10 @@ func (b *batchSize) most() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.limit == 0 {
-		return maxBatch
+		return MaxBatch
 	}
 	if time.Since(b.since) > batchAgain {
-		b.limit, b.since = min(2*b.limit, maxBatch), time.Now()
+		b.limit, b.since = min(2*b.limit, MaxBatch), time.Now()
 	}
 	return b.limit
 }
@@ -249,8 +249,8 @@ func (b *batchSize) answered() {
 	b.missed = 0
 }
 
-// containsAny says whether a text has any of these in it.
-func containsAny(s string, parts ...string) bool {
+// ContainsAny says whether a text has any of these in it.
+func ContainsAny(s string, parts ...string) bool {
 	for _, p := range parts {
 		if strings.Contains(s, p) {
 			return true
@@ -259,8 +259,8 @@ func containsAny(s string, parts ...string) bool {
 	return false
 }
 
-// sleep waits for so long, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
+// Sleep waits for so long, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ func limits(t *testing.T, complaints int, header string) (r *rateLimit, left tim
 			t.Fatalf("not asked again: %v", err)
 		}
 		r.note(http.Header{"Retry-After": {header}})
-		if err := r.judge(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet()); !tooOften(err) || isAnswer(err) {
+		if err := r.judge(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet()); !IsTooOften(err) || IsAnswer(err) {
 			t.Fatalf("said %v", err)
 		}
 	}

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// receipt returns nil when the node knows no receipt on its current chain.
-func (c *conn) receipt(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
+// Receipt returns nil when the node knows no receipt on its current chain.
+func (c *Conn) Receipt(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
 	r := receiptAnswer{tx: tx}
 	if err := c.call(ctx, &r, "eth_getTransactionReceipt", tx); err != nil {
 		return nil, err
@@ -21,8 +21,8 @@ func (c *conn) receipt(ctx context.Context, tx common.Hash) (*types.Receipt, err
 	return r.Receipt, nil
 }
 
-// receipts looks for several transactions at once; missing ones are nil.
-func (c *conn) receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
+// Receipts looks for several transactions at once; missing ones are nil.
+func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
 	answers := make([]receiptAnswer, len(txs))
 	batch := make([]rpc.BatchElem, len(txs))
 	for i, tx := range txs {
@@ -44,21 +44,21 @@ func (c *conn) receipts(ctx context.Context, txs []common.Hash) ([]*types.Receip
 	return found, nil
 }
 
-// ourReceipt adds the block to a receipt.
-func (c *conn) ourReceipt(ctx context.Context, r *types.Receipt) (events.Receipt, error) {
-	block, err := c.byHash(ctx, r.BlockHash)
+// InBlock adds the block to a receipt.
+func (c *Conn) InBlock(ctx context.Context, r *types.Receipt) (events.Receipt, error) {
+	block, err := c.ByHash(ctx, r.BlockHash)
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("block of transaction %s: %w", r.TxHash, err)
 	}
 	if uint64(block.Number) != r.BlockNumber.Uint64() {
-		return events.Receipt{}, c.disbelieveNow(ctx, "for the receipt of "+r.TxHash.Hex(),
+		return events.Receipt{}, c.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(),
 			fmt.Errorf("it names block %s as number %d, which is %d", r.BlockHash, r.BlockNumber, uint64(block.Number)))
 	}
-	return receiptIn(r, block)
+	return ReceiptIn(r, block)
 }
 
-// receiptIn adds its block to a receipt.
-func receiptIn(r *types.Receipt, block *header) (events.Receipt, error) {
+// ReceiptIn adds its block to a receipt.
+func ReceiptIn(r *types.Receipt, block *Header) (events.Receipt, error) {
 	price := r.EffectiveGasPrice
 	if price == nil {
 		price = new(big.Int)
@@ -68,6 +68,6 @@ func receiptIn(r *types.Receipt, block *header) (events.Receipt, error) {
 		return events.Receipt{}, fmt.Errorf("fee of transaction %s: %w", r.TxHash, err)
 	}
 	return events.Receipt{
-		TxHash: events.Hash(r.TxHash), Block: block.head(), Fee: fee, GasUsed: r.GasUsed,
+		TxHash: events.Hash(r.TxHash), Block: block.Head(), Fee: fee, GasUsed: r.GasUsed,
 	}, nil
 }

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -23,30 +23,30 @@ const (
 	recheckIdentity = 10 * time.Second
 )
 
-// connConfig says how a chain is reached. All durations are set.
-type connConfig struct {
-	endpoints []string      // one at least, in the order in which they are tried
-	timeout   time.Duration // of one call
-	maxWait   time.Duration // between attempts to connect
-	// returnAfter is after how long on another endpoint an earlier one is tried again.
-	returnAfter time.Duration
-	want        Identity // what is demanded; zero parts are not
-	log         logrus.FieldLogger
-	// notBelieved, if it is set, is told of answers that cannot be true.
-	notBelieved func(AnswerError)
-	// doubted, if it is set, runs in the background after that.
-	doubted func(context.Context)
+// Config says how a chain is reached. All durations are set.
+type Config struct {
+	Endpoints   []string      // one at least, in the order in which they are tried
+	CallTimeout time.Duration // of one call
+	LongestWait time.Duration // between attempts to connect
+	// ReturnAfter is after how long on another endpoint an earlier one is tried again.
+	ReturnAfter time.Duration
+	Want        Identity // what is demanded; zero parts are not
+	Log         logrus.FieldLogger
+	// NotBelieved, if it is set, is told of answers that cannot be true.
+	NotBelieved func(AnswerError)
+	// Doubted, if it is set, runs in the background after that.
+	Doubted func(context.Context)
 }
 
-// conn is a connection that goes away and comes back, at the first of its endpoints that
+// Conn is a connection that goes away and comes back, at the first of its endpoints that
 // works. All methods are safe for concurrent use.
-type conn struct {
-	cfg       connConfig
+type Conn struct {
+	cfg       Config
 	endpoints []*endpoint
 	contract  common.Address
 	count     *requestCount
 	// top is the newest block that any endpoint has named; nil before the first.
-	top      atomic.Pointer[header]
+	top      atomic.Pointer[Header]
 	span     span
 	standing *standing
 
@@ -56,7 +56,7 @@ type conn struct {
 	tasks      sync.WaitGroup
 
 	lock      chan struct{} // guards what follows; a channel, so that waiting ends with ctx
-	link      *link
+	session   *Session
 	checked   time.Time
 	returning time.Time // when an earlier endpoint is tried again; zero while it is
 	identity  *Identity // once known
@@ -64,10 +64,10 @@ type conn struct {
 	closed    bool
 }
 
-// newConn connects with the first call. A chain counts as the right one when it has the contract.
-func newConn(cfg connConfig, contract common.Address) *conn {
-	c := &conn{cfg: cfg, contract: contract, count: &requestCount{}, lock: make(chan struct{}, 1)}
-	for _, at := range cfg.endpoints {
+// New connects with the first call. A chain counts as the right one when it has the contract.
+func New(cfg Config, contract common.Address) *Conn {
+	c := &Conn{cfg: cfg, contract: contract, count: &requestCount{}, lock: make(chan struct{}, 1)}
+	for _, at := range cfg.Endpoints {
 		c.endpoints = append(c.endpoints, newEndpoint(at))
 	}
 	c.standing = newStanding(c.endpoints)
@@ -75,7 +75,7 @@ func newConn(cfg connConfig, contract common.Address) *conn {
 	return c
 }
 
-func (c *conn) acquire(ctx context.Context) error {
+func (c *Conn) acquire(ctx context.Context) error {
 	select {
 	case c.lock <- struct{}{}:
 		return nil
@@ -84,11 +84,11 @@ func (c *conn) acquire(ctx context.Context) error {
 	}
 }
 
-func (c *conn) release() { <-c.lock }
+func (c *Conn) release() { <-c.lock }
 
-// get returns a connection to the right chain, or ErrUnavailable, an *IdentityError or
+// Current returns a connection to the right chain, or ErrUnavailable, an *IdentityError or
 // ctx's error.
-func (c *conn) get(ctx context.Context) (*link, error) {
+func (c *Conn) Current(ctx context.Context) (*Session, error) {
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
@@ -96,24 +96,24 @@ func (c *conn) get(ctx context.Context) (*link, error) {
 	if c.closed {
 		return nil, fmt.Errorf("%w: closed", ErrUnavailable)
 	}
-	if c.link != nil && time.Since(c.checked) >= recheckIdentity {
+	if c.session != nil && time.Since(c.checked) >= recheckIdentity {
 		if err := c.recheck(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if c.link == nil {
+	if c.session == nil {
 		if err := c.connect(ctx); err != nil {
 			return nil, err
 		}
 	}
 	c.comeBack()
-	return c.link, nil
+	return c.session, nil
 }
 
 // recheck asks the node again who it is, and gives it up when that is not who it was. It
 // needs the lock; its error is ctx's, or that of the only endpoint.
-func (c *conn) recheck(ctx context.Context) error {
-	err := c.verify(ctx, c.link)
+func (c *Conn) recheck(ctx context.Context) error {
+	err := c.verify(ctx, c.session)
 	switch {
 	case err == nil:
 		c.checked = time.Now()
@@ -121,49 +121,49 @@ func (c *conn) recheck(ctx context.Context) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err() // The caller's doing; nothing is known about the node.
 	}
-	e := c.link.at
-	c.link.client.Close()
-	c.link = nil
+	e := c.session.at
+	c.session.client.Close()
+	c.session = nil
 	err = c.blame(e, err)
 	if len(c.endpoints) == 1 {
 		return err
 	}
-	c.cfg.log.WithField("endpoint", e.name).Warnf("the Ethereum node is left: %v", err)
+	c.cfg.Log.WithField("endpoint", e.name).Warnf("the Ethereum node is left: %v", err)
 	return nil
 }
 
 // drop closes a connection that failed, unless another one has taken its place.
-func (c *conn) drop(broken *link, why error) {
+func (c *Conn) drop(broken *Session, why error) {
 	c.lock <- struct{}{}
 	defer c.release()
-	if c.link != broken {
+	if c.session != broken {
 		return
 	}
 	broken.client.Close()
-	c.link = nil
+	c.session = nil
 	broken.at.notBefore = time.Now().Add(broken.at.wait)
 	c.standing.fails(broken.at, why)
 	if len(c.endpoints) > 1 {
-		c.cfg.log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
+		c.cfg.Log.WithField("endpoint", broken.at.name).Warnf("the Ethereum node is left: %v", broken.at.hide(why))
 	}
 }
 
-// close closes the connection, and ends what runs in the background.
-func (c *conn) close() {
+// Close closes the connection, and ends what runs in the background.
+func (c *Conn) Close() {
 	c.lock <- struct{}{}
 	c.closed = true
-	if c.link != nil {
-		c.link.client.Close()
-		c.link = nil
+	if c.session != nil {
+		c.session.client.Close()
+		c.session = nil
 	}
 	c.release()
 	c.stop()
 	c.tasks.Wait()
 }
 
-// known is the identity that the first connection found; call it after a success.
-func (c *conn) known(ctx context.Context) (Identity, error) {
-	if _, err := c.get(ctx); err != nil {
+// Identity is the identity that the first connection found; call it after a success.
+func (c *Conn) Identity(ctx context.Context) (Identity, error) {
+	if _, err := c.Current(ctx); err != nil {
 		return Identity{}, err
 	}
 	if err := c.acquire(ctx); err != nil {
@@ -173,31 +173,31 @@ func (c *conn) known(ctx context.Context) (Identity, error) {
 	return *c.identity, nil
 }
 
-// numberOfEndpoints is how many there are, reachable or not.
-func (c *conn) numberOfEndpoints() int { return len(c.endpoints) }
+// NumberOfEndpoints is how many there are, reachable or not.
+func (c *Conn) NumberOfEndpoints() int { return len(c.endpoints) }
 
 // Standing says which endpoint is in use. It does not ask the chain and does not block:
 // what it says is of the last call.
-func (c *conn) Standing() Standing { return c.standing.now() }
+func (c *Conn) Standing() Standing { return c.standing.now() }
 
-// requests is how many calls were sent since the beginning, by JSON-RPC method, and under
+// Requests is how many calls were sent since the beginning, by JSON-RPC method, and under
 // RequestMessages in how many messages.
-func (c *conn) requests() map[string]uint64 { return c.count.all() }
+func (c *Conn) Requests() map[string]uint64 { return c.count.all() }
 
-// others are connections of their own to the endpoints that are not in use, of a chain. Each
+// Others are connections of their own to the endpoints that are not in use, of a chain. Each
 // is closed when the next one is asked for.
-func (c *conn) others(chain Identity) iter.Seq[*conn] {
+func (c *Conn) Others(chain Identity) iter.Seq[*Conn] {
 	inUse := c.Standing().Endpoint
-	return func(yield func(*conn) bool) {
+	return func(yield func(*Conn) bool) {
 		for _, e := range c.endpoints {
 			if e.name == inUse {
 				continue
 			}
 			cfg := c.cfg
-			cfg.endpoints, cfg.want, cfg.notBelieved, cfg.doubted = []string{e.url}, chain, nil, nil
-			other := newConn(cfg, c.contract)
+			cfg.Endpoints, cfg.Want, cfg.NotBelieved, cfg.Doubted = []string{e.url}, chain, nil, nil
+			other := New(cfg, c.contract)
 			again := yield(other)
-			other.close()
+			other.Close()
 			if !again {
 				return
 			}
@@ -205,16 +205,16 @@ func (c *conn) others(chain Identity) iter.Seq[*conn] {
 	}
 }
 
-// name is the first endpoint, for people.
-func (c *conn) name() string { return c.endpoints[0].name }
+// Name is the first endpoint, for people.
+func (c *Conn) Name() string { return c.endpoints[0].name }
 
-// hide keeps the secrets of the first endpoint out of an error's text.
-func (c *conn) hide(err error) error { return c.endpoints[0].hide(err) }
+// Hide keeps the secrets of the first endpoint out of an error's text.
+func (c *Conn) Hide(err error) error { return c.endpoints[0].hide(err) }
 
 // call is one request. What the node answers, also its errors, comes back as it is; a
 // failed connection is ErrUnavailable, and what cannot be true an *AnswerError.
-func (c *conn) call(ctx context.Context, result any, method string, args ...any) error {
-	l, err := c.get(ctx)
+func (c *Conn) call(ctx context.Context, result any, method string, args ...any) error {
+	l, err := c.Current(ctx)
 	if err != nil {
 		return err
 	}
@@ -230,8 +230,8 @@ func (c *conn) call(ctx context.Context, result any, method string, args ...any)
 
 // batch sends many requests; the error of each stands in its element. An answer that
 // cannot be true makes all of it an *AnswerError.
-func (c *conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
-	l, err := c.get(ctx)
+func (c *Conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
+	l, err := c.Current(ctx)
 	if err != nil {
 		return err
 	}
@@ -254,18 +254,18 @@ func (c *conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	return nil
 }
 
-func (c *conn) judge(ctx context.Context, l *link, method string, err error) error {
+func (c *Conn) judge(ctx context.Context, l *Session, method string, err error) error {
 	if err == nil || errors.Is(err, ethereum.NotFound) {
 		return err
 	}
-	if isAnswer(err) {
+	if IsAnswer(err) {
 		return fmt.Errorf("%s: %w", method, l.at.hide(err))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	// One that is asked too often needs no new connection, but another one may answer.
-	if !tooOften(err) || len(c.endpoints) > 1 {
+	if !IsTooOften(err) || len(c.endpoints) > 1 {
 		c.drop(l, err)
 	}
 	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, method, l.at.name, l.at.hide(err))

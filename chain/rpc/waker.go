@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// newBlocks wakes one goroutine when there may be a new block. What it says is only a hint:
+// Waker wakes one goroutine when there may be a new block. What it says is only a hint:
 // subscriptions die silently, so it also wakes when nothing was heard for a while.
-type newBlocks struct {
-	conn   *conn
-	blocks *blockTime
+type Waker struct {
+	conn   *Conn
+	blocks *BlockTime
 	heads  chan struct {
 		Number string `json:"number"`
 	}
-	link *link
+	link *Session
 	sub  *rpc.ClientSubscription
 	// misses is how often in a row nothing was heard; top the newest block when the last
 	// wait began.
@@ -24,18 +24,19 @@ type newBlocks struct {
 	top    uint64
 }
 
-func newNewBlocks(c *conn, blocks *blockTime) *newBlocks { return &newBlocks{conn: c, blocks: blocks} }
+// NewWaker is for one goroutine. It subscribes when it first waits.
+func NewWaker(c *Conn, blocks *BlockTime) *Waker { return &Waker{conn: c, blocks: blocks} }
 
-// wait returns when there may be news after the block top, or when ctx ends. look is how long to
+// Wait returns when there may be news after the block top, or when ctx ends. look is how long to
 // wait for word of it after so many waits without any.
-func (a *newBlocks) wait(ctx context.Context, top uint64, look func(misses int) time.Duration) {
+func (a *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time.Duration) {
 	if a.misses > 0 && top > a.top {
 		// There was a new block, and the subscription did not say so: it is dead.
-		a.close()
+		a.Close()
 	}
 	a.top = top
 	if !a.listen(ctx) {
-		sleep(ctx, a.blocks.poll())
+		Sleep(ctx, a.blocks.Poll())
 		return
 	}
 	timer := time.NewTimer(look(a.misses))
@@ -46,14 +47,14 @@ func (a *newBlocks) wait(ctx context.Context, top uint64, look func(misses int) 
 		a.misses = 0
 		a.drain()
 	case <-a.sub.Err():
-		a.close()
+		a.Close()
 	case <-timer.C:
 		a.misses++
 	}
 }
 
 // drain forgets further hints; one look at the chain answers them all.
-func (a *newBlocks) drain() {
+func (a *Waker) drain() {
 	for {
 		select {
 		case <-a.heads:
@@ -65,26 +66,26 @@ func (a *newBlocks) drain() {
 
 // listen makes sure that there is a subscription. When it is new, blocks may have come
 // before it, so it says no once, and the follower looks again.
-func (a *newBlocks) listen(ctx context.Context) bool {
-	l, err := a.conn.get(ctx)
+func (a *Waker) listen(ctx context.Context) bool {
+	l, err := a.conn.Current(ctx)
 	if err != nil {
 		return false
 	}
 	if a.sub != nil && a.link == l {
 		return true
 	}
-	a.close()
+	a.Close()
 	if !l.client.SupportsSubscriptions() || l.at.noSubscription.Load() {
 		return false // It is asked every now and then.
 	}
 	heads := make(chan struct {
 		Number string `json:"number"`
 	}, 64)
-	timed, cancel := context.WithTimeout(ctx, a.conn.cfg.timeout)
+	timed, cancel := context.WithTimeout(ctx, a.conn.cfg.CallTimeout)
 	defer cancel()
 	l.count.message(rpc.BatchElem{Method: "eth_subscribe"})
 	sub, err := l.client.EthSubscribe(timed, heads, "newHeads")
-	if isAnswer(err) || errors.Is(err, rpc.ErrNotificationsUnsupported) {
+	if IsAnswer(err) || errors.Is(err, rpc.ErrNotificationsUnsupported) {
 		l.at.noSubscription.Store(true)
 	}
 	if err != nil {
@@ -94,7 +95,8 @@ func (a *newBlocks) listen(ctx context.Context) bool {
 	return false
 }
 
-func (a *newBlocks) close() {
+// Close ends the subscription. The waker can go on; it makes another one then.
+func (a *Waker) Close() {
 	if a.sub != nil {
 		a.sub.Unsubscribe()
 		a.sub, a.link = nil, nil

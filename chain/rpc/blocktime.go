@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -29,9 +29,9 @@ const (
 	longestPoll   = 2 * time.Second
 )
 
-// blockTime is how far apart blocks usually are, in chain time, and how often they are
+// BlockTime is how far apart blocks usually are, in chain time, and how often they are
 // looked for. It is safe for concurrent use.
-type blockTime struct {
+type BlockTime struct {
 	set       time.Duration // by the operator; 0: it is measured
 	pollEvery time.Duration // likewise
 	log       logrus.FieldLogger
@@ -39,16 +39,18 @@ type blockTime struct {
 	at        atomic.Uint64 // the block at which it was measured
 }
 
-// newBlockTime is as set; what is zero is measured, or follows from what is.
-func newBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *blockTime {
-	b := &blockTime{set: set, pollEvery: pollEvery, log: log}
+// NewBlockTime is as set; what is zero is measured, or follows from what is.
+func NewBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *BlockTime {
+	b := &BlockTime{set: set, pollEvery: pollEvery, log: log}
 	if b.set > 0 {
 		b.log.Infof("blocks are taken to be %s apart, as chain.blockTime says", b.set)
 	}
 	return b
 }
 
-func (b *blockTime) now() (usual time.Duration, known bool) {
+// Usual is how far apart blocks are, in chain time: as set, or as measured; not known when neither
+// says it.
+func (b *BlockTime) Usual() (usual time.Duration, known bool) {
 	if b.set > 0 {
 		return b.set, true
 	}
@@ -56,40 +58,40 @@ func (b *blockTime) now() (usual time.Duration, known bool) {
 	return usual, usual > 0
 }
 
-// pace is the time from the newest block to the next, as far as we can know, in whole
+// Pace is the time from the newest block to the next, as far as we can know, in whole
 // seconds as blocks have it.
-func (b *blockTime) pace() time.Duration {
-	usual, _ := b.now()
+func (b *BlockTime) Pace() time.Duration {
+	usual, _ := b.Usual()
 	return max(usual.Round(time.Second), time.Second)
 }
 
-// poll is how often a new block is looked for.
-func (b *blockTime) poll() time.Duration {
+// Poll is how often a new block is looked for.
+func (b *BlockTime) Poll() time.Duration {
 	if b.pollEvery > 0 {
 		return b.pollEvery
 	}
-	usual, known := b.now()
+	usual, known := b.Usual()
 	if !known {
 		return time.Second
 	}
 	return min(max(usual/pollsPerBlock, shortestPoll), longestPoll)
 }
 
-// begin measures for the first time. What fails is tried again with the next block.
-func (b *blockTime) begin(ctx context.Context, c *conn) {
-	head, err := c.latest(ctx)
+// Begin measures for the first time. What fails is tried again with the next block.
+func (b *BlockTime) Begin(ctx context.Context, c *Conn) {
+	head, err := c.Latest(ctx)
 	if err == nil {
-		err = b.measure(ctx, c, head)
+		err = b.Measure(ctx, c, head)
 	}
 	if err != nil {
 		b.log.Warnf("how far apart blocks are is not known yet: %v", err)
 	}
 }
 
-// measure looks how far apart the blocks up to head are, unless it did so lately.
-func (b *blockTime) measure(ctx context.Context, c *conn, head *header) error {
+// Measure looks how far apart the blocks up to head are, unless it did so lately.
+func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	top := uint64(head.Number)
-	if _, known := b.now(); b.set > 0 || top < 2 || known && top-b.at.Load() < measuredBlocks {
+	if _, known := b.Usual(); b.set > 0 || top < 2 || known && top-b.at.Load() < measuredBlocks {
 		return nil
 	}
 	step := max(1, min(top-1, measuredBlocks)/measuredSteps)
@@ -98,7 +100,7 @@ func (b *blockTime) measure(ctx context.Context, c *conn, head *header) error {
 		numbers = append(numbers, n)
 	}
 	slices.Reverse(numbers)
-	found, err := c.headers(ctx, numbers)
+	found, err := c.BlocksByNumber(ctx, numbers)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (b *blockTime) measure(ctx context.Context, c *conn, head *header) error {
 }
 
 // usualBlockTime is the median distance of blocks with rising numbers.
-func usualBlockTime(numbers []uint64, found map[uint64]*header) (time.Duration, error) {
+func usualBlockTime(numbers []uint64, found map[uint64]*Header) (time.Duration, error) {
 	var each []time.Duration
 	for i, n := range numbers {
 		block := found[n]

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"errors"
@@ -31,7 +31,8 @@ func (e *limitedError) Error() string {
 	return fmt.Sprintf("it is asked too often, and is asked again in %s: %s", e.left.Round(time.Millisecond), e.said)
 }
 
-func tooOften(err error) bool {
+// IsTooOften says that nothing was asked, or answered, because the node is asked too often.
+func IsTooOften(err error) bool {
 	_, limited := errors.AsType[*limitedError](err)
 	return limited
 }
@@ -112,12 +113,12 @@ func rateLimited(err error) bool {
 	if err == nil {
 		return false
 	}
-	if _, reverted := revertData(err); reverted {
+	if _, reverted := RevertData(err); reverted {
 		return false
 	}
 	if answer, ok := errors.AsType[rpc.Error](err); ok && answer.ErrorCode() == http.StatusTooManyRequests {
 		return true
 	}
-	return containsAny(strings.ToLower(err.Error()),
+	return ContainsAny(strings.ToLower(err.Error()),
 		"rate limit", "ratelimit", "rate-limit", "too many requests", "quota", "compute units")
 }

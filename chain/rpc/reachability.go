@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ type Standing struct {
 	AwayReason string
 }
 
-// standing is what conn notes for those who look on, apart from its lock, which is held
+// standing is what Conn notes for those who look on, apart from its lock, which is held
 // while connections are made. It is safe for concurrent use.
 type standing struct {
 	endpoints []*endpoint // of these only what never changes

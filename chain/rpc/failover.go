@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // connect makes a connection to the first endpoint that works. It needs the lock.
-func (c *conn) connect(ctx context.Context) error {
+func (c *Conn) connect(ctx context.Context) error {
 	var failed []error
 	for _, index := range c.order() {
 		e := c.endpoints[index]
@@ -49,7 +49,7 @@ func (e *endpoint) later(wait time.Duration) error {
 
 // order is in which order endpoints are tried: as configured, those last that knew no
 // new block a moment ago or were not believed, the latest of them at the end.
-func (c *conn) order() []int {
+func (c *Conn) order() []int {
 	now := time.Now()
 	var order, last []int
 	for i, e := range c.endpoints {
@@ -66,7 +66,7 @@ func (c *conn) order() []int {
 }
 
 // open connects to an endpoint and checks who is there. It needs the lock.
-func (c *conn) open(ctx context.Context, index int) (*link, error) {
+func (c *Conn) open(ctx context.Context, index int) (*Session, error) {
 	l, err := c.dial(ctx, index)
 	if err != nil {
 		return nil, err
@@ -78,41 +78,41 @@ func (c *conn) open(ctx context.Context, index int) (*link, error) {
 	return l, nil
 }
 
-func (c *conn) dial(ctx context.Context, index int) (*link, error) {
+func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 	e := c.endpoints[index]
-	timed, cancel := context.WithTimeout(ctx, c.cfg.timeout)
+	timed, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
 	defer cancel()
 	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
 		rpc.WithHTTPClient(&http.Client{Transport: bounded{&e.limit}}))
 	if err != nil {
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
-	return &link{
-		client: client, at: e, index: index, opened: time.Now(), timeout: c.cfg.timeout, count: c.count,
-		maxWait: c.cfg.maxWait, log: c.cfg.log,
+	return &Session{
+		client: client, at: e, index: index, opened: time.Now(), timeout: c.cfg.CallTimeout, count: c.count,
+		maxWait: c.cfg.LongestWait, log: c.cfg.Log,
 	}, nil
 }
 
 // use makes a connection the one in use. It needs the lock.
-func (c *conn) use(l *link) {
+func (c *Conn) use(l *Session) {
 	if l.index != c.lastIndex {
-		c.cfg.log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
+		c.cfg.Log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
 	}
-	c.link, c.lastIndex = l, l.index
-	c.checked, c.returning = time.Now(), time.Now().Add(c.cfg.returnAfter)
+	c.session, c.lastIndex = l, l.index
+	c.checked, c.returning = time.Now(), time.Now().Add(c.cfg.ReturnAfter)
 	l.at.wait, l.at.notBefore, l.at.refused = firstRedialWait, time.Time{}, nil
 	c.standing.uses(l.index, time.Now())
 }
 
 // blame notes what is wrong with an endpoint, and when it is asked again. It needs the
 // lock.
-func (c *conn) blame(e *endpoint, err error) error {
+func (c *Conn) blame(e *endpoint, err error) error {
 	e.notBefore = time.Now().Add(e.wait)
-	e.wait = min(2*e.wait, c.cfg.maxWait)
+	e.wait = min(2*e.wait, c.cfg.LongestWait)
 	c.standing.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {
 		if e.refused == nil && len(c.endpoints) > 1 { // Said once.
-			c.cfg.log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
+			c.cfg.Log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
 		}
 		e.refused = wrong
 		return err
@@ -123,17 +123,17 @@ func (c *conn) blame(e *endpoint, err error) error {
 
 // comeBack sees to it that an earlier endpoint is tried again after a while. It needs
 // the lock, and does not wait.
-func (c *conn) comeBack() {
-	if c.link.index == 0 || c.returning.IsZero() || time.Now().Before(c.returning) {
+func (c *Conn) comeBack() {
+	if c.session.index == 0 || c.returning.IsZero() || time.Now().Before(c.returning) {
 		return
 	}
 	c.returning = time.Time{}
-	from := c.link
+	from := c.session
 	c.tasks.Go(func() { c.tryEarlier(from) })
 }
 
 // tryEarlier looks for an endpoint before the one in use, and changes to it.
-func (c *conn) tryEarlier(from *link) {
+func (c *Conn) tryEarlier(from *Session) {
 	for index := range from.index {
 		if c.tryOne(from, index) {
 			return
@@ -141,13 +141,13 @@ func (c *conn) tryEarlier(from *link) {
 	}
 	c.lock <- struct{}{}
 	defer c.release()
-	if c.link == from {
-		c.returning = time.Now().Add(c.cfg.returnAfter)
+	if c.session == from {
+		c.returning = time.Now().Add(c.cfg.ReturnAfter)
 	}
 }
 
 // inDoubt says that an endpoint is asked last now. It takes the lock.
-func (c *conn) inDoubt(index int) bool {
+func (c *Conn) inDoubt(index int) bool {
 	c.lock <- struct{}{}
 	defer c.release()
 	return time.Now().Before(c.endpoints[index].lastUntil)
@@ -155,7 +155,7 @@ func (c *conn) inDoubt(index int) bool {
 
 // tryOne changes to an endpoint if it works and has got as far as the others. The calls
 // on the old connection may end in peace.
-func (c *conn) tryOne(from *link, index int) bool {
+func (c *Conn) tryOne(from *Session, index int) bool {
 	if c.inDoubt(index) {
 		return false
 	}
@@ -172,7 +172,7 @@ func (c *conn) tryOne(from *link, index int) bool {
 	found, deployed, err := readIdentity(c.background, l, c.contract)
 	c.lock <- struct{}{}
 	defer c.release()
-	if c.link != from || c.closed {
+	if c.session != from || c.closed {
 		l.client.Close()
 		return true
 	}
@@ -186,41 +186,41 @@ func (c *conn) tryOne(from *link, index int) bool {
 	}
 	c.use(l)
 	c.tasks.Go(func() {
-		sleep(c.background, c.cfg.timeout)
+		Sleep(c.background, c.cfg.CallTimeout)
 		from.client.Close()
 	})
 	return true
 }
 
 // keepsUp says what is wrong with a node that has not got as far as the others.
-func (c *conn) keepsUp(l *link) error {
+func (c *Conn) keepsUp(l *Session) error {
 	var newest blockAnswer
 	err := l.call(c.background, &newest, "eth_getBlockByNumber", "latest", false)
 	if err == nil {
 		err = newest.impossible()
 	}
-	top, head := c.top.Load(), newest.header
+	top, head := c.top.Load(), newest.Header
 	switch {
 	case err != nil:
 		return err
 	case head == nil:
 		return errors.New("it knows no block")
-	case top != nil && head.Number+1 < top.Number && !head.head().Displaces(top.head()):
+	case top != nil && head.Number+1 < top.Number && !head.Head().Displaces(top.Head()):
 		return fmt.Errorf("it has got to block %d, and block %d is known", uint64(head.Number), uint64(top.Number))
 	}
 	return nil
 }
 
-// silent gives up a connection that answers and knows no new block, so that the next
+// LeaveSilent gives up a connection that answers and knows no new block, so that the next
 // call makes a new one, at another endpoint if there is any.
-func (c *conn) silent(l *link) {
+func (c *Conn) LeaveSilent(l *Session) {
 	c.lock <- struct{}{}
 	defer c.release()
-	if c.link != l {
+	if c.session != l {
 		return
 	}
 	l.client.Close()
-	c.link = nil
-	l.at.lastUntil = time.Now().Add(c.cfg.returnAfter)
+	c.session = nil
+	l.at.lastUntil = time.Now().Add(c.cfg.ReturnAfter)
 	c.standing.fails(l.at, errors.New("it answers and knows no new block"))
 }

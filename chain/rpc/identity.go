@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"cmp"
@@ -55,7 +55,7 @@ func (i Identity) String() string {
 }
 
 // readIdentity asks a node which chain it follows, and whether the contract is there.
-func readIdentity(ctx context.Context, l *link, contract common.Address) (id Identity, deployed bool, err error) {
+func readIdentity(ctx context.Context, l *Session, contract common.Address) (id Identity, deployed bool, err error) {
 	var number hexutil.Uint64
 	genesis := blockAnswer{number: new(uint64)}
 	var code hexutil.Bytes
@@ -75,14 +75,14 @@ func readIdentity(ctx context.Context, l *link, contract common.Address) (id Ide
 	if err := genesis.impossible(); err != nil {
 		return Identity{}, false, fmt.Errorf("%w: asked for its genesis block, %w", ErrUnavailable, err)
 	}
-	if genesis.header == nil {
+	if genesis.Header == nil {
 		return Identity{}, false, fmt.Errorf("%w: it does not know its genesis block", ErrUnavailable)
 	}
 	return Identity{ChainID: uint64(number), Genesis: events.Hash(genesis.Hash)}, len(code) > 0, nil
 }
 
-// verify asks a node who it is. It needs conn's lock.
-func (c *conn) verify(ctx context.Context, l *link) error {
+// verify asks a node who it is. It needs Conn's lock.
+func (c *Conn) verify(ctx context.Context, l *Session) error {
 	found, deployed, err := readIdentity(ctx, l, c.contract)
 	if err != nil {
 		return err
@@ -91,9 +91,9 @@ func (c *conn) verify(ctx context.Context, l *link) error {
 }
 
 // compare holds what a node is against what is demanded, and what was found before. It
-// needs conn's lock.
-func (c *conn) compare(found Identity, deployed bool) error {
-	want := c.cfg.want
+// needs Conn's lock.
+func (c *Conn) compare(found Identity, deployed bool) error {
+	want := c.cfg.Want
 	want.ChainID = cmp.Or(want.ChainID, found.ChainID)
 	want.Genesis = cmp.Or(want.Genesis, found.Genesis)
 	if c.identity != nil {

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// view is one read of a contract.
-type view struct {
+// View is one read of a contract.
+type View struct {
 	to     common.Address
 	data   []byte
 	decode func([]byte) error
@@ -22,51 +22,51 @@ type view struct {
 	refused func(data []byte) error
 	// believable, if it is set, is why the decoded answer cannot be true.
 	believable func() error
-	// err is the contract's refusal or what decode said.
-	err error
+	// Err is the contract's refusal or what decode said.
+	Err error
 
 	raw hexutil.Bytes
 }
 
 // UnmarshalJSON reads the answer.
-func (v *view) UnmarshalJSON(raw []byte) error {
-	v.err = nil
+func (v *View) UnmarshalJSON(raw []byte) error {
+	v.Err = nil
 	if err := json.Unmarshal(raw, &v.raw); err != nil {
 		return fmt.Errorf("answer of a contract: %w", err)
 	}
-	v.err = v.decode(v.raw)
+	v.Err = v.decode(v.raw)
 	return nil
 }
 
-func (v *view) impossible() error {
+func (v *View) impossible() error {
 	switch {
-	case v.err != nil && len(v.raw) > 0: // Nothing at all is what an address without the call answers.
-		return v.err
-	case v.err != nil || v.believable == nil:
+	case v.Err != nil && len(v.raw) > 0: // Nothing at all is what an address without the call answers.
+		return v.Err
+	case v.Err != nil || v.believable == nil:
 		return nil
 	}
 	return v.believable()
 }
 
-// isAddress demands that an answer is no more than an address.
-func (v *view) isAddress() error {
+// IsAddress demands that an answer is no more than an address.
+func (v *View) IsAddress() error {
 	if len(v.raw) < 12 || slices.ContainsFunc(v.raw[:12], func(b byte) bool { return b != 0 }) {
 		return fmt.Errorf("it gives %s for an address", v.raw)
 	}
 	return nil
 }
 
-// must says what a view's answer must be to be believed.
-func (v *view) must(be func() error) *view {
+// Must says what a view's answer must be to be believed.
+func (v *View) Must(be func() error) *View {
 	v.believable = be
 	return v
 }
 
-// newView decodes the answer into target; refused says what a revert means.
-func newView[T any](
+// NewView decodes the answer into target; refused says what a revert means.
+func NewView[T any](
 	to common.Address, data []byte, refused func(data []byte) error, unpack func([]byte) (T, error), target *T,
-) *view {
-	return &view{to: to, data: data, refused: refused, decode: func(raw []byte) error {
+) *View {
+	return &View{to: to, data: data, refused: refused, decode: func(raw []byte) error {
 		v, err := unpack(raw)
 		if err != nil {
 			return fmt.Errorf("unexpected answer of %d bytes: %w", len(raw), err)
@@ -76,9 +76,9 @@ func newView[T any](
 	}}
 }
 
-// newCheck is a read that answers by whether it is refused.
-func newCheck(to common.Address, data []byte, refused func(data []byte) error) *view {
-	return &view{to: to, data: data, refused: refused, decode: func([]byte) error { return nil }}
+// NewCheck is a read that answers by whether it is refused.
+func NewCheck(to common.Address, data []byte, refused func(data []byte) error) *View {
+	return &View{to: to, data: data, refused: refused, decode: func([]byte) error { return nil }}
 }
 
 // callArgs is a call's object in JSON-RPC. From is always us, because some views
@@ -96,24 +96,24 @@ type atBlock struct {
 	Hash common.Hash `json:"blockHash"`
 }
 
-// views reads all of them at one block, on behalf of from. The error is about the
+// Views reads all of them at one block, on behalf of from. The error is about the
 // connection; what the contract says is in each view.
-func (c *conn) views(ctx context.Context, from common.Address, at common.Hash, views ...*view) error {
+func (c *Conn) Views(ctx context.Context, from common.Address, at common.Hash, views ...*View) error {
 	return readViews(from, views, nil, func(batch []rpc.BatchElem) error { return c.batchAt(ctx, at, batch) })
 }
 
-// read is views of which none may fail.
-func (c *conn) read(ctx context.Context, from common.Address, at common.Hash, views ...*view) error {
-	if err := c.views(ctx, from, at, views...); err != nil {
+// Read is views of which none may fail.
+func (c *Conn) Read(ctx context.Context, from common.Address, at common.Hash, views ...*View) error {
+	if err := c.Views(ctx, from, at, views...); err != nil {
 		return err
 	}
-	return firstError(views...)
+	return FirstError(views...)
 }
 
-// viewsOfNext is views as if the block after head were being made, so much time later, as far
+// ViewsOfNext is views as if the block after head were being made, so much time later, as far
 // as the node can do that; otherwise in what it calls pending.
-func (c *conn) viewsOfNext(
-	ctx context.Context, from common.Address, head *header, later time.Duration, views ...*view,
+func (c *Conn) ViewsOfNext(
+	ctx context.Context, from common.Address, head *Header, later time.Duration, views ...*View,
 ) error {
 	next := map[string]any{
 		"number": hexutil.Uint64(uint64(head.Number) + 1),
@@ -136,7 +136,7 @@ type nodeError struct{ error }
 func (e *nodeError) Unwrap() error { return e.error }
 
 // readViews reads, perhaps with overrides of the block, on the block that send fills in.
-func readViews(from common.Address, views []*view, overrides []any, send func([]rpc.BatchElem) error) error {
+func readViews(from common.Address, views []*View, overrides []any, send func([]rpc.BatchElem) error) error {
 	batch := make([]rpc.BatchElem, len(views))
 	for i, v := range views {
 		args := append([]any{callArgs{From: from, To: v.to, Data: v.data}, nil}, overrides...)
@@ -147,8 +147,8 @@ func readViews(from common.Address, views []*view, overrides []any, send func([]
 	}
 	for i, v := range views {
 		err := batch[i].Error
-		if data, reverted := revertData(err); reverted {
-			v.err = v.refused(data)
+		if data, reverted := RevertData(err); reverted {
+			v.Err = v.refused(data)
 			continue
 		}
 		if err != nil {
@@ -162,8 +162,8 @@ func readViews(from common.Address, views []*view, overrides []any, send func([]
 // does not take blocks by hash gets the block's number instead. Nodes refuse a hash with
 // many codes and words; so until one has taken a hash, whatever it refuses is asked by
 // number as well, and if it answers that, it is asked so from then on.
-func (c *conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
-	l, err := c.get(ctx)
+func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
+	l, err := c.Current(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (c *conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	}
 	for _, i := range doubted {
 		if answers(batch[i]) && !l.at.byNumber.Swap(true) {
-			c.cfg.log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in calls; " +
+			c.cfg.Log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in calls; " +
 				"it is asked by number, and which block that is")
 		}
 	}
@@ -197,7 +197,7 @@ func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
 		switch {
 		case answers(call):
 			e.takesHash.Store(call.Method, true)
-		case !taken && isAnswer(call.Error):
+		case !taken && IsAnswer(call.Error):
 			doubted = append(doubted, i)
 		}
 	}
@@ -206,14 +206,14 @@ func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
 
 // answers says that a call was carried out, be it that the contract refused.
 func answers(call rpc.BatchElem) bool {
-	_, reverted := revertData(call.Error)
+	_, reverted := RevertData(call.Error)
 	return call.Error == nil || reverted
 }
 
 // batchByNumber is batchAt by the block's number. The answers count only if the number
 // means the same block before and after.
-func (c *conn) batchByNumber(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
-	block, err := c.byHash(ctx, at)
+func (c *Conn) batchByNumber(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
+	block, err := c.ByHash(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c *conn) batchByNumber(ctx context.Context, at common.Hash, batch []rpc.Ba
 	return nil
 }
 
-func (c *conn) batchWith(ctx context.Context, batch []rpc.BatchElem, block any) error {
+func (c *Conn) batchWith(ctx context.Context, batch []rpc.BatchElem, block any) error {
 	for i := range batch {
 		batch[i].Args[1], batch[i].Error = block, nil
 	}
@@ -237,8 +237,8 @@ func (c *conn) batchWith(ctx context.Context, batch []rpc.BatchElem, block any) 
 }
 
 // stillThere fails when a block's number means another block by now.
-func (c *conn) stillThere(ctx context.Context, block *header) error {
-	now, err := c.byNumber(ctx, uint64(block.Number))
+func (c *Conn) stillThere(ctx context.Context, block *Header) error {
+	now, err := c.ByNumber(ctx, uint64(block.Number))
 	if err != nil {
 		return err
 	}
@@ -248,11 +248,11 @@ func (c *conn) stillThere(ctx context.Context, block *header) error {
 	return nil
 }
 
-// firstError is the first refusal among views.
-func firstError(views ...*view) error {
+// FirstError is the first refusal among views.
+func FirstError(views ...*View) error {
 	for _, v := range views {
-		if v.err != nil {
-			return v.err
+		if v.Err != nil {
+			return v.Err
 		}
 	}
 	return nil

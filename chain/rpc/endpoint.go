@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"sync"
@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// endpoint is one way to the chain. What is not atomic is guarded by conn's lock.
+// endpoint is one way to the chain. What is not atomic is guarded by Conn's lock.
 type endpoint struct {
 	url  string
 	name string // for people: the URL without its secrets

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"cmp"
@@ -23,16 +23,16 @@ type logFilter struct {
 	BlockHash *common.Hash    `json:"blockHash,omitempty"`
 }
 
-// logsBetween reads a contract's logs of a range of blocks, both ends included, in their
+// LogsBetween reads a contract's logs of a range of blocks, both ends included, in their
 // order. A range that is too much for the node is read in smaller pieces; there is a
 // result only when all pieces are there.
-func (c *conn) logsBetween(
+func (c *Conn) LogsBetween(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
 	var logs []types.Log
 	for from <= to {
 		last := c.span.last(from, to)
-		some, err := c.logsOnce(ctx, contract, topics, from, last)
+		some, err := c.LogsOnce(ctx, contract, topics, from, last)
 		switch {
 		case err == nil && (from == last || !looksCut(len(some))):
 			c.span.worked(last - from + 1)
@@ -53,8 +53,8 @@ func (c *conn) logsBetween(
 	return logs, nil
 }
 
-// logsOfBlock reads a contract's logs of one block, by its hash.
-func (c *conn) logsOfBlock(
+// LogsOfBlock reads a contract's logs of one block, by its hash.
+func (c *Conn) LogsOfBlock(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, hash common.Hash, number uint64,
 ) ([]types.Log, error) {
 	return c.logsFor(ctx, logsAnswer{
@@ -62,8 +62,8 @@ func (c *conn) logsOfBlock(
 	})
 }
 
-// logsOnce is logsBetween in one question: what is too much for the node is an error.
-func (c *conn) logsOnce(
+// LogsOnce is logsBetween in one question: what is too much for the node is an error.
+func (c *Conn) LogsOnce(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
 	first, last := hexutil.Uint64(from), hexutil.Uint64(to)
@@ -72,7 +72,7 @@ func (c *conn) logsOnce(
 	})
 }
 
-func (c *conn) logsFor(ctx context.Context, answer logsAnswer) ([]types.Log, error) {
+func (c *Conn) logsFor(ctx context.Context, answer logsAnswer) ([]types.Log, error) {
 	if err := c.call(ctx, &answer, "eth_getLogs", answer.filter); err != nil {
 		return nil, err
 	}
@@ -132,12 +132,12 @@ func tooMuch(err error) bool {
 		return false
 	}
 	said := strings.ToLower(err.Error())
-	return containsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
+	return ContainsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
 		"timed out", "timeout", "response size")
 }
 
-// notThereYet recognises how nodes say that a range of blocks ends behind their newest one.
-func notThereYet(err error) bool {
+// IsBehind recognises how nodes say that a range of blocks ends behind their newest one.
+func IsBehind(err error) bool {
 	said := strings.ToLower(err.Error())
-	return containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
+	return ContainsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }

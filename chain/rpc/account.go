@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -11,24 +11,24 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// minedBy is how many transactions of an account are mined.
-func (c *conn) minedBy(ctx context.Context, account common.Address) (uint64, error) {
+// MinedBy is how many transactions of an account are mined.
+func (c *Conn) MinedBy(ctx context.Context, account common.Address) (uint64, error) {
 	var answer countAnswer
 	err := c.call(ctx, &answer, "eth_getTransactionCount", account, "latest")
 	return uint64(answer.Uint64), err
 }
 
-// coinsOf is how many wei an account has at a block.
-func (c *conn) coinsOf(ctx context.Context, at common.Hash, account common.Address) (*big.Int, error) {
+// CoinsOf is how many wei an account has at a block.
+func (c *Conn) CoinsOf(ctx context.Context, at common.Hash, account common.Address) (*big.Int, error) {
 	var wei hexutil.Big
 	one := []rpc.BatchElem{{Method: "eth_getBalance", Args: []any{account, nil}, Result: &wei}}
 	err := errors.Join(c.batchAt(ctx, at, one), one[0].Error)
 	return wei.ToInt(), err
 }
 
-// deployed says whether there is code at an address at a block; known is false when the node
+// HasCode says whether there is code at an address at a block; known is false when the node
 // does not say it, because it forgot old states.
-func (c *conn) deployed(ctx context.Context, contract common.Address, number uint64) (yes, known bool, err error) {
+func (c *Conn) HasCode(ctx context.Context, contract common.Address, number uint64) (yes, known bool, err error) {
 	var code hexutil.Bytes
 	err = c.call(ctx, &code, "eth_getCode", contract, hexutil.Uint64(number))
 	if _, answered := errors.AsType[rpc.Error](err); answered {
@@ -37,16 +37,16 @@ func (c *conn) deployed(ctx context.Context, contract common.Address, number uin
 	return len(code) > 0, err == nil, err
 }
 
-// accountView is what one look tells about an account.
-type accountView struct {
-	newest *header
-	mined  uint64  // how many transactions of the account are, at the newest block
-	again  *header // the block that has the number of an earlier one now; nil: none, or not asked
+// AccountView is what one look tells about an account.
+type AccountView struct {
+	Newest *Header
+	Mined  uint64  // how many transactions of the account are, at the newest block
+	Again  *Header // the block that has the number of an earlier one now; nil: none, or not asked
 }
 
-// lookAt reads the newest block, how many transactions of an account are mined, and which block has
+// LookAt reads the newest block, how many transactions of an account are mined, and which block has
 // the number of an earlier one now, unless that is nil.
-func (c *conn) lookAt(ctx context.Context, account common.Address, earlier *header) (accountView, error) {
+func (c *Conn) LookAt(ctx context.Context, account common.Address, earlier *Header) (AccountView, error) {
 	var newest, again blockAnswer
 	var count countAnswer
 	batch := []rpc.BatchElem{
@@ -60,23 +60,23 @@ func (c *conn) lookAt(ctx context.Context, account common.Address, earlier *head
 		})
 	}
 	if err := c.batch(ctx, batch); err != nil {
-		return accountView{}, err
+		return AccountView{}, err
 	}
 	for _, e := range batch {
 		if e.Error != nil {
-			return accountView{}, fmt.Errorf("%s: %w", e.Method, e.Error)
+			return AccountView{}, fmt.Errorf("%s: %w", e.Method, e.Error)
 		}
 	}
-	if newest.header == nil {
-		return accountView{}, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
+	if newest.Header == nil {
+		return AccountView{}, fmt.Errorf("%w: it names no newest block", ErrUnavailable)
 	}
-	found := accountView{newest: newest.header, mined: uint64(count.Uint64), again: again.header}
-	return found, c.noteNewest(ctx, newest.header)
+	found := AccountView{Newest: newest.Header, Mined: uint64(count.Uint64), Again: again.Header}
+	return found, c.noteNewest(ctx, newest.Header)
 }
 
-// send hands signed transactions to the node. It returns what it said to each, and an error of the
+// Send hands signed transactions to the node. It returns what it said to each, and an error of the
 // connection.
-func (c *conn) send(ctx context.Context, raw [][]byte) ([]error, error) {
+func (c *Conn) Send(ctx context.Context, raw [][]byte) ([]error, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -96,8 +96,8 @@ func (c *conn) send(ctx context.Context, raw [][]byte) ([]error, error) {
 	return refusals, nil
 }
 
-// inputOf is what a transaction calls its contract with.
-func (c *conn) inputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
+// InputOf is what a transaction calls its contract with.
+func (c *Conn) InputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
 	var found struct {
 		Input hexutil.Bytes `json:"input"`
 	}
@@ -105,8 +105,8 @@ func (c *conn) inputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
 	return found.Input, err
 }
 
-// tip is what the node suggests, zero when it does not know the question.
-func (c *conn) tip(ctx context.Context) (*big.Int, error) {
+// Tip is what the node suggests, zero when it does not know the question.
+func (c *Conn) Tip(ctx context.Context) (*big.Int, error) {
 	var tip hexutil.Big
 	err := c.call(ctx, &tip, "eth_maxPriorityFeePerGas")
 	if _, answered := errors.AsType[rpc.Error](err); answered {
@@ -115,21 +115,21 @@ func (c *conn) tip(ctx context.Context) (*big.Int, error) {
 	return tip.ToInt(), err
 }
 
-// fullTx is a transaction in a block.
-type fullTx struct {
+// Transaction is a transaction in a block.
+type Transaction struct {
 	Hash  common.Hash     `json:"hash"`
 	From  common.Address  `json:"from"`
 	To    *common.Address `json:"to"`
 	Nonce hexutil.Uint64  `json:"nonce"`
 	Input hexutil.Bytes   `json:"input"`
-	block uint64
+	Block uint64
 }
 
-// transactionsOf are the transactions of an account in some blocks up to one, the newest
+// TransactionsOf are the transactions of an account in some blocks up to one, the newest
 // first.
-func (c *conn) transactionsOf(ctx context.Context, who common.Address, upTo, some uint64) ([]fullTx, error) {
+func (c *Conn) TransactionsOf(ctx context.Context, who common.Address, upTo, some uint64) ([]Transaction, error) {
 	blocks := make([]*struct {
-		Transactions []fullTx `json:"transactions"`
+		Transactions []Transaction `json:"transactions"`
 	}, some)
 	batch := make([]rpc.BatchElem, some)
 	for i := range batch {
@@ -140,7 +140,7 @@ func (c *conn) transactionsOf(ctx context.Context, who common.Address, upTo, som
 	if err := c.batch(ctx, batch); err != nil {
 		return nil, err
 	}
-	var found []fullTx
+	var found []Transaction
 	for i, b := range blocks {
 		number := upTo - uint64(i)
 		switch {
@@ -151,7 +151,7 @@ func (c *conn) transactionsOf(ctx context.Context, who common.Address, upTo, som
 		}
 		for j := len(b.Transactions) - 1; j >= 0; j-- {
 			if tx := b.Transactions[j]; tx.From == who {
-				tx.block = number
+				tx.Block = number
 				found = append(found, tx)
 			}
 		}

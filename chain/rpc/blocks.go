@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// header is what we need of a block. The hash is the node's: chains with header fields
+// Header is what we need of a block. The hash is the node's: chains with header fields
 // of their own would have another one if we computed it.
-type header struct {
+type Header struct {
 	Number  hexutil.Uint64 `json:"number"`
 	Hash    common.Hash    `json:"hash"`
 	Parent  common.Hash    `json:"parentHash"`
@@ -28,7 +28,8 @@ type header struct {
 	Bloom   types.Bloom    `json:"logsBloom"`
 }
 
-func (h *header) head() events.Head {
+// Head is the block as the rest of the program knows it.
+func (h *Header) Head() events.Head {
 	return events.Head{
 		Number: uint64(h.Number),
 		Hash:   events.Hash(h.Hash),
@@ -37,8 +38,8 @@ func (h *header) head() events.Head {
 	}
 }
 
-// baseFee is what a block takes for one gas at least, in wei.
-func (h *header) baseFee() *big.Int {
+// LeastPrice is what a block takes for one gas at least, in wei.
+func (h *Header) LeastPrice() *big.Int {
 	if h.BaseFee == nil {
 		return new(big.Int)
 	}
@@ -56,9 +57,9 @@ const (
 	hollowPause = 200 * time.Millisecond
 )
 
-// latest is the newest block.
-func (c *conn) latest(ctx context.Context) (*header, error) {
-	h, err := c.tagged(ctx, "latest")
+// Latest is the newest block.
+func (c *Conn) Latest(ctx context.Context) (*Header, error) {
+	h, err := c.Tagged(ctx, "latest")
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (c *conn) latest(ctx context.Context) (*header, error) {
 
 // noteNewest remembers the newest block that was named. One far beyond those that are known
 // must be there when it is asked for by its number.
-func (c *conn) noteNewest(ctx context.Context, h *header) error {
+func (c *Conn) noteNewest(ctx context.Context, h *Header) error {
 	top := c.top.Load()
 	if top == nil || h.Number > top.Number+farAhead {
 		if err := c.mustKnow(ctx, uint64(h.Number)); err != nil {
@@ -75,7 +76,7 @@ func (c *conn) noteNewest(ctx context.Context, h *header) error {
 		}
 	}
 	for {
-		if top != nil && !h.head().Displaces(top.head()) || c.top.CompareAndSwap(top, h) {
+		if top != nil && !h.Head().Displaces(top.Head()) || c.top.CompareAndSwap(top, h) {
 			return nil
 		}
 		top = c.top.Load()
@@ -83,49 +84,49 @@ func (c *conn) noteNewest(ctx context.Context, h *header) error {
 }
 
 // mustKnow asks a node for the block that it names as its newest.
-func (c *conn) mustKnow(ctx context.Context, number uint64) error {
+func (c *Conn) mustKnow(ctx context.Context, number uint64) error {
 	for range hollowLooks {
-		_, err := c.byNumber(ctx, number)
+		_, err := c.ByNumber(ctx, number)
 		if !errors.Is(err, ethereum.NotFound) {
 			return err
 		}
-		sleep(ctx, hollowPause)
+		Sleep(ctx, hollowPause)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return c.disbelieveNow(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it", number))
+	return c.Disbelieve(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it", number))
 }
 
-// tagged is the block that a node gives a name, like latest or finalized, or
+// Tagged is the block that a node gives a name, like latest or finalized, or
 // ethereum.NotFound.
-func (c *conn) tagged(ctx context.Context, tag string) (*header, error) {
+func (c *Conn) Tagged(ctx context.Context, tag string) (*Header, error) {
 	return c.header(ctx, &blockAnswer{}, "eth_getBlockByNumber", tag)
 }
 
-// byNumber is the block of that number now, or ethereum.NotFound.
-func (c *conn) byNumber(ctx context.Context, number uint64) (*header, error) {
+// ByNumber is the block of that number now, or ethereum.NotFound.
+func (c *Conn) ByNumber(ctx context.Context, number uint64) (*Header, error) {
 	return c.header(ctx, &blockAnswer{number: &number}, "eth_getBlockByNumber", hexutil.Uint64(number))
 }
 
-// byHash is the block with that hash, also on a branch that lost, or ethereum.NotFound.
-func (c *conn) byHash(ctx context.Context, hash common.Hash) (*header, error) {
+// ByHash is the block with that hash, also on a branch that lost, or ethereum.NotFound.
+func (c *Conn) ByHash(ctx context.Context, hash common.Hash) (*Header, error) {
 	return c.header(ctx, &blockAnswer{hash: &hash}, "eth_getBlockByHash", hash)
 }
 
-func (c *conn) header(ctx context.Context, answer *blockAnswer, method string, which any) (*header, error) {
+func (c *Conn) header(ctx context.Context, answer *blockAnswer, method string, which any) (*Header, error) {
 	if err := c.call(ctx, answer, method, which, false); err != nil {
 		return nil, err
 	}
-	if answer.header == nil {
+	if answer.Header == nil {
 		return nil, fmt.Errorf("block %v: %w", which, ethereum.NotFound)
 	}
-	return answer.header, nil
+	return answer.Header, nil
 }
 
-// blocks are those with these numbers on the current chain, in their order; unknown ones
+// Blocks are those with these numbers on the current chain, in their order; unknown ones
 // are nil.
-func (c *conn) blocks(ctx context.Context, numbers []uint64) ([]*header, error) {
+func (c *Conn) Blocks(ctx context.Context, numbers []uint64) ([]*Header, error) {
 	answers := make([]blockAnswer, len(numbers))
 	batch := make([]rpc.BatchElem, len(numbers))
 	for i := range numbers {
@@ -137,8 +138,8 @@ func (c *conn) blocks(ctx context.Context, numbers []uint64) ([]*header, error) 
 	return c.blocksIn(ctx, batch, answers)
 }
 
-// blocksByHash are those with these hashes, in their order; unknown ones are nil.
-func (c *conn) blocksByHash(ctx context.Context, hashes []common.Hash) ([]*header, error) {
+// BlocksByHash are those with these hashes, in their order; unknown ones are nil.
+func (c *Conn) BlocksByHash(ctx context.Context, hashes []common.Hash) ([]*Header, error) {
 	answers := make([]blockAnswer, len(hashes))
 	batch := make([]rpc.BatchElem, len(hashes))
 	for i := range hashes {
@@ -149,19 +150,19 @@ func (c *conn) blocksByHash(ctx context.Context, hashes []common.Hash) ([]*heade
 }
 
 // blocksIn sends questions for blocks, if there are any.
-func (c *conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []blockAnswer) ([]*header, error) {
+func (c *Conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []blockAnswer) ([]*Header, error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
 	if err := c.batch(ctx, batch); err != nil {
 		return nil, err
 	}
-	found := make([]*header, len(answers))
+	found := make([]*Header, len(answers))
 	for i, e := range batch {
 		if e.Error != nil {
 			return nil, fmt.Errorf("block %v: %w", e.Args[0], e.Error)
 		}
-		found[i] = answers[i].header
+		found[i] = answers[i].Header
 	}
 	return found, nil
 }
@@ -170,10 +171,10 @@ func (c *conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []bl
 // larger ones.
 const maxHeadsPerBatch = 100
 
-// headsBetween are the blocks from first to last on the current chain, in their order,
+// HeadsBetween are the blocks from first to last on the current chain, in their order,
 // in few calls. A reorganisation in between shows: then a block's parent is not the
 // one before it.
-func (c *conn) headsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
+func (c *Conn) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
 	heads := make([]events.Head, 0, last-first+1)
 	for from := first; from <= last; from += maxHeadsPerBatch {
 		to := min(last, from+maxHeadsPerBatch-1)
@@ -181,7 +182,7 @@ func (c *conn) headsBetween(ctx context.Context, first, last uint64) ([]events.H
 		for n := from; n <= to; n++ {
 			numbers = append(numbers, n)
 		}
-		found, err := c.headers(ctx, numbers)
+		found, err := c.BlocksByNumber(ctx, numbers)
 		if err != nil {
 			return nil, fmt.Errorf("read blocks %d to %d: %w", from, to, err)
 		}
@@ -189,21 +190,21 @@ func (c *conn) headsBetween(ctx context.Context, first, last uint64) ([]events.H
 			if found[n] == nil {
 				return nil, fmt.Errorf("read blocks %d to %d: block %d: %w", from, to, n, ethereum.NotFound)
 			}
-			heads = append(heads, found[n].head())
+			heads = append(heads, found[n].Head())
 		}
 	}
 	return heads, nil
 }
 
-// headers are the blocks with these numbers on the current chain; unknown ones are nil.
-func (c *conn) headers(ctx context.Context, numbers []uint64) (map[uint64]*header, error) {
+// BlocksByNumber are the blocks with these numbers on the current chain; unknown ones are nil.
+func (c *Conn) BlocksByNumber(ctx context.Context, numbers []uint64) (map[uint64]*Header, error) {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
-	found, err := c.blocks(ctx, numbers)
+	found, err := c.Blocks(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
-	byNumber := make(map[uint64]*header, len(numbers))
+	byNumber := make(map[uint64]*Header, len(numbers))
 	for i, n := range numbers {
 		byNumber[n] = found[i]
 	}

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"context"
@@ -48,13 +48,13 @@ const (
 )
 
 // checked is an answer that knows what is impossible about itself. Every call and batch
-// looks (conn.believe), so whoever asks with such an answer need not.
+// looks (Conn.believe), so whoever asks with such an answer need not.
 type checked interface {
 	impossible() error
 }
 
 // believe looks through an answer; an error is an *AnswerError.
-func (c *conn) believe(l *link, answer any, method string, args []any) error {
+func (c *Conn) believe(l *Session, answer any, method string, args []any) error {
 	a, ok := answer.(checked)
 	if !ok {
 		return nil
@@ -78,13 +78,13 @@ func question(method string, args []any) string {
 }
 
 // disbelieve leaves a node that said what cannot be, and has it asked last for a while.
-func (c *conn) disbelieve(l *link, question string, why error) error {
+func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	now := time.Now()
 	found := &AnswerError{Endpoint: l.at.name, Question: question, Reason: l.at.hide(why).Error()}
 	c.lock <- struct{}{}
-	if c.link == l {
+	if c.session == l {
 		l.client.Close()
-		c.link = nil
+		c.session = nil
 		l.at.notBefore = now.Add(l.at.wait)
 	}
 	first := now.After(l.at.lastUntil)
@@ -95,31 +95,31 @@ func (c *conn) disbelieve(l *link, question string, why error) error {
 		l.at.doubt = min(max(2*l.at.doubt, firstDoubt), mostDoubt)
 		l.at.lastUntil = now.Add(l.at.doubt)
 	}
-	if first && c.cfg.doubted != nil && !c.closed {
-		c.tasks.Go(func() { c.cfg.doubted(c.background) })
+	if first && c.cfg.Doubted != nil && !c.closed {
+		c.tasks.Go(func() { c.cfg.Doubted(c.background) })
 	}
 	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
 	c.release()
 	if first { // Said once, however often it says so.
-		c.cfg.log.WithField("endpoint", l.at.name).
+		c.cfg.Log.WithField("endpoint", l.at.name).
 			Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v", l.at.doubt, found)
 		c.tellDoubt(found)
 	}
 	return found
 }
 
-// disbelieveNow is disbelieve of the node in use, for what only shows beside other answers.
-func (c *conn) disbelieveNow(ctx context.Context, question string, why error) error {
-	l, err := c.get(ctx)
+// Disbelieve is disbelieve of the node in use, for what only shows beside other answers.
+func (c *Conn) Disbelieve(ctx context.Context, question string, why error) error {
+	l, err := c.Current(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: asked %s, %w", ErrUnavailable, question, why)
 	}
 	return c.disbelieve(l, question, why)
 }
 
-func (c *conn) tellDoubt(found *AnswerError) {
-	if c.cfg.notBelieved != nil {
-		c.cfg.notBelieved(*found)
+func (c *Conn) tellDoubt(found *AnswerError) {
+	if c.cfg.NotBelieved != nil {
+		c.cfg.NotBelieved(*found)
 	}
 }
 
@@ -133,16 +133,16 @@ func undecodable(err error) bool {
 // blockAnswer is a block, or nil when the node knows none. When it was asked for by its
 // number or hash, it must have that.
 type blockAnswer struct {
-	*header
+	*Header
 	number *uint64
 	hash   *common.Hash
 }
 
 // UnmarshalJSON takes null for a block that is not known.
-func (b *blockAnswer) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &b.header) }
+func (b *blockAnswer) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &b.Header) }
 
 func (b *blockAnswer) impossible() error {
-	h := b.header
+	h := b.Header
 	switch {
 	case h == nil:
 		return nil
@@ -164,8 +164,8 @@ func (b *blockAnswer) impossible() error {
 	return nil
 }
 
-// unfit is why a block cannot stand beside one that was seen before.
-func (h *header) unfit(before *header) error {
+// Unfit is why a block cannot stand beside one that was seen before.
+func (h *Header) Unfit(before *Header) error {
 	switch {
 	case before == nil:
 		return nil

@@ -1,4 +1,4 @@
-package chain
+package rpc
 
 import (
 	"testing"
@@ -18,8 +18,8 @@ func TestNewBlocksAreLookedForAsOftenAsBlocksCome(t *testing.T) {
 		"as it is set":        {time.Hour, 9 * time.Second, 9 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := blockTime{set: tc.blocks, pollEvery: tc.set}
-			if got := b.poll(); got != tc.want {
+			b := BlockTime{set: tc.blocks, pollEvery: tc.set}
+			if got := b.Poll(); got != tc.want {
 				t.Fatalf("every %s, want every %s", got, tc.want)
 			}
 		})

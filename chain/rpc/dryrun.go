@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// Trial is a call that is tried without sending it: on the state of one block, as if it
+// were in another one.
+type Trial struct {
+	To           common.Address
+	Data         []byte
+	Gas          uint64
+	On           common.Hash // zero: the newest block
+	Number, Time uint64
+}
+
+// outcome is what came of a trial.
+type outcome struct {
+	// Refusal is what the contract's revert means; nil when it took the call, or
+	// when nothing is known.
+	Refusal error
+	Known   bool
+}
+
+// Refusals says what a contract's revert means, if it is one that the contract itself says.
+type Refusals func(to common.Address, data []byte) (refusal error, known bool)
+
+// Try makes trials on one and the same block in one request. The error is about the
+// connection.
+func (c *Conn) Try(
+	ctx context.Context, from common.Address, trials []Trial, meaning Refusals,
+) ([]outcome, error) {
+	batch := make([]rpc.BatchElem, len(trials))
+	for i, t := range trials {
+		gas := hexutil.Uint64(t.Gas)
+		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: []any{
+			callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas},
+			"latest",
+			struct{}{},
+			map[string]any{"number": hexutil.Uint64(t.Number), "time": hexutil.Uint64(t.Time)},
+		}}
+	}
+	send := c.batch
+	if on := trials[0].On; on != (common.Hash{}) {
+		send = func(ctx context.Context, batch []rpc.BatchElem) error { return c.batchAt(ctx, on, batch) }
+	}
+	if err := send(ctx, batch); err != nil {
+		return nil, err
+	}
+	outcomes := make([]outcome, len(trials))
+	for i, e := range batch {
+		outcomes[i] = outcomeFrom(trials[i].To, e.Error, meaning)
+	}
+	return outcomes, nil
+}
+
+// TryPending is try in what the node calls pending. An error of the node is no outcome.
+func (c *Conn) TryPending(ctx context.Context, from common.Address, t Trial, meaning Refusals) outcome {
+	return outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
+}
+
+// CallOn tries a call on the state of a block that has a name, and returns what the node says.
+func (c *Conn) CallOn(ctx context.Context, tag string, from common.Address, t Trial) error {
+	gas := hexutil.Uint64(t.Gas)
+	return c.call(ctx, nil, "eth_call", callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas}, tag)
+}
+
+// CallAt tries a call on the state of a block, and returns what the node says.
+func (c *Conn) CallAt(ctx context.Context, at common.Hash, from common.Address, t Trial) error {
+	gas := hexutil.Uint64(t.Gas)
+	one := []rpc.BatchElem{{Method: "eth_call", Result: new(any), Args: []any{
+		callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas}, nil,
+	}}}
+	if err := c.batchAt(ctx, at, one); err != nil {
+		return err
+	}
+	return one[0].Error
+}
+
+func outcomeFrom(to common.Address, err error, meaning Refusals) outcome {
+	if err == nil {
+		return outcome{Known: true}
+	}
+	data, reverted := RevertData(err)
+	if !reverted {
+		return outcome{}
+	}
+	refusal, known := meaning(to, data)
+	return outcome{refusal, known}
+}
+
+// NextBlock is a call as it would be in the block that comes next. A node's own pending
+// block is only second best: nodes differ in what it is, and in its time (spec/ethereum.md §9).
+func (b *BlockTime) NextBlock(head *Header, to common.Address, data []byte, gas uint64) Trial {
+	return Trial{
+		To: to, Data: data, Gas: gas,
+		Number: uint64(head.Number) + 1, Time: uint64(head.Time) + uint64(b.Pace()/time.Second),
+	}
+}
+
+// RevertData is the data of a revert in a node's answer; false when the answer is
+// something else.
+func RevertData(err error) ([]byte, bool) {
+	withData, ok := errors.AsType[rpc.DataError](err)
+	if !ok {
+		return nil, false
+	}
+	return hexData(withData.ErrorData())
+}
+
+// hexData reads the forms in which nodes give the data of a revert: as it is, behind a
+// word ("Reverted 0x…", as Nethermind and Parity did), or in an object's field of this
+// name, which proxies and development nodes add.
+func hexData(given any) ([]byte, bool) {
+	switch v := given.(type) {
+	case string:
+		text := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(v), "Reverted"), " ")
+		data, err := hexutil.Decode(text)
+		return data, err == nil
+	case map[string]any:
+		inner, found := v["data"]
+		if _, nested := inner.(string); !found || !nested {
+			return nil, false
+		}
+		return hexData(inner)
+	default:
+		return nil, false
+	}
+}
