@@ -32,7 +32,7 @@ func openTxManager(
 		return nil, fmt.Errorf("make directory of the outbox: %w", err)
 	}
 	stream := events.TxStream(events.Address(cfg.account()))
-	box, records, err := openOutbox(filepath.Join(dir, stream+".outbox"), outboxOwner{
+	box, entries, err := openOutbox(filepath.Join(dir, stream+".outbox"), outboxOwner{
 		Stream: stream, ChainID: cfg.chain.ChainID, Genesis: cfg.chain.Genesis.String(),
 	})
 	if errors.Is(err, ErrForeignOutbox) {
@@ -42,7 +42,7 @@ func openTxManager(
 	if err != nil {
 		return nil, err
 	}
-	m, err := cfg.openWith(ctx, c, blocks, store, box, records)
+	m, err := cfg.openWith(ctx, c, blocks, store, box, entries)
 	if err != nil {
 		return nil, errors.Join(err, box.close())
 	}
@@ -50,13 +50,13 @@ func openTxManager(
 }
 
 func (cfg *txConfig) openWith(
-	ctx context.Context, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, box *outbox, records []record,
+	ctx context.Context, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, box *outbox, entries []entry,
 ) (*txManager, error) {
-	records, copied, away, err := cfg.join(ctx, store, box, records)
+	entries, copied, away, err := cfg.join(ctx, store, box, entries)
 	if err != nil {
 		return nil, err
 	}
-	mined, observed, err := cfg.notElsewhere(ctx, c, records, away)
+	mined, observed, err := cfg.notElsewhere(ctx, c, entries, away)
 	if err != nil {
 		return nil, err
 	}
@@ -65,45 +65,45 @@ func (cfg *txConfig) openWith(
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, r)
+		entries = append(entries, r)
 	}
-	var pending []record
-	for _, r := range records {
+	var pending []entry
+	for _, r := range entries {
 		if r.Revision >= copied {
 			pending = append(pending, r)
 		}
 	}
 	others := foreignWatch{atStart: mined, alone: store == nil, told: map[bool]time.Time{}}
-	return startTxManager(*cfg, c, blocks, others, box, records, startCopier(*cfg, store, box.owner.Stream, pending)), nil
+	return startTxManager(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil
 }
 
 // join adds to the outbox what the account's stream has and it has not. It returns all
-// records and how many of them are in the stream; away is why the stream cannot be read,
+// entries and how many of them are in the stream; away is why the stream cannot be read,
 // and then it follows later.
 func (cfg *txConfig) join(
-	ctx context.Context, store events.Store, box *outbox, records []record,
-) (all []record, copied uint64, away, err error) {
+	ctx context.Context, store events.Store, box *outbox, entries []entry,
+) (all []entry, copied uint64, away, err error) {
 	if store == nil {
 		if box.next == 0 {
 			return nil, 0, nil, fmt.Errorf("%w, and the outbox %s was never used", errNoStore, box.path)
 		}
-		return records, box.copied, errNoStore, nil
+		return entries, box.copied, errNoStore, nil
 	}
 	timed, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
-	missing, copied, err := catchUp(timed, store, box.owner.Stream, records, box.next)
+	missing, copied, err := catchUp(timed, store, box.owner.Stream, entries, box.next)
 	switch {
 	case errors.Is(err, ErrTakenOver), err != nil && box.next == 0:
 		return nil, 0, nil, fmt.Errorf("read the account's record: %w", err)
 	case err == nil && copied < box.copied:
-		records, err = cfg.renumber(timed, store, box, records, copied)
-		return records, copied, nil, err
+		entries, err = cfg.renumber(timed, store, box, entries, copied)
+		return entries, copied, nil, err
 	case err != nil:
 		copied, away = box.copied, err
 		cfg.log.WithError(err).Warn("transactions: the event store is away, going on without")
 	}
 	if len(missing) == 0 {
-		return records, copied, away, nil
+		return entries, copied, away, nil
 	}
 	cfg.log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
 		"emptied or cut?); it was completed from the event store", box.path, len(missing), copied)
@@ -112,5 +112,5 @@ func (cfg *txConfig) join(
 			return nil, 0, nil, err
 		}
 	}
-	return append(records, missing...), copied, away, nil
+	return append(entries, missing...), copied, away, nil
 }

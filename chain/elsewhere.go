@@ -69,10 +69,10 @@ func knownBy(e any) uint64 {
 // what is known is a reorganisation, or not mined yet. away says that only the outbox
 // was read, because the event store does not answer: then nothing is certain.
 func (cfg *txConfig) notElsewhere(
-	ctx context.Context, c *rpc.Conn, records []record, away error,
+	ctx context.Context, c *rpc.Conn, entries []entry, away error,
 ) (mined uint64, observed *messages.TxCountObserved, err error) {
 	var known uint64
-	for _, r := range records {
+	for _, r := range entries {
 		known = max(known, knownBy(r.Event))
 	}
 	if mined, err = c.MinedBy(ctx, cfg.account()); err != nil {

@@ -292,8 +292,8 @@ func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string
 		return err
 	}
 	m.blocks.Begin(ctx, m.conn)
-	tx, err := openTxManager(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
-	m.tx = tx
+	manager, err := openTxManager(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
+	m.tx = manager
 	return err
 }
 

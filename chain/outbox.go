@@ -58,15 +58,15 @@ func (o outboxOwner) String() string {
 	return fmt.Sprintf("%s on chain %d with genesis %s", o.Stream, o.ChainID, o.Genesis)
 }
 
-// record is an event of the account's stream, or, without an event, a mark that
+// entry is an event of the account's stream, or, without an event, a mark that
 // revisions below its own are used up, and in the stream.
-type record struct {
+type entry struct {
 	Revision    uint64
 	Event       proto.Message // a messages.TxEvent; nil in a mark
 	Correlation string
 }
 
-// frameJSON is a record as it is written.
+// frameJSON is an entry as it is written.
 type frameJSON struct {
 	Revision    uint64          `json:"revision"`
 	Type        string          `json:"type,omitempty"`
@@ -89,7 +89,7 @@ type outbox struct {
 }
 
 // openOutbox opens or makes the outbox and returns what it holds, oldest first.
-func openOutbox(path string, owner outboxOwner) (*outbox, []record, error) {
+func openOutbox(path string, owner outboxOwner) (*outbox, []entry, error) {
 	owner.Format = outboxFormat
 	o := &outbox{path: path, owner: owner, codec: events.NewCodec(events.TxTable())}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -97,14 +97,14 @@ func openOutbox(path string, owner outboxOwner) (*outbox, []record, error) {
 		return nil, nil, fmt.Errorf("open outbox: %w", err)
 	}
 	o.file = file
-	records, err := o.load()
+	entries, err := o.load()
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open outbox %s: %w", path, err), file.Close())
 	}
-	return o, records, nil
+	return o, entries, nil
 }
 
-func (o *outbox) load() ([]record, error) {
+func (o *outbox) load() ([]entry, error) {
 	raw, err := io.ReadAll(o.file)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (o *outbox) load() ([]record, error) {
 	if err := o.checkOwner(payloads[0]); err != nil {
 		return nil, err
 	}
-	var records []record
+	var entries []entry
 	for i, p := range payloads[1:] {
 		r, err := o.decode(p)
 		if err != nil {
@@ -143,9 +143,9 @@ func (o *outbox) load() ([]record, error) {
 			continue
 		}
 		o.next = max(o.next, r.Revision+1)
-		records = append(records, r)
+		entries = append(entries, r)
 	}
-	return records, nil
+	return entries, nil
 }
 
 func (o *outbox) begin() error {
@@ -250,7 +250,7 @@ func frame(payload []byte) []byte {
 	return append(b, payload...)
 }
 
-func (o *outbox) encode(r record) ([]byte, error) {
+func (o *outbox) encode(r entry) ([]byte, error) {
 	f := frameJSON{Revision: r.Revision, Correlation: r.Correlation}
 	if r.Event != nil {
 		name, _, data, err := o.codec.Encode(r.Event)
@@ -262,12 +262,12 @@ func (o *outbox) encode(r record) ([]byte, error) {
 	return json.Marshal(f)
 }
 
-func (o *outbox) decode(payload []byte) (record, error) {
+func (o *outbox) decode(payload []byte) (entry, error) {
 	var f frameJSON
 	if err := json.Unmarshal(payload, &f); err != nil {
-		return record{}, err
+		return entry{}, err
 	}
-	r := record{Revision: f.Revision, Correlation: f.Correlation}
+	r := entry{Revision: f.Revision, Correlation: f.Correlation}
 	if f.Type == "" {
 		return r, nil
 	}
@@ -276,25 +276,25 @@ func (o *outbox) decode(payload []byte) (record, error) {
 		Meta: events.Metadata{Version: 1},
 	})
 	if err != nil {
-		return record{}, err
+		return entry{}, err
 	}
 	r.Event = m
 	return r, nil
 }
 
 // add writes an event and returns when it is on disk.
-func (o *outbox) add(e messages.TxEvent, correlation string) (record, error) {
-	r := record{Revision: o.next, Event: e, Correlation: correlation}
+func (o *outbox) add(e messages.TxEvent, correlation string) (entry, error) {
+	r := entry{Revision: o.next, Event: e, Correlation: correlation}
 	if err := o.put(r); err != nil {
-		return record{}, err
+		return entry{}, err
 	}
 	return r, nil
 }
 
-// put writes records with the revisions that they have, and syncs once.
-func (o *outbox) put(records ...record) error {
-	payloads := make([][]byte, len(records))
-	for i, r := range records {
+// put writes entries with the revisions that they have, and syncs once.
+func (o *outbox) put(entries ...entry) error {
+	payloads := make([][]byte, len(entries))
+	for i, r := range entries {
 		var err error
 		if payloads[i], err = o.encode(r); err != nil {
 			return fmt.Errorf("outbox: %w", err)
@@ -303,7 +303,7 @@ func (o *outbox) put(records ...record) error {
 	if err := o.write(payloads...); err != nil {
 		return err
 	}
-	o.next = records[len(records)-1].Revision + 1
+	o.next = entries[len(entries)-1].Revision + 1
 	return nil
 }
 
@@ -331,9 +331,9 @@ func (o *outbox) write(payloads ...[]byte) error {
 	return nil
 }
 
-// compact rewrites the file with the records that are still needed. All events must be
+// compact rewrites the file with the entries that are still needed. All events must be
 // in the stream already.
-func (o *outbox) compact(keep []record) error {
+func (o *outbox) compact(keep []entry) error {
 	if o.err != nil {
 		return o.err
 	}
@@ -358,14 +358,14 @@ func (o *outbox) compact(keep []record) error {
 	return errors.Join(durable.Sync(filepath.Dir(o.path)), old.Close())
 }
 
-// content is the whole file with these records.
-func (o *outbox) content(keep []record, next uint64) ([]byte, error) {
+// content is the whole file with these entries.
+func (o *outbox) content(keep []entry, next uint64) ([]byte, error) {
 	payload, err := json.Marshal(o.owner)
 	if err != nil {
 		return nil, err
 	}
 	all := frame(payload)
-	for _, r := range append(slices.Clip(keep), record{Revision: next}) {
+	for _, r := range append(slices.Clip(keep), entry{Revision: next}) {
 		payload, err := o.encode(r)
 		if err != nil {
 			return nil, err

@@ -21,23 +21,23 @@ func owner() outboxOwner {
 	return outboxOwner{Stream: events.TxStream(events.Address{1}), ChainID: 7, Genesis: "0x01"}
 }
 
-func openBox(t *testing.T, path string) (*outbox, []record) {
+func openBox(t *testing.T, path string) (*outbox, []entry) {
 	t.Helper()
-	o, records, err := openOutbox(path, owner())
+	o, entries, err := openOutbox(path, owner())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = o.close() })
-	return o, records
+	return o, entries
 }
 
 func abandoned(key string) *messages.TxAbandoned {
 	return &messages.TxAbandoned{At: timestamppb.New(time.Unix(1, 0)), Key: key, Reason: "test"}
 }
 
-func keys(records []record) []string {
+func keys(entries []entry) []string {
 	var all []string
-	for _, r := range records {
+	for _, r := range entries {
 		all = append(all, r.Event.(interface{ GetKey() string }).GetKey())
 	}
 	return all
@@ -46,7 +46,7 @@ func keys(records []record) []string {
 func TestOutboxReturnsWhatWasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box")
 	o, _ := openBox(t, path)
-	var want []record
+	var want []entry
 	for _, e := range events.TxTable() {
 		r, err := o.add(e.Example.(messages.TxEvent), "0x0102")
 		if err != nil {
@@ -81,11 +81,11 @@ func TestTornEndOfTheOutboxIsCutOffAtEveryByte(t *testing.T) {
 		if err := os.WriteFile(path, raw[:end], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		torn, records, err := openOutbox(path, owner())
+		torn, entries, err := openOutbox(path, owner())
 		if err != nil {
 			t.Fatalf("cut at %d: %v", end, err)
 		}
-		if diff := cmp.Diff([]string{"first"}, keys(records)); diff != "" {
+		if diff := cmp.Diff([]string{"first"}, keys(entries)); diff != "" {
 			t.Fatalf("cut at %d (-want +got):\n%s", end, diff)
 		}
 		if _, err := torn.add(abandoned("third"), ""); err != nil {
@@ -94,8 +94,8 @@ func TestTornEndOfTheOutboxIsCutOffAtEveryByte(t *testing.T) {
 		if err := torn.close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, records = openBox(t, path); len(records) != 2 || records[1].Revision != 1 {
-			t.Fatalf("cut at %d, written on: %v", end, keys(records))
+		if _, entries = openBox(t, path); len(entries) != 2 || entries[1].Revision != 1 {
+			t.Fatalf("cut at %d, written on: %v", end, keys(entries))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestDamageInTheMiddleOfTheOutboxIsNotTakenForATornEnd(t *testing.T) {
 func TestCompactedOutboxKeepsRevisionsAndWhatIsNeeded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box")
 	o, _ := openBox(t, path)
-	var second record
+	var second entry
 	for _, key := range []string{"first", "second", "third"} {
 		r, err := o.add(abandoned(key), "")
 		if err != nil {
@@ -135,30 +135,30 @@ func TestCompactedOutboxKeepsRevisionsAndWhatIsNeeded(t *testing.T) {
 			second = r
 		}
 	}
-	if err := o.compact([]record{second}); err != nil {
+	if err := o.compact([]entry{second}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := o.add(abandoned("fourth"), ""); err != nil {
 		t.Fatal(err)
 	}
-	_, records := openBox(t, path)
-	if diff := cmp.Diff([]string{"second", "fourth"}, keys(records)); diff != "" {
+	_, entries := openBox(t, path)
+	if diff := cmp.Diff([]string{"second", "fourth"}, keys(entries)); diff != "" {
 		t.Fatalf("records (-want +got):\n%s", diff)
 	}
-	if records[0].Revision != 1 || records[1].Revision != 3 {
-		t.Fatalf("revisions are %d and %d, want 1 and 3", records[0].Revision, records[1].Revision)
+	if entries[0].Revision != 1 || entries[1].Revision != 3 {
+		t.Fatalf("revisions are %d and %d, want 1 and 3", entries[0].Revision, entries[1].Revision)
 	}
 }
 
 func TestIntentWithoutAnAttemptEndsAtTheNextStart(t *testing.T) {
 	b := newTxBook(nil)
-	b.apply(record{Event: &messages.TxIntended{
+	b.apply(entry{Event: &messages.TxIntended{
 		Key: "reserve:x:1#1", To: events.Address{}.String(), Data: "0x",
 	}})
-	b.apply(record{Event: &messages.TxIntended{
+	b.apply(entry{Event: &messages.TxIntended{
 		Key: "reserve:y:1#3", To: events.Address{}.String(), Data: "0x00",
 	}})
-	b.apply(record{Event: &messages.TxSent{
+	b.apply(entry{Event: &messages.TxSent{
 		Key: "reserve:y:1#3", Nonce: 5, TxHash: events.Hash{}.String(),
 		GasLimit: noopGas, FeeCapWei: "1", TipCapWei: "1",
 	}})
@@ -169,7 +169,7 @@ func TestIntentWithoutAnAttemptEndsAtTheNextStart(t *testing.T) {
 	if in == nil || in.try != 3 || !in.last().isNoop || in.last().nonce != 5 {
 		t.Fatalf("intent is %+v", in)
 	}
-	b.apply(record{Event: abandoned("reserve:x:1#1")})
+	b.apply(entry{Event: abandoned("reserve:x:1#1")})
 	if len(b.open) != 1 || !b.latest["reserve:x:1"].done {
 		t.Fatalf("open intents are %+v", b.open)
 	}
@@ -204,13 +204,13 @@ func TestHowManyTransactionsThereWereOutlivesCompaction(t *testing.T) {
 			if err := o.compact(b.needed()); err != nil {
 				t.Fatal(err)
 			}
-			_, records := openBox(t, path)
+			_, entries := openBox(t, path)
 			again := newTxBook(nil)
-			for _, r := range records {
+			for _, r := range entries {
 				again.apply(r)
 			}
-			if again.known != tc.want || len(records) != 1 {
-				t.Fatalf("%d of %d transactions are known, from %d records", again.known, tc.want, len(records))
+			if again.known != tc.want || len(entries) != 1 {
+				t.Fatalf("%d of %d transactions are known, from %d records", again.known, tc.want, len(entries))
 			}
 		})
 	}
@@ -253,7 +253,7 @@ func FuzzOutboxFrames(f *testing.F) {
 	o := &outbox{owner: owner(), codec: events.NewCodec(events.TxTable())}
 	var good []byte
 	for i, e := range events.TxTable() {
-		payload, err := o.encode(record{Revision: uint64(i), Event: e.Example})
+		payload, err := o.encode(entry{Revision: uint64(i), Event: e.Example})
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -28,7 +28,7 @@ type OutboxDamage struct {
 
 	raw   []byte
 	owner *outboxOwner // nil: not legible; the next start knows it
-	keep  []record
+	keep  []entry
 }
 
 // outboxSuffix is how the names of outboxes end.
@@ -80,7 +80,7 @@ func (d *OutboxDamage) examine() {
 // take takes what a frame says.
 func (d *OutboxDamage) take(o *outbox, payload []byte, first bool) {
 	var err error
-	var r record
+	var r entry
 	if first {
 		var owner outboxOwner
 		if err = json.Unmarshal(payload, &owner); err == nil {

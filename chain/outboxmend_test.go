@@ -80,9 +80,9 @@ func TestDamagedOutboxIsMendedFromTheRecordAndFromWhatIsLegible(t *testing.T) {
 			dir := t.TempDir()
 			path, raw, frames := writtenBox(t, dir, written...)
 			store := events.NewMemory()
-			_, records := openBox(t, path)
+			_, entries := openBox(t, path)
 			c2 := &copier{stream: owner().Stream, codec: events.NewCodec(events.TxTable())}
-			for _, r := range records[:c.recorded] {
+			for _, r := range entries[:c.recorded] {
 				e, err := c2.event(r)
 				if err != nil {
 					t.Fatal(err)

@@ -25,7 +25,7 @@ func sentAs(key string, nonce uint64) messages.TxEvent {
 }
 
 func TestWhatAnOlderStreamLacksFollowsItsEnd(t *testing.T) {
-	outbox := []record{ // Compacted at 8: what has ended is gone, the highest nonce is known.
+	outbox := []entry{ // Compacted at 8: what has ended is gone, the highest nonce is known.
 		{Revision: 1, Event: sentAs("forgotten#1", 9)},
 		{Revision: 4, Event: intended("a#1")},
 		{Revision: 6, Event: sentAs("a#1", 7)},
@@ -64,17 +64,17 @@ func TestARenumberedOutboxIsReadAsItWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, records := openBox(t, path)
-	aside, err := o.renumber(completed(records, 1, 3, time.Now()), 1, time.Now())
+	_, entries := openBox(t, path)
+	aside, err := o.renumber(completed(entries, 1, 3, time.Now()), 1, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := o.add(intended("c#1"), ""); err != nil {
 		t.Fatal(err)
 	}
-	again, records := openBox(t, path)
+	again, entries := openBox(t, path)
 	var got []string
-	for _, r := range records {
+	for _, r := range entries {
 		got = append(got, told(r))
 	}
 	want := []string{"a#1 0", "count 1 1", "a#1 2", "b#1 3", "c#1 4"}
@@ -86,8 +86,8 @@ func TestARenumberedOutboxIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// told is a record in short.
-func told(r record) string {
+// told is an entry in short.
+func told(r entry) string {
 	key := ""
 	switch e := r.Event.(type) {
 	case *messages.TxCountObserved:
@@ -102,14 +102,14 @@ func told(r record) string {
 func TestAStreamThatIsShortIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := events.NewMemory()
-		copierOn(t, store, recordsOf(0, "a"))
+		copierOn(t, store, entriesOf(0, "a"))
 		synctest.Wait()
-		c := copierOn(t, store, recordsOf(2, "c"))
+		c := copierOn(t, store, entriesOf(2, "c"))
 		synctest.Wait()
 		if _, reason := c.away(); c.failure() != nil || !errors.Is(reason, ErrStreamShort) {
 			t.Fatalf("failed with %v, away for %v", c.failure(), reason)
 		}
-		copierOn(t, store, recordsOf(1, "b")) // It is the right store again.
+		copierOn(t, store, entriesOf(1, "b")) // It is the right store again.
 		time.Sleep(2 * longestCopyWait)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"a", "b", "c"}, streamKeys(t, store)); diff != "" || !c.drained() {

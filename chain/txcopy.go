@@ -42,13 +42,13 @@ var (
 	ErrStreamShort = errors.New("the event store has lost transactions of this account")
 )
 
-// copier copies the outbox to the account's stream in the background, each record at
-// exactly its revision. While the store is away the records wait in the outbox and in
+// copier copies the outbox to the account's stream in the background, each entry at
+// exactly its revision. While the store is away the entries wait in the outbox and in
 // memory, bounded by maxUncopied, and the copier tries for ever.
 //
-// An append whose outcome is unknown is repeated as it was, however many records have come
+// An append whose outcome is unknown is repeated as it was, however many entries have come
 // since: a store recognises only what it was sent, and one that has not committed it yet
-// judges by it. A restart forgets how records went out together; so when the store says
+// judges by it. A restart forgets how entries went out together; so when the store says
 // that the stream is elsewhere, the copier compares what stands there by ids. What is ours
 // is done; anything else is a second writer.
 //
@@ -67,18 +67,18 @@ type copier struct {
 
 	down *breakdown
 
-	// out is the append whose outcome is not known, of the first records that wait, and
+	// out is the append whose outcome is not known, of the first entries that wait, and
 	// outAt the revision of the first of its events. Only run uses them.
 	out   []events.NewEvent
 	outAt uint64
 
 	mu      sync.Mutex
-	pending []record
+	pending []entry
 	since   time.Time // when the first of the tries failed that fail now
 	trouble error     // why the last one did
 }
 
-func startCopier(cfg txConfig, store events.Store, stream string, pending []record) *copier {
+func startCopier(cfg txConfig, store events.Store, stream string, pending []entry) *copier {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &copier{
 		store: store, stream: stream, epoch: cfg.epoch, node: cfg.node,
@@ -114,8 +114,8 @@ func (c *copier) close() {
 	<-c.done
 }
 
-// put adds a record. It never waits.
-func (c *copier) put(r record) {
+// put adds an entry. It never waits.
+func (c *copier) put(r entry) {
 	c.mu.Lock()
 	c.pending = append(c.pending, r)
 	c.mu.Unlock()
@@ -222,7 +222,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 	}
 }
 
-// batch is what goes out next: records without a gap, below what every store takes.
+// batch is what goes out next: entries without a gap, below what every store takes.
 func (c *copier) batch() (batch []events.NewEvent, first uint64, err error) {
 	c.mu.Lock()
 	some := c.pending[:min(len(c.pending), copyBatch)]
@@ -273,12 +273,12 @@ func (c *copier) compare(ctx context.Context, wrong *events.WrongRevisionError) 
 	return 0, fmt.Errorf("%w: %w", ErrStreamShort, wrong)
 }
 
-func (c *copier) event(r record) (events.NewEvent, error) {
+func (c *copier) event(r entry) (events.NewEvent, error) {
 	name, version, data, err := c.codec.Encode(r.Event)
 	if err != nil {
 		return events.NewEvent{}, err
 	}
-	id, err := recordID(c.stream, r)
+	id, err := entryID(c.stream, r)
 	if err != nil {
 		return events.NewEvent{}, err
 	}
@@ -290,10 +290,10 @@ func (c *copier) event(r record) (events.NewEvent, error) {
 	}, nil
 }
 
-// recordID is the id that a record has in the stream. It depends on the content, so that
+// entryID is the id that an entry has in the stream. It depends on the content, so that
 // another owner's event at this revision is never taken for ours. JSON would not do: its
 // spaces differ between builds.
-func recordID(stream string, r record) (events.EventID, error) {
+func entryID(stream string, r entry) (events.EventID, error) {
 	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(r.Event)
 	if err != nil {
 		return events.EventID{}, fmt.Errorf("encode a transaction event: %w", err)
@@ -303,11 +303,11 @@ func recordID(stream string, r record) (events.EventID, error) {
 }
 
 // catchUp reads what the stream has and the outbox has not: the file was lost, or
-// another process used the account. It returns those records and how many events the
+// another process used the account. It returns those entries and how many events the
 // stream holds. ErrTakenOver: both were written to.
 func catchUp(
-	ctx context.Context, store events.Store, stream string, known []record, next uint64,
-) (missing []record, length uint64, err error) {
+	ctx context.Context, store events.Store, stream string, known []entry, next uint64,
+) (missing []entry, length uint64, err error) {
 	last, found, err := events.Last(ctx, store, stream)
 	if err != nil || !found {
 		return nil, 0, err
@@ -321,7 +321,7 @@ func catchUp(
 		case err != nil:
 			return nil, 0, err
 		case e.Revision < next:
-			if err := sameRecord(stream, known, e); err != nil {
+			if err := sameEntry(stream, known, e); err != nil {
 				return nil, 0, err
 			}
 			continue
@@ -330,7 +330,7 @@ func catchUp(
 		if err != nil {
 			return nil, 0, err
 		}
-		missing = append(missing, record{e.Revision, m, e.Meta.Correlation})
+		missing = append(missing, entry{e.Revision, m, e.Meta.Correlation})
 	}
 	if len(missing) > 0 { // More may have come since the length was read.
 		length = next + uint64(len(missing))
@@ -338,13 +338,13 @@ func catchUp(
 	return missing, length, nil
 }
 
-// sameRecord compares an event of the stream with the outbox's at its revision.
-func sameRecord(stream string, known []record, e events.Recorded) error {
+// sameEntry compares an event of the stream with the outbox's at its revision.
+func sameEntry(stream string, known []entry, e events.Recorded) error {
 	for _, r := range known {
 		if r.Revision != e.Revision {
 			continue
 		}
-		id, err := recordID(stream, r)
+		id, err := entryID(stream, r)
 		if err == nil && id != e.ID {
 			err = fmt.Errorf("%w: revision %d of %s is not what the outbox says", ErrTakenOver, e.Revision, stream)
 		}

@@ -19,13 +19,13 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// recordsOf are records with these keys from a revision on.
-func recordsOf(first uint64, names ...string) []record {
-	var records []record
+// entriesOf are entries with these keys from a revision on.
+func entriesOf(first uint64, names ...string) []entry {
+	var entries []entry
 	for i, name := range names {
-		records = append(records, record{Revision: first + uint64(i), Event: abandoned(name)})
+		entries = append(entries, entry{Revision: first + uint64(i), Event: abandoned(name)})
 	}
-	return records
+	return entries
 }
 
 func quietLog() logrus.FieldLogger {
@@ -35,7 +35,7 @@ func quietLog() logrus.FieldLogger {
 }
 
 // copierOn copies to a store until the test ends.
-func copierOn(t *testing.T, store events.Store, pending []record) *copier {
+func copierOn(t *testing.T, store events.Store, pending []entry) *copier {
 	t.Helper()
 	c := startCopier(txConfig{log: quietLog(), node: "test"}, store, owner().Stream, pending)
 	t.Cleanup(c.close)
@@ -79,14 +79,14 @@ func (s wanting) Append(
 }
 
 func TestWhatIsCopiedAlreadyIsPassedOver(t *testing.T) {
-	for name, tc := range map[string]struct{ there, pending []record }{
-		"nothing is there":                          {nil, recordsOf(0, "a", "b", "c")},
-		"a first part is there":                     {recordsOf(0, "a"), recordsOf(0, "a", "b", "c")},
-		"all but the last are there":                {recordsOf(0, "a", "b"), recordsOf(0, "a", "b", "c")},
-		"all is there":                              {recordsOf(0, "a", "b", "c"), recordsOf(0, "a", "b", "c")},
-		"more is there, and it is ours":             {recordsOf(0, "a", "b", "c"), recordsOf(1, "b")},
-		"what was compacted away leaves a gap":      {recordsOf(0, "a", "b"), append(recordsOf(0, "a"), recordsOf(2, "c")...)},
-		"the gap is followed by what is there, too": {recordsOf(0, "a", "b", "c"), append(recordsOf(0, "a"), recordsOf(2, "c")...)},
+	for name, tc := range map[string]struct{ there, pending []entry }{
+		"nothing is there":                          {nil, entriesOf(0, "a", "b", "c")},
+		"a first part is there":                     {entriesOf(0, "a"), entriesOf(0, "a", "b", "c")},
+		"all but the last are there":                {entriesOf(0, "a", "b"), entriesOf(0, "a", "b", "c")},
+		"all is there":                              {entriesOf(0, "a", "b", "c"), entriesOf(0, "a", "b", "c")},
+		"more is there, and it is ours":             {entriesOf(0, "a", "b", "c"), entriesOf(1, "b")},
+		"what was compacted away leaves a gap":      {entriesOf(0, "a", "b"), append(entriesOf(0, "a"), entriesOf(2, "c")...)},
+		"the gap is followed by what is there, too": {entriesOf(0, "a", "b", "c"), append(entriesOf(0, "a"), entriesOf(2, "c")...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -108,11 +108,11 @@ func TestWhatIsCopiedAlreadyIsPassedOver(t *testing.T) {
 
 func TestWhatIsNotOursInTheStreamIsAnotherOwner(t *testing.T) {
 	for name, tc := range map[string]struct {
-		there, pending []record
+		there, pending []entry
 		want           error
 	}{
-		"at once":            {recordsOf(0, "x"), recordsOf(0, "a"), ErrTakenOver},
-		"after some of ours": {recordsOf(0, "a", "x"), recordsOf(0, "a", "b"), ErrTakenOver},
+		"at once":            {entriesOf(0, "x"), entriesOf(0, "a"), ErrTakenOver},
+		"after some of ours": {entriesOf(0, "a", "x"), entriesOf(0, "a", "b"), ErrTakenOver},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,12 +141,12 @@ func TestRecordsThatComeWhileTheAnswersAreLostAreAppendedOnce(t *testing.T) {
 			}
 			return err
 		}}
-		c := copierOn(t, store, recordsOf(0, "a"))
+		c := copierOn(t, store, entriesOf(0, "a"))
 		synctest.Wait()
 		if since, reason := c.away(); since.IsZero() || !errors.Is(reason, events.ErrAway) {
 			t.Fatalf("away since %s: %v", since, reason)
 		}
-		for _, r := range recordsOf(1, "b", "c") {
+		for _, r := range entriesOf(1, "b", "c") {
 			c.put(r)
 			synctest.Wait()
 		}
@@ -188,9 +188,9 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 					}
 					return events.ErrAway
 				}}
-				c := copierOn(t, store, recordsOf(0, "a", "b"))
+				c := copierOn(t, store, entriesOf(0, "a", "b"))
 				synctest.Wait()
-				for _, r := range recordsOf(2, "c", "d") {
+				for _, r := range entriesOf(2, "c", "d") {
 					c.put(r)
 					synctest.Wait()
 				}
@@ -225,7 +225,7 @@ func TestARevisionBeyondWithNothingToReadIsNotCommitted(t *testing.T) {
 			}
 			return &events.WrongRevisionError{Actual: 1, Exists: true}
 		}}
-		c := copierOn(t, store, recordsOf(0, "a", "b", "c"))
+		c := copierOn(t, store, entriesOf(0, "a", "b", "c"))
 		synctest.Wait()
 		if since, reason := c.away(); since.IsZero() || !errors.Is(reason, events.ErrAway) || c.failure() != nil {
 			t.Fatalf("away since %s: %v, failed: %v", since, reason, c.failure())
@@ -246,7 +246,7 @@ func TestAnEndCopiesWhatWaits(t *testing.T) {
 			time.Sleep(copyAtEnd / 4) // The store takes its time.
 			return commit()
 		}}
-		c := copierOn(t, store, recordsOf(0, "a", "b"))
+		c := copierOn(t, store, entriesOf(0, "a", "b"))
 		c.close()
 		if diff := cmp.Diff([]string{"a", "b"}, streamKeys(t, memory)); diff != "" {
 			t.Fatal(diff)
@@ -257,7 +257,7 @@ func TestAnEndCopiesWhatWaits(t *testing.T) {
 func TestAnEndDoesNotWaitLongForAStoreThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := wanting{events.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
-		c := copierOn(t, store, recordsOf(0, "a"))
+		c := copierOn(t, store, entriesOf(0, "a"))
 		began := time.Now()
 		c.close()
 		if took := time.Since(began); took > copyAtEnd {
@@ -268,11 +268,11 @@ func TestAnEndDoesNotWaitLongForAStoreThatIsAway(t *testing.T) {
 
 func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var records []record
+		var entries []entry
 		for i := range uint64(600) {
 			e := abandoned(fmt.Sprint(i))
 			e.Reason = strings.Repeat("x", 10_000)
-			records = append(records, record{Revision: i, Event: e})
+			entries = append(entries, entry{Revision: i, Event: e})
 		}
 		store := wanting{events.NewMemory(), func(batch []events.NewEvent, commit func() error) error {
 			bytes := 0
@@ -284,10 +284,10 @@ func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 			}
 			return commit()
 		}}
-		c := copierOn(t, store, records)
+		c := copierOn(t, store, entries)
 		synctest.Wait()
-		if n := len(streamKeys(t, store)); n != len(records) || !c.drained() {
-			t.Fatalf("%d of %d were copied", n, len(records))
+		if n := len(streamKeys(t, store)); n != len(entries) || !c.drained() {
+			t.Fatalf("%d of %d were copied", n, len(entries))
 		}
 	})
 }
@@ -295,15 +295,15 @@ func TestBatchesOfTheCopierAreBelowWhatEveryStoreTakes(t *testing.T) {
 func TestAStreamThatLagsTooFarTakesNoNewIntents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := wanting{events.NewMemory(), func([]events.NewEvent, func() error) error { return events.ErrAway }}
-		many := make([]record, maxUncopied-1)
+		many := make([]entry, maxUncopied-1)
 		for i := range many {
-			many[i] = recordsOf(uint64(i), "a")[0]
+			many[i] = entriesOf(uint64(i), "a")[0]
 		}
 		c := copierOn(t, store, many)
 		if err := c.room(); err != nil {
 			t.Fatal(err)
 		}
-		c.put(recordsOf(maxUncopied-1, "a")[0])
+		c.put(entriesOf(maxUncopied-1, "a")[0])
 		if err := c.room(); err == nil {
 			t.Fatal("there is room for more than the limit")
 		}
@@ -312,21 +312,21 @@ func TestAStreamThatLagsTooFarTakesNoNewIntents(t *testing.T) {
 
 func TestTheStartComparesOutboxAndStream(t *testing.T) {
 	for name, tc := range map[string]struct {
-		stream, outbox []record
+		stream, outbox []entry
 		missing        []string
 		length         uint64
 		want           error
 	}{
 		"both are empty":         {},
-		"the stream is empty":    {outbox: recordsOf(0, "a", "b")},
-		"the stream lags":        {stream: recordsOf(0, "a"), outbox: recordsOf(0, "a", "b"), length: 1},
-		"both are the same":      {stream: recordsOf(0, "a", "b"), outbox: recordsOf(0, "a", "b"), length: 2},
-		"the file was lost":      {stream: recordsOf(0, "a", "b"), missing: []string{"a", "b"}, length: 2},
-		"the file is older":      {stream: recordsOf(0, "a", "b"), outbox: recordsOf(0, "a"), missing: []string{"b"}, length: 2},
-		"both went on":           {stream: recordsOf(0, "a", "x"), outbox: recordsOf(0, "a", "b"), want: ErrTakenOver},
-		"the stream went on":     {stream: recordsOf(0, "x", "y"), outbox: recordsOf(0, "a"), want: ErrTakenOver},
-		"the outbox went on":     {stream: recordsOf(0, "x"), outbox: recordsOf(0, "a", "b"), want: ErrTakenOver},
-		"the past was compacted": {stream: recordsOf(0, "a", "b"), outbox: recordsOf(1, "b"), length: 2},
+		"the stream is empty":    {outbox: entriesOf(0, "a", "b")},
+		"the stream lags":        {stream: entriesOf(0, "a"), outbox: entriesOf(0, "a", "b"), length: 1},
+		"both are the same":      {stream: entriesOf(0, "a", "b"), outbox: entriesOf(0, "a", "b"), length: 2},
+		"the file was lost":      {stream: entriesOf(0, "a", "b"), missing: []string{"a", "b"}, length: 2},
+		"the file is older":      {stream: entriesOf(0, "a", "b"), outbox: entriesOf(0, "a"), missing: []string{"b"}, length: 2},
+		"both went on":           {stream: entriesOf(0, "a", "x"), outbox: entriesOf(0, "a", "b"), want: ErrTakenOver},
+		"the stream went on":     {stream: entriesOf(0, "x", "y"), outbox: entriesOf(0, "a"), want: ErrTakenOver},
+		"the outbox went on":     {stream: entriesOf(0, "x"), outbox: entriesOf(0, "a", "b"), want: ErrTakenOver},
+		"the past was compacted": {stream: entriesOf(0, "a", "b"), outbox: entriesOf(1, "b"), length: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -352,15 +352,15 @@ func TestTheStartComparesOutboxAndStream(t *testing.T) {
 func TestACompactedOutboxKnowsWhatWasCopied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box")
 	o, _ := openBox(t, path)
-	var records []record
+	var entries []entry
 	for _, key := range []string{"a", "b", "c"} {
 		r, err := o.add(abandoned(key), "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		records = append(records, r)
+		entries = append(entries, r)
 	}
-	if err := o.compact([]record{records[0], records[2]}); err != nil {
+	if err := o.compact([]entry{entries[0], entries[2]}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := o.add(abandoned("d"), ""); err != nil {

@@ -43,7 +43,7 @@ type foreignWatch struct {
 // and records that it is so: what was seen need not stop the next start. A copy of this
 // host that has just begun does not record it, but ends. Without a store this one ends in
 // any case, and records what was surely no host.
-func (m *txManager) watchNonces(ctx context.Context, now moment) {
+func (m *txManager) watchNonces(ctx context.Context, now observation) {
 	known := max(m.book.known, m.others.atStart)
 	if now.behind || !now.fresh || now.count <= known {
 		return
@@ -58,10 +58,10 @@ func (m *txManager) watchNonces(ctx context.Context, now moment) {
 	}
 	m.others.vain = 0
 	use := m.judgeUse(found, known, now.count)
-	if m.give(use) && (use.Host || use.Transaction.Zero()) {
+	if m.tell(use) && (use.Host || use.Transaction.Zero()) {
 		return
 	}
-	err = m.record(&messages.TxCountObserved{
+	err = m.write(&messages.TxCountObserved{
 		At: timestamppb.Now(), Count: now.count, Reason: "while the host ran: " + use.String(),
 	}, "")
 	if err != nil {
@@ -70,7 +70,7 @@ func (m *txManager) watchNonces(ctx context.Context, now moment) {
 }
 
 // lostNonces looks who used nonces that were ours.
-func (m *txManager) lostNonces(ctx context.Context, used []uint64, now moment) {
+func (m *txManager) lostNonces(ctx context.Context, used []uint64, now observation) {
 	if len(used) == 0 {
 		return
 	}
@@ -80,7 +80,7 @@ func (m *txManager) lostNonces(ctx context.Context, used []uint64, now moment) {
 		m.log.WithError(err).Debug("transactions: who used the nonce was not found")
 		return
 	}
-	m.give(m.judgeUse(found, lowest, now.count))
+	m.tell(m.judgeUse(found, lowest, now.count))
 }
 
 // foreign are the transactions of the account in the newest blocks that are not ours,
@@ -131,7 +131,7 @@ func (m *txManager) judgeUse(found []rpc.Transaction, nonce, mined uint64) Forei
 // doubts says that somebody else may have used the account: more was mined than is known,
 // or something else than was sent. Without a store nothing is sent for the first time
 // until it is found out.
-func (m *txManager) doubts(now moment) bool {
+func (m *txManager) doubts(now observation) bool {
 	if !m.others.alone {
 		return false
 	}
@@ -139,9 +139,9 @@ func (m *txManager) doubts(now moment) bool {
 	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, displaced)
 }
 
-// give tells of a use by somebody else. When that is a host, and this one has just begun,
+// tell tells of a use by somebody else. When that is a host, and this one has just begun,
 // this one ends, and it says so.
-func (m *txManager) give(u ForeignUse) (ends bool) {
+func (m *txManager) tell(u ForeignUse) (ends bool) {
 	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
 	o := &m.others
 	if last, told := o.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {

@@ -135,7 +135,7 @@ type recheck struct {
 }
 
 func startTxManager(
-	cfg txConfig, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, records []record, cp *copier,
+	cfg txConfig, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, entries []entry, cp *copier,
 ) *txManager {
 	m := &txManager{
 		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.log,
@@ -145,7 +145,7 @@ func startTxManager(
 		book:     newTxBook(cfg.kinds),
 		others:   others,
 	}
-	for _, r := range records {
+	for _, r := range entries {
 		m.book.apply(r)
 	}
 	for _, in := range m.book.doneLog {
@@ -297,7 +297,7 @@ var errOther = errors.New("another transaction for the same purpose is under way
 func (m *txManager) another(c txCall) bool {
 	rival := func(in *intent) bool { return in.base != c.key && strings.HasPrefix(in.base, c.alone) }
 	late := func(in *intent) bool {
-		return in.succeeded && in.records[len(in.records)-1].Revision >= c.looked && rival(in)
+		return in.succeeded && in.entries[len(in.entries)-1].Revision >= c.looked && rival(in)
 	}
 	return c.alone != "" && (slices.ContainsFunc(m.book.open, rival) || slices.ContainsFunc(m.book.doneLog, late))
 }
@@ -334,7 +334,7 @@ func (m *txManager) begin(c txCall, try int, wait chan result) {
 		return
 	}
 	key := joinKey(c.key, try)
-	err := m.record(&messages.TxIntended{
+	err := m.write(&messages.TxIntended{
 		At:       timestamppb.Now(),
 		Key:      key,
 		To:       events.Address(c.to).String(),
@@ -350,8 +350,8 @@ func (m *txManager) begin(c txCall, try int, wait chan result) {
 	in.waiters = append(in.waiters, wait)
 }
 
-// record writes an event to the outbox, folds it, and lets it be copied.
-func (m *txManager) record(e messages.TxEvent, correlation string) error {
+// write writes an event to the outbox, folds it, and lets it be copied.
+func (m *txManager) write(e messages.TxEvent, correlation string) error {
 	r, err := m.outbox.add(e, correlation)
 	if err != nil {
 		if errors.Is(err, ErrOutboxFailed) {
@@ -373,7 +373,7 @@ func (m *txManager) answer(in *intent, r result) {
 
 // abandon ends an intent that will never be mined.
 func (m *txManager) abandon(in *intent, reason string, outcome error) {
-	err := m.record(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
+	err := m.write(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
 	if err != nil {
 		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")
 	}

@@ -21,7 +21,7 @@ import (
 const watchedBlocks = 128
 
 // followUsed looks for the receipts of intents whose nonces are used.
-func (m *txManager) followUsed(ctx context.Context, used []*intent, now moment) error {
+func (m *txManager) followUsed(ctx context.Context, used []*intent, now observation) error {
 	var hashes []common.Hash
 	for _, in := range used {
 		hashes = append(hashes, in.hashes()...)
@@ -92,7 +92,7 @@ func (m *txManager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
 
 // followLost looks after intents whose nonce is used and that have no receipt: after some
 // blocks somebody else used it, and what is still right goes out with another one.
-func (m *txManager) followLost(ctx context.Context, lost []*intent, now moment) error {
+func (m *txManager) followLost(ctx context.Context, lost []*intent, now observation) error {
 	var again []*intent
 	var used []uint64 // nonces
 	for _, in := range lost {
@@ -154,7 +154,7 @@ func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.
 		mined.Error = outcome.Error()
 		outcome = fmt.Errorf("transaction %s: %w", r.TxHash, outcome)
 	}
-	if err := m.record(mined, in.correlation); err != nil {
+	if err := m.write(mined, in.correlation); err != nil {
 		return err
 	}
 	m.answer(in, result{receipt: r, err: outcome})
@@ -218,7 +218,7 @@ func (m *txManager) waitsForOther(in *intent) bool {
 }
 
 // reopen takes up again whatever the chain has taken back since its success was told.
-func (m *txManager) reopen(ctx context.Context, now moment) error {
+func (m *txManager) reopen(ctx context.Context, now observation) error {
 	watched := m.book.watched(uint64(now.head.Number))
 	var numbers []uint64
 	for _, in := range watched {

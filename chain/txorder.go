@@ -48,7 +48,7 @@ func byDeadline(x, y *intent) int {
 }
 
 // launch sends intents for the first time, the most urgent first.
-func (m *txManager) launch(ctx context.Context, now moment) error {
+func (m *txManager) launch(ctx context.Context, now observation) error {
 	var waiting []*intent
 	for _, in := range m.book.open {
 		if !in.sent() {
@@ -158,7 +158,7 @@ func (m *txManager) nextNonce(count uint64) uint64 {
 
 // fillGaps sends empty transactions for nonces that nobody uses; without them
 // everything behind would wait for ever.
-func (m *txManager) fillGaps(ctx context.Context, now moment) {
+func (m *txManager) fillGaps(ctx context.Context, now observation) {
 	used := map[uint64]bool{}
 	for _, o := range m.book.open {
 		if o.sent() {

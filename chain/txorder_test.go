@@ -130,7 +130,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 func TestReplayedRecordKnowsThatASuccessWasTakenBack(t *testing.T) {
 	b := newTxBook(nil)
 	for i, e := range reorganised() {
-		b.apply(record{Revision: uint64(i), Event: e})
+		b.apply(entry{Revision: uint64(i), Event: e})
 	}
 	in := b.latest["reserve:y:1"]
 	if in.succeeded || in.receipt != nil || !in.done || len(b.watched(0)) != 0 {

@@ -18,7 +18,7 @@ import (
 
 // followWaiting looks after what was sent and is not mined: late, stuck, or merely to be
 // offered again.
-func (m *txManager) followWaiting(ctx context.Context, active []*intent, now moment) error {
+func (m *txManager) followWaiting(ctx context.Context, active []*intent, now observation) error {
 	flying := m.inFlight(now.count)
 	if len(flying) == 0 || len(active) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (m *txManager) attempt(ctx context.Context, in *intent, head *rpc.Header, a
 		return err
 	}
 	a.hash = tx.Hash()
-	err = m.record(&messages.TxSent{
+	err = m.write(&messages.TxSent{
 		At: timestamppb.Now(), Key: in.key, Nonce: a.nonce, TxHash: events.Hash(a.hash).String(),
 		GasLimit: a.gas, FeeCapWei: a.feeCap.String(), TipCapWei: a.tipCap.String(),
 	}, in.correlation)
@@ -130,13 +130,20 @@ func (m *txManager) answered(in *intent, err error) error {
 		in.outpriced = true
 	case strings.Contains(refusal, "insufficient funds"):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrInsufficientFunds, err))
-	case rpc.ContainsAny(refusal, "exceeds the configured cap", "intrinsic gas too low",
-		"exceeds block gas limit", "gas limit too high", "invalid sender", "invalid chain id"):
+	case slices.ContainsFunc(neverTaken(), func(words string) bool { return strings.Contains(refusal, words) }):
 		m.refuse(in, fmt.Errorf("%w: %w", events.ErrReverted, err))
 	default:
 		return err
 	}
 	return nil
+}
+
+// neverTaken are the words of nodes about a transaction that no block will ever hold.
+func neverTaken() []string {
+	return []string{
+		"exceeds the configured cap", "intrinsic gas too low", "exceeds block gas limit", "gas limit too high",
+		"invalid sender", "invalid chain id",
+	}
 }
 
 // refuse gives up an intent that no node ever took, if no other one builds on its nonce.
@@ -146,7 +153,7 @@ func (m *txManager) refuse(in *intent, why error) {
 		m.log.WithError(why).WithField("tx", in.key).Warn("transactions: refused, will try again")
 		return
 	}
-	err := m.record(&messages.TxAbandoned{
+	err := m.write(&messages.TxAbandoned{
 		At: timestamppb.Now(), Key: in.key, Reason: why.Error(),
 	}, in.correlation)
 	if err != nil {

@@ -33,7 +33,7 @@ type intent struct {
 	data        []byte
 	deadline    time.Time
 	correlation string
-	records     []record // what it was folded from, for compaction
+	entries     []entry // what it was folded from, for compaction
 
 	attempts  []attempt
 	done      bool
@@ -88,17 +88,17 @@ type txBook struct {
 	// newestReceipt is the number of the highest block in which one succeeded.
 	newestReceipt uint64
 	// known is how many of the account's transactions are, mined or only sent, and
-	// knownFrom the record that says so.
+	// knownFrom the entry that says so.
 	known     uint64
-	knownFrom record
+	knownFrom entry
 }
 
 func newTxBook(kinds map[string]txKind) *txBook {
 	return &txBook{kinds: kinds, intents: map[string]*intent{}, latest: map[string]*intent{}}
 }
 
-// apply folds one record. Events about keys that were forgotten are ignored.
-func (b *txBook) apply(r record) {
+// apply folds one entry. Events about keys that were forgotten are ignored.
+func (b *txBook) apply(r entry) {
 	if known := knownBy(r.Event); known > b.known {
 		b.known, b.knownFrom = known, r
 	}
@@ -106,7 +106,7 @@ func (b *txBook) apply(r record) {
 	case *messages.TxIntended:
 		in := intentOf(e)
 		in.kind = b.kinds[kindOf(in.base)]
-		in.correlation, in.records = r.Correlation, []record{r}
+		in.correlation, in.entries = r.Correlation, []entry{r}
 		b.intents[in.key], b.latest[in.base] = in, in
 		b.open = append(b.open, in)
 	case *messages.TxSent:
@@ -131,10 +131,10 @@ func (b *txBook) apply(r record) {
 	}
 }
 
-func (b *txBook) note(key string, r record) *intent {
+func (b *txBook) note(key string, r entry) *intent {
 	in := b.intents[key]
 	if in != nil {
-		in.records = append(in.records, r)
+		in.entries = append(in.entries, r)
 	}
 	return in
 }
@@ -178,18 +178,18 @@ func (b *txBook) forget(most int) {
 	}
 }
 
-// needed are the records of all intents that are still known, and the one that says how
+// needed are the entries of all intents that are still known, and the one that says how
 // many transactions there were, in order of revision.
-func (b *txBook) needed() []record {
-	var all []record
+func (b *txBook) needed() []entry {
+	var all []entry
 	for _, in := range b.intents {
-		all = append(all, in.records...)
+		all = append(all, in.entries...)
 	}
-	same := func(r record) bool { return r.Event == b.knownFrom.Event }
+	same := func(r entry) bool { return r.Event == b.knownFrom.Event }
 	if b.known > 0 && !slices.ContainsFunc(all, same) {
 		all = append(all, b.knownFrom)
 	}
-	slices.SortFunc(all, func(x, y record) int {
+	slices.SortFunc(all, func(x, y entry) int {
 		if x.Revision < y.Revision {
 			return -1
 		}

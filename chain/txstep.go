@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// moment is what a step sees of the chain.
-type moment struct {
+// observation is what a step sees of the chain.
+type observation struct {
 	head  *rpc.Header
 	count uint64 // of our transactions that are mined
 	fresh bool   // the newest block is another one than at the last step
@@ -51,7 +51,7 @@ func (m *txManager) step(ctx context.Context) error {
 }
 
 // follow looks after what was sent.
-func (m *txManager) follow(ctx context.Context, now moment) error {
+func (m *txManager) follow(ctx context.Context, now observation) error {
 	if err := m.recheck(ctx); err != nil {
 		return fmt.Errorf("look for earlier receipts: %w", err)
 	}
@@ -99,14 +99,14 @@ func (m *txManager) turnAway(why error) {
 
 // look reads the newest block, how many transactions of ours are mined, and whether the
 // newest block of the last time still stands.
-func (m *txManager) look(ctx context.Context) (moment, error) {
+func (m *txManager) look(ctx context.Context) (observation, error) {
 	m.lookedAt = time.Now()
 	found, err := m.conn.LookAt(ctx, m.account, m.lastHead)
 	if err != nil {
-		return moment{}, err
+		return observation{}, err
 	}
 	head := found.Newest
-	now := moment{head: head, count: found.Mined, fresh: head.Hash != m.seen}
+	now := observation{head: head, count: found.Mined, fresh: head.Hash != m.seen}
 	switch last := m.lastHead; {
 	case last == nil:
 		m.suspect = true // Much may have happened while nobody looked.

@@ -132,12 +132,12 @@ func tooMuch(err error) bool {
 		return false
 	}
 	said := strings.ToLower(err.Error())
-	return ContainsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
+	return containsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
 		"timed out", "timeout", "response size")
 }
 
 // IsBehind recognises how nodes say that a range of blocks ends behind their newest one.
 func IsBehind(err error) bool {
 	said := strings.ToLower(err.Error())
-	return ContainsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
+	return containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }

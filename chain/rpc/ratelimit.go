@@ -119,6 +119,6 @@ func rateLimited(err error) bool {
 	if answer, ok := errors.AsType[rpc.Error](err); ok && answer.ErrorCode() == http.StatusTooManyRequests {
 		return true
 	}
-	return ContainsAny(strings.ToLower(err.Error()),
+	return containsAny(strings.ToLower(err.Error()),
 		"rate limit", "ratelimit", "rate-limit", "too many requests", "quota", "compute units")
 }

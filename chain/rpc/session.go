@@ -205,7 +205,7 @@ func batchTooLarge(err error) bool {
 	}
 	said := strings.ToLower(err.Error())
 	return strings.Contains(said, "response too large") || strings.Contains(said, "batch") &&
-		ContainsAny(said, "large", "limit", "size", "many", "exceed", "support", "allow")
+		containsAny(said, "large", "limit", "size", "many", "exceed", "support", "allow")
 }
 
 // batchSize is how many calls a node takes in one message. It is safe for concurrent use.
@@ -249,8 +249,8 @@ func (b *batchSize) answered() {
 	b.missed = 0
 }
 
-// ContainsAny says whether a text has any of these in it.
-func ContainsAny(s string, parts ...string) bool {
+// containsAny says whether a text has any of these in it.
+func containsAny(s string, parts ...string) bool {
 	for _, p := range parts {
 		if strings.Contains(s, p) {
 			return true
