@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -63,7 +65,7 @@ func (m *Market) provideOnce(
 func (m *Market) provide(
 	ctx context.Context, price, amount events.Amount, deadline time.Time, request events.RequestID,
 ) error {
-	if err := m.tx.idle(ctx, "approve:"); err != nil {
+	if err := m.tx.Idle(ctx, "approve:"); err != nil {
 		return err
 	}
 	held, allowed, err := m.purse(ctx)
@@ -88,9 +90,9 @@ func (m *Market) provide(
 	if err != nil {
 		return err
 	}
-	_, err = m.tx.again(ctx, txCall{
-		key: "approve:" + events.Address(m.contract).String(),
-		to:  m.tokenAddress(), data: data, gas: m.cfg.Gas.Approve, deadline: deadline, correlation: request.String(),
+	_, err = m.tx.Again(ctx, tx.Call{
+		Key: "approve:" + events.Address(m.contract).String(),
+		To:  m.tokenAddress(), Data: data, Gas: m.cfg.Gas.Approve, Deadline: deadline, Correlation: request.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("approve %s tokens: %w", amount, err)

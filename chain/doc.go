@@ -2,10 +2,8 @@
 //
 // Three things live here. Market answers questions about the contract and carries out
 // the host's four transactions; each asks the chain before it acts, so that every call
-// may be repeated after a crash. Its transactions go through one owner per account
-// (txmanager.go), which writes each intent to a small synced file (outbox.go) before
-// anything is sent, keeps nonces, fees and deadlines, and copies what happened to the
-// account's stream. Follower delivers what the contract says, block after block, across
+// may be repeated after a crash. Its transactions go through one owner per account, package tx, and all
+// that is asked through one connection, package rpc. Follower delivers what the contract says, block after block, across
 // reorganisations and lost connections. Requester is the client's side, for trials.
 //
 // Time is chain time everywhere. The machine's clock serves only timeouts and waiting.

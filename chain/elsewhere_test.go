@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
@@ -59,10 +61,10 @@ func (p place) copied(t *testing.T) place {
 type guarded struct {
 	*chain.Market
 	mu   sync.Mutex
-	uses []chain.ForeignUse
+	uses []tx.ForeignUse
 }
 
-func (g *guarded) told() []chain.ForeignUse {
+func (g *guarded) told() []tx.ForeignUse {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.uses)
@@ -78,7 +80,7 @@ func (w *world) beginsWith(store events.Store, dir string, changes ...func(*chai
 	w.t.Helper()
 	g := &guarded{}
 	cfg := w.config("host")
-	cfg.UsedElsewhere = func(u chain.ForeignUse) {
+	cfg.UsedElsewhere = func(u tx.ForeignUse) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.uses = append(g.uses, u)
@@ -108,7 +110,7 @@ func (w *world) must(g *guarded, err error) *guarded {
 // refused is a dial that must not succeed, for a reason with these words.
 func (w *world) refused(err error, words ...string) {
 	w.t.Helper()
-	if !errors.Is(err, chain.ErrUsedElsewhere) {
+	if !errors.Is(err, tx.ErrUsedElsewhere) {
 		w.t.Fatalf("it begins, or fails for another reason: %v", err)
 	}
 	for _, word := range words {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain"
@@ -27,14 +29,14 @@ func TestOfTwoHostsWithACopyTheNewerEndsAndTheOlderGoesOn(t *testing.T) {
 	fresh := w.must(w.begins(c)) // Nothing tells yet.
 	w.reserve(old.Market, "host", callFor(r, 1))
 	<-fresh.Failed()
-	if err := fresh.Failure(); !errors.Is(err, chain.ErrUsedElsewhere) || old.Failure() != nil {
+	if err := fresh.Failure(); !errors.Is(err, tx.ErrUsedElsewhere) || old.Failure() != nil {
 		t.Fatalf("the newer: %v, the older: %v", err, old.Failure())
 	}
 	if told := fresh.told(); len(told) != 1 || !told[0].Host || !told[0].Ends {
 		t.Fatalf("the newer tells %+v", told)
 	}
 	call := callFor(w.request(), 0)
-	if _, err := fresh.ReserveSlot(t.Context(), call); !errors.Is(err, chain.ErrUsedElsewhere) {
+	if _, err := fresh.ReserveSlot(t.Context(), call); !errors.Is(err, tx.ErrUsedElsewhere) {
 		t.Fatalf("the newer goes on: %v", err)
 	}
 	w.end(fresh)
@@ -90,7 +92,7 @@ func TestANonceTakenByAnotherHostWhileOursWasOutEndsTheNewer(t *testing.T) {
 		w.looked(ended)
 		return ended()
 	})
-	if err := <-done; !errors.Is(err, chain.ErrUsedElsewhere) {
+	if err := <-done; !errors.Is(err, tx.ErrUsedElsewhere) {
 		t.Fatalf("the call ends with %v", err)
 	}
 }
@@ -137,7 +139,7 @@ func TestAnOutboxThatLacksTransactionsWaitsForTheEventStore(t *testing.T) {
 	}
 	store.away.Store(true)
 	_, err := w.dial(w.config("host"), store, old)
-	if !errors.Is(err, events.ErrAway) || errors.Is(err, chain.ErrUsedElsewhere) {
+	if !errors.Is(err, events.ErrAway) || errors.Is(err, tx.ErrUsedElsewhere) {
 		t.Fatalf("with the store away: %v", err)
 	}
 	store.away.Store(false)

@@ -7,9 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -23,7 +24,7 @@ func TestEveryBumpIsAnEighthOnBothFeesAndStopsAtTheLimitUntilThatIsRaised(t *tes
 	log := newLog()
 	cfg.Log = log.logger
 	var told atomic.Int64
-	cfg.FeeLimited = func(chain.FeeLimit) { told.Add(1) }
+	cfg.FeeLimited = func(tx.FeeLimit) { told.Add(1) }
 	m, err := w.dial(cfg, store, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestABaseFeeAboveTheLimitIsToldOnceAndItsEndSeen(t *testing.T) {
 	cfg := w.config("host")
 	cfg.MaxFeeCapWei = 9_000_000_000
 	var told atomic.Int64
-	cfg.FeeLimited = func(f chain.FeeLimit) {
+	cfg.FeeLimited = func(f tx.FeeLimit) {
 		told.Add(1)
 		if text := f.String(); !strings.Contains(text, "no transaction goes through") ||
 			!strings.Contains(text, "8.000 at most") || !strings.Contains(text, "0 wait") {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -39,7 +41,7 @@ func (m *Market) FillSlot(
 // perhapsOurs looks again whether it is we who fill a slot that is not free: a fill that a
 // reorganisation had taken back may have been mined once more in the meantime.
 func (m *Market) perhapsOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
-	if err := m.tx.idle(ctx, fmt.Sprintf("fill:%s:", call.Slot)); err != nil {
+	if err := m.tx.Idle(ctx, fmt.Sprintf("fill:%s:", call.Slot)); err != nil {
 		return events.Fill{}, err
 	}
 	_, facts, err := m.look(ctx, call)
@@ -60,7 +62,7 @@ func (m *Market) fill(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
 	prefix := fmt.Sprintf("fill:%s:", call.Slot)
-	if err := m.tx.idle(ctx, prefix); err != nil {
+	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Fill{}, err
 	}
 	request, err := m.Request(ctx, call.Request)
@@ -136,11 +138,11 @@ func (m *Market) sendFill(
 		return nil, err
 	}
 	period := duty.Period(config.Proofs, head.Head().Time.Add(m.blocks.Pace()))
-	receipt, err := m.tx.again(ctx, txCall{
-		key: fmt.Sprintf("fill:%s:%d:%s", call.Slot, call.Attempt, shortHash(proof)),
-		to:  m.contract, data: data, gas: m.cfg.Gas.Fill,
-		deadline: last, lastBlock: lastBlockFor(config.Proofs, call, head, period),
-		correlation: call.Request.String(),
+	receipt, err := m.tx.Again(ctx, tx.Call{
+		Key: fmt.Sprintf("fill:%s:%d:%s", call.Slot, call.Attempt, shortHash(proof)),
+		To:  m.contract, Data: data, Gas: m.cfg.Gas.Fill,
+		Deadline: last, LastBlock: lastBlockFor(config.Proofs, call, head, period),
+		Correlation: call.Request.String(),
 	})
 	if err != nil {
 		return nil, m.judgeMined(ctx, call, data, m.cfg.Gas.Fill, receipt, err)
@@ -154,7 +156,7 @@ func (m *Market) sendFill(
 func (m *Market) unheardFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
-	hash, ok, err := m.tx.earlier(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
+	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:%d:", call.Slot, call.Attempt))
 	if err != nil || !ok {
 		return events.Fill{}, false, err
 	}
@@ -222,7 +224,7 @@ var errFillNotFound = errors.New("slot is ours, but the log of its fill was not 
 func (m *Market) ownFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (events.Fill, error) {
-	hash, ok, err := m.tx.earlier(ctx, fmt.Sprintf("fill:%s:", call.Slot))
+	hash, ok, err := m.tx.Earlier(ctx, fmt.Sprintf("fill:%s:", call.Slot))
 	if err != nil {
 		return events.Fill{}, err
 	}

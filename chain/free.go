@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -34,7 +36,7 @@ var errEndNotFinal = fmt.Errorf("%w: the end of the request is not final yet", e
 
 func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	prefix := fmt.Sprintf("free:%s:", call.Slot)
-	if err := m.tx.idle(ctx, prefix); err != nil {
+	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.PayoutReceipt{}, err
 	}
 	head, facts, err := m.look(ctx, call)
@@ -61,9 +63,9 @@ func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutR
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
-	r, err := m.tx.again(ctx, txCall{
-		key: fmt.Sprintf("%s%d", prefix, call.Attempt), to: m.contract, data: data,
-		gas: m.cfg.Gas.Free, deadline: call.Deadline, correlation: call.Request.String(),
+	r, err := m.tx.Again(ctx, tx.Call{
+		Key: fmt.Sprintf("%s%d", prefix, call.Attempt), To: m.contract, Data: data,
+		Gas: m.cfg.Gas.Free, Deadline: call.Deadline, Correlation: call.Request.String(),
 	})
 	if err != nil {
 		return events.PayoutReceipt{}, err
@@ -177,7 +179,7 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 func (m *Market) earlierPayout(
 	ctx context.Context, prefix string, slot events.SlotID, facts events.SlotFacts,
 ) (events.PayoutReceipt, error) {
-	hash, ok, err := m.tx.earlier(ctx, prefix)
+	hash, ok, err := m.tx.Earlier(ctx, prefix)
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}

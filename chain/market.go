@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -130,7 +132,7 @@ type Config struct {
 	Began time.Time
 	// UsedElsewhere, if it is set, is told when somebody else used the account, at most
 	// once an hour. It must not block.
-	UsedElsewhere func(ForeignUse)
+	UsedElsewhere func(tx.ForeignUse)
 	// NotBelieved, if it is set, is told when a node said what cannot be true: when that
 	// begins, and then at most once in the time for which it is asked last. It must not block.
 	NotBelieved func(rpc.AnswerError)
@@ -139,7 +141,7 @@ type Config struct {
 	Waits func(error)
 	// FeeLimited, if it is set, is told when MaxFeeCapWei begins to hold up what must be
 	// sent. It must not block.
-	FeeLimited func(FeeLimit)
+	FeeLimited func(tx.FeeLimit)
 	// Epoch and Node go into the metadata of the account's events.
 	Epoch uint64
 	Node  string
@@ -226,7 +228,7 @@ type Market struct {
 	token    common.Address
 	account  common.Address
 	identity rpc.Identity
-	tx       *txManager
+	tx       *tx.Manager
 	approve  chan struct{} // one approval at a time
 	finality *finality
 	blocks   *rpc.BlockTime
@@ -292,50 +294,50 @@ func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string
 		return err
 	}
 	m.blocks.Begin(ctx, m.conn)
-	manager, err := openTxManager(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
+	manager, err := tx.Open(ctx, m.transactions(), m.conn, m.blocks, store, outboxDir)
 	m.tx = manager
 	return err
 }
 
 // transactions is the configuration of the account's transactions.
-func (m *Market) transactions() txConfig {
+func (m *Market) transactions() tx.Config {
 	cfg := &m.cfg
-	return txConfig{
-		key: cfg.Key, chain: m.identity,
-		kinds: kinds(), refusals: refusalOf, isHostCall: m.isHostCall(), inUse: m.slotsOfOthers,
-		confirmations: cfg.Confirmations, stuckBlocks: cfg.StuckBlocks,
-		maxFeeCapWei: cfg.MaxFeeCapWei, minTipWei: cfg.MinTipWei, maxTipWei: cfg.MaxTipWei,
-		maxInFlight: int(cfg.MaxInFlight), fillHold: cfg.FillHold, feeLimited: cfg.FeeLimited,
-		began: cfg.Began, takeOver: cfg.TakeOver, usedElsewhere: cfg.UsedElsewhere,
-		epoch: cfg.Epoch, node: cfg.Node, log: cfg.Log,
+	return tx.Config{
+		Key: cfg.Key, Chain: m.identity,
+		Kinds: kinds(), Refusals: refusalOf, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers,
+		Confirmations: cfg.Confirmations, StuckBlocks: cfg.StuckBlocks,
+		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei,
+		MaxInFlight: int(cfg.MaxInFlight), DutyHold: cfg.FillHold, FeeLimited: cfg.FeeLimited,
+		Began: cfg.Began, TakeOver: cfg.TakeOver, UsedElsewhere: cfg.UsedElsewhere,
+		Epoch: cfg.Epoch, Node: cfg.Node, Log: cfg.Log,
 	}
 }
 
 // Close stops the transaction manager and closes connection and outbox. Transactions
 // that are under way go on at the next start.
 func (m *Market) Close() error {
-	err := m.tx.close()
+	err := m.tx.Close()
 	m.conn.Close()
 	return err
 }
 
 // Failed is closed when no transaction is sent any more, for the reason that Failure
 // gives. Nothing brings it back but another start, so the host should end.
-func (m *Market) Failed() <-chan struct{} { return m.tx.failed() }
+func (m *Market) Failed() <-chan struct{} { return m.tx.Failed() }
 
 // Failure is why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere,
 // ErrOutboxFailed; nil while all is well.
-func (m *Market) Failure() error { return m.tx.failure() }
+func (m *Market) Failure() error { return m.tx.Failure() }
 
 // DutiesDue says by when the earliest proof that is owed and not handed in must be
 // mined, in chain time; zero: none is. When that is near, only proofs are sent, and what
 // is due before them. It does not block and may be called at any time; the last word
 // counts, until its time has passed.
-func (m *Market) DutiesDue(next time.Time) { m.tx.dutiesDue(next) }
+func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(next) }
 
 // RecordAway is since when the event store has not taken the events of transactions, and
 // why; no error: it does. They wait in the outbox.
-func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.recordAway() }
+func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.RecordAway() }
 
 // Identity is the chain that the market is on.
 func (m *Market) Identity() rpc.Identity { return m.identity }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -46,7 +47,7 @@ func TestTheOutboxOfBeforeGoesWithTheRightStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			if sends {
-				if _, err := w.dial(w.config("host"), store, dir); !errors.Is(err, chain.ErrUsedElsewhere) {
+				if _, err := w.dial(w.config("host"), store, dir); !errors.Is(err, tx.ErrUsedElsewhere) {
 					t.Fatalf("with transactions that the outbox does not know: %v", err)
 				}
 				cfg := w.config("host")

@@ -10,7 +10,7 @@ import (
 
 // spentOn is what a call of a kind takes: as the last time, or as MeasuredGas says.
 func (m *Market) spentOn(kind string) uint64 {
-	if gas := m.tx.spentOn(kind); gas > 0 {
+	if gas := m.tx.SpentOn(kind); gas > 0 {
 		return gas
 	}
 	switch measured := MeasuredGas(); kind {
@@ -29,7 +29,7 @@ func (m *Market) spentOn(kind string) uint64 {
 // addPrices adds what work costs now, by the gas that it really takes, at the newest base
 // fee and the node's tip.
 func (m *Market) addPrices(ctx context.Context, b *events.Balance) error {
-	price, err := m.tx.gasPrice(ctx)
+	price, err := m.tx.GasPrice(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -275,7 +277,7 @@ func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events
 // FeeLimit says whether the configured limit on fees holds up what must be sent, by the
 // newest block that was looked at: at least once a minute, with each block while something
 // waits. It does not ask the chain and does not block.
-func (m *Market) FeeLimit() (FeeLimit, bool) { return m.tx.feeLimit() }
+func (m *Market) FeeLimit() (tx.FeeLimit, bool) { return m.tx.FeeLimit() }
 
 // Final says whether a block, and what it holds, can be taken for permanent: it has the
 // configured confirmations and, if that is demanded, the tag finalized has reached it. A

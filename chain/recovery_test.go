@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/events"
 )
@@ -142,7 +143,7 @@ func TestLostOutboxIsRestoredFromTheStream(t *testing.T) {
 // The first learns of the second by the record or by the chain, whatever comes first.
 func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
 	takenOver := func(err error) bool {
-		return errors.Is(err, chain.ErrTakenOver) || errors.Is(err, chain.ErrUsedElsewhere)
+		return errors.Is(err, tx.ErrTakenOver) || errors.Is(err, tx.ErrUsedElsewhere)
 	}
 	w := newWorld(t)
 	w.fund("host")
@@ -154,7 +155,7 @@ func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
 	w.await("the record of the second", func() bool { return len(historyOf(t, store, first.Account())) == 3 })
 	w.drive("host", func(ctx context.Context) error {
 		_, err := first.ReserveSlot(ctx, callFor(r, 1))
-		if err != nil && !takenOver(err) && !errors.Is(err, chain.ErrStopped) {
+		if err != nil && !takenOver(err) && !errors.Is(err, tx.ErrStopped) {
 			return err
 		}
 		return nil
@@ -197,7 +198,7 @@ func TestOutboxOfAnotherChainIsRefused(t *testing.T) {
 	there.name = w.name // The same account on the other chain.
 	cfg := there.config("host")
 	_, err = w.dial(cfg, events.NewMemory(), dir)
-	if !errors.Is(err, chain.ErrForeignOutbox) {
+	if !errors.Is(err, tx.ErrForeignOutbox) {
 		t.Fatalf("error %v, want ErrForeignOutbox", err)
 	}
 }

@@ -27,7 +27,7 @@ func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint6
 }
 
 func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
-	hashes, err := m.tx.succeeded(ctx, func(base string) bool {
+	hashes, err := m.tx.Succeeded(ctx, func(base string) bool {
 		period, ok := periodOf(base, slot)
 		return ok && period >= from
 	})

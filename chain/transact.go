@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -46,7 +48,7 @@ func (m *Market) perhapsReserved(
 	ctx context.Context, call events.SlotCall, refused error,
 ) (events.Receipt, error) {
 	prefix := fmt.Sprintf("reserve:%s:", call.Slot)
-	if err := m.tx.idle(ctx, prefix); err != nil {
+	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
 	head, err := m.conn.Latest(ctx)
@@ -65,7 +67,7 @@ func (m *Market) perhapsReserved(
 
 func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	prefix := fmt.Sprintf("reserve:%s:", call.Slot)
-	if err := m.tx.idle(ctx, prefix); err != nil {
+	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
 	key := fmt.Sprintf("%s%d", prefix, call.Attempt)
@@ -95,9 +97,9 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	return m.send(ctx, m.tx.again, txCall{
-		key: key, to: m.contract, data: data, gas: m.cfg.Gas.Reserve,
-		deadline: call.Deadline, correlation: call.Request.String(),
+	return m.send(ctx, m.tx.Again, tx.Call{
+		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Reserve,
+		Deadline: call.Deadline, Correlation: call.Request.String(),
 	})
 }
 
@@ -131,7 +133,7 @@ func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot even
 // earlierReceipt is the receipt of our newest success whose key begins with a prefix, the
 // zero receipt when there is none.
 func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
-	hash, ok, err := m.tx.earlier(ctx, prefix)
+	hash, ok, err := m.tx.Earlier(ctx, prefix)
 	if err != nil || !ok {
 		return events.Receipt{}, err
 	}
@@ -142,11 +144,11 @@ func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Rece
 	return m.conn.InBlock(ctx, r)
 }
 
-// submitter is submit or again of a txManager.
-type submitter func(context.Context, txCall) (*types.Receipt, error)
+// submitter is Submit or Again of the transaction manager.
+type submitter func(context.Context, tx.Call) (*types.Receipt, error)
 
 // send submits a call and converts the receipt.
-func (m *Market) send(ctx context.Context, submit submitter, c txCall) (events.Receipt, error) {
+func (m *Market) send(ctx context.Context, submit submitter, c tx.Call) (events.Receipt, error) {
 	r, err := submit(ctx, c)
 	if err != nil {
 		return events.Receipt{}, err
@@ -175,10 +177,10 @@ func (m *Market) submitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
 	prefix := fmt.Sprintf("proof:%s:%d:", call.Slot, period)
-	if err := m.tx.idle(ctx, prefix); err != nil {
+	if err := m.tx.Idle(ctx, prefix); err != nil {
 		return events.Receipt{}, err
 	}
-	looked, err := m.tx.revision(ctx)
+	looked, err := m.tx.Revision(ctx)
 	if err != nil {
 		return events.Receipt{}, err
 	}
@@ -214,11 +216,11 @@ func (m *Market) submitProof(
 	if err := m.preflight(ctx, head, call, data, m.cfg.Gas.Proof); err != nil {
 		return events.Receipt{}, err
 	}
-	r, err := m.tx.submit(ctx, txCall{
-		key: prefix + shortHash(proof), alone: prefix, looked: looked,
-		to: m.contract, data: data, gas: m.cfg.Gas.Proof,
-		deadline: last, lastBlock: lastBlockFor(config.Proofs, call, head, period),
-		correlation: call.Request.String(),
+	r, err := m.tx.Submit(ctx, tx.Call{
+		Key: prefix + shortHash(proof), Alone: prefix, Looked: looked,
+		To: m.contract, Data: data, Gas: m.cfg.Gas.Proof,
+		Deadline: last, LastBlock: lastBlockFor(config.Proofs, call, head, period),
+		Correlation: call.Request.String(),
 	})
 	if err != nil {
 		return events.Receipt{}, m.judgeMined(ctx, call, data, m.cfg.Gas.Proof, r, err)
@@ -276,10 +278,10 @@ const (
 // kinds are those of which the transaction manager must know something. A fill counts at once:
 // from its block on the slot owes proofs, and with twelve confirmations of twelve seconds
 // its first period would be over before anybody knew.
-func kinds() map[string]txKind {
-	return map[string]txKind{
-		kindProof: {duty: true, hopeless: hopeless},
-		kindFill:  {atOnce: true, hopeless: hopeless},
+func kinds() map[string]tx.Kind {
+	return map[string]tx.Kind{
+		kindProof: {Duty: true, Hopeless: hopeless},
+		kindFill:  {AtOnce: true, Hopeless: hopeless},
 	}
 }
 

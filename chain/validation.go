@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain/rpc"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -142,8 +144,8 @@ func (m *Market) markMissing(
 	if err != nil {
 		return events.Marking{}, err
 	}
-	r, err := m.tx.submit(ctx, txCall{
-		key: key, to: m.contract, data: data, gas: m.cfg.Gas.Mark, deadline: last, correlation: slot.Request.String(),
+	r, err := m.tx.Submit(ctx, tx.Call{
+		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Mark, Deadline: last, Correlation: slot.Request.String(),
 	})
 	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or another one was faster in the same block.
 		err = errors.Join(m.whyNot(ctx, slot, period), err)
@@ -167,7 +169,7 @@ func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64)
 // earlierMarking waits for a marking of this proof that is under way, and reports one
 // that the contract took.
 func (m *Market) earlierMarking(ctx context.Context, key string) (marking events.Marking, found bool, err error) {
-	hashes, err := m.tx.succeeded(ctx, func(base string) bool { return base == key })
+	hashes, err := m.tx.Succeeded(ctx, func(base string) bool { return base == key })
 	if err != nil || len(hashes) == 0 {
 		return marking, false, err
 	}
@@ -209,7 +211,7 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 // goes back, the oldest first: it outlives a crash, and an outage of the event store.
 // MarkMissing says what became of each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
-	all, err := m.tx.intended(ctx, markPrefix)
+	all, err := m.tx.Intended(ctx, markPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("look for markings: %w", err)
 	}
@@ -224,14 +226,14 @@ func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
 
 // markedBy reads what a transaction marks from its key and its correlation. An index is
 // not in either: it follows from request and slot.
-func markedBy(in intention) (events.MissingProof, bool) {
-	rest, ok := strings.CutPrefix(in.key, markPrefix)
+func markedBy(in tx.Intention) (events.MissingProof, bool) {
+	rest, ok := strings.CutPrefix(in.Key, markPrefix)
 	if !ok {
 		return events.MissingProof{}, false
 	}
 	id, number, _ := strings.Cut(rest, ":")
 	slot, errSlot := events.ParseSlotID(id)
-	request, errRequest := events.ParseRequestID(in.correlation)
+	request, errRequest := events.ParseRequestID(in.Correlation)
 	period, err := strconv.ParseUint(number, 10, 64)
 	if errSlot != nil || errRequest != nil || err != nil {
 		return events.MissingProof{}, false

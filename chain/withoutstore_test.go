@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostnode/hostnode/chain/tx"
+
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/events"
 )
@@ -103,14 +105,14 @@ func TestWithoutAStoreAnybodyWhoUsesTheAccountEndsTheSending(t *testing.T) {
 		begins error // the start with the store
 	}{
 		"a wallet":     {(*world).wallet, nil},
-		"another host": {(*world).otherHost, chain.ErrUsedElsewhere},
+		"another host": {(*world).otherHost, tx.ErrUsedElsewhere},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, p, g, call := withoutStore(t)
 			c.use(w)
 			w.await("it ends", func() bool { return g.Failure() != nil })
 			sent := w.gate.sent()
-			if _, err := w.nextProof(g.Market, call); !errors.Is(err, chain.ErrUsedElsewhere) || w.gate.sent() != sent {
+			if _, err := w.nextProof(g.Market, call); !errors.Is(err, tx.ErrUsedElsewhere) || w.gate.sent() != sent {
 				t.Fatalf("a proof afterwards: %v, %d were sent", err, w.gate.sent()-sent)
 			}
 			w.end(g)
@@ -158,7 +160,7 @@ func TestWithoutAStoreNothingIsSentWhileTheAccountMayBeUsedElsewhere(t *testing.
 		w.looked(ended)
 		return ended()
 	})
-	if err := <-done; !errors.Is(err, chain.ErrUsedElsewhere) {
+	if err := <-done; !errors.Is(err, tx.ErrUsedElsewhere) {
 		t.Fatalf("the proof ends with %v", err)
 	}
 	if n := w.gate.sent() - sent; n != 0 {

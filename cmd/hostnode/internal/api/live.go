@@ -9,8 +9,8 @@ import (
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/validator"
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/sale"
@@ -35,7 +35,7 @@ type LiveConfig struct {
 	Outage  func() health.OutageFacts
 	DataDir string
 	// FeeLimit says whether the limit on fees holds up transactions; nil: that is not known.
-	FeeLimit func() (chain.FeeLimit, bool)
+	FeeLimit func() (tx.FeeLimit, bool)
 	// Endpoint is the first way to the chain; Development that its tokens are worth
 	// nothing.
 	Endpoint    string

@@ -17,8 +17,8 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/port"
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -248,12 +248,12 @@ func TestTheStatusSaysWhichEndpointIsInUseAndWhenNoneIs(t *testing.T) {
 func TestTheStatusSaysWhenTheLimitOnFeesHoldsUpTransactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := true
-		limit := chain.FeeLimit{
+		limit := tx.FeeLimit{
 			Since: events.Unix(1_750_000_000), BaseFee: big.NewInt(30_000_000_000), Most: big.NewInt(8_000_000_000),
 			Limit: big.NewInt(9_000_000_000), Waiting: 3,
 		}
 		live, _, _ := runningOn(t, events.NewMemory(), func(cfg *api.LiveConfig) {
-			cfg.FeeLimit = func() (chain.FeeLimit, bool) { return limit, held }
+			cfg.FeeLimit = func() (tx.FeeLimit, bool) { return limit, held }
 		})
 		s := ask(t, live.Status)
 		want := "no transaction goes through since 2025-06-15 15:06:40Z: one gas costs 30.000 gwei without a tip, and of " +

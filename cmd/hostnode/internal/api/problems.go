@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/hostnode/hostnode/actors/shell"
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
 )
@@ -33,7 +33,7 @@ var (
 	ErrTimeout  = errors.New("the answer took too long")
 	// errNoSpace stands for *capacity.SpaceError in the table.
 	errNoSpace = errors.New("not enough unallocated quota")
-	// errTakenOver stands for actors.ErrTakenOver and chain.ErrTakenOver.
+	// errTakenOver stands for actors.ErrTakenOver and tx.ErrTakenOver.
 	errTakenOver = errors.New("another process has this account")
 	errOther     = errors.New("something went wrong")
 )
@@ -122,9 +122,9 @@ func matches(err, is error) bool {
 	case errors.Is(is, errNoSpace):
 		return errors.As(err, &space)
 	case errors.Is(is, errTakenOver):
-		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, chain.ErrTakenOver)
+		return errors.Is(err, is) || errors.Is(err, shell.ErrTakenOver) || errors.Is(err, tx.ErrTakenOver)
 	case errors.Is(is, node.ErrElsewhere):
-		return errors.Is(err, is) || errors.Is(err, chain.ErrUsedElsewhere)
+		return errors.Is(err, is) || errors.Is(err, tx.ErrUsedElsewhere)
 	case errors.Is(is, ErrTimeout) && errors.Is(err, context.DeadlineExceeded):
 		return true
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -53,7 +53,7 @@ func TestAHostThatMayBeElsewhereIsToldHowToBeginAndOneThatLivesHereIsNot(t *test
 		flag bool
 	}{
 		{node.ErrElsewhere, "host-elsewhere", true},
-		{chain.ErrUsedElsewhere, "host-elsewhere", true},
+		{tx.ErrUsedElsewhere, "host-elsewhere", true},
 		{datadir.ErrAccountInUse, "account-in-use", false},
 	} {
 		p := Explain(fmt.Errorf("connect to the market: %w", c.err))

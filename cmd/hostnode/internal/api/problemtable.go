@@ -10,6 +10,7 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
@@ -271,13 +272,13 @@ var hostKinds = []kind{
 		"Check that the node at `chain.endpoint` runs; the host goes on by itself when it is back.",
 	},
 	{
-		"outbox-other", http.StatusConflict, chain.ErrForeignOutbox,
+		"outbox-other", http.StatusConflict, tx.ErrForeignOutbox,
 		"The outbox of transactions belongs to another account or chain.",
 		"Use the account key that this data directory was made with, and see that `chain.endpoint` and all of " +
 			"`chain.fallbacks` are nodes of its chain; another chain needs another `--data-dir`.",
 	},
 	{
-		"outbox-damaged", http.StatusInternalServerError, chain.ErrOutboxDamaged,
+		"outbox-damaged", http.StatusInternalServerError, tx.ErrOutboxDamaged,
 		"The outbox of transactions is damaged.",
 		"Check the disk, then run `hostnode repair`: it completes the outbox from the event store and from what is " +
 			"legible, shows what would be lost, asks, and keeps the damaged file beside. Do not remove it: " +

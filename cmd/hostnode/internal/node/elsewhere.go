@@ -10,8 +10,8 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
-	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
@@ -20,7 +20,7 @@ import (
 )
 
 // tellUse tells an operator that somebody else used the account.
-func (n *Node) tellUse(u chain.ForeignUse, account events.Address, log *logrus.Entry) {
+func (n *Node) tellUse(u tx.ForeignUse, account events.Address, log *logrus.Entry) {
 	a := health.Alert{
 		Kind: health.AlertUsedElsewhere, At: time.Now(), Host: account.String(),
 		Text: fmt.Sprintf("the account is used elsewhere: %s", u),
@@ -50,7 +50,7 @@ func (n *Node) tellDoubt(e rpc.AnswerError, account events.Address, log *logrus.
 }
 
 // tellFees tells an operator that the limit on fees holds up transactions.
-func (n *Node) tellFees(f chain.FeeLimit, account events.Address, log *logrus.Entry) {
+func (n *Node) tellFees(f tx.FeeLimit, account events.Address, log *logrus.Entry) {
 	facts := health.Facts{Account: account.String(), Chain: health.ChainFacts{FeeLimit: f.String()}}
 	tellCause(n.alerts, "fee-limit", facts, log)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
@@ -164,12 +165,12 @@ const (
 func (n *Node) dial(ctx context.Context, o Options) error {
 	cfg := o.Chain
 	cfg.Key, cfg.Node, cfg.Log = o.Key, o.Host.Node, o.Log
-	cfg.UsedElsewhere = func(u chain.ForeignUse) {
+	cfg.UsedElsewhere = func(u tx.ForeignUse) {
 		u.Ends = u.Ends && o.Store != nil // Without one only the proving ends, as the status says.
 		n.tellUse(u, keys.AddressOf(o.Key), o.Log)
 	}
 	cfg.NotBelieved = func(e rpc.AnswerError) { n.tellDoubt(e, keys.AddressOf(o.Key), o.Log) }
-	cfg.FeeLimited = func(f chain.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
+	cfg.FeeLimited = func(f tx.FeeLimit) { n.tellFees(f, keys.AddressOf(o.Key), o.Log) }
 	waits := o.Waits
 	if waits == nil {
 		waits = func(error) {}
@@ -205,8 +206,8 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 // isFinal reports whether dialling again cannot help.
 func isFinal(err error) bool {
 	for _, final := range []error{
-		chain.ErrConfig, chain.ErrOutboxFailed, chain.ErrOutboxDamaged, chain.ErrForeignOutbox, chain.ErrTakenOver,
-		chain.ErrUsedElsewhere,
+		chain.ErrConfig, tx.ErrOutboxFailed, tx.ErrOutboxDamaged, tx.ErrForeignOutbox, tx.ErrTakenOver,
+		tx.ErrUsedElsewhere,
 	} {
 		if errors.Is(err, final) {
 			return true

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/embedded"
@@ -30,7 +30,7 @@ type Plan struct {
 	// is elsewhere.
 	Events *embedded.Salvaged
 	// Outboxes are the damaged ones.
-	Outboxes []*chain.OutboxDamage
+	Outboxes []*tx.OutboxDamage
 
 	dir   datadir.Layout
 	store *embedded.Store // what is left; nil: nothing, or elsewhere
@@ -72,7 +72,7 @@ func Examine(ctx context.Context, dir datadir.Layout, elsewhere events.Store, no
 		record = p.left(found.Kept)
 	}
 	var err error
-	if p.Outboxes, err = chain.ExamineOutboxes(ctx, dir.Outbox(), record); err != nil {
+	if p.Outboxes, err = tx.ExamineOutboxes(ctx, dir.Outbox(), record); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil

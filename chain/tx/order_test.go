@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 )
 
 // testKinds are as the market has them.
-var testKinds = map[string]txKind{
-	"proof": {duty: true, hopeless: func(error) bool { return false }},
-	"fill":  {atOnce: true, hopeless: func(error) bool { return false }},
+var testKinds = map[string]Kind{
+	"proof": {Duty: true, Hopeless: func(error) bool { return false }},
+	"fill":  {AtOnce: true, Hopeless: func(error) bool { return false }},
 }
 
 func intentAt(base string, deadline uint64) *intent {
@@ -75,7 +75,7 @@ func TestEachTransactionIsAsUrgentAsTheMostUrgentBehindIt(t *testing.T) {
 }
 
 func TestPatienceShrinksWithTheBlocksThatAreLeft(t *testing.T) {
-	m := &txManager{cfg: txConfig{stuckBlocks: 5}}
+	m := &Manager{cfg: Config{StuckBlocks: 5}}
 	m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
 	head := &rpc.Header{Time: 1000}
 	for left, want := range map[uint64]uint64{1: 1, 12: 1, 7 * 12: 1, 8 * 12: 2, 19 * 12: 4, 20 * 12: 5, 1000 * 12: 5} {
@@ -116,7 +116,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 		"only a fill waits to be sent":   {unsent: []*intent{intentAt("fill:b:1:x", now+10)}, in: intentAt("fill:a:1:x", 0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &txManager{cfg: txConfig{fillHold: 8}, book: newTxBook(nil)}
+			m := &Manager{cfg: Config{DutyHold: 8}, book: newBook(nil)}
 			m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
 			m.due.Store(tc.told)
 			m.book.open = append(tc.unsent, tc.in)
@@ -128,7 +128,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 }
 
 func TestReplayedRecordKnowsThatASuccessWasTakenBack(t *testing.T) {
-	b := newTxBook(nil)
+	b := newBook(nil)
 	for i, e := range reorganised() {
 		b.apply(entry{Revision: uint64(i), Event: e})
 	}
@@ -141,7 +141,7 @@ func TestReplayedRecordKnowsThatASuccessWasTakenBack(t *testing.T) {
 func TestFeesOfCallsLeaveRoomForAnEmptyTransaction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.Uint64Range(1, 1<<50).Draw(t, "limit")
-		m := &txManager{cfg: txConfig{maxFeeCapWei: most}}
+		m := &Manager{cfg: Config{MaxFeeCapWei: most}}
 		wish := new(big.Int).SetUint64(rapid.Uint64().Draw(t, "wish"))
 		a := attempt{gas: 750_000, feeCap: wish, tipCap: wish}
 		m.capFees(&a)

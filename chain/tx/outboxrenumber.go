@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const asideSuffix = ".before-"
 // has of those that are missing gets the revisions behind the stream's end, with a word
 // before it that says so and how many transactions there were. The file of before stays
 // beside. It returns all entries.
-func (cfg *txConfig) renumber(
+func (cfg *Config) renumber(
 	ctx context.Context, store events.Store, box *outbox, entries []entry, length uint64,
 ) ([]entry, error) {
 	// Only a store that takes appends says where a stream ends. Nothing is written.
@@ -36,7 +36,7 @@ func (cfg *txConfig) renumber(
 	if err != nil {
 		return nil, err
 	}
-	cfg.log.Warnf("transactions: the event store has %d events of account %s and had at least %d: it is an older "+
+	cfg.Log.Warnf("transactions: the event store has %d events of account %s and had at least %d: it is an older "+
 		"copy, or another one. They are completed from the outbox with the %d that it still has; the outbox of "+
 		"before is kept as %s", length, events.Address(cfg.account()), box.copied, len(all)-shownBefore(all, length)-1, aside)
 	return all, nil

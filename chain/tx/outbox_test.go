@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"bytes"
@@ -151,7 +151,7 @@ func TestCompactedOutboxKeepsRevisionsAndWhatIsNeeded(t *testing.T) {
 }
 
 func TestIntentWithoutAnAttemptEndsAtTheNextStart(t *testing.T) {
-	b := newTxBook(nil)
+	b := newBook(nil)
 	b.apply(entry{Event: &messages.TxIntended{
 		Key: "reserve:x:1#1", To: events.Address{}.String(), Data: "0x",
 	}})
@@ -192,7 +192,7 @@ func TestHowManyTransactionsThereWereOutlivesCompaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "box")
 			o, _ := openBox(t, path)
-			b := newTxBook(nil)
+			b := newBook(nil)
 			for _, e := range append(reorganised()[:2], tc.newest, abandoned("reserve:y:1#1")) {
 				r, err := o.add(e, "")
 				if err != nil {
@@ -205,7 +205,7 @@ func TestHowManyTransactionsThereWereOutlivesCompaction(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, entries := openBox(t, path)
-			again := newTxBook(nil)
+			again := newBook(nil)
 			for _, r := range entries {
 				again.apply(r)
 			}
@@ -266,14 +266,14 @@ func FuzzOutboxFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		// Most mutations break the checksum, so the bytes are also taken as a payload.
 		if r, err := o.decode(raw); err == nil && r.Event != nil {
-			newTxBook(nil).apply(r)
+			newBook(nil).apply(r)
 		}
 		payloads, end, err := splitFrames(raw)
 		if err != nil {
 			return
 		}
 		var again []byte
-		book := newTxBook(nil)
+		book := newBook(nil)
 		for _, p := range payloads {
 			again = append(again, frame(p)...)
 			r, err := o.decode(p)

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func (g *gasSpent) of(kind string) uint64 {
 	return g.byKind[kind]
 }
 
-// gasPrice is what a first offer is made for now, in wei for one gas: the newest base fee and the
+// GasPrice is what a first offer is made for now, in wei for one gas: the newest base fee and the
 // node's tip, within the limits.
-func (m *txManager) gasPrice(ctx context.Context) (*big.Int, error) {
+func (m *Manager) GasPrice(ctx context.Context) (*big.Int, error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
@@ -40,6 +40,6 @@ func (m *txManager) gasPrice(ctx context.Context) (*big.Int, error) {
 	if err != nil {
 		return nil, fmt.Errorf("price of gas: %w", err)
 	}
-	price := soberTip(tip, m.cfg.minTipWei, m.cfg.maxTipWei)
-	return minBig(new(big.Int).Add(head.LeastPrice(), price), newBig(m.cfg.maxFeeCapWei)), nil
+	price := soberTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)
+	return minBig(new(big.Int).Add(head.LeastPrice(), price), newBig(m.cfg.MaxFeeCapWei)), nil
 }

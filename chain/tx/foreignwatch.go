@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type foreignWatch struct {
 // and records that it is so: what was seen need not stop the next start. A copy of this
 // host that has just begun does not record it, but ends. Without a store this one ends in
 // any case, and records what was surely no host.
-func (m *txManager) watchNonces(ctx context.Context, now observation) {
+func (m *Manager) watchNonces(ctx context.Context, now observation) {
 	known := max(m.book.known, m.others.atStart)
 	if now.behind || !now.fresh || now.count <= known {
 		return
@@ -70,7 +70,7 @@ func (m *txManager) watchNonces(ctx context.Context, now observation) {
 }
 
 // lostNonces looks who used nonces that were ours.
-func (m *txManager) lostNonces(ctx context.Context, used []uint64, now observation) {
+func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation) {
 	if len(used) == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (m *txManager) lostNonces(ctx context.Context, used []uint64, now observati
 
 // foreign are the transactions of the account in the newest blocks that are not ours,
 // from a nonce on, the newest first.
-func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transaction, err error) {
+func (m *Manager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transaction, err error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
 		return nil, err
@@ -115,23 +115,23 @@ func (m *txManager) foreign(ctx context.Context, nonce uint64) (found []rpc.Tran
 }
 
 // judgeUse says what somebody else's transactions mean.
-func (m *txManager) judgeUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
+func (m *Manager) judgeUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
-		host := tx.To != nil && m.cfg.isHostCall(*tx.To, tx.Input)
+		host := tx.To != nil && m.cfg.IsHostCall(*tx.To, tx.Input)
 		if u.Host && !host {
 			continue
 		}
 		u.Nonce, u.Transaction, u.Block, u.Host = uint64(tx.Nonce), events.Hash(tx.Hash), tx.Block, host
 	}
-	u.Ends = m.others.alone || u.Host && !m.cfg.takeOver && time.Since(m.cfg.began) < newcomerFor
+	u.Ends = m.others.alone || u.Host && !m.cfg.TakeOver && time.Since(m.cfg.Began) < newcomerFor
 	return u
 }
 
 // doubts says that somebody else may have used the account: more was mined than is known,
 // or something else than was sent. Without a store nothing is sent for the first time
 // until it is found out.
-func (m *txManager) doubts(now observation) bool {
+func (m *Manager) doubts(now observation) bool {
 	if !m.others.alone {
 		return false
 	}
@@ -141,15 +141,15 @@ func (m *txManager) doubts(now observation) bool {
 
 // tell tells of a use by somebody else. When that is a host, and this one has just begun,
 // this one ends, and it says so.
-func (m *txManager) tell(u ForeignUse) (ends bool) {
+func (m *Manager) tell(u ForeignUse) (ends bool) {
 	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
 	o := &m.others
 	if last, told := o.told[u.Host]; !u.Ends && told && time.Since(last) < tellEvery {
 		return false
 	}
 	o.told[u.Host] = time.Now()
-	if m.cfg.usedElsewhere != nil {
-		m.cfg.usedElsewhere(u)
+	if m.cfg.UsedElsewhere != nil {
+		m.cfg.UsedElsewhere(u)
 	}
 	if u.Ends {
 		why := "and this one has just begun"
@@ -163,8 +163,8 @@ func (m *txManager) tell(u ForeignUse) (ends bool) {
 
 // lastLook looks once more before a stop, so that a wallet's transaction of the last
 // minute does not stop the next start.
-func (m *txManager) lastLook() {
-	if m.failure() != nil || !m.answers {
+func (m *Manager) lastLook() {
+	if m.Failure() != nil || !m.answers {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastLookTime)

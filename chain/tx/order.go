@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"cmp"
@@ -25,8 +25,8 @@ func othersInFlight(most int) int {
 // byUrgency orders what waits to be sent: duties first, then the earliest deadline, then
 // the oldest.
 func byUrgency(x, y *intent) int {
-	if x.kind.duty != y.kind.duty {
-		if x.kind.duty {
+	if x.kind.Duty != y.kind.Duty {
+		if x.kind.Duty {
 			return -1
 		}
 		return 1
@@ -48,7 +48,7 @@ func byDeadline(x, y *intent) int {
 }
 
 // launch sends intents for the first time, the most urgent first.
-func (m *txManager) launch(ctx context.Context, now observation) error {
+func (m *Manager) launch(ctx context.Context, now observation) error {
 	var waiting []*intent
 	for _, in := range m.book.open {
 		if !in.sent() {
@@ -58,8 +58,8 @@ func (m *txManager) launch(ctx context.Context, now observation) error {
 	slices.SortStableFunc(waiting, byUrgency)
 	flying, doubts := len(m.inFlight(now.count)), m.doubts(now)
 	for _, in := range waiting {
-		most := m.cfg.maxInFlight
-		if !in.kind.duty {
+		most := m.cfg.MaxInFlight
+		if !in.kind.Duty {
 			most = othersInFlight(most)
 		}
 		switch {
@@ -87,7 +87,7 @@ func lastChance(in *intent) string {
 }
 
 // inFlight are the transactions that are sent and not mined, by nonce.
-func (m *txManager) inFlight(count uint64) []*intent {
+func (m *Manager) inFlight(count uint64) []*intent {
 	var flying []*intent
 	for _, in := range m.book.open {
 		if in.sent() && in.last().nonce >= count {
@@ -101,8 +101,8 @@ func (m *txManager) inFlight(count uint64) []*intent {
 // held says that an intent has to let a duty go first: a proof waits to be sent, or one
 // is due within so few blocks that it must not find anything in its way. What is due
 // before that proof itself is not held.
-func (m *txManager) held(in *intent, head *rpc.Header) bool {
-	if in.kind.duty {
+func (m *Manager) held(in *intent, head *rpc.Header) bool {
+	if in.kind.Duty {
 		return false
 	}
 	due, found := m.nextDuty(head)
@@ -115,9 +115,9 @@ func (m *txManager) held(in *intent, head *rpc.Header) bool {
 
 // nextDuty is by when the next proof must be mined that others have to make room for;
 // zero when it has no deadline.
-func (m *txManager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
+func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 	for _, in := range m.book.open {
-		if !in.sent() && in.kind.duty {
+		if !in.sent() && in.kind.Duty {
 			if !found || byDeadline(in, &intent{deadline: due}) < 0 {
 				due = in.deadline
 			}
@@ -125,7 +125,7 @@ func (m *txManager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 		}
 	}
 	told, now := m.due.Load(), int64(head.Time)
-	window := int64(time.Duration(m.cfg.fillHold) * m.blocks.Pace() / time.Second)
+	window := int64(time.Duration(m.cfg.DutyHold) * m.blocks.Pace() / time.Second)
 	if told > now && told-now <= window && (!found || due.IsZero() || told < due.Unix()) {
 		return events.Unix(uint64(told)), true
 	}
@@ -146,7 +146,7 @@ func mostUrgent(flying []*intent) []*intent {
 }
 
 // nextNonce is the first nonce from the mined count on that no open intent uses last.
-func (m *txManager) nextNonce(count uint64) uint64 {
+func (m *Manager) nextNonce(count uint64) uint64 {
 	next := count
 	for _, o := range m.book.open {
 		if o.sent() {
@@ -158,7 +158,7 @@ func (m *txManager) nextNonce(count uint64) uint64 {
 
 // fillGaps sends empty transactions for nonces that nobody uses; without them
 // everything behind would wait for ever.
-func (m *txManager) fillGaps(ctx context.Context, now observation) {
+func (m *Manager) fillGaps(ctx context.Context, now observation) {
 	used := map[uint64]bool{}
 	for _, o := range m.book.open {
 		if o.sent() {
@@ -175,7 +175,7 @@ func (m *txManager) fillGaps(ctx context.Context, now observation) {
 			try = in.try + 1
 		}
 		wait := make(chan result, 1) // Nobody waits for it.
-		m.begin(txCall{key: base, to: m.account, gas: noopGas}, try, wait)
+		m.begin(Call{Key: base, To: m.account, Gas: noopGas}, try, wait)
 		in := m.book.intents[joinKey(base, try)]
 		if in == nil {
 			return

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"encoding/hex"
@@ -27,7 +27,7 @@ const noopGas = 21_000
 type intent struct {
 	key         string // base and try: fill:<slot>:1:0badcafe#2
 	base        string
-	kind        txKind
+	kind        Kind
 	try         int
 	to          common.Address
 	data        []byte
@@ -78,9 +78,9 @@ func (in *intent) hashes() []common.Hash {
 	return hashes
 }
 
-// txBook is the fold of an account's events.
-type txBook struct {
-	kinds   map[string]txKind
+// book is the fold of an account's events.
+type book struct {
+	kinds   map[string]Kind
 	intents map[string]*intent // by key
 	latest  map[string]*intent // by base: the newest try
 	open    []*intent          // not done, oldest first
@@ -93,12 +93,12 @@ type txBook struct {
 	knownFrom entry
 }
 
-func newTxBook(kinds map[string]txKind) *txBook {
-	return &txBook{kinds: kinds, intents: map[string]*intent{}, latest: map[string]*intent{}}
+func newBook(kinds map[string]Kind) *book {
+	return &book{kinds: kinds, intents: map[string]*intent{}, latest: map[string]*intent{}}
 }
 
 // apply folds one entry. Events about keys that were forgotten are ignored.
-func (b *txBook) apply(r entry) {
+func (b *book) apply(r entry) {
 	if known := knownBy(r.Event); known > b.known {
 		b.known, b.knownFrom = known, r
 	}
@@ -131,7 +131,7 @@ func (b *txBook) apply(r entry) {
 	}
 }
 
-func (b *txBook) note(key string, r entry) *intent {
+func (b *book) note(key string, r entry) *intent {
 	in := b.intents[key]
 	if in != nil {
 		in.entries = append(in.entries, r)
@@ -139,7 +139,7 @@ func (b *txBook) note(key string, r entry) *intent {
 	return in
 }
 
-func (b *txBook) finish(in *intent) {
+func (b *book) finish(in *intent) {
 	if in.done {
 		return
 	}
@@ -149,14 +149,14 @@ func (b *txBook) finish(in *intent) {
 }
 
 // reopen takes back that an intent is done: the chain dropped its block.
-func (b *txBook) reopen(in *intent) {
+func (b *book) reopen(in *intent) {
 	in.done, in.succeeded, in.receipt = false, false, nil
 	b.doneLog = slices.DeleteFunc(b.doneLog, func(o *intent) bool { return o == in })
 	b.open = append(b.open, in)
 }
 
 // watched are the successes whose blocks are not so deep that nobody can drop them.
-func (b *txBook) watched(head uint64) []*intent {
+func (b *book) watched(head uint64) []*intent {
 	var all []*intent
 	for _, in := range b.doneLog {
 		if in.succeeded && in.receipt.GetBlock()+watchedBlocks > head {
@@ -167,7 +167,7 @@ func (b *txBook) watched(head uint64) []*intent {
 }
 
 // forget keeps the newest done intents only.
-func (b *txBook) forget(most int) {
+func (b *book) forget(most int) {
 	for len(b.doneLog) > most {
 		old := b.doneLog[0]
 		b.doneLog = b.doneLog[1:]
@@ -180,7 +180,7 @@ func (b *txBook) forget(most int) {
 
 // needed are the entries of all intents that are still known, and the one that says how
 // many transactions there were, in order of revision.
-func (b *txBook) needed() []entry {
+func (b *book) needed() []entry {
 	var all []entry
 	for _, in := range b.intents {
 		all = append(all, in.entries...)
@@ -199,7 +199,7 @@ func (b *txBook) needed() []entry {
 }
 
 // succeeded is the newest successful intent whose base begins with a prefix, or nil.
-func (b *txBook) succeeded(prefix string) *intent {
+func (b *book) succeeded(prefix string) *intent {
 	for _, in := range slices.Backward(b.doneLog) {
 		if in.succeeded && strings.HasPrefix(in.base, prefix) {
 			return in
@@ -245,12 +245,12 @@ func splitKey(key string) (base string, try int) {
 }
 
 // rebuild makes the signed transaction of an attempt again.
-func (m *txManager) rebuild(in *intent, a attempt) (*types.Transaction, error) {
+func (m *Manager) rebuild(in *intent, a attempt) (*types.Transaction, error) {
 	to, data := in.to, in.data
 	if a.isNoop {
 		to, data = m.account, nil
 	}
-	tx, err := types.SignNewTx(m.cfg.key, m.signer, &types.DynamicFeeTx{
+	tx, err := types.SignNewTx(m.cfg.Key, m.signer, &types.DynamicFeeTx{
 		ChainID: m.signer.ChainID(), Nonce: a.nonce,
 		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
 		To: &to, Value: new(big.Int), Data: data,

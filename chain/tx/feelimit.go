@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"fmt"
@@ -68,8 +68,8 @@ func (w *feeWatch) note(f *FeeLimit) (news bool) {
 
 // mostFor is the most that a transaction may offer for one gas. What is not empty stops
 // earlier, so that an empty transaction can always take its place when it is too late.
-func (m *txManager) mostFor(noop bool) *big.Int {
-	most := newBig(m.cfg.maxFeeCapWei)
+func (m *Manager) mostFor(noop bool) *big.Int {
+	most := newBig(m.cfg.MaxFeeCapWei)
 	if !noop {
 		most.Div(most.Mul(most, big.NewInt(bumpDivisor)), big.NewInt(bumpFactor))
 	}
@@ -80,10 +80,10 @@ func (m *txManager) mostFor(noop bool) *big.Int {
 // operator when it begins not to: no block can take one at its base fee, or one has offered
 // all that it may and is not mined. What is owed only later is held up as well, so it does
 // not matter whether something waits.
-func (m *txManager) watchFees(head *rpc.Header) {
+func (m *Manager) watchFees(head *rpc.Header) {
 	most, base := m.mostFor(false), head.LeastPrice()
-	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.maxFeeCapWei)}
-	held := most.Cmp(new(big.Int).Add(base, newBig(m.cfg.minTipWei))) < 0
+	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.MaxFeeCapWei)}
+	held := most.Cmp(new(big.Int).Add(base, newBig(m.cfg.MinTipWei))) < 0
 	for _, in := range m.book.open {
 		if in.sent() {
 			f.Waiting++
@@ -96,11 +96,11 @@ func (m *txManager) watchFees(head *rpc.Header) {
 	}
 	if m.fees.note(&f) {
 		m.log.Warnf("transactions: %s", f)
-		if m.cfg.feeLimited != nil {
-			m.cfg.feeLimited(f)
+		if m.cfg.FeeLimited != nil {
+			m.cfg.FeeLimited(f)
 		}
 	}
 }
 
-// feeLimit says whether the limit on fees holds up what must be sent. It does not block.
-func (m *txManager) feeLimit() (FeeLimit, bool) { return m.fees.get() }
+// FeeLimit says whether the limit on fees holds up what must be sent. It does not block.
+func (m *Manager) FeeLimit() (FeeLimit, bool) { return m.fees.get() }

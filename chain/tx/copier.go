@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -78,11 +78,11 @@ type copier struct {
 	trouble error     // why the last one did
 }
 
-func startCopier(cfg txConfig, store events.Store, stream string, pending []entry) *copier {
+func startCopier(cfg Config, store events.Store, stream string, pending []entry) *copier {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &copier{
-		store: store, stream: stream, epoch: cfg.epoch, node: cfg.node,
-		codec: events.NewCodec(events.TxTable()), log: cfg.log,
+		store: store, stream: stream, epoch: cfg.Epoch, node: cfg.Node,
+		codec: events.NewCodec(events.TxTable()), log: cfg.Log,
 		stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), copied: make(chan struct{}, 1),
 		down: newBreakdown(), pending: pending,
 	}

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 const watchedBlocks = 128
 
 // followUsed looks for the receipts of intents whose nonces are used.
-func (m *txManager) followUsed(ctx context.Context, used []*intent, now observation) error {
+func (m *Manager) followUsed(ctx context.Context, used []*intent, now observation) error {
 	var hashes []common.Hash
 	for _, in := range used {
 		hashes = append(hashes, in.hashes()...)
@@ -83,16 +83,16 @@ func (a attempt) cannotHave(r *types.Receipt) error {
 
 // confirmationsOf is how many blocks make a transaction count. One that is taken back after
 // it counted is told as every reorganisation is, and the intent opens again.
-func (m *txManager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
-	if r.Status == types.ReceiptStatusSuccessful && in.kind.atOnce {
+func (m *Manager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
+	if r.Status == types.ReceiptStatusSuccessful && in.kind.AtOnce {
 		return 1
 	}
-	return m.cfg.confirmations
+	return m.cfg.Confirmations
 }
 
 // followLost looks after intents whose nonce is used and that have no receipt: after some
 // blocks somebody else used it, and what is still right goes out with another one.
-func (m *txManager) followLost(ctx context.Context, lost []*intent, now observation) error {
+func (m *Manager) followLost(ctx context.Context, lost []*intent, now observation) error {
 	var again []*intent
 	var used []uint64 // nonces
 	for _, in := range lost {
@@ -129,7 +129,7 @@ func (m *txManager) followLost(ctx context.Context, lost []*intent, now observat
 }
 
 // settle records the end of an intent and tells who waits.
-func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
+func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
 		reason := "replaced by an empty transaction"
 		if in.lapsed != nil {
@@ -163,14 +163,14 @@ func (m *txManager) settle(ctx context.Context, in *intent, a attempt, r *types.
 
 // whyFailed replays a failed transaction in its block's place on the block before it: a
 // receipt has no reason, and nodes keep the state of 128 blocks only.
-func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
+func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if r.GasUsed >= a.gas {
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
 	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{{
 		To: in.to, Data: in.data, Gas: a.gas, On: block.Parent,
 		Number: uint64(block.Number), Time: uint64(block.Time),
-	}}, m.cfg.refusals)
+	}}, m.cfg.Refusals)
 	if err != nil || outcomes[0].Refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
@@ -181,11 +181,11 @@ func (m *txManager) whyFailed(ctx context.Context, in *intent, a attempt, r *typ
 // a reorganisation, with another nonce, or for more. What can no longer succeed has
 // lapsed. What the node does not answer remains as it is, and so does what waits for
 // another transaction about the same subject.
-func (m *txManager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) error {
+func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) error {
 	var some []*intent
 	var trials []rpc.Trial
 	for _, in := range asked {
-		if in.kind.hopeless == nil || m.waitsForOther(in) {
+		if in.kind.Hopeless == nil || m.waitsForOther(in) {
 			in.doubtful = false
 			continue
 		}
@@ -195,13 +195,13 @@ func (m *txManager) doubt(ctx context.Context, asked []*intent, head *rpc.Header
 	if len(trials) == 0 {
 		return nil
 	}
-	outcomes, err := m.conn.Try(ctx, m.account, trials, m.cfg.refusals)
+	outcomes, err := m.conn.Try(ctx, m.account, trials, m.cfg.Refusals)
 	if err != nil {
 		return err
 	}
 	for i, in := range some {
 		in.doubtful = false
-		if in.kind.hopeless(outcomes[i].Refusal) {
+		if in.kind.Hopeless(outcomes[i].Refusal) {
 			in.lapsed = outcomes[i].Refusal
 		}
 	}
@@ -210,15 +210,15 @@ func (m *txManager) doubt(ctx context.Context, asked []*intent, head *rpc.Header
 
 // waitsForOther says that another transaction about the same subject is under way, without
 // which this one may not succeed.
-func (m *txManager) waitsForOther(in *intent) bool {
+func (m *Manager) waitsForOther(in *intent) bool {
 	subject := subjectOf(in.base)
 	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
-		return o != in && subjectOf(o.base) == subject && !o.kind.duty
+		return o != in && subjectOf(o.base) == subject && !o.kind.Duty
 	})
 }
 
 // reopen takes up again whatever the chain has taken back since its success was told.
-func (m *txManager) reopen(ctx context.Context, now observation) error {
+func (m *Manager) reopen(ctx context.Context, now observation) error {
 	watched := m.book.watched(uint64(now.head.Number))
 	var numbers []uint64
 	for _, in := range watched {
@@ -242,14 +242,14 @@ func (m *txManager) reopen(ctx context.Context, now observation) error {
 
 // takeUp opens an intent again. Whether its call is still right must be asked before it
 // is sent: a proof for another challenge would only cost.
-func (m *txManager) takeUp(in *intent) {
+func (m *Manager) takeUp(in *intent) {
 	m.book.reopen(in)
 	in.sentAt, in.doubtful = 0, true
 }
 
 // recheck looks whether receipts from before still stand. When a reorganisation took one
 // back, its intent is open again and goes the usual way.
-func (m *txManager) recheck(ctx context.Context) error {
+func (m *Manager) recheck(ctx context.Context) error {
 	if len(m.rechecks) == 0 {
 		return nil
 	}

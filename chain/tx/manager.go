@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -38,19 +38,19 @@ const (
 // ErrStopped: the transaction manager does not run any more.
 var ErrStopped = errors.New("transaction manager is stopped")
 
-// txCall is a transaction that somebody wants.
-type txCall struct {
-	key string // without the try
-	// alone is the beginning of keys of which no other one may be under way, or have
+// Call is a transaction that somebody wants.
+type Call struct {
+	Key string // without the try
+	// Alone is the beginning of keys of which no other one may be under way, or have
 	// succeeded since the caller looked, at this revision of the account's record.
-	alone       string
-	looked      uint64
-	to          common.Address
-	data        []byte
-	gas         uint64
-	deadline    time.Time // last chain time at which it may be mined; zero: none
-	lastBlock   uint64    // number of the last block in which it may be mined; zero: any
-	correlation string
+	Alone       string
+	Looked      uint64
+	To          common.Address
+	Data        []byte
+	Gas         uint64
+	Deadline    time.Time // last chain time at which it may be mined; zero: none
+	LastBlock   uint64    // number of the last block in which it may be mined; zero: any
+	Correlation string
 }
 
 // result is the end of an intent: a receipt, or an outcome of the port.
@@ -59,13 +59,13 @@ type result struct {
 	err     error
 }
 
-// txManager owns an account: it alone signs for it. Its state belongs to one goroutine,
+// Manager owns an account: it alone signs for it. Its state belongs to one goroutine,
 // run; everybody else talks to it through channels. For each intent the order is: write
 // the intent, write the attempt, send it, and only then wait; so after a crash
 // everything that may be in a pool is known, and an intent without an attempt was never
 // sent.
-type txManager struct {
-	cfg     txConfig
+type Manager struct {
+	cfg     Config
 	conn    *rpc.Conn
 	account common.Address
 	signer  types.Signer
@@ -77,7 +77,7 @@ type txManager struct {
 	stop     context.CancelFunc
 	stopped  chan struct{}
 
-	book      *txBook
+	book      *book
 	rechecks  []recheck
 	seen      common.Hash // the newest block at the last step
 	lastHead  *rpc.Header // the newest block of all steps
@@ -93,40 +93,40 @@ type txManager struct {
 	due       atomic.Int64 // by when the next proof must be mined, in chain seconds
 }
 
-// txConfig is of an account. All of it is set but what says otherwise.
-type txConfig struct {
-	key   *ecdsa.PrivateKey
-	chain rpc.Identity
-	// kinds are those of which the manager must know something, by the word with which their
+// Config is of an account. All of it is set but what says otherwise.
+type Config struct {
+	Key   *ecdsa.PrivateKey
+	Chain rpc.Identity
+	// Kinds are those of which the manager must know something, by the word with which their
 	// keys begin; any other kind has no needs of its own.
-	kinds map[string]txKind
-	// refusals says what it means that a contract reverts a call.
-	refusals rpc.Refusals
-	// isHostCall says that only a host makes a call.
-	isHostCall func(to common.Address, input []byte) bool
-	// inUse says what the contracts have of this account, of which a new record knows
+	Kinds map[string]Kind
+	// Refusals says what it means that a contract reverts a call.
+	Refusals rpc.Refusals
+	// IsHostCall says that only a host makes a call.
+	IsHostCall func(to common.Address, input []byte) bool
+	// InUse says what the contracts have of this account, of which a new record knows
 	// nothing; empty: nothing.
-	inUse func(context.Context) (string, error)
+	InUse func(context.Context) (string, error)
 
-	confirmations uint64 // blocks, the transaction's own included
-	stuckBlocks   uint64 // without being mined, before a higher fee is offered
-	maxFeeCapWei  uint64
-	minTipWei     uint64
-	maxTipWei     uint64 // of a first offer
-	maxInFlight   int
-	fillHold      uint64         // blocks
-	feeLimited    func(FeeLimit) // perhaps nil
+	Confirmations uint64 // blocks, the transaction's own included
+	StuckBlocks   uint64 // without being mined, before a higher fee is offered
+	MaxFeeCapWei  uint64
+	MinTipWei     uint64
+	MaxTipWei     uint64 // of a first offer
+	MaxInFlight   int
+	DutyHold      uint64         // blocks
+	FeeLimited    func(FeeLimit) // perhaps nil
 
-	began         time.Time        // since when this host runs
-	takeOver      bool             // it begins, and stays, whoever else uses the account
-	usedElsewhere func(ForeignUse) // perhaps nil
+	Began         time.Time        // since when this host runs
+	TakeOver      bool             // it begins, and stays, whoever else uses the account
+	UsedElsewhere func(ForeignUse) // perhaps nil
 
-	epoch uint64
-	node  string
-	log   logrus.FieldLogger
+	Epoch uint64
+	Node  string
+	Log   logrus.FieldLogger
 }
 
-func (cfg *txConfig) account() common.Address { return crypto.PubkeyToAddress(cfg.key.PublicKey) }
+func (cfg *Config) account() common.Address { return crypto.PubkeyToAddress(cfg.Key.PublicKey) }
 
 // recheck asks whether a receipt that was final for us still stands.
 type recheck struct {
@@ -134,15 +134,15 @@ type recheck struct {
 	wait chan result
 }
 
-func startTxManager(
-	cfg txConfig, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, entries []entry, cp *copier,
-) *txManager {
-	m := &txManager{
-		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.log,
-		signer:   types.LatestSignerForChainID(newBig(cfg.chain.ChainID)),
+func start(
+	cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, others foreignWatch, box *outbox, entries []entry, cp *copier,
+) *Manager {
+	m := &Manager{
+		cfg: cfg, conn: c, blocks: blocks, account: cfg.account(), outbox: box, copier: cp, log: cfg.Log,
+		signer:   types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
 		requests: make(chan func(context.Context)),
 		stopped:  make(chan struct{}),
-		book:     newTxBook(cfg.kinds),
+		book:     newBook(cfg.Kinds),
 		others:   others,
 	}
 	for _, r := range entries {
@@ -159,30 +159,30 @@ func startTxManager(
 	return m
 }
 
-// close stops the manager, and closes the outbox after what waits was copied, if that does not
+// Close stops the manager, and closes the outbox after what waits was copied, if that does not
 // take long. Transactions that are under way go on at the next start.
-func (m *txManager) close() error {
+func (m *Manager) Close() error {
 	m.stop()
 	<-m.stopped
 	m.copier.close()
 	return m.outbox.close()
 }
 
-// failed is closed when no transaction is sent any more, for the reason that failure gives.
-func (m *txManager) failed() <-chan struct{} { return m.copier.down.done }
+// Failed is closed when no transaction is sent any more, for the reason that failure gives.
+func (m *Manager) Failed() <-chan struct{} { return m.copier.down.done }
 
-// failure is why no transaction is sent any more; nil: all is well.
-func (m *txManager) failure() error { return m.copier.failure() }
+// Failure is why no transaction is sent any more; nil: all is well.
+func (m *Manager) Failure() error { return m.copier.failure() }
 
-// recordAway is since when the event store has not taken the events of transactions, and
+// RecordAway is since when the event store has not taken the events of transactions, and
 // why; no error: it does.
-func (m *txManager) recordAway() (since time.Time, reason error) { return m.copier.away() }
+func (m *Manager) RecordAway() (since time.Time, reason error) { return m.copier.away() }
 
-// dutiesDue says by when the earliest duty that is not handed in must be mined, in chain time;
+// DutiesDue says by when the earliest duty that is not handed in must be mined, in chain time;
 // zero: none is. It does not block; the last word counts, until its time has passed.
-func (m *txManager) dutiesDue(next time.Time) { m.due.Store(next.Unix()) }
+func (m *Manager) DutiesDue(next time.Time) { m.due.Store(next.Unix()) }
 
-func (m *txManager) run(ctx context.Context) {
+func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)
 	defer m.leave()
 	m.dropUnsent()
@@ -207,7 +207,7 @@ func (m *txManager) run(ctx context.Context) {
 }
 
 // busy says that the chain must be looked at.
-func (m *txManager) busy() bool {
+func (m *Manager) busy() bool {
 	if len(m.book.open) > 0 || len(m.rechecks) > 0 {
 		return true
 	}
@@ -219,7 +219,7 @@ func (m *txManager) busy() bool {
 }
 
 // leave releases everybody who waits.
-func (m *txManager) leave() {
+func (m *Manager) leave() {
 	for _, in := range m.book.open {
 		m.answer(in, result{err: ErrStopped})
 	}
@@ -230,7 +230,7 @@ func (m *txManager) leave() {
 
 // dropUnsent ends intents of the last run that never were sent: whether they are still
 // right, only their caller can say.
-func (m *txManager) dropUnsent() {
+func (m *Manager) dropUnsent() {
 	for _, in := range slices.Clone(m.book.open) {
 		if !in.sent() {
 			m.abandon(in, "the process ended before it was sent", ErrStopped)
@@ -240,7 +240,7 @@ func (m *txManager) dropUnsent() {
 }
 
 // do runs f in the owner's goroutine.
-func (m *txManager) do(ctx context.Context, f func(context.Context)) error {
+func (m *Manager) do(ctx context.Context, f func(context.Context)) error {
 	select {
 	case m.requests <- f:
 		return nil
@@ -252,7 +252,7 @@ func (m *txManager) do(ctx context.Context, f func(context.Context)) error {
 }
 
 // await is the caller's side of a waiter.
-func (m *txManager) await(ctx context.Context, wait chan result) (*types.Receipt, error) {
+func (m *Manager) await(ctx context.Context, wait chan result) (*types.Receipt, error) {
 	select {
 	case r := <-wait:
 		return r.receipt, r.err
@@ -261,11 +261,11 @@ func (m *txManager) await(ctx context.Context, wait chan result) (*types.Receipt
 	}
 }
 
-// submit brings a call onto the chain and returns its receipt when it has the configured
+// Submit brings a call onto the chain and returns its receipt when it has the configured
 // confirmations. When the same call succeeded before, it returns that receipt; when it
 // is under way, it waits for it. When ctx ends, the transaction goes on; a repeated
 // submit finds it. Errors: outcomes of the port, ErrStopped, ErrOutboxFailed.
-func (m *txManager) submit(ctx context.Context, c txCall) (*types.Receipt, error) {
+func (m *Manager) Submit(ctx context.Context, c Call) (*types.Receipt, error) {
 	wait := make(chan result, 1)
 	if err := m.do(ctx, func(context.Context) { m.accept(c, wait) }); err != nil {
 		return nil, err
@@ -273,11 +273,11 @@ func (m *txManager) submit(ctx context.Context, c txCall) (*types.Receipt, error
 	return m.await(ctx, wait)
 }
 
-// again is submit, except that an earlier success does not count.
-func (m *txManager) again(ctx context.Context, c txCall) (*types.Receipt, error) {
+// Again is submit, except that an earlier success does not count.
+func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
 	wait := make(chan result, 1)
 	err := m.do(ctx, func(context.Context) {
-		if in := m.book.latest[c.key]; in != nil && in.done {
+		if in := m.book.latest[c.Key]; in != nil && in.done {
 			m.begin(c, in.try+1, wait)
 			return
 		}
@@ -294,21 +294,21 @@ var errOther = errors.New("another transaction for the same purpose is under way
 
 // another reports whether there is a transaction with another key than this call's that
 // must not be beside it.
-func (m *txManager) another(c txCall) bool {
-	rival := func(in *intent) bool { return in.base != c.key && strings.HasPrefix(in.base, c.alone) }
+func (m *Manager) another(c Call) bool {
+	rival := func(in *intent) bool { return in.base != c.Key && strings.HasPrefix(in.base, c.Alone) }
 	late := func(in *intent) bool {
-		return in.succeeded && in.entries[len(in.entries)-1].Revision >= c.looked && rival(in)
+		return in.succeeded && in.entries[len(in.entries)-1].Revision >= c.Looked && rival(in)
 	}
-	return c.alone != "" && (slices.ContainsFunc(m.book.open, rival) || slices.ContainsFunc(m.book.doneLog, late))
+	return c.Alone != "" && (slices.ContainsFunc(m.book.open, rival) || slices.ContainsFunc(m.book.doneLog, late))
 }
 
-func (m *txManager) accept(c txCall, wait chan result) {
-	in := m.book.latest[c.key]
+func (m *Manager) accept(c Call, wait chan result) {
+	in := m.book.latest[c.Key]
 	switch {
 	case m.another(c):
 		wait <- result{err: errOther}
-	case m.failure() != nil:
-		wait <- result{err: m.failure()}
+	case m.Failure() != nil:
+		wait <- result{err: m.Failure()}
 	case in == nil:
 		m.begin(c, 1, wait)
 	case !in.done:
@@ -320,8 +320,8 @@ func (m *txManager) accept(c txCall, wait chan result) {
 	}
 }
 
-func (m *txManager) begin(c txCall, try int, wait chan result) {
-	if err := m.failure(); err != nil {
+func (m *Manager) begin(c Call, try int, wait chan result) {
+	if err := m.Failure(); err != nil {
 		wait <- result{err: err}
 		return
 	}
@@ -333,25 +333,25 @@ func (m *txManager) begin(c txCall, try int, wait chan result) {
 		wait <- result{err: err}
 		return
 	}
-	key := joinKey(c.key, try)
+	key := joinKey(c.Key, try)
 	err := m.write(&messages.TxIntended{
 		At:       timestamppb.Now(),
 		Key:      key,
-		To:       events.Address(c.to).String(),
-		Data:     "0x" + hex.EncodeToString(c.data),
-		Deadline: events.TimeToMessage(c.deadline),
-	}, c.correlation)
+		To:       events.Address(c.To).String(),
+		Data:     "0x" + hex.EncodeToString(c.Data),
+		Deadline: events.TimeToMessage(c.Deadline),
+	}, c.Correlation)
 	if err != nil {
 		wait <- result{err: err}
 		return
 	}
 	in := m.book.intents[key]
-	in.gas, in.lastBlock = c.gas, c.lastBlock
+	in.gas, in.lastBlock = c.Gas, c.LastBlock
 	in.waiters = append(in.waiters, wait)
 }
 
 // write writes an event to the outbox, folds it, and lets it be copied.
-func (m *txManager) write(e messages.TxEvent, correlation string) error {
+func (m *Manager) write(e messages.TxEvent, correlation string) error {
 	r, err := m.outbox.add(e, correlation)
 	if err != nil {
 		if errors.Is(err, ErrOutboxFailed) {
@@ -364,7 +364,7 @@ func (m *txManager) write(e messages.TxEvent, correlation string) error {
 	return nil
 }
 
-func (m *txManager) answer(in *intent, r result) {
+func (m *Manager) answer(in *intent, r result) {
 	for _, wait := range in.waiters {
 		wait <- r
 	}
@@ -372,7 +372,7 @@ func (m *txManager) answer(in *intent, r result) {
 }
 
 // abandon ends an intent that will never be mined.
-func (m *txManager) abandon(in *intent, reason string, outcome error) {
+func (m *Manager) abandon(in *intent, reason string, outcome error) {
 	err := m.write(&messages.TxAbandoned{At: timestamppb.Now(), Key: in.key, Reason: reason}, in.correlation)
 	if err != nil {
 		m.log.WithError(err).WithField("tx", in.key).Error("transactions: abandon")

@@ -1,18 +1,18 @@
-package chain
+package tx
 
 import "strings"
 
-// txKind is what the manager must know of calls whose keys begin with the same word. A key is
+// Kind is what the manager must know of calls whose keys begin with the same word. A key is
 // KIND:SUBJECT and whatever else tells calls apart; the subject is what they are about, such as a slot.
-type txKind struct {
-	// duty: collateral is lost when one comes too late. Duties are sent first, and a part of the
+type Kind struct {
+	// Duty: collateral is lost when one comes too late. Duties are sent first, and a part of the
 	// places is kept for them.
-	duty bool
-	// atOnce: a success counts from its first block on, whatever confirmations are configured.
-	atOnce bool
-	// hopeless says that a call which its contract refuses for this reason will not succeed
+	Duty bool
+	// AtOnce: a success counts from its first block on, whatever confirmations are configured.
+	AtOnce bool
+	// Hopeless says that a call which its contract refuses for this reason will not succeed
 	// later either. If it is set, the contract is asked before one is sent again.
-	hopeless func(refusal error) bool
+	Hopeless func(refusal error) bool
 }
 
 func kindOf(base string) string {

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -19,13 +19,13 @@ type tipPrice struct {
 
 // tip asks for it once per block. A node that does not know the question is paid the
 // least tip of the configuration; what is too little for the chain is bumped later.
-func (m *txManager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
+func (m *Manager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
 	if m.tipPrice.wei == nil || m.tipPrice.at != head.Hash {
 		tip, err := m.conn.Tip(ctx)
 		if err != nil {
 			return nil, err
 		}
-		m.tipPrice = tipPrice{head.Hash, soberTip(tip, m.cfg.minTipWei, m.cfg.maxTipWei)}
+		m.tipPrice = tipPrice{head.Hash, soberTip(tip, m.cfg.MinTipWei, m.cfg.MaxTipWei)}
 	}
 	return m.tipPrice.wei, nil
 }
@@ -38,7 +38,7 @@ func soberTip(suggested *big.Int, least, most uint64) *big.Int {
 
 // price sets fees for a first attempt: the node's tip, and room for the base fee to
 // double.
-func (m *txManager) price(ctx context.Context, head *rpc.Header, a *attempt) error {
+func (m *Manager) price(ctx context.Context, head *rpc.Header, a *attempt) error {
 	tip, err := m.tip(ctx, head)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (m *txManager) price(ctx context.Context, head *rpc.Header, a *attempt) err
 
 // capFees obeys the configured limit and the one ether that nodes accept as the most a
 // transaction may cost.
-func (m *txManager) capFees(a *attempt) {
+func (m *Manager) capFees(a *attempt) {
 	most := minBig(m.mostFor(a.isNoop), new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
 	a.feeCap = minBig(a.feeCap, most)
 	a.tipCap = minBig(a.tipCap, a.feeCap)
@@ -73,7 +73,7 @@ func bumped(wei *big.Int) *big.Int {
 // replace offers the same nonce for more, at today's price at least and at that of whom
 // it holds up: as it is, or as an empty transaction. When that would be more than the
 // limit, it stays as it is and is sent again, until it is mined or the limit is raised.
-func (m *txManager) replace(ctx context.Context, in, urgent *intent, head *rpc.Header, noop bool) error {
+func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Header, noop bool) error {
 	old := in.last()
 	a := attempt{nonce: old.nonce, gas: old.gas, isNoop: noop}
 	if noop {
@@ -100,7 +100,7 @@ func (m *txManager) replace(ctx context.Context, in, urgent *intent, head *rpc.H
 // warnEvery is how many blocks lie between two warnings about one transaction.
 const warnEvery = 50
 
-func (m *txManager) warnOfLimit(in *intent, head *rpc.Header) {
+func (m *Manager) warnOfLimit(in *intent, head *rpc.Header) {
 	if in.warnedAt != 0 && uint64(head.Number) < in.warnedAt+warnEvery {
 		return
 	}
@@ -109,7 +109,7 @@ func (m *txManager) warnOfLimit(in *intent, head *rpc.Header) {
 	m.log.WithField("tx", in.key).Warnf("transactions: nonce %d is not mined, and its fee of %s wei for one gas "+
 		"cannot be raised any more (base fee %s wei, limit %d wei); it is sent again with each block. "+
 		"If it must go through, raise fees.maxFeeGwei and start again",
-		a.nonce, a.feeCap, head.LeastPrice(), m.cfg.maxFeeCapWei)
+		a.nonce, a.feeCap, head.LeastPrice(), m.cfg.MaxFeeCapWei)
 }
 
 // cheaper says that an attempt offers less than another one.
@@ -121,14 +121,14 @@ func cheaper(a, than attempt) bool {
 // block can take it at today's base fee, it waits too long, or it holds up one that is
 // more urgent and pays more. Behind the lowest nonce, waiting says nothing, so there one
 // only keeps up with the lowest.
-func (m *txManager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
+func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	a, waited := in.last(), uint64(head.Number)-min(in.sentAt, uint64(head.Number))
 	switch {
 	case in.outpriced:
 		return true
 	case waited == 0:
 		return false
-	case a.feeCap.Cmp(new(big.Int).Add(head.LeastPrice(), newBig(m.cfg.minTipWei))) < 0:
+	case a.feeCap.Cmp(new(big.Int).Add(head.LeastPrice(), newBig(m.cfg.MinTipWei))) < 0:
 		return true
 	case urgent != in && cheaper(a, urgent.last()):
 		return true
@@ -141,13 +141,13 @@ func (m *txManager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool
 
 // patience is after how many blocks a fee is raised: a quarter of those that are left
 // until a deadline, at most what is configured, at least one.
-func (m *txManager) patience(deadline time.Time, head *rpc.Header) uint64 {
+func (m *Manager) patience(deadline time.Time, head *rpc.Header) uint64 {
 	const share = 4
 	if deadline.IsZero() {
-		return m.cfg.stuckBlocks
+		return m.cfg.StuckBlocks
 	}
 	left := max(0, deadline.Sub(head.Head().Time)/m.blocks.Pace())
-	return min(m.cfg.stuckBlocks, max(1, uint64(left)/share))
+	return min(m.cfg.StuckBlocks, max(1, uint64(left)/share))
 }
 
 func newBig(n uint64) *big.Int { return new(big.Int).SetUint64(n) }

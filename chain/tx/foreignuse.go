@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func knownBy(e any) uint64 {
 // account that never was a host's does not matter; slots of a host do. A count below
 // what is known is a reorganisation, or not mined yet. away says that only the outbox
 // was read, because the event store does not answer: then nothing is certain.
-func (cfg *txConfig) notElsewhere(
+func (cfg *Config) notElsewhere(
 	ctx context.Context, c *rpc.Conn, entries []entry, away error,
 ) (mined uint64, observed *messages.TxCountObserved, err error) {
 	var known uint64
@@ -84,15 +84,15 @@ func (cfg *txConfig) notElsewhere(
 		why = fmt.Sprintf("the chain has mined %d transactions of account %s, and the record of this data directory "+
 			"knows of %d", mined, events.Address(cfg.account()), known)
 	case known == 0 && mined > 0:
-		if why, err = cfg.inUse(ctx); err != nil {
+		if why, err = cfg.InUse(ctx); err != nil {
 			return 0, nil, err
 		}
 	}
 	switch {
 	case why == "":
 		return mined, nil, nil
-	case cfg.takeOver:
-		cfg.log.Warnf("transactions: beginning all the same: %s", why)
+	case cfg.TakeOver:
+		cfg.Log.Warnf("transactions: beginning all the same: %s", why)
 		return mined, &messages.TxCountObserved{
 			At: timestamppb.Now(), Count: mined, Reason: "begun with leave to take over: " + why,
 		}, nil

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func quietLog() logrus.FieldLogger {
 // copierOn copies to a store until the test ends.
 func copierOn(t *testing.T, store events.Store, pending []entry) *copier {
 	t.Helper()
-	c := startCopier(txConfig{log: quietLog(), node: "test"}, store, owner().Stream, pending)
+	c := startCopier(Config{Log: quietLog(), Node: "test"}, store, owner().Stream, pending)
 	t.Cleanup(c.close)
 	return c
 }

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -20,8 +20,8 @@ type observation struct {
 
 // step looks at the chain once and does what follows for every intent. However many there
 // are, what is asked about all of them goes out in one request, and so does what is sent.
-func (m *txManager) step(ctx context.Context) error {
-	if err := m.failure(); err != nil {
+func (m *Manager) step(ctx context.Context) error {
+	if err := m.Failure(); err != nil {
 		m.turnAway(err)
 		return err
 	}
@@ -31,7 +31,7 @@ func (m *txManager) step(ctx context.Context) error {
 	}
 	m.watchFees(now.head)
 	m.watchNonces(ctx, now)
-	if err := m.failure(); err != nil {
+	if err := m.Failure(); err != nil {
 		m.turnAway(err)
 		return err
 	}
@@ -51,7 +51,7 @@ func (m *txManager) step(ctx context.Context) error {
 }
 
 // follow looks after what was sent.
-func (m *txManager) follow(ctx context.Context, now observation) error {
+func (m *Manager) follow(ctx context.Context, now observation) error {
 	if err := m.recheck(ctx); err != nil {
 		return fmt.Errorf("look for earlier receipts: %w", err)
 	}
@@ -87,7 +87,7 @@ func (m *txManager) follow(ctx context.Context, now observation) error {
 }
 
 // turnAway tells everybody who waits that nothing is sent any more.
-func (m *txManager) turnAway(why error) {
+func (m *Manager) turnAway(why error) {
 	for _, in := range m.book.open {
 		m.answer(in, result{err: why})
 	}
@@ -99,7 +99,7 @@ func (m *txManager) turnAway(why error) {
 
 // look reads the newest block, how many transactions of ours are mined, and whether the
 // newest block of the last time still stands.
-func (m *txManager) look(ctx context.Context) (observation, error) {
+func (m *Manager) look(ctx context.Context) (observation, error) {
 	m.lookedAt = time.Now()
 	found, err := m.conn.LookAt(ctx, m.account, m.lastHead)
 	if err != nil {
@@ -126,7 +126,7 @@ func (m *txManager) look(ctx context.Context) (observation, error) {
 }
 
 // late says that the next block may come too late for an intent.
-func (m *txManager) late(in *intent, head *rpc.Header) bool {
+func (m *Manager) late(in *intent, head *rpc.Header) bool {
 	if in.lastBlock != 0 && uint64(head.Number) >= in.lastBlock {
 		return true
 	}
@@ -135,13 +135,13 @@ func (m *txManager) late(in *intent, head *rpc.Header) bool {
 
 // watching says that a receipt could still be taken back. Until then the chain is looked
 // at although nothing is to be sent.
-func (m *txManager) watching() bool {
+func (m *Manager) watching() bool {
 	return m.lastHead == nil || m.book.newestReceipt+watchedBlocks > uint64(m.lastHead.Number)
 }
 
 // watchPause is between two looks at the chain when nothing is under way: half a block,
 // or less where blocks come faster than they say.
-func (m *txManager) watchPause() time.Duration {
+func (m *Manager) watchPause() time.Duration {
 	const polls = 50
 	poll := m.blocks.Poll()
 	return max(poll, min(m.blocks.Pace()/2, polls*poll))
@@ -149,7 +149,7 @@ func (m *txManager) watchPause() time.Duration {
 
 // idlePause is between two looks at the chain when nothing of ours can change: often
 // enough to find who else used the account among the newest blocks.
-func (m *txManager) idlePause() time.Duration {
+func (m *Manager) idlePause() time.Duration {
 	const share, polls = 2, 100
 	usual, known := m.blocks.Usual()
 	if !known {
@@ -159,7 +159,7 @@ func (m *txManager) idlePause() time.Duration {
 }
 
 // tidy keeps memory and file small.
-func (m *txManager) tidy() {
+func (m *Manager) tidy() {
 	if !m.copier.drained() { // Until then the outbox is all that knows of them.
 		return
 	}

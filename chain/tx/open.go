@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -22,22 +22,22 @@ var errNoStore = fmt.Errorf("%w: the start waits for it", events.ErrAway)
 // catchUpTimeout is how long the start waits for the event store.
 const catchUpTimeout = 5 * time.Second
 
-// openTxManager opens the account's outbox in a directory, completes it with what its stream
+// Open opens the account's outbox in a directory, completes it with what its stream
 // has, looks whether somebody else used the account, and takes up the transactions of the last
 // run.
-func openTxManager(
-	ctx context.Context, cfg txConfig, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, dir string,
-) (*txManager, error) {
+func Open(
+	ctx context.Context, cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, dir string,
+) (*Manager, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the outbox: %w", err)
 	}
 	stream := events.TxStream(events.Address(cfg.account()))
 	box, entries, err := openOutbox(filepath.Join(dir, stream+".outbox"), outboxOwner{
-		Stream: stream, ChainID: cfg.chain.ChainID, Genesis: cfg.chain.Genesis.String(),
+		Stream: stream, ChainID: cfg.Chain.ChainID, Genesis: cfg.Chain.Genesis.String(),
 	})
 	if errors.Is(err, ErrForeignOutbox) {
 		return nil, fmt.Errorf("%w; %s is on chain %d with genesis %s", err, c.Standing().Endpoint,
-			cfg.chain.ChainID, cfg.chain.Genesis)
+			cfg.Chain.ChainID, cfg.Chain.Genesis)
 	}
 	if err != nil {
 		return nil, err
@@ -49,9 +49,9 @@ func openTxManager(
 	return m, nil
 }
 
-func (cfg *txConfig) openWith(
+func (cfg *Config) openWith(
 	ctx context.Context, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, box *outbox, entries []entry,
-) (*txManager, error) {
+) (*Manager, error) {
 	entries, copied, away, err := cfg.join(ctx, store, box, entries)
 	if err != nil {
 		return nil, err
@@ -74,13 +74,13 @@ func (cfg *txConfig) openWith(
 		}
 	}
 	others := foreignWatch{atStart: mined, alone: store == nil, told: map[bool]time.Time{}}
-	return startTxManager(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil
+	return start(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil
 }
 
 // join adds to the outbox what the account's stream has and it has not. It returns all
 // entries and how many of them are in the stream; away is why the stream cannot be read,
 // and then it follows later.
-func (cfg *txConfig) join(
+func (cfg *Config) join(
 	ctx context.Context, store events.Store, box *outbox, entries []entry,
 ) (all []entry, copied uint64, away, err error) {
 	if store == nil {
@@ -100,12 +100,12 @@ func (cfg *txConfig) join(
 		return entries, copied, nil, err
 	case err != nil:
 		copied, away = box.copied, err
-		cfg.log.WithError(err).Warn("transactions: the event store is away, going on without")
+		cfg.Log.WithError(err).Warn("transactions: the event store is away, going on without")
 	}
 	if len(missing) == 0 {
 		return entries, copied, away, nil
 	}
-	cfg.log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
+	cfg.Log.Warnf("transactions: the outbox %s lacked %d of the %d events in the account's record (was it lost, "+
 		"emptied or cut?); it was completed from the event store", box.path, len(missing), copied)
 	for some := range slices.Chunk(missing, copyBatch) {
 		if err := box.put(some...); err != nil {

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // This file answers questions about what the account did and does.
 
 // ask runs f in the owner's goroutine and returns what it answers.
-func ask[T any](ctx context.Context, m *txManager, f func(context.Context) T) (T, error) {
+func ask[T any](ctx context.Context, m *Manager, f func(context.Context) T) (T, error) {
 	answer := make(chan T, 1)
 	if err := m.do(ctx, func(ctx context.Context) { answer <- f(ctx) }); err != nil {
 		var none T
@@ -25,13 +25,13 @@ func ask[T any](ctx context.Context, m *txManager, f func(context.Context) T) (T
 	return <-answer, nil
 }
 
-// idle waits until no transaction whose key begins with a prefix is under way.
-func (m *txManager) idle(ctx context.Context, prefix string) error {
+// Idle waits until no transaction whose key begins with a prefix is under way.
+func (m *Manager) Idle(ctx context.Context, prefix string) error {
 	return m.quiet(ctx, func(base string) bool { return strings.HasPrefix(base, prefix) })
 }
 
 // quiet waits until no transaction with one of these keys is under way.
-func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) error {
+func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error {
 	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
 		// What a reorganisation took back is under way again; who asks must not be told
 		// otherwise only because nobody has looked.
@@ -61,8 +61,8 @@ func (m *txManager) quiet(ctx context.Context, meant func(base string) bool) err
 	return nil
 }
 
-// earlier is the transaction hash of the newest success whose key begins with a prefix.
-func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
+// Earlier is the transaction hash of the newest success whose key begins with a prefix.
+func (m *Manager) Earlier(ctx context.Context, prefix string) (hash common.Hash, ok bool, err error) {
 	mined, err := ask(ctx, m, func(context.Context) *messages.Receipt {
 		if in := m.book.succeeded(prefix); in != nil {
 			return in.receipt
@@ -75,30 +75,30 @@ func (m *txManager) earlier(ctx context.Context, prefix string) (hash common.Has
 	return common.HexToHash(mined.GetTxHash()), true, nil
 }
 
-// intention is a call that was intended, whatever became of it.
-type intention struct {
-	key         string // without the try
-	correlation string
+// Intention is a call that was intended, whatever became of it.
+type Intention struct {
+	Key         string // without the try
+	Correlation string
 }
 
-// intended are the calls whose keys begin with a prefix, as far as the outbox goes back, each key
+// Intended are the calls whose keys begin with a prefix, as far as the outbox goes back, each key
 // once: those that are done first, and the oldest first.
-func (m *txManager) intended(ctx context.Context, prefix string) ([]intention, error) {
-	return ask(ctx, m, func(context.Context) (all []intention) {
+func (m *Manager) Intended(ctx context.Context, prefix string) ([]Intention, error) {
+	return ask(ctx, m, func(context.Context) (all []Intention) {
 		seen := map[string]bool{}
 		for _, in := range slices.Concat(m.book.doneLog, m.book.open) {
 			if strings.HasPrefix(in.base, prefix) && !seen[in.base] {
 				seen[in.base] = true
-				all = append(all, intention{in.base, in.correlation})
+				all = append(all, Intention{in.base, in.correlation})
 			}
 		}
 		return all
 	})
 }
 
-// succeeded waits until no transaction with one of these keys is under way, and returns
+// Succeeded waits until no transaction with one of these keys is under way, and returns
 // the hashes of those that were mined and did what they should.
-func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
+func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
 	if err := m.quiet(ctx, meant); err != nil {
 		return nil, err
 	}
@@ -112,23 +112,23 @@ func (m *txManager) succeeded(ctx context.Context, meant func(base string) bool)
 	})
 }
 
-// revision is how far the account's record goes.
-func (m *txManager) revision(ctx context.Context) (uint64, error) {
+// Revision is how far the account's record goes.
+func (m *Manager) Revision(ctx context.Context) (uint64, error) {
 	return ask(ctx, m, func(context.Context) uint64 { return m.outbox.next })
 }
 
-// spentOn is how much gas the newest successful call of a kind took; zero: there was none.
-func (m *txManager) spentOn(kind string) uint64 { return m.spent.of(kind) }
+// SpentOn is how much gas the newest successful call of a kind took; zero: there was none.
+func (m *Manager) SpentOn(kind string) uint64 { return m.spent.of(kind) }
 
 // Looked says whether all that follows from a block was done for the transactions under way;
 // also when there are none, or the manager is stopped.
-func (m *txManager) Looked(ctx context.Context, block events.Hash) bool {
+func (m *Manager) Looked(ctx context.Context, block events.Hash) bool {
 	looked, err := ask(ctx, m, func(context.Context) bool { return !m.busy() || m.seen == common.Hash(block) })
 	return err != nil || looked
 }
 
 // Compact rewrites the outbox without the past, as it is done when it has grown large.
-func (m *txManager) Compact(ctx context.Context) error {
+func (m *Manager) Compact(ctx context.Context) error {
 	failed, err := ask(ctx, m, func(context.Context) error { return m.outbox.compact(m.book.needed()) })
 	return errors.Join(failed, err)
 }

@@ -1,4 +1,4 @@
-package chain
+package tx
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 
 // followWaiting looks after what was sent and is not mined: late, stuck, or merely to be
 // offered again.
-func (m *txManager) followWaiting(ctx context.Context, active []*intent, now observation) error {
+func (m *Manager) followWaiting(ctx context.Context, active []*intent, now observation) error {
 	flying := m.inFlight(now.count)
 	if len(flying) == 0 || len(active) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func (m *txManager) followWaiting(ctx context.Context, active []*intent, now obs
 
 // attempt signs and records, after which it will be sent; fees are today's unless they
 // are set.
-func (m *txManager) attempt(ctx context.Context, in *intent, head *rpc.Header, a attempt) error {
-	if err := m.failure(); err != nil {
+func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a attempt) error {
+	if err := m.Failure(); err != nil {
 		return err
 	}
 	if a.feeCap == nil {
@@ -83,7 +83,7 @@ func (m *txManager) attempt(ctx context.Context, in *intent, head *rpc.Header, a
 
 // publish hands the newest attempts of all that are to go out to the node, in the order
 // of their nonces. Most refusals are settled by the next block.
-func (m *txManager) publish(ctx context.Context) error {
+func (m *Manager) publish(ctx context.Context) error {
 	var out []*intent
 	for _, in := range m.book.open {
 		if in.outgoing && in.sent() {
@@ -117,7 +117,7 @@ func (m *txManager) publish(ctx context.Context) error {
 }
 
 // answered notes what a node said to an attempt, and returns what it does not understand.
-func (m *txManager) answered(in *intent, err error) error {
+func (m *Manager) answered(in *intent, err error) error {
 	if err == nil {
 		in.published = true
 		return nil
@@ -147,7 +147,7 @@ func neverTaken() []string {
 }
 
 // refuse gives up an intent that no node ever took, if no other one builds on its nonce.
-func (m *txManager) refuse(in *intent, why error) {
+func (m *Manager) refuse(in *intent, why error) {
 	newest := m.nextNonce(0) == in.last().nonce+1
 	if in.published || !newest || len(in.attempts) > 1 {
 		m.log.WithError(why).WithField("tx", in.key).Warn("transactions: refused, will try again")
