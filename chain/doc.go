@@ -1,10 +1,13 @@
 // Package chain is the marketplace contract for one host, over Ethereum JSON-RPC.
 //
 // Three things live here. Market answers questions about the contract and carries out
-// the host's four transactions; each asks the chain before it acts, so that every call
-// may be repeated after a crash. Its transactions go through one owner per account, package tx, and all
-// that is asked through one connection, package rpc. Follower delivers what the contract says, block after block, across
-// reorganisations and lost connections. Requester is the client's side, for trials.
+// the host's transactions; each asks the chain before it acts, so that every call
+// may be repeated after a crash. Follower delivers what the contract says, block after block.
+// Requester is the client's side, for trials.
+//
+// What knows no contract is in rooms of its own, imported in this order: rpc, the connection; tx,
+// which owns the account and brings calls onto the chain; feed, which follows logs. Another
+// contract of the same account uses the same three.
 //
 // Time is chain time everywhere. The machine's clock serves only timeouts and waiting.
 //

@@ -98,7 +98,7 @@ func (m *Market) mayFree(ctx context.Context, head *rpc.Header, facts events.Slo
 		return fmt.Errorf("%w before sending: slot is %s, freeing it would burn the collateral",
 			events.ErrReverted, facts.SlotState)
 	}
-	permanent, err := m.finality.newest(ctx, head)
+	permanent, err := m.finality.Newest(ctx, head)
 	if err != nil {
 		return err
 	}

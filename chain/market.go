@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/feed"
+
 	"github.com/hostnode/hostnode/chain/tx"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -230,7 +232,7 @@ type Market struct {
 	identity rpc.Identity
 	tx       *tx.Manager
 	approve  chan struct{} // one approval at a time
-	finality *finality
+	finality *feed.Finality
 	blocks   *rpc.BlockTime
 
 	mu        sync.Mutex
@@ -267,7 +269,7 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 		blocks:   rpc.NewBlockTime(cfg.BlockTime, cfg.PollInterval, cfg.Log),
 	}
 	m.conn = rpc.New(cfg.connection(m.meetAgain), m.contract)
-	m.finality = newFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
+	m.finality = feed.NewFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
 	err := m.begin(ctx, store, outboxDir)
 	for tried := 1; errors.Is(err, rpc.ErrUnavailable) && ctx.Err() == nil; tried++ {
 		if tried%m.conn.NumberOfEndpoints() == 0 { // None of them does.

@@ -3,21 +3,23 @@ package chain
 import (
 	"context"
 
+	"github.com/hostnode/hostnode/chain/feed"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
 
 // Follower is the feed of what the contract says. Make it with Market.Feed.
 type Follower struct {
-	feed *follower[messages.MarketEvent]
+	feed *feed.Follower[messages.MarketEvent]
 }
 
 // Feed is the contract's log feed. It shares the market's connection.
 func (m *Market) Feed() *Follower {
-	return &Follower{newFollower(m.conn, m.blocks, followerConfig{
-		contract: m.contract, deployedAt: m.cfg.DeployedAt, logRange: m.cfg.LogRange,
-		longestWait: m.cfg.LongestRedialWait, silentBlocks: m.cfg.SilentBlocks, leastSilence: m.cfg.LeastSilence,
-		log: m.cfg.Log,
+	return &Follower{feed.New(m.conn, m.blocks, feed.Config{
+		Contract: m.contract, DeployedAt: m.cfg.DeployedAt, LogRange: m.cfg.LogRange,
+		LongestWait: m.cfg.LongestRedialWait, SilentBlocks: m.cfg.SilentBlocks, LeastSilence: m.cfg.LeastSilence,
+		Log: m.cfg.Log,
 	}, m.marketReaders())}
 }
 
@@ -31,7 +33,7 @@ func (f *Follower) Follow(
 	ctx context.Context, from events.Cursor,
 	deliver func(context.Context, events.ChainUpdate) error,
 ) error {
-	return f.feed.follow(ctx, from, func(ctx context.Context, u update[messages.MarketEvent]) error {
+	return f.feed.Follow(ctx, from, func(ctx context.Context, u feed.Update[messages.MarketEvent]) error {
 		return deliver(ctx, events.ChainUpdate(u))
 	})
 }

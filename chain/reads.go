@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/chain/feed"
+
 	"github.com/hostnode/hostnode/chain/tx"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -284,7 +286,7 @@ func (m *Market) FeeLimit() (tx.FeeLimit, bool) { return m.tx.FeeLimit() }
 // chain that has no such tag goes by confirmations. Whoever asks makes sure that the
 // block is on the chain.
 func (m *Market) Final(ctx context.Context, number uint64) (bool, error) {
-	return m.finality.final(ctx, number)
+	return m.finality.Final(ctx, number)
 }
 
 // searchBack gives a contract's logs to match, newest first, until it says that it has found what it
@@ -292,6 +294,6 @@ func (m *Market) Final(ctx context.Context, number uint64) (bool, error) {
 func (m *Market) searchBack(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, match func(*types.Log) (bool, error),
 ) error {
-	s := search{contract: contract, topics: topics, first: m.cfg.DeployedAt, step: m.cfg.LogRange}
-	return s.back(ctx, m.conn, match)
+	s := feed.Search{Contract: contract, Topics: topics, First: m.cfg.DeployedAt, Step: m.cfg.LogRange}
+	return s.Back(ctx, m.conn, match)
 }

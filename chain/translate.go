@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hostnode/hostnode/chain/feed"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -18,43 +20,43 @@ import (
 const maxCIDBytes = 1024
 
 // marketReaders read the logs of the marketplace.
-func (m *Market) marketReaders() readers[messages.MarketEvent] {
+func (m *Market) marketReaders() feed.Readers[messages.MarketEvent] {
 	a := m.abis.market
 	contract := a.GetABI()
 	topic := func(name string) common.Hash { return contract.Events[name].ID }
-	return readers[messages.MarketEvent]{
+	return feed.Readers[messages.MarketEvent]{
 		topic("StorageRequested"): m.readRequested,
-		topic("RequestFulfilled"): read(a.UnpackRequestFulfilledEvent,
+		topic("RequestFulfilled"): feed.Read(a.UnpackRequestFulfilledEvent,
 			func(e *bindings.MarketplaceRequestFulfilled, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainRequestFulfilled{RequestId: hex32(e.RequestId), Log: at}
 			}),
-		topic("RequestFailed"): read(a.UnpackRequestFailedEvent,
+		topic("RequestFailed"): feed.Read(a.UnpackRequestFailedEvent,
 			func(e *bindings.MarketplaceRequestFailed, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainRequestFailed{RequestId: hex32(e.RequestId), Log: at}
 			}),
-		topic("RequestCancelled"): read(a.UnpackRequestCancelledEvent,
+		topic("RequestCancelled"): feed.Read(a.UnpackRequestCancelledEvent,
 			func(e *bindings.MarketplaceRequestCancelled, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainRequestCancelled{RequestId: hex32(e.RequestId), Log: at}
 			}),
-		topic("SlotFilled"): read(a.UnpackSlotFilledEvent,
+		topic("SlotFilled"): feed.Read(a.UnpackSlotFilledEvent,
 			func(e *bindings.MarketplaceSlotFilled, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainSlotFilled{
 					RequestId: hex32(e.RequestId), SlotIndex: e.SlotIndex, Log: at,
 				}
 			}),
-		topic("SlotFreed"): read(a.UnpackSlotFreedEvent,
+		topic("SlotFreed"): feed.Read(a.UnpackSlotFreedEvent,
 			func(e *bindings.MarketplaceSlotFreed, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainSlotFreed{
 					RequestId: hex32(e.RequestId), SlotIndex: e.SlotIndex, Log: at,
 				}
 			}),
-		topic("SlotReservationsFull"): read(a.UnpackSlotReservationsFullEvent,
+		topic("SlotReservationsFull"): feed.Read(a.UnpackSlotReservationsFullEvent,
 			func(e *bindings.MarketplaceSlotReservationsFull, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainSlotReservationsFull{
 					RequestId: hex32(e.RequestId), SlotIndex: e.SlotIndex, Log: at,
 				}
 			}),
-		topic("ProofSubmitted"): read(a.UnpackProofSubmittedEvent,
+		topic("ProofSubmitted"): feed.Read(a.UnpackProofSubmittedEvent,
 			func(e *bindings.MarketplaceProofSubmitted, at *messages.ChainLog) messages.MarketEvent {
 				return &messages.ChainProofSubmitted{SlotId: hex32(e.Id), Log: at}
 			}),
@@ -70,7 +72,7 @@ func (m *Market) readRequested(
 ) (messages.MarketEvent, error) {
 	e, err := m.abis.market.UnpackStorageRequestedEvent(l)
 	if err != nil {
-		return nil, skip(err)
+		return nil, feed.Skip(err)
 	}
 	request, err := readRequest(ctx, m.conn, m.abis, m.contract, l.BlockHash, e.RequestId)
 	if err != nil && !errors.Is(err, events.ErrUnknownRequest) {
@@ -79,21 +81,21 @@ func (m *Market) readRequested(
 			return nil, errHead
 		}
 		if uint64(head.Number) < l.BlockNumber {
-			return nil, fmt.Errorf("read request %x: %w: it has not got as far as its block", e.RequestId, errNotYet)
+			return nil, fmt.Errorf("read request %x: %w: it has not got as far as its block", e.RequestId, feed.ErrNotYet)
 		}
 		request, err = readRequest(ctx, m.conn, m.abis, m.contract, head.Hash, e.RequestId)
 	}
 	expires := events.Unix(e.Expiry)
 	switch {
 	case errors.Is(err, events.ErrUnknownRequest), errors.Is(err, events.ErrReverted):
-		return nil, skip(err)
+		return nil, feed.Skip(err)
 	case err != nil:
 		return nil, err
 	case len(request.Content.CID) > maxCIDBytes:
-		return nil, skip(fmt.Errorf("request %x: content id of %d bytes, the limit is %d",
+		return nil, feed.Skip(fmt.Errorf("request %x: content id of %d bytes, the limit is %d",
 			e.RequestId, len(request.Content.CID), maxCIDBytes))
 	case e.Expiry > events.MaxUnix:
-		return nil, skip(fmt.Errorf("request %x: expires at %d, which no calendar has",
+		return nil, feed.Skip(fmt.Errorf("request %x: expires at %d, which no calendar has",
 			e.RequestId, e.Expiry))
 	}
 	return &messages.ChainStorageRequested{

@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"context"
@@ -34,15 +34,15 @@ const (
 )
 
 // errGap: the block after the one that was told last does not follow on it, by this node.
-var errGap = fmt.Errorf("%w: its blocks do not follow on each other", errNotYet)
+var errGap = fmt.Errorf("%w: its blocks do not follow on each other", ErrNotYet)
 
-// errNotYet: what the node says does not fit together now, or ends before the cursor. It
+// ErrNotYet: what the node says does not fit together now, or ends before the cursor. It
 // is behind, or a reorganisation goes on; both pass.
-var errNotYet = errors.New("the node is not there yet")
+var ErrNotYet = errors.New("the node is not there yet")
 
-// update is what a contract said up to a block. Its logs are in order; those of a reorganisation
+// Update is what a contract said up to a block. Its logs are in order; those of a reorganisation
 // are announced before those that replace them.
-type update[E any] struct {
+type Update[E any] struct {
 	// Reorganized: blocks that were told are gone, and Head is the last of those that are still there.
 	Reorganized *messages.ChainReorganized
 	Head        events.Head
@@ -50,46 +50,47 @@ type update[E any] struct {
 	Live        bool // Head is the newest block
 }
 
-// followerConfig says what is followed. All of it is set but what says otherwise.
-type followerConfig struct {
-	contract    common.Address
-	deployedAt  uint64        // the contract's block; zero: it is looked for
-	logRange    uint64        // the most blocks in one search for logs
-	longestWait time.Duration // between attempts to go on
-	// silentBlocks is after how many block times without a new block the connection is
+// Config says what is followed. All of it is set but what says otherwise.
+type Config struct {
+	Contract    common.Address
+	DeployedAt  uint64        // the contract's block; zero: it is looked for
+	LogRange    uint64        // the most blocks in one search for logs
+	LongestWait time.Duration // between attempts to go on
+	// SilentBlocks is after how many block times without a new block the connection is
 	// made anew, and leastSilence the least that this is.
-	silentBlocks uint64
-	leastSilence time.Duration
-	log          logrus.FieldLogger
+	SilentBlocks uint64
+	LeastSilence time.Duration
+	Log          logrus.FieldLogger
 }
 
-// follower is the feed of what one contract says, in values of type E.
-type follower[E any] struct {
+// Follower is the feed of what one contract says, in values of type E.
+type Follower[E any] struct {
 	conn    *rpc.Conn
 	blocks  *rpc.BlockTime
-	cfg     followerConfig
-	readers readers[E]
+	cfg     Config
+	readers Readers[E]
 	topics  [][]common.Hash
 }
 
-func newFollower[E any](c *rpc.Conn, blocks *rpc.BlockTime, cfg followerConfig, r readers[E]) *follower[E] {
-	return &follower[E]{conn: c, blocks: blocks, cfg: cfg, readers: r, topics: [][]common.Hash{r.topics()}}
+// New follows a contract; r says which of its logs are read, and how.
+func New[E any](c *rpc.Conn, blocks *rpc.BlockTime, cfg Config, r Readers[E]) *Follower[E] {
+	return &Follower[E]{conn: c, blocks: blocks, cfg: cfg, readers: r, topics: [][]common.Hash{r.topics()}}
 }
 
-// follow delivers updates after the cursor, oldest first, until ctx ends or deliver
+// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
 // fails; it returns ctx's or deliver's error, or an *IdentityError when the node turns
 // out to follow another chain. Everything else it survives: it reconnects and goes on.
 // A zero cursor starts at the contract's deployment. Every log is delivered exactly
 // once for each block that holds it, and blocks that are gone are announced before
 // those that replace them.
-func (f *follower[E]) follow(
+func (f *Follower[E]) Follow(
 	ctx context.Context, from events.Cursor,
-	deliver func(context.Context, update[E]) error,
+	deliver func(context.Context, Update[E]) error,
 ) error {
 	at := cursorFrom(from)
 	news := rpc.NewWaker(f.conn, f.blocks)
 	defer news.Close()
-	watch := newWatch(f.cfg.silentBlocks, f.cfg.leastSilence, time.Now())
+	watch := newWatchdog(f.cfg.SilentBlocks, f.cfg.LeastSilence, time.Now())
 	wait, stale := firstFollowWait, 0
 	for {
 		err := f.advance(ctx, at, watch, deliver)
@@ -108,14 +109,14 @@ func (f *follower[E]) follow(
 		switch {
 		case err == nil:
 			if wait > firstFollowWait {
-				f.cfg.log.WithField("block", at.number).Info("the chain answers again")
+				f.cfg.Log.WithField("block", at.number).Info("the chain answers again")
 			}
 			wait, stale = firstFollowWait, 0
 			f.silence(ctx, watch)
 			news.Wait(ctx, watch.top, func(misses int) time.Duration { return watch.look(f.blocks.Poll(), misses) })
-		case errors.Is(err, errNotYet):
+		case errors.Is(err, ErrNotYet):
 			if stale++; stale == staleRounds {
-				f.cfg.log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
+				f.cfg.Log.WithField("block", at.number).Warnf("waiting for the chain: %v", err)
 			}
 			if stale%staleRounds == 0 && errors.Is(err, errGap) { // No reorganisation lasts that long.
 				_ = f.conn.Disbelieve(ctx, "for the newest blocks", err)
@@ -126,16 +127,16 @@ func (f *follower[E]) follow(
 			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		default:
 			if wait == firstFollowWait { // Said once, however long it lasts.
-				f.cfg.log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
+				f.cfg.Log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
 			}
 			rpc.Sleep(ctx, wait)
-			wait = min(2*wait, f.cfg.longestWait)
+			wait = min(2*wait, f.cfg.LongestWait)
 		}
 	}
 }
 
 // silence has the connection made anew when there was no new block for too long.
-func (f *follower[E]) silence(ctx context.Context, w *watch) {
+func (f *Follower[E]) silence(ctx context.Context, w *watchdog) {
 	l, err := f.conn.Current(ctx)
 	if err != nil {
 		return // The next call says so.
@@ -146,7 +147,7 @@ func (f *follower[E]) silence(ctx context.Context, w *watch) {
 		return
 	}
 	if first {
-		f.cfg.log.WithField("endpoint", l.Endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
+		f.cfg.Log.WithField("endpoint", l.Endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
 			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
 	}
 	f.conn.LeaveSilent(l)
@@ -158,10 +159,10 @@ type deliverError struct{ err error }
 func (e *deliverError) Error() string { return e.err.Error() }
 
 // advance delivers everything up to the newest block.
-func (f *follower[E]) advance(
-	ctx context.Context, at *cursor, watch *watch, deliver func(context.Context, update[E]) error,
+func (f *Follower[E]) advance(
+	ctx context.Context, at *cursor, watch *watchdog, deliver func(context.Context, Update[E]) error,
 ) error {
-	hand := func(u update[E]) error {
+	hand := func(u Update[E]) error {
 		if err := deliver(ctx, u); err != nil {
 			return &deliverError{err}
 		}
@@ -173,7 +174,7 @@ func (f *follower[E]) advance(
 			return err
 		}
 		if pause, ended := watch.saw(uint64(head.Number), time.Now()); ended {
-			f.cfg.log.WithField("block", uint64(head.Number)).Infof("there are new blocks again, after %s",
+			f.cfg.Log.WithField("block", uint64(head.Number)).Infof("there are new blocks again, after %s",
 				pause.Round(time.Second))
 		}
 		if at.hash == (common.Hash{}) {
@@ -189,10 +190,10 @@ func (f *follower[E]) advance(
 				return nil
 			}
 			at.told = true
-			return hand(update[E]{Head: head.Head(), Live: true})
+			return hand(Update[E]{Head: head.Head(), Live: true})
 		}
 		if uint64(head.Number) <= at.number {
-			return fmt.Errorf("%w: block %d of its chain, after block %d", errNotYet, uint64(head.Number), at.number)
+			return fmt.Errorf("%w: block %d of its chain, after block %d", ErrNotYet, uint64(head.Number), at.number)
 		}
 		if uint64(head.Number) > at.number+reorgDepth {
 			err = f.leap(ctx, at, uint64(head.Number)-reorgDepth, hand)
@@ -206,7 +207,7 @@ func (f *follower[E]) advance(
 }
 
 // begin places a zero cursor on the block before the contract's deployment.
-func (f *follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) error {
+func (f *Follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) error {
 	first, err := f.deployment(ctx, uint64(head.Number))
 	if err != nil {
 		return err
@@ -221,14 +222,14 @@ func (f *follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) e
 
 // deployment finds the block in which the contract got its code, by halving. A node
 // that forgot old states makes it start earlier, which costs time only.
-func (f *follower[E]) deployment(ctx context.Context, head uint64) (uint64, error) {
-	if f.cfg.deployedAt != 0 {
-		return f.cfg.deployedAt, nil
+func (f *Follower[E]) deployment(ctx context.Context, head uint64) (uint64, error) {
+	if f.cfg.DeployedAt != 0 {
+		return f.cfg.DeployedAt, nil
 	}
 	low, high := uint64(0), head
 	for low < high {
 		middle := low + (high-low)/2
-		there, known, err := f.conn.HasCode(ctx, f.cfg.contract, middle)
+		there, known, err := f.conn.HasCode(ctx, f.cfg.Contract, middle)
 		if err != nil || !known {
 			return 0, err
 		}
@@ -245,8 +246,8 @@ func (f *follower[E]) deployment(ctx context.Context, head uint64) (uint64, erro
 // announces that and moves back to the last block that is still there. A node that has not
 // yet got as far as the cursor is errNotYet: that another one was ahead is no
 // reorganisation.
-func (f *follower[E]) rewind(
-	ctx context.Context, at *cursor, head *rpc.Header, hand func(update[E]) error,
+func (f *Follower[E]) rewind(
+	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
 ) error {
 	if uint64(head.Number) >= at.number {
 		same, err := f.holds(ctx, at.number, at.hash)
@@ -270,7 +271,7 @@ func (f *follower[E]) rewind(
 			gone.Dropped = append(gone.Dropped, events.Hash(at.recent[number]).String())
 		}
 	}
-	if err := hand(update[E]{Reorganized: gone, Head: ancestor.Head()}); err != nil {
+	if err := hand(Update[E]{Reorganized: gone, Head: ancestor.Head()}); err != nil {
 		return err
 	}
 	maps.DeleteFunc(at.recent, func(n uint64, _ common.Hash) bool { return n > uint64(ancestor.Number) })
@@ -280,7 +281,7 @@ func (f *follower[E]) rewind(
 
 // behind says whether a shorter chain may be the same one: the newest block that is
 // remembered of that part is still there, or none is remembered.
-func (f *follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
+func (f *Follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
 	newest, known := uint64(0), false
 	for number := range at.recent {
 		if number <= head && (!known || number > newest) {
@@ -293,7 +294,7 @@ func (f *follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool
 	return f.holds(ctx, newest, at.recent[newest])
 }
 
-func (f *follower[E]) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
+func (f *Follower[E]) holds(ctx context.Context, number uint64, hash common.Hash) (bool, error) {
 	block, err := f.conn.ByNumber(ctx, number)
 	if errors.Is(err, ethereum.NotFound) {
 		return false, nil
@@ -306,7 +307,7 @@ func (f *follower[E]) holds(ctx context.Context, number uint64, hash common.Hash
 
 // ancestor is the newest remembered block that is still on the chain. When there is
 // none, everything is read again from before the oldest one.
-func (f *follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (*rpc.Header, error) {
+func (f *Follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (*rpc.Header, error) {
 	numbers := slices.Sorted(maps.Keys(at.recent))
 	for _, number := range slices.Backward(numbers) {
 		if number > newest {
@@ -329,8 +330,8 @@ func (f *follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (
 
 // walk delivers the blocks after the cursor one by one, read by hash, so that an update
 // never mixes two branches.
-func (f *follower[E]) walk(
-	ctx context.Context, at *cursor, head *rpc.Header, hand func(update[E]) error,
+func (f *Follower[E]) walk(
+	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
 ) error {
 	blocks, err := f.headers(ctx, at.number+1, uint64(head.Number))
 	if err != nil {
@@ -354,7 +355,7 @@ func (f *follower[E]) walk(
 		if err != nil {
 			return err
 		}
-		u := update[E]{Head: block.Head(), Logs: logs, Live: block.Hash == head.Hash}
+		u := Update[E]{Head: block.Head(), Logs: logs, Live: block.Hash == head.Hash}
 		if err := hand(u); err != nil {
 			return err
 		}
@@ -386,7 +387,7 @@ func unfitBeside(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) er
 }
 
 // headers reads blocks first to last, all or an error.
-func (f *follower[E]) headers(ctx context.Context, first, last uint64) ([]*rpc.Header, error) {
+func (f *Follower[E]) headers(ctx context.Context, first, last uint64) ([]*rpc.Header, error) {
 	numbers := make([]uint64, 0, last-first+1)
 	for n := first; n <= last; n++ {
 		numbers = append(numbers, n)

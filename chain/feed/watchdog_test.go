@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestSilenceIsSeveralBlockTimesAndNeverLessThanTheFloor(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			now := time.Unix(1_000, 0)
-			w := newWatch(5, 15*time.Second, now)
+			w := newWatchdog(5, 15*time.Second, now)
 			opened := now
 			for n := uint64(1); n < 20 && c.each > 0; n++ {
 				now = now.Add(c.each)
@@ -50,7 +50,7 @@ func TestSilenceIsSeveralBlockTimesAndNeverLessThanTheFloor(t *testing.T) {
 
 func TestBlocksThatComeTogetherShareTheirTime(t *testing.T) {
 	now := time.Unix(1_000, 0)
-	w := newWatch(5, time.Second, now)
+	w := newWatchdog(5, time.Second, now)
 	w.saw(10, now)
 	for n := range uint64(40) {
 		now = now.Add(12 * time.Second)
@@ -62,7 +62,7 @@ func TestBlocksThatComeTogetherShareTheirTime(t *testing.T) {
 }
 
 func TestLooksWithoutWordBecomeRarerUpToTheFloorOfSilence(t *testing.T) {
-	w := &watch{least: 15 * time.Second, blockTime: time.Second}
+	w := &watchdog{least: 15 * time.Second, blockTime: time.Second}
 	var got []time.Duration
 	for misses := range 6 {
 		got = append(got, w.look(100*time.Millisecond, misses)/time.Second)

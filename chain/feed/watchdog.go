@@ -1,10 +1,10 @@
-package chain
+package feed
 
 import "time"
 
-// watch knows how often blocks come and notices when none do. It measures the machine's
+// watchdog knows how often blocks come and notices when none do. It measures the machine's
 // time: how far the chain's own time moves with each block says nothing about that.
-type watch struct {
+type watchdog struct {
 	limit uint64 // block times
 	least time.Duration
 	// blockTime is measured; 0 before two blocks were seen.
@@ -14,13 +14,13 @@ type watch struct {
 	quiet     bool      // silence was found, and has not ended
 }
 
-func newWatch(limit uint64, least time.Duration, now time.Time) *watch {
-	return &watch{limit: limit, least: least, news: now}
+func newWatchdog(limit uint64, least time.Duration, now time.Time) *watchdog {
+	return &watchdog{limit: limit, least: least, news: now}
 }
 
 // saw takes the newest block. It returns how long there had been none, if that was found
 // to be too long.
-func (w *watch) saw(number uint64, now time.Time) (silence time.Duration, ended bool) {
+func (w *watchdog) saw(number uint64, now time.Time) (silence time.Duration, ended bool) {
 	if number <= w.top {
 		return 0, false
 	}
@@ -38,13 +38,13 @@ func (w *watch) saw(number uint64, now time.Time) (silence time.Duration, ended 
 }
 
 // silence is how long it may be quiet.
-func (w *watch) silence() time.Duration {
+func (w *watchdog) silence() time.Duration {
 	return max(w.least, time.Duration(w.limit)*w.blockTime)
 }
 
 // silent says whether there was no new block for too long since a connection was made.
 // first is true when that was not found before.
-func (w *watch) silent(opened, now time.Time) (yes, first bool) {
+func (w *watchdog) silent(opened, now time.Time) (yes, first bool) {
 	since := w.news
 	if opened.After(since) {
 		since = opened
@@ -59,7 +59,7 @@ func (w *watch) silent(opened, now time.Time) (yes, first bool) {
 
 // look is how long to wait for word of a new block before having a look, after so many
 // looks without one.
-func (w *watch) look(poll time.Duration, misses int) time.Duration {
+func (w *watchdog) look(poll time.Duration, misses int) time.Duration {
 	wait := max(poll, 2*w.blockTime)
 	if w.blockTime == 0 {
 		wait = w.least

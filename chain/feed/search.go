@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 // maxSearchRanges is how many ranges of blocks a search for an old log goes back.
 const maxSearchRanges = 5000
 
-// search is for logs of a contract with certain topics.
-type search struct {
-	contract common.Address
-	topics   [][]common.Hash
-	first    uint64 // the block before which there is none
-	step     uint64 // the most blocks in one question
+// Search is for logs of a contract with certain topics.
+type Search struct {
+	Contract common.Address
+	Topics   [][]common.Hash
+	First    uint64 // the block before which there is none
+	Step     uint64 // the most blocks in one question
 }
 
-// back gives a contract's logs to match, newest first, until it says that it has
+// Back gives a contract's logs to match, newest first, until it says that it has
 // found what it looks for.
-func (s search) back(ctx context.Context, c *rpc.Conn, match func(*types.Log) (bool, error)) error {
+func (s Search) Back(ctx context.Context, c *rpc.Conn, match func(*types.Log) (bool, error)) error {
 	head, err := c.Latest(ctx)
 	if err != nil {
 		return err
 	}
 	to := uint64(head.Number)
 	for range maxSearchRanges {
-		from := max(s.first, to-min(to, s.step-1))
-		logs, err := c.LogsBetween(ctx, s.contract, s.topics, from, to)
+		from := max(s.First, to-min(to, s.Step-1))
+		logs, err := c.LogsBetween(ctx, s.Contract, s.Topics, from, to)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s search) back(ctx context.Context, c *rpc.Conn, match func(*types.Log) (b
 				return err
 			}
 		}
-		if from == 0 || from <= s.first {
+		if from == 0 || from <= s.First {
 			return nil
 		}
 		to = from - 1

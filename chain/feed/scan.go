@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 )
 
 // leap delivers old blocks by ranges, up to and including a block.
-func (f *follower[E]) leap(
-	ctx context.Context, at *cursor, to uint64, hand func(update[E]) error,
+func (f *Follower[E]) leap(
+	ctx context.Context, at *cursor, to uint64, hand func(Update[E]) error,
 ) error {
 	for at.number < to {
-		last := min(to, at.number+f.cfg.logRange)
-		found, err := f.conn.LogsBetween(ctx, f.cfg.contract, f.topics, at.number+1, last)
+		last := min(to, at.number+f.cfg.LogRange)
+		found, err := f.conn.LogsBetween(ctx, f.cfg.Contract, f.topics, at.number+1, last)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (f *follower[E]) leap(
 		if err != nil {
 			return err
 		}
-		if err := hand(update[E]{Head: end.Head(), Logs: logs}); err != nil {
+		if err := hand(Update[E]{Head: end.Head(), Logs: logs}); err != nil {
 			return err
 		}
 		for hash, block := range blocks {
@@ -58,7 +58,7 @@ func (f *follower[E]) leap(
 }
 
 // blocksOf reads the blocks that logs are in.
-func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*rpc.Header, error) {
+func (f *Follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*rpc.Header, error) {
 	var hashes []common.Hash
 	for _, l := range logs {
 		if !slices.Contains(hashes[max(0, len(hashes)-1):], l.BlockHash) { // They come in order.
@@ -72,7 +72,7 @@ func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[commo
 	blocks := map[common.Hash]*rpc.Header{}
 	for i, hash := range hashes {
 		if found[i] == nil {
-			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", errNotYet, hash)
+			return nil, fmt.Errorf("%w: it gave a log of block %s and does not know that block", ErrNotYet, hash)
 		}
 		blocks[hash] = found[i]
 	}
@@ -80,10 +80,10 @@ func (f *follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[commo
 }
 
 // logsOf reads the logs of one block, by its hash.
-func (f *follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Log, error) {
+func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Log, error) {
 	hash, number := block.Hash, block.Number
 	ofOthers := func(l types.Log) bool { return l.BlockHash != hash }
-	logs, err := f.query(f.conn.LogsOfBlock(ctx, f.cfg.contract, f.topics, hash, uint64(number)))
+	logs, err := f.query(f.conn.LogsOfBlock(ctx, f.cfg.Contract, f.topics, hash, uint64(number)))
 	if err != nil && !rpc.IsAnswer(err) {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (f *follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 	// The block says that it may have some, or the node does not say it by hash: ask in
 	// another way, because some nodes announce a block before they know its logs, and
 	// answer with none, and some do not take hashes here (EIP-234).
-	again, err := f.query(f.conn.LogsOnce(ctx, f.cfg.contract, f.topics, uint64(number), uint64(number)))
+	again, err := f.query(f.conn.LogsOnce(ctx, f.cfg.Contract, f.topics, uint64(number), uint64(number)))
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
 	}
@@ -102,32 +102,32 @@ func (f *follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 		return again, nil
 	}
 	if same, err := f.holds(ctx, uint64(block.Number), hash); err != nil || !same { // They may be another block's.
-		return nil, errors.Join(err, fmt.Errorf("%w: block %d changed", errNotYet, uint64(block.Number)))
+		return nil, errors.Join(err, fmt.Errorf("%w: block %d changed", ErrNotYet, uint64(block.Number)))
 	}
 	return nil, nil
 }
 
 // notThere tells a node that does not know a block any more, or not yet, from one that
 // does not answer.
-func (f *follower[E]) notThere(ctx context.Context, block *rpc.Header, err error) error {
+func (f *Follower[E]) notThere(ctx context.Context, block *rpc.Header, err error) error {
 	if !rpc.IsAnswer(err) {
 		return err
 	}
 	if same, look := f.holds(ctx, uint64(block.Number), block.Hash); look != nil || same {
 		return err
 	}
-	return fmt.Errorf("%w: block %d changed: %w", errNotYet, uint64(block.Number), err)
+	return fmt.Errorf("%w: block %d changed: %w", ErrNotYet, uint64(block.Number), err)
 }
 
 // mayHold asks the filter that each block carries of its logs: no means no.
-func (f *follower[E]) mayHold(block *rpc.Header) bool {
-	if !block.Bloom.Test(f.cfg.contract.Bytes()) {
+func (f *Follower[E]) mayHold(block *rpc.Header) bool {
+	if !block.Bloom.Test(f.cfg.Contract.Bytes()) {
 		return false
 	}
 	return slices.ContainsFunc(f.topics[0], func(topic common.Hash) bool { return block.Bloom.Test(topic.Bytes()) })
 }
 
-func (f *follower[E]) query(logs []types.Log, err error) ([]types.Log, error) {
+func (f *Follower[E]) query(logs []types.Log, err error) ([]types.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logs of a block: %w", err)
 	}

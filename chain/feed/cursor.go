@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"fmt"
@@ -51,5 +51,5 @@ func (c *cursor) impossibleBeside(head *rpc.Header) bool {
 }
 
 func notAt(head *rpc.Header, at *cursor) error {
-	return fmt.Errorf("%w: it is at block %d, and block %d was seen before", errNotYet, uint64(head.Number), at.number)
+	return fmt.Errorf("%w: it is at block %d, and block %d was seen before", ErrNotYet, uint64(head.Number), at.number)
 }

@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"context"
@@ -16,32 +16,32 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// reader turns one kind of log into what the consumer wants to hear.
-type reader[E any] func(ctx context.Context, l *types.Log, at *messages.ChainLog) (E, error)
+// Reader turns one kind of log into what the consumer wants to hear.
+type Reader[E any] func(ctx context.Context, l *types.Log, at *messages.ChainLog) (E, error)
 
-// readers are the kinds of log that are read, by topic.
-type readers[E any] map[common.Hash]reader[E]
+// Readers are the kinds of log that are read, by topic.
+type Readers[E any] map[common.Hash]Reader[E]
 
-func (r readers[E]) topics() []common.Hash {
+func (r Readers[E]) topics() []common.Hash {
 	return slices.SortedFunc(maps.Keys(r), common.Hash.Cmp)
 }
 
 // errSkip marks a log that makes no sense; the rest of its block does.
 var errSkip = errors.New("log is skipped")
 
-// skip says that a log makes no sense, and why: a reader that returns it leaves out that log only.
-func skip(err error) error { return fmt.Errorf("%w: %w", errSkip, err) }
+// Skip says that a log makes no sense, and why: a reader that returns it leaves out that log only.
+func Skip(err error) error { return fmt.Errorf("%w: %w", errSkip, err) }
 
-// read makes a reader of a log whose message needs nothing but the log.
-func read[T, E any](
+// Read makes a reader of a log whose message needs nothing but the log.
+func Read[T, E any](
 	unpack func(*types.Log) (*T, error),
 	message func(*T, *messages.ChainLog) E,
-) reader[E] {
+) Reader[E] {
 	return func(_ context.Context, l *types.Log, at *messages.ChainLog) (E, error) {
 		e, err := unpack(l)
 		if err != nil {
 			var none E
-			return none, skip(err)
+			return none, Skip(err)
 		}
 		return message(e, at), nil
 	}
@@ -49,7 +49,7 @@ func read[T, E any](
 
 // translate turns logs into messages, in order and each once. Logs that make no sense
 // are left out with a line in the log; an error means that the node could not be asked.
-func (f *follower[E]) translate(
+func (f *Follower[E]) translate(
 	ctx context.Context, logs []types.Log, blockOf func(common.Hash) *rpc.Header,
 ) ([]E, error) {
 	type position struct {
@@ -61,7 +61,7 @@ func (f *follower[E]) translate(
 	for i := range logs {
 		l := &logs[i]
 		here := position{l.BlockHash, l.Index}
-		if l.Removed || seen[here] || l.Address != f.cfg.contract || len(l.Topics) == 0 {
+		if l.Removed || seen[here] || l.Address != f.cfg.Contract || len(l.Topics) == 0 {
 			continue
 		}
 		seen[here] = true
@@ -85,7 +85,7 @@ func (f *follower[E]) translate(
 			Time:      events.TimeToMessage(block.Head().Time),
 		})
 		if errors.Is(err, errSkip) {
-			f.cfg.log.WithError(err).WithField("tx", l.TxHash).Warn("follow the chain: a log makes no sense")
+			f.cfg.Log.WithError(err).WithField("tx", l.TxHash).Warn("follow the chain: a log makes no sense")
 			continue
 		}
 		if err != nil {

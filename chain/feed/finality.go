@@ -1,4 +1,4 @@
-package chain
+package feed
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// finality says which blocks can be taken for permanent. It is safe for concurrent use.
-type finality struct {
+// Finality says which blocks can be taken for permanent. It is safe for concurrent use.
+type Finality struct {
 	conn          *rpc.Conn
 	confirmations uint64 // blocks, the first one included
 	tagged        bool   // the chain's tag finalized is demanded, too
@@ -24,15 +24,16 @@ type finality struct {
 	told  bool // that it has none was said
 }
 
-func newFinality(c *rpc.Conn, confirmations uint64, tagged bool, log logrus.FieldLogger) *finality {
-	return &finality{conn: c, confirmations: confirmations, tagged: tagged, log: log}
+// NewFinality goes by so many confirmations, and by the tag finalized if that is demanded, too.
+func NewFinality(c *rpc.Conn, confirmations uint64, tagged bool, log logrus.FieldLogger) *Finality {
+	return &Finality{conn: c, confirmations: confirmations, tagged: tagged, log: log}
 }
 
-// final says whether a block, and what it holds, can be taken for permanent: it has the
+// Final says whether a block, and what it holds, can be taken for permanent: it has the
 // configured confirmations and, if that is demanded, the tag finalized has reached it. A
 // chain that has no such tag goes by confirmations. Whoever asks makes sure that the
 // block is on the chain.
-func (f *finality) final(ctx context.Context, number uint64) (bool, error) {
+func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	head, err := f.conn.Latest(ctx)
 	if err != nil {
 		return false, fmt.Errorf("is block %d final: %w", number, err)
@@ -68,8 +69,8 @@ func (f *finality) final(ctx context.Context, number uint64) (bool, error) {
 	return true, nil
 }
 
-// newest is the newest block that counts as permanent, at a head; nil: none does now.
-func (f *finality) newest(ctx context.Context, head *rpc.Header) (*rpc.Header, error) {
+// Newest is the newest block that counts as permanent, at a head; nil: none does now.
+func (f *Finality) Newest(ctx context.Context, head *rpc.Header) (*rpc.Header, error) {
 	deep := head
 	if back := f.confirmations - 1; back > 0 {
 		var err error
@@ -84,20 +85,20 @@ func (f *finality) newest(ctx context.Context, head *rpc.Header) (*rpc.Header, e
 	if err == nil && tagged.Number < deep.Number {
 		return tagged, nil
 	}
-	if final, err := f.final(ctx, uint64(deep.Number)); err != nil || !final {
+	if final, err := f.Final(ctx, uint64(deep.Number)); err != nil || !final {
 		return nil, err
 	}
 	return deep, nil
 }
 
-func (f *finality) found() {
+func (f *Finality) found() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.named = true
 }
 
 // missing says whether confirmations decide, and whether that has not been said yet.
-func (f *finality) missing() (byConfirmations, first bool) {
+func (f *Finality) missing() (byConfirmations, first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.named {
