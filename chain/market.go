@@ -144,6 +144,8 @@ type Config struct {
 	// FeeLimited, if it is set, is told when MaxFeeCapWei begins to hold up what must be
 	// sent. It must not block.
 	FeeLimited func(tx.FeeLimit)
+	// OtherContracts are those that the same account calls besides, through Transactions.
+	OtherContracts []tx.Contract
 	// Epoch and Node go into the metadata of the account's events.
 	Epoch uint64
 	Node  string
@@ -306,7 +308,9 @@ func (m *Market) transactions() tx.Config {
 	cfg := &m.cfg
 	return tx.Config{
 		Key: cfg.Key, Chain: m.identity,
-		Kinds: kinds(), Refusals: refusalOf, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers,
+		Contracts: append([]tx.Contract{
+			{Kinds: kinds(), Refusals: refusalOf, IsHostCall: m.isHostCall(), InUse: m.slotsOfOthers},
+		}, cfg.OtherContracts...),
 		Confirmations: cfg.Confirmations, StuckBlocks: cfg.StuckBlocks,
 		MaxFeeCapWei: cfg.MaxFeeCapWei, MinTipWei: cfg.MinTipWei, MaxTipWei: cfg.MaxTipWei,
 		MaxInFlight: int(cfg.MaxInFlight), DutyHold: cfg.FillHold, FeeLimited: cfg.FeeLimited,
@@ -335,11 +339,21 @@ func (m *Market) Failure() error { return m.tx.Failure() }
 // mined, in chain time; zero: none is. When that is near, only proofs are sent, and what
 // is due before them. It does not block and may be called at any time; the last word
 // counts, until its time has passed.
-func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(next) }
+func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(kindProof, next) }
 
 // RecordAway is since when the event store has not taken the events of transactions, and
 // why; no error: it does. They wait in the outbox.
 func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.RecordAway() }
+
+// Connection, Blocks and Transactions are what another contract of the same account shares with this
+// one. They end with the market.
+func (m *Market) Connection() *rpc.Conn { return m.conn }
+
+// Blocks says how far apart blocks are; see Connection.
+func (m *Market) Blocks() *rpc.BlockTime { return m.blocks }
+
+// Transactions owns the account; see Connection.
+func (m *Market) Transactions() *tx.Manager { return m.tx }
 
 // Identity is the chain that the market is on.
 func (m *Market) Identity() rpc.Identity { return m.identity }

@@ -118,7 +118,7 @@ func (m *Manager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transa
 func (m *Manager) judgeUse(found []rpc.Transaction, nonce, mined uint64) ForeignUse {
 	u := ForeignUse{Nonce: nonce, Mined: mined}
 	for _, tx := range found {
-		host := tx.To != nil && m.cfg.IsHostCall(*tx.To, tx.Input)
+		host := tx.To != nil && m.cfg.contract.IsHostCall(*tx.To, tx.Input)
 		if u.Host && !host {
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -32,7 +31,9 @@ const (
 	// displacedBlocks is in how many blocks a used nonce must be without a receipt of
 	// ours before it counts as used by somebody else: nodes behind one address may lag.
 	displacedBlocks = 3
-	gapPrefix       = "gap:"
+	// gapKind is the kind of what only fills a hole in the nonces.
+	gapKind   = "gap"
+	gapPrefix = gapKind + ":"
 )
 
 // ErrStopped: the transaction manager does not run any more.
@@ -90,23 +91,15 @@ type Manager struct {
 	tipPrice  tipPrice
 	spent     gasSpent
 	blocks    *rpc.BlockTime
-	due       atomic.Int64 // by when the next proof must be mined, in chain seconds
+	due       dueTimes
 }
 
 // Config is of an account. All of it is set but what says otherwise.
 type Config struct {
 	Key   *ecdsa.PrivateKey
 	Chain rpc.Identity
-	// Kinds are those of which the manager must know something, by the word with which their
-	// keys begin; any other kind has no needs of its own.
-	Kinds map[string]Kind
-	// Refusals says what it means that a contract reverts a call.
-	Refusals rpc.Refusals
-	// IsHostCall says that only a host makes a call.
-	IsHostCall func(to common.Address, input []byte) bool
-	// InUse says what the contracts have of this account, of which a new record knows
-	// nothing; empty: nothing.
-	InUse func(context.Context) (string, error)
+	// Contracts are those that the account calls.
+	Contracts []Contract
 
 	Confirmations uint64 // blocks, the transaction's own included
 	StuckBlocks   uint64 // without being mined, before a higher fee is offered
@@ -124,6 +117,8 @@ type Config struct {
 	Epoch uint64
 	Node  string
 	Log   logrus.FieldLogger
+
+	contract Contract // all of them as one
 }
 
 func (cfg *Config) account() common.Address { return crypto.PubkeyToAddress(cfg.Key.PublicKey) }
@@ -142,7 +137,7 @@ func start(
 		signer:   types.LatestSignerForChainID(newBig(cfg.Chain.ChainID)),
 		requests: make(chan func(context.Context)),
 		stopped:  make(chan struct{}),
-		book:     newBook(cfg.Kinds),
+		book:     newBook(cfg.contract.Kinds),
 		others:   others,
 	}
 	for _, r := range entries {
@@ -178,9 +173,9 @@ func (m *Manager) Failure() error { return m.copier.failure() }
 // why; no error: it does.
 func (m *Manager) RecordAway() (since time.Time, reason error) { return m.copier.away() }
 
-// DutiesDue says by when the earliest duty that is not handed in must be mined, in chain time;
-// zero: none is. It does not block; the last word counts, until its time has passed.
-func (m *Manager) DutiesDue(next time.Time) { m.due.Store(next.Unix()) }
+// DutiesDue says by when the earliest duty of a kind that is not handed in must be mined, in chain
+// time; zero: none is. It does not block; the last word counts, until its time has passed.
+func (m *Manager) DutiesDue(kind string, next time.Time) { m.due.set(kind, next) }
 
 func (m *Manager) run(ctx context.Context) {
 	defer close(m.stopped)

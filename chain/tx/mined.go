@@ -170,7 +170,7 @@ func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types
 	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{{
 		To: in.to, Data: in.data, Gas: a.gas, On: block.Parent,
 		Number: uint64(block.Number), Time: uint64(block.Time),
-	}}, m.cfg.Refusals)
+	}}, m.cfg.contract.Refusals)
 	if err != nil || outcomes[0].Refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
@@ -195,7 +195,7 @@ func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) 
 	if len(trials) == 0 {
 		return nil
 	}
-	outcomes, err := m.conn.Try(ctx, m.account, trials, m.cfg.Refusals)
+	outcomes, err := m.conn.Try(ctx, m.account, trials, m.cfg.contract.Refusals)
 	if err != nil {
 		return err
 	}

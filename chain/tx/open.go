@@ -28,6 +28,10 @@ const catchUpTimeout = 5 * time.Second
 func Open(
 	ctx context.Context, cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, dir string,
 ) (*Manager, error) {
+	var err error
+	if cfg.contract, err = joined(cfg.Contracts); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the outbox: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -124,12 +125,41 @@ func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 			found = true
 		}
 	}
-	told, now := m.due.Load(), int64(head.Time)
-	window := int64(time.Duration(m.cfg.DutyHold) * m.blocks.Pace() / time.Second)
-	if told > now && told-now <= window && (!found || due.IsZero() || told < due.Unix()) {
-		return events.Unix(uint64(told)), true
+	now := head.Head().Time
+	told := m.due.after(now)
+	window := time.Duration(m.cfg.DutyHold) * m.blocks.Pace()
+	if !told.IsZero() && told.Sub(now) <= window && (!found || due.IsZero() || told.Before(due)) {
+		return told, true
 	}
 	return due, found
+}
+
+// dueTimes are by when the next duty of each kind must be mined, in chain time. It is safe for
+// concurrent use.
+type dueTimes struct {
+	mu     sync.Mutex
+	byKind map[string]time.Time
+}
+
+func (d *dueTimes) set(kind string, next time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.byKind == nil {
+		d.byKind = map[string]time.Time{}
+	}
+	d.byKind[kind] = next
+}
+
+// after is the earliest that is later than a point of time; zero: none is.
+func (d *dueTimes) after(now time.Time) (earliest time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, due := range d.byKind {
+		if due.After(now) && (earliest.IsZero() || due.Before(earliest)) {
+			earliest = due
+		}
+	}
+	return earliest
 }
 
 // mostUrgent is, for each transaction in flight, the one of itself and those behind it

@@ -118,7 +118,9 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &Manager{cfg: Config{DutyHold: 8}, book: newBook(nil)}
 			m.blocks = rpc.NewBlockTime(12*time.Second, 0, quietLog())
-			m.due.Store(tc.told)
+			if tc.told > 0 {
+				m.due.set("proof", events.Unix(uint64(tc.told)))
+			}
 			m.book.open = append(tc.unsent, tc.in)
 			if got := m.held(tc.in, head); got != tc.is {
 				t.Fatalf("held: %t", got)
