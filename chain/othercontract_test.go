@@ -54,6 +54,19 @@ func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 		t.Fatalf("more than it has: %v", err)
 	}
 
+	err = w.try("host", func(ctx context.Context) error {
+		_, err := m.Transactions().Submit(ctx, tx.Call{
+			Key: "pay:friend:1", To: friend, Value: events.NewAmount(70), Gas: 30_000,
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if has, err := w.client.BalanceAt(t.Context(), friend, nil); err != nil || has.Int64() != 70 {
+		t.Fatalf("it was paid %v wei: %v", has, err)
+	}
+
 	type gift struct {
 		To            common.Address
 		Amount, Block uint64

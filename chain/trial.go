@@ -28,7 +28,7 @@ const plentyGas = 8_000_000
 // the outcome that the contract would give. What it cannot find out it leaves to the
 // transaction.
 func (m *Market) preflight(ctx context.Context, head *rpc.Header, call events.SlotCall, data []byte, gas uint64) error {
-	t := m.blocks.NextBlock(head, m.contract, data, gas)
+	t := m.blocks.NextBlock(head, rpc.Trial{To: m.contract, Data: data, Gas: gas})
 	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
 	if err != nil {
 		return nil //nolint:nilerr // Sending it needs the node, too, and will say so.

@@ -4809,7 +4809,8 @@ type TxIntended struct {
 	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // such as fill:<slot>:<attempt>
 	To            string                 `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	Data          string                 `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
-	Deadline      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"` // chain time; absent: none
+	Deadline      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`                       // chain time; absent: none
+	ValueWei      *string                `protobuf:"bytes,6,opt,name=value_wei,json=valueWei,proto3,oneof" json:"value_wei,omitempty"` // what the call pays; absent: nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4877,6 +4878,13 @@ func (x *TxIntended) GetDeadline() *timestamppb.Timestamp {
 		return x.Deadline
 	}
 	return nil
+}
+
+func (x *TxIntended) GetValueWei() string {
+	if x != nil && x.ValueWei != nil {
+		return *x.ValueWei
+	}
+	return ""
 }
 
 // TxSent: a signed transaction was handed to the chain.
@@ -6864,14 +6872,17 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\n" +
 	"slot_index\x18\x04 \x01(\x04R\tslotIndex\x12\x16\n" +
 	"\x06period\x18\x05 \x01(\x04R\x06period\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xb2\x01\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\xe8\x01\n" +
 	"\n" +
 	"TxIntended\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
 	"\x02to\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x02R\x02to\x12\x18\n" +
 	"\x04data\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x05R\x04data\x126\n" +
-	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\"\xe4\x01\n" +
+	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12&\n" +
+	"\tvalue_wei\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03H\x00R\bvalueWei\x88\x01\x01B\f\n" +
+	"\n" +
+	"_value_wei\"\xe4\x01\n" +
 	"\x06TxSent\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -7271,6 +7282,7 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[66].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

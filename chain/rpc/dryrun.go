@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"math/big"
 	"strings"
 	"time"
 
@@ -16,13 +17,23 @@ import (
 type Trial struct {
 	To           common.Address
 	Data         []byte
+	Value        *big.Int // wei; nil: nothing
 	Gas          uint64
 	On           common.Hash // zero: the newest block
 	Number, Time uint64
 }
 
-// outcome is what came of a trial.
-type outcome struct {
+func (t Trial) args(from common.Address) callArgs {
+	gas := hexutil.Uint64(t.Gas)
+	args := callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas}
+	if t.Value != nil && t.Value.Sign() > 0 {
+		args.Value = (*hexutil.Big)(t.Value)
+	}
+	return args
+}
+
+// Outcome is what came of a trial.
+type Outcome struct {
 	// Refusal is what the contract's revert means; nil when it took the call, or
 	// when nothing is known.
 	Refusal error
@@ -36,12 +47,11 @@ type Refusals func(to common.Address, data []byte) (refusal error, known bool)
 // connection.
 func (c *Conn) Try(
 	ctx context.Context, from common.Address, trials []Trial, meaning Refusals,
-) ([]outcome, error) {
+) ([]Outcome, error) {
 	batch := make([]rpc.BatchElem, len(trials))
 	for i, t := range trials {
-		gas := hexutil.Uint64(t.Gas)
 		batch[i] = rpc.BatchElem{Method: "eth_call", Result: new(any), Args: []any{
-			callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas},
+			t.args(from),
 			"latest",
 			struct{}{},
 			map[string]any{"number": hexutil.Uint64(t.Number), "time": hexutil.Uint64(t.Time)},
@@ -54,7 +64,7 @@ func (c *Conn) Try(
 	if err := send(ctx, batch); err != nil {
 		return nil, err
 	}
-	outcomes := make([]outcome, len(trials))
+	outcomes := make([]Outcome, len(trials))
 	for i, e := range batch {
 		outcomes[i] = outcomeFrom(trials[i].To, e.Error, meaning)
 	}
@@ -62,21 +72,19 @@ func (c *Conn) Try(
 }
 
 // TryPending is try in what the node calls pending. An error of the node is no outcome.
-func (c *Conn) TryPending(ctx context.Context, from common.Address, t Trial, meaning Refusals) outcome {
+func (c *Conn) TryPending(ctx context.Context, from common.Address, t Trial, meaning Refusals) Outcome {
 	return outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
 }
 
 // CallOn tries a call on the state of a block that has a name, and returns what the node says.
 func (c *Conn) CallOn(ctx context.Context, tag string, from common.Address, t Trial) error {
-	gas := hexutil.Uint64(t.Gas)
-	return c.call(ctx, nil, "eth_call", callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas}, tag)
+	return c.call(ctx, nil, "eth_call", t.args(from), tag)
 }
 
 // CallAt tries a call on the state of a block, and returns what the node says.
 func (c *Conn) CallAt(ctx context.Context, at common.Hash, from common.Address, t Trial) error {
-	gas := hexutil.Uint64(t.Gas)
 	one := []rpc.BatchElem{{Method: "eth_call", Result: new(any), Args: []any{
-		callArgs{From: from, To: t.To, Data: t.Data, Gas: &gas}, nil,
+		t.args(from), nil,
 	}}}
 	if err := c.batchAt(ctx, at, one); err != nil {
 		return err
@@ -84,25 +92,23 @@ func (c *Conn) CallAt(ctx context.Context, at common.Hash, from common.Address, 
 	return one[0].Error
 }
 
-func outcomeFrom(to common.Address, err error, meaning Refusals) outcome {
+func outcomeFrom(to common.Address, err error, meaning Refusals) Outcome {
 	if err == nil {
-		return outcome{Known: true}
+		return Outcome{Known: true}
 	}
 	data, reverted := RevertData(err)
 	if !reverted {
-		return outcome{}
+		return Outcome{}
 	}
 	refusal, known := meaning(to, data)
-	return outcome{refusal, known}
+	return Outcome{refusal, known}
 }
 
 // NextBlock is a call as it would be in the block that comes next. A node's own pending
 // block is only second best: nodes differ in what it is, and in its time (spec/ethereum.md §9).
-func (b *BlockTime) NextBlock(head *Header, to common.Address, data []byte, gas uint64) Trial {
-	return Trial{
-		To: to, Data: data, Gas: gas,
-		Number: uint64(head.Number) + 1, Time: uint64(head.Time) + uint64(b.Pace()/time.Second),
-	}
+func (b *BlockTime) NextBlock(head *Header, t Trial) Trial {
+	t.Number, t.Time = uint64(head.Number)+1, uint64(head.Time)+uint64(b.Pace()/time.Second)
+	return t
 }
 
 // RevertData is the data of a revert in a node's answer; false when the answer is

@@ -88,6 +88,8 @@ type callArgs struct {
 	To   common.Address  `json:"to"`
 	Data hexutil.Bytes   `json:"data"`
 	Gas  *hexutil.Uint64 `json:"gas,omitempty"`
+	// Value is in wei; nil: nothing.
+	Value *hexutil.Big `json:"value,omitempty"`
 }
 
 // atBlock names a block by its hash (EIP-1898), so that reads of one batch can never

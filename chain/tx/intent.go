@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -31,6 +32,7 @@ type intent struct {
 	try         int
 	to          common.Address
 	data        []byte
+	value       *big.Int // wei
 	deadline    time.Time
 	correlation string
 	entries     []entry // what it was folded from, for compaction
@@ -68,6 +70,11 @@ type attempt struct {
 func (in *intent) sent() bool { return len(in.attempts) > 0 }
 
 func (in *intent) last() attempt { return in.attempts[len(in.attempts)-1] }
+
+// trial is the call, to be tried.
+func (in *intent) trial(gas uint64) rpc.Trial {
+	return rpc.Trial{To: in.to, Data: in.data, Value: in.value, Gas: gas}
+}
 
 // hashes are the attempts that may still be mined or are.
 func (in *intent) hashes() []common.Hash {
@@ -211,8 +218,13 @@ func (b *book) succeeded(prefix string) *intent {
 func intentOf(e *messages.TxIntended) *intent {
 	base, try := splitKey(e.GetKey())
 	data, err := hex.DecodeString(strings.TrimPrefix(e.GetData(), "0x"))
+	value := new(big.Int)
+	if e.ValueWei != nil {
+		value = events.Must(events.ParseAmount(e.GetValueWei())).Big()
+	}
 	return &intent{
-		key: e.GetKey(), base: base, try: try,
+		value: value,
+		key:   e.GetKey(), base: base, try: try,
 		to:       common.Address(events.Must(events.ParseAddress(e.GetTo()))),
 		data:     events.Must(data, err),
 		deadline: events.TimeFromMessage(e.GetDeadline()),
@@ -246,14 +258,14 @@ func splitKey(key string) (base string, try int) {
 
 // rebuild makes the signed transaction of an attempt again.
 func (m *Manager) rebuild(in *intent, a attempt) (*types.Transaction, error) {
-	to, data := in.to, in.data
+	to, data, value := in.to, in.data, in.value
 	if a.isNoop {
-		to, data = m.account, nil
+		to, data, value = m.account, nil, new(big.Int)
 	}
 	tx, err := types.SignNewTx(m.cfg.Key, m.signer, &types.DynamicFeeTx{
 		ChainID: m.signer.ChainID(), Nonce: a.nonce,
 		GasTipCap: a.tipCap, GasFeeCap: a.feeCap, Gas: a.gas,
-		To: &to, Value: new(big.Int), Data: data,
+		To: &to, Value: value, Data: data,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sign %s: %w", in.key, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/events"
@@ -48,6 +49,7 @@ type Call struct {
 	Looked      uint64
 	To          common.Address
 	Data        []byte
+	Value       events.Amount // wei that it pays the contract
 	Gas         uint64
 	Deadline    time.Time // last chain time at which it may be mined; zero: none
 	LastBlock   uint64    // number of the last block in which it may be mined; zero: any
@@ -329,13 +331,17 @@ func (m *Manager) begin(c Call, try int, wait chan result) {
 		return
 	}
 	key := joinKey(c.Key, try)
-	err := m.write(&messages.TxIntended{
+	intended := &messages.TxIntended{
 		At:       timestamppb.Now(),
 		Key:      key,
 		To:       events.Address(c.To).String(),
 		Data:     "0x" + hex.EncodeToString(c.Data),
 		Deadline: events.TimeToMessage(c.Deadline),
-	}, c.Correlation)
+	}
+	if !c.Value.IsZero() {
+		intended.ValueWei = proto.String(c.Value.String())
+	}
+	err := m.write(intended, c.Correlation)
 	if err != nil {
 		wait <- result{err: err}
 		return

@@ -167,10 +167,9 @@ func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types
 	if r.GasUsed >= a.gas {
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
 	}
-	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{{
-		To: in.to, Data: in.data, Gas: a.gas, On: block.Parent,
-		Number: uint64(block.Number), Time: uint64(block.Time),
-	}}, m.cfg.contract.Refusals)
+	again := in.trial(a.gas)
+	again.On, again.Number, again.Time = block.Parent, uint64(block.Number), uint64(block.Time)
+	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{again}, m.cfg.contract.Refusals)
 	if err != nil || outcomes[0].Refusal == nil {
 		return fmt.Errorf("%w: no reason was found", events.ErrReverted)
 	}
@@ -190,7 +189,7 @@ func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) 
 			continue
 		}
 		some = append(some, in)
-		trials = append(trials, m.blocks.NextBlock(head, in.to, in.data, in.last().gas))
+		trials = append(trials, m.blocks.NextBlock(head, in.trial(in.last().gas)))
 	}
 	if len(trials) == 0 {
 		return nil

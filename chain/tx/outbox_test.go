@@ -249,6 +249,19 @@ func TestEveryTxEventHasAValidExample(t *testing.T) {
 	}
 }
 
+// A signed attempt is made again from what the outbox has of its call.
+func TestAnIntentKeepsWhatItsCallPays(t *testing.T) {
+	for want, stored := range map[int64]*string{0: nil, 70: proto.String("70")} {
+		b := newBook(nil)
+		b.apply(entry{Event: &messages.TxIntended{
+			Key: "give:x#1", To: events.Address{}.String(), Data: "0x", ValueWei: stored,
+		}})
+		if got := b.latest["give:x"].value; got.Int64() != want {
+			t.Errorf("it pays %s wei, want %d", got, want)
+		}
+	}
+}
+
 func FuzzOutboxFrames(f *testing.F) {
 	o := &outbox{owner: owner(), codec: events.NewCodec(events.TxTable())}
 	var good []byte
