@@ -57,7 +57,7 @@ func (w *watchdog) silent(opened, now time.Time) (yes, first bool) {
 	return true, first
 }
 
-// look is how long to wait for word of a new block before having a look, after so many
+// look is how long to wait for news of a new block before having a look, after so many
 // looks without one.
 func (w *watchdog) look(poll time.Duration, misses int) time.Duration {
 	wait := max(poll, 2*w.blockTime)

@@ -79,7 +79,7 @@ func (c *Conn) logsFor(ctx context.Context, answer logsAnswer) ([]types.Log, err
 	return answer.logs, nil
 }
 
-// Some nodes cut long results without a word, always at a round number.
+// Some nodes cut long results and do not say so, always at a round number.
 const (
 	leastCut = 500
 	roundCut = 100

@@ -142,11 +142,11 @@ func (l *Session) send(ctx context.Context, some []rpc.BatchElem) error {
 // complete asks again for what an answered batch left out.
 func (l *Session) complete(ctx context.Context, some []rpc.BatchElem) error {
 	var left []rpc.BatchElem
-	var places []int
+	var positions []int
 	for i, e := range some {
 		if errors.Is(e.Error, rpc.ErrMissingBatchResponse) || batchTooLarge(e.Error) {
 			e.Error = nil
-			left, places = append(left, e), append(places, i)
+			left, positions = append(left, e), append(positions, i)
 		}
 	}
 	if len(left) == 0 {
@@ -158,7 +158,7 @@ func (l *Session) complete(ctx context.Context, some []rpc.BatchElem) error {
 		return err
 	}
 	for i, e := range left {
-		some[places[i]].Error = e.Error
+		some[positions[i]].Error = e.Error
 	}
 	return nil
 }

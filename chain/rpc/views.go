@@ -162,7 +162,7 @@ func readViews(from common.Address, views []*View, overrides []any, send func([]
 
 // batchAt sends calls whose second argument is the block, which it fills in. A node that
 // does not take blocks by hash gets the block's number instead. Nodes refuse a hash with
-// many codes and words; so until one has taken a hash, whatever it refuses is asked by
+// many codes and texts; so until one has taken a hash, whatever it refuses is asked by
 // number as well, and if it answers that, it is asked so from then on.
 func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
 	l, err := c.Current(ctx)
@@ -191,7 +191,7 @@ func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	return nil
 }
 
-// doubtHash are the places of calls that failed, perhaps because of the hash. It learns
+// doubtHash are the positions of calls that failed, perhaps because of the hash. It learns
 // from the others that the node takes one.
 func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
 	for i, call := range batch {

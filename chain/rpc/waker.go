@@ -16,8 +16,8 @@ type Waker struct {
 	heads  chan struct {
 		Number string `json:"number"`
 	}
-	link *Session
-	sub  *rpc.ClientSubscription
+	session *Session
+	sub     *rpc.ClientSubscription
 	// misses is how often in a row nothing was heard; top the newest block when the last
 	// wait began.
 	misses int
@@ -28,36 +28,36 @@ type Waker struct {
 func NewWaker(c *Conn, blocks *BlockTime) *Waker { return &Waker{conn: c, blocks: blocks} }
 
 // Wait returns when there may be news after the block top, or when ctx ends. look is how long to
-// wait for word of it after so many waits without any.
-func (a *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time.Duration) {
-	if a.misses > 0 && top > a.top {
+// wait for news of it after so many waits without any.
+func (w *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time.Duration) {
+	if w.misses > 0 && top > w.top {
 		// There was a new block, and the subscription did not say so: it is dead.
-		a.Close()
+		w.Close()
 	}
-	a.top = top
-	if !a.listen(ctx) {
-		Sleep(ctx, a.blocks.Poll())
+	w.top = top
+	if !w.listen(ctx) {
+		Sleep(ctx, w.blocks.Poll())
 		return
 	}
-	timer := time.NewTimer(look(a.misses))
+	timer := time.NewTimer(look(w.misses))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-a.heads:
-		a.misses = 0
-		a.drain()
-	case <-a.sub.Err():
-		a.Close()
+	case <-w.heads:
+		w.misses = 0
+		w.drain()
+	case <-w.sub.Err():
+		w.Close()
 	case <-timer.C:
-		a.misses++
+		w.misses++
 	}
 }
 
 // drain forgets further hints; one look at the chain answers them all.
-func (a *Waker) drain() {
+func (w *Waker) drain() {
 	for {
 		select {
-		case <-a.heads:
+		case <-w.heads:
 		default:
 			return
 		}
@@ -66,22 +66,22 @@ func (a *Waker) drain() {
 
 // listen makes sure that there is a subscription. When it is new, blocks may have come
 // before it, so it says no once, and the follower looks again.
-func (a *Waker) listen(ctx context.Context) bool {
-	l, err := a.conn.Current(ctx)
+func (w *Waker) listen(ctx context.Context) bool {
+	l, err := w.conn.Current(ctx)
 	if err != nil {
 		return false
 	}
-	if a.sub != nil && a.link == l {
+	if w.sub != nil && w.session == l {
 		return true
 	}
-	a.Close()
+	w.Close()
 	if !l.client.SupportsSubscriptions() || l.at.noSubscription.Load() {
 		return false // It is asked every now and then.
 	}
 	heads := make(chan struct {
 		Number string `json:"number"`
 	}, 64)
-	timed, cancel := context.WithTimeout(ctx, a.conn.cfg.CallTimeout)
+	timed, cancel := context.WithTimeout(ctx, w.conn.cfg.CallTimeout)
 	defer cancel()
 	l.count.message(rpc.BatchElem{Method: "eth_subscribe"})
 	sub, err := l.client.EthSubscribe(timed, heads, "newHeads")
@@ -91,15 +91,15 @@ func (a *Waker) listen(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	a.link, a.sub, a.heads = l, sub, heads
+	w.session, w.sub, w.heads = l, sub, heads
 	return false
 }
 
 // Close ends the subscription. The waker can go on; it makes another one then.
-func (a *Waker) Close() {
-	if a.sub != nil {
-		a.sub.Unsubscribe()
-		a.sub, a.link = nil, nil
+func (w *Waker) Close() {
+	if w.sub != nil {
+		w.sub.Unsubscribe()
+		w.sub, w.session = nil, nil
 	}
-	a.misses = 0
+	w.misses = 0
 }

@@ -65,7 +65,7 @@ func knownBy(e any) uint64 {
 // record does not know of: then another host has the key, or the record is an older
 // copy. It returns how many transactions are mined, and with TakeOver what is to be
 // recorded, so that the next start need not be told again. What a wallet did with an
-// account that never was a host's does not matter; slots of a host do. A count below
+// account that never was a host's does not matter; what a contract has of it does. A count below
 // what is known is a reorganisation, or not mined yet. away says that only the outbox
 // was read, because the event store does not answer: then nothing is certain.
 func (cfg *Config) notElsewhere(

@@ -24,7 +24,7 @@ const (
 	// foreignBatch is how many of them are asked for at once: they come with all that
 	// is in them.
 	foreignBatch = 8
-	// tellEvery is between two words to the operator about the same.
+	// tellEvery is how long the operator is not told again of a use of the same sort.
 	tellEvery = time.Hour
 	// lastLookTime is how long a stop may wait for the chain.
 	lastLookTime = 2 * time.Second
@@ -35,7 +35,7 @@ type foreignWatch struct {
 	alone   bool   // the outbox is all that is known, and anybody makes this one end
 	atStart uint64 // mined when it began
 
-	vain int                // how many blocks came in which nothing was found
+	empty int                // how many blocks came in which nothing was found
 	told map[bool]time.Time // when the operator heard of another host, or of anything else
 }
 
@@ -53,10 +53,10 @@ func (m *Manager) watchNonces(ctx context.Context, now observation) {
 		m.log.WithError(err).Debug("transactions: look who else used the account")
 		return
 	}
-	if m.others.vain++; len(found) == 0 && m.others.vain < displacedBlocks {
+	if m.others.empty++; len(found) == 0 && m.others.empty < displacedBlocks {
 		return
 	}
-	m.others.vain = 0
+	m.others.empty = 0
 	use := m.judgeUse(found, known, now.count)
 	if m.tell(use) && (use.Host || use.Transaction.Zero()) {
 		return

@@ -240,7 +240,7 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 }
 
 // takeUp opens an intent again. Whether its call is still right must be asked before it
-// is sent: a proof for another challenge would only cost.
+// is sent: one that cannot succeed any more would only cost.
 func (m *Manager) takeUp(in *intent) {
 	m.book.reopen(in)
 	in.sentAt, in.doubtful = 0, true

@@ -14,8 +14,8 @@ import (
 )
 
 // This file says what is sent first. An account's transactions are mined in the order of
-// their nonces, so one that nobody cares about can hold up a proof: what goes out before
-// a proof is chosen with care, and what is in its way is pushed as hard as the proof.
+// their nonces, so one that nobody cares about can hold up a duty: what goes out before
+// a duty is chosen with care, and what is in its way is pushed as hard as the duty.
 
 // othersInFlight is how many places those may fill that are no duty: a quarter is kept
 // for duties, and one at least, as long as there is more than one.
@@ -99,9 +99,9 @@ func (m *Manager) inFlight(count uint64) []*intent {
 	return flying
 }
 
-// held says that an intent has to let a duty go first: a proof waits to be sent, or one
+// held says that an intent has to let a duty go first: one waits to be sent, or one
 // is due within so few blocks that it must not find anything in its way. What is due
-// before that proof itself is not held.
+// before that duty itself is not held.
 func (m *Manager) held(in *intent, head *rpc.Header) bool {
 	if in.kind.Duty {
 		return false
@@ -114,7 +114,7 @@ func (m *Manager) held(in *intent, head *rpc.Header) bool {
 	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.blocks.Pace()))
 }
 
-// nextDuty is by when the next proof must be mined that others have to make room for;
+// nextDuty is by when the next duty must be mined that others have to make room for;
 // zero when it has no deadline.
 func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 	for _, in := range m.book.open {

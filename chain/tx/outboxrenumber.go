@@ -21,7 +21,7 @@ const asideSuffix = ".before-"
 
 // renumber lets the outbox follow a stream that holds fewer events than it did when the
 // outbox was compacted: the store is an older copy, or another one. What the outbox still
-// has of those that are missing gets the revisions behind the stream's end, with a word
+// has of those that are missing gets the revisions behind the stream's end, with an entry
 // before it that says so and how many transactions there were. The file of before stays
 // beside. It returns all entries.
 func (cfg *Config) renumber(

@@ -102,17 +102,17 @@ func (m *Market) lacks(ctx context.Context, number uint64) (different, err error
 }
 
 func difference(here, there events.SlotFacts) error {
-	word := func(f events.SlotFacts) string {
+	told := func(f events.SlotFacts) string {
 		if !f.RequestKnown {
 			return fmt.Sprintf("in block %d the request does not exist", f.At.Number)
 		}
 		return fmt.Sprintf("in block %d the request is %s, the slot is %s, its host %s, its collateral %s",
 			f.At.Number, f.RequestState, f.SlotState, f.Host, f.Collateral)
 	}
-	return fmt.Errorf("the one says: %s; the other: %s", word(here), word(there))
+	return fmt.Errorf("the one says: %s; the other: %s", told(here), told(there))
 }
 
-// disagreePause is between two words about endpoints that say different things.
+// disagreePause is how long it is not told again that endpoints say different things.
 const disagreePause = time.Minute
 
 // disagree tells that two endpoints say different things, at most once in disagreePause.
