@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/chain/tx"
-
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 

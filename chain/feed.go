@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hostnode/hostnode/chain/feed"
-
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )

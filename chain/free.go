@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hostnode/hostnode/chain/tx"
-
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
 

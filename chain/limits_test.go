@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain/nodetest"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 

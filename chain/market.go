@@ -7,15 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/feed"
-
-	"github.com/hostnode/hostnode/chain/tx"
-
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/hostnode/hostnode/chain/feed"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -143,8 +140,8 @@ func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(kindProof, next) }
 // why; no error: it does. They wait in the outbox.
 func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.RecordAway() }
 
-// Connection, Blocks and Transactions are what another contract of the same account shares with this
-// one. They end with the market.
+// Connection is to the chain. With Blocks and Transactions, it is what another contract of the same
+// account shares with this one. They end with the market.
 func (m *Market) Connection() *rpc.Conn { return m.conn }
 
 // Blocks says how far apart blocks are; see Connection.

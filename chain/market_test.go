@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hostnode/hostnode/chain/tx"
-
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -7,16 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/feed"
-
-	"github.com/hostnode/hostnode/chain/tx"
-
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/feed"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -8,13 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/tx"
-
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
 

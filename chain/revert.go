@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/hostnode/hostnode/chain/contracts"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -58,12 +57,12 @@ func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error
 // refusalOf is what it means that a call which was tried is reverted. It says nothing about
 // one of the language's own checks: in a trial the hash of the newest block reads zero, on which the
 // contract panics; the transaction will not.
-func refusalOf(_ common.Address, data []byte) (refusal error, known bool) {
+func refusalOf(_ common.Address, data []byte) (known bool, refusal error) {
 	name, ok := contracts.DecodeRevert(data)
 	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
-		return nil, false
+		return false, nil
 	}
-	return revertError(data), true
+	return true, revertError(data)
 }
 
 // panicked says that a call ended in one of the language's own checks.

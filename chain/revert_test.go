@@ -4,10 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -32,7 +31,7 @@ func FuzzRefusals(f *testing.F) {
 			if !reverted {
 				continue
 			}
-			refusal, known := refusalOf(common.Address{}, data)
+			known, refusal := refusalOf(common.Address{}, data)
 			if known != (refusal != nil) {
 				t.Fatalf("known %t: %v", known, refusal)
 			}

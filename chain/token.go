@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // meet checks who is at the other end and reads what never changes.

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hostnode/hostnode/chain/feed"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
+	"github.com/hostnode/hostnode/chain/feed"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -81,7 +80,8 @@ func (m *Market) readRequested(
 			return nil, errHead
 		}
 		if uint64(head.Number) < l.BlockNumber {
-			return nil, fmt.Errorf("read request %x: %w: it has not got as far as its block", e.RequestId, feed.ErrNotYet)
+			return nil, fmt.Errorf("read request %x: %w: it has not got as far as its block",
+				e.RequestId, feed.ErrNotYet)
 		}
 		request, err = readRequest(ctx, m.conn, m.abis, m.contract, head.Hash, e.RequestId)
 	}

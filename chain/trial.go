@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/duty"
 )

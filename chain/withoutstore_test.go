@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostnode/hostnode/chain/tx"
-
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/chain/tx"
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum"
 	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // Finality says which blocks can be taken for permanent. It is safe for concurrent use.

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -147,7 +146,8 @@ func (f *Follower[E]) silence(ctx context.Context, w *watchdog) {
 		return
 	}
 	if first {
-		f.cfg.Log.WithField("endpoint", l.Endpoint()).Warnf("no new block for %s, where one comes every %s: connecting anew",
+		f.cfg.Log.WithField("endpoint", l.Endpoint()).Warnf(
+			"no new block for %s, where one comes every %s: connecting anew",
 			now.Sub(w.news).Round(time.Second), w.blockTime.Round(time.Millisecond))
 	}
 	f.conn.LeaveSilent(l)

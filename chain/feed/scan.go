@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // leap delivers old blocks by ranges, up to and including a block.

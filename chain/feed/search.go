@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // maxSearchRanges is how many ranges of blocks a search for an old log goes back.

@@ -41,7 +41,7 @@ type Outcome struct {
 }
 
 // Refusals says what a contract's revert means, if it is one that the contract itself says.
-type Refusals func(to common.Address, data []byte) (refusal error, known bool)
+type Refusals func(to common.Address, data []byte) (known bool, refusal error)
 
 // Try makes trials on one and the same block in one request. The error is about the
 // connection.
@@ -100,7 +100,7 @@ func outcomeFrom(to common.Address, err error, meaning Refusals) Outcome {
 	if !reverted {
 		return Outcome{}
 	}
-	refusal, known := meaning(to, data)
+	known, refusal := meaning(to, data)
 	return Outcome{refusal, known}
 }
 

@@ -184,8 +184,8 @@ func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	}
 	for _, i := range doubted {
 		if answers(batch[i]) && !l.at.byNumber.Swap(true) {
-			c.cfg.Log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in calls; " +
-				"it is asked by number, and which block that is")
+			c.cfg.Log.WithField("endpoint", l.at.name).Warn("the Ethereum node does not take blocks by hash in " +
+				"calls; it is asked by number, and which block that is")
 		}
 	}
 	return nil

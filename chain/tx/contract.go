@@ -37,16 +37,16 @@ func joined(contracts []Contract) (Contract, error) {
 		}
 		maps.Copy(all.Kinds, c.Kinds)
 	}
-	all.Refusals = func(to common.Address, data []byte) (refusal error, known bool) {
+	all.Refusals = func(to common.Address, data []byte) (known bool, refusal error) {
 		for _, c := range contracts {
 			if c.Refusals == nil {
 				continue
 			}
-			if refusal, known = c.Refusals(to, data); known {
-				return refusal, true
+			if known, refusal = c.Refusals(to, data); known {
+				return true, refusal
 			}
 		}
-		return nil, false
+		return false, nil
 	}
 	all.IsHostCall = func(to common.Address, input []byte) bool {
 		for _, c := range contracts {

@@ -16,11 +16,11 @@ import (
 func contractOf(kind, revert, call, has string, refusal error) Contract {
 	return Contract{
 		Kinds: map[string]Kind{kind: {}},
-		Refusals: func(_ common.Address, data []byte) (error, bool) {
+		Refusals: func(_ common.Address, data []byte) (bool, error) {
 			if string(data) != revert {
-				return nil, false
+				return false, nil
 			}
-			return refusal, true
+			return true, refusal
 		},
 		IsHostCall: func(_ common.Address, input []byte) bool { return string(input) == call },
 		InUse:      func(context.Context) (string, error) { return has, nil },
@@ -29,7 +29,8 @@ func contractOf(kind, revert, call, has string, refusal error) Contract {
 
 func TestContractsOfOneAccountAreKnownTogether(t *testing.T) {
 	all, err := joined([]Contract{
-		contractOf("proof", "late", "prove", "two slots", events.ErrTooEarly), {},
+		contractOf("proof", "late", "prove", "two slots", events.ErrTooEarly),
+		{},
 		contractOf("sector", "gone", "extend", "a sector", events.ErrNotOurSlot),
 		contractOf("silent", "", "nothing", "", nil),
 	})
@@ -37,7 +38,7 @@ func TestContractsOfOneAccountAreKnownTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for revert, want := range map[string]error{"late": events.ErrTooEarly, "gone": events.ErrNotOurSlot, "other": nil} {
-		refusal, known := all.Refusals(common.Address{}, []byte(revert))
+		known, refusal := all.Refusals(common.Address{}, []byte(revert))
 		if known != (want != nil) || !errors.Is(refusal, want) {
 			t.Errorf("%s means %v, known: %t", revert, refusal, known)
 		}

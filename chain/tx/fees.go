@@ -5,10 +5,10 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/hostnode/hostnode/chain/rpc"
 )
 
 // tipPrice is what a node wants as a tip for one gas at a block.

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/ethereum/go-ethereum/common"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -36,7 +35,7 @@ type foreignWatch struct {
 	atStart uint64 // mined when it began
 
 	empty int                // how many blocks came in which nothing was found
-	told map[bool]time.Time // when the operator heard of another host, or of anything else
+	told  map[bool]time.Time // when the operator heard of another host, or of anything else
 }
 
 // watchNonces looks whether more transactions of the account were mined than we know of,

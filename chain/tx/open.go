@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/hostnode/hostnode/events"
 )
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/hostnode/hostnode/events"
 )
 

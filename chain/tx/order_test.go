@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hostnode/hostnode/chain/rpc"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
