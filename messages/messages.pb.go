@@ -2730,6 +2730,239 @@ func (x *ReservationDeleted) GetCollateralLost() string {
 	return ""
 }
 
+// SectorSpaceHeld: a sector has bytes that were unallocated, for each part of its
+// files apart, and its deposit is set aside.
+type SectorSpaceHeld struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`          // by the machine's clock
+	Sector        uint64                 `protobuf:"varint,2,opt,name=sector,proto3" json:"sector,omitempty"` // from 1
+	Unsealed      uint64                 `protobuf:"varint,3,opt,name=unsealed,proto3" json:"unsealed,omitempty"`
+	Sealed        uint64                 `protobuf:"varint,4,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	Tree          uint64                 `protobuf:"varint,5,opt,name=tree,proto3" json:"tree,omitempty"`
+	Scratch       uint64                 `protobuf:"varint,6,opt,name=scratch,proto3" json:"scratch,omitempty"`
+	Deposit       string                 `protobuf:"bytes,7,opt,name=deposit,proto3" json:"deposit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorSpaceHeld) Reset() {
+	*x = SectorSpaceHeld{}
+	mi := &file_hostnode_messages_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorSpaceHeld) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorSpaceHeld) ProtoMessage() {}
+
+func (x *SectorSpaceHeld) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorSpaceHeld.ProtoReflect.Descriptor instead.
+func (*SectorSpaceHeld) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *SectorSpaceHeld) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorSpaceHeld) GetSector() uint64 {
+	if x != nil {
+		return x.Sector
+	}
+	return 0
+}
+
+func (x *SectorSpaceHeld) GetUnsealed() uint64 {
+	if x != nil {
+		return x.Unsealed
+	}
+	return 0
+}
+
+func (x *SectorSpaceHeld) GetSealed() uint64 {
+	if x != nil {
+		return x.Sealed
+	}
+	return 0
+}
+
+func (x *SectorSpaceHeld) GetTree() uint64 {
+	if x != nil {
+		return x.Tree
+	}
+	return 0
+}
+
+func (x *SectorSpaceHeld) GetScratch() uint64 {
+	if x != nil {
+		return x.Scratch
+	}
+	return 0
+}
+
+func (x *SectorSpaceHeld) GetDeposit() string {
+	if x != nil {
+		return x.Deposit
+	}
+	return ""
+}
+
+// SectorSpaceReleased: the files of a part are gone, and its bytes are unallocated.
+type SectorSpaceReleased struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Sector        uint64                 `protobuf:"varint,2,opt,name=sector,proto3" json:"sector,omitempty"`
+	Part          string                 `protobuf:"bytes,3,opt,name=part,proto3" json:"part,omitempty"` // unsealed, sealed, tree, scratch
+	Bytes         uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorSpaceReleased) Reset() {
+	*x = SectorSpaceReleased{}
+	mi := &file_hostnode_messages_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorSpaceReleased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorSpaceReleased) ProtoMessage() {}
+
+func (x *SectorSpaceReleased) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorSpaceReleased.ProtoReflect.Descriptor instead.
+func (*SectorSpaceReleased) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *SectorSpaceReleased) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorSpaceReleased) GetSector() uint64 {
+	if x != nil {
+		return x.Sector
+	}
+	return 0
+}
+
+func (x *SectorSpaceReleased) GetPart() string {
+	if x != nil {
+		return x.Part
+	}
+	return ""
+}
+
+func (x *SectorSpaceReleased) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// SectorDepositSettled: the deposit of a sector as it is from now on. What is
+// neither held nor lost any more was returned.
+type SectorDepositSettled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Sector        uint64                 `protobuf:"varint,2,opt,name=sector,proto3" json:"sector,omitempty"`
+	Held          string                 `protobuf:"bytes,3,opt,name=held,proto3" json:"held,omitempty"`
+	Lost          string                 `protobuf:"bytes,4,opt,name=lost,proto3" json:"lost,omitempty"` // in all, for good
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorDepositSettled) Reset() {
+	*x = SectorDepositSettled{}
+	mi := &file_hostnode_messages_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorDepositSettled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorDepositSettled) ProtoMessage() {}
+
+func (x *SectorDepositSettled) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorDepositSettled.ProtoReflect.Descriptor instead.
+func (*SectorDepositSettled) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *SectorDepositSettled) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorDepositSettled) GetSector() uint64 {
+	if x != nil {
+		return x.Sector
+	}
+	return 0
+}
+
+func (x *SectorDepositSettled) GetHeld() string {
+	if x != nil {
+		return x.Held
+	}
+	return ""
+}
+
+func (x *SectorDepositSettled) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
+}
+
 // SlotsQueued: the slots of a request, in the order drawn for this host.
 type SlotsQueued struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -2749,7 +2982,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2761,7 +2994,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[37]
+	mi := &file_hostnode_messages_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2774,7 +3007,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{37}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -2859,7 +3092,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3104,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[38]
+	mi := &file_hostnode_messages_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3117,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{38}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -2924,7 +3157,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3169,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[39]
+	mi := &file_hostnode_messages_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3182,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{39}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -3016,7 +3249,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3261,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3274,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -3101,7 +3334,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3113,7 +3346,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3126,7 +3359,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -3185,7 +3418,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3197,7 +3430,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3210,7 +3443,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -3253,7 +3486,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3265,7 +3498,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3278,7 +3511,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -3316,7 +3549,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3328,7 +3561,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3341,7 +3574,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -3386,7 +3619,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3398,7 +3631,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +3644,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -3456,7 +3689,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3468,7 +3701,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3481,7 +3714,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -3530,7 +3763,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3775,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3788,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -3583,7 +3816,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3595,7 +3828,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3608,7 +3841,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -3636,7 +3869,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +3881,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3661,7 +3894,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -3690,7 +3923,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3935,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3948,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -3751,7 +3984,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3996,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +4009,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -3812,7 +4045,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +4057,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +4070,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -3873,7 +4106,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3885,7 +4118,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3898,7 +4131,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -3927,7 +4160,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3939,7 +4172,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3952,7 +4185,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -3988,7 +4221,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4000,7 +4233,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4013,7 +4246,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -4053,7 +4286,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4065,7 +4298,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4078,7 +4311,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -4141,7 +4374,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4153,7 +4386,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4166,7 +4399,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -4195,7 +4428,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4207,7 +4440,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4220,7 +4453,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -4252,7 +4485,7 @@ type WorkQuarantined struct {
 
 func (x *WorkQuarantined) Reset() {
 	*x = WorkQuarantined{}
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4264,7 +4497,7 @@ func (x *WorkQuarantined) String() string {
 func (*WorkQuarantined) ProtoMessage() {}
 
 func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4277,7 +4510,7 @@ func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkQuarantined.ProtoReflect.Descriptor instead.
 func (*WorkQuarantined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *WorkQuarantined) GetAt() *timestamppb.Timestamp {
@@ -4329,7 +4562,7 @@ type QuarantineEnded struct {
 
 func (x *QuarantineEnded) Reset() {
 	*x = QuarantineEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4341,7 +4574,7 @@ func (x *QuarantineEnded) String() string {
 func (*QuarantineEnded) ProtoMessage() {}
 
 func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4354,7 +4587,7 @@ func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuarantineEnded.ProtoReflect.Descriptor instead.
 func (*QuarantineEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *QuarantineEnded) GetAt() *timestamppb.Timestamp {
@@ -4410,7 +4643,7 @@ type RecordWentBack struct {
 
 func (x *RecordWentBack) Reset() {
 	*x = RecordWentBack{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4422,7 +4655,7 @@ func (x *RecordWentBack) String() string {
 func (*RecordWentBack) ProtoMessage() {}
 
 func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4435,7 +4668,7 @@ func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
 func (*RecordWentBack) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
@@ -4506,7 +4739,7 @@ type ShortStream struct {
 
 func (x *ShortStream) Reset() {
 	*x = ShortStream{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4518,7 +4751,7 @@ func (x *ShortStream) String() string {
 func (*ShortStream) ProtoMessage() {}
 
 func (x *ShortStream) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4531,7 +4764,7 @@ func (x *ShortStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
 func (*ShortStream) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ShortStream) GetStream() string {
@@ -4568,7 +4801,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4580,7 +4813,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4593,7 +4826,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -4640,7 +4873,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4652,7 +4885,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4665,7 +4898,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -4732,7 +4965,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4744,7 +4977,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4757,7 +4990,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -4817,7 +5050,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4829,7 +5062,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4842,7 +5075,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -4903,7 +5136,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4915,7 +5148,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4928,7 +5161,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -4994,7 +5227,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5006,7 +5239,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5019,7 +5252,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -5069,7 +5302,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5081,7 +5314,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5094,7 +5327,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -5131,7 +5364,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5143,7 +5376,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5156,7 +5389,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -5202,7 +5435,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5214,7 +5447,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5227,7 +5460,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -5315,7 +5548,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5327,7 +5560,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5340,7 +5573,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -5395,7 +5628,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5407,7 +5640,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5420,7 +5653,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -5497,7 +5730,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5509,7 +5742,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5522,7 +5755,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -5609,7 +5842,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5621,7 +5854,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5634,7 +5867,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -5734,7 +5967,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5746,7 +5979,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5759,7 +5992,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -5804,7 +6037,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5816,7 +6049,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5829,7 +6062,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -5874,13 +6107,15 @@ type LedgerState struct {
 	Availabilities []*LedgerAvailability  `protobuf:"bytes,2,rep,name=availabilities,proto3" json:"availabilities,omitempty"`
 	Reservations   []*LedgerReservation   `protobuf:"bytes,3,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	Settled        []*LedgerSettled       `protobuf:"bytes,4,rep,name=settled,proto3" json:"settled,omitempty"` // the oldest first
+	Sectors        []*LedgerSector        `protobuf:"bytes,5,rep,name=sectors,proto3" json:"sectors,omitempty"`
+	EndedSectors   []uint64               `protobuf:"varint,6,rep,packed,name=ended_sectors,json=endedSectors,proto3" json:"ended_sectors,omitempty"` // the oldest first
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5892,7 +6127,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5905,7 +6140,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -5936,24 +6171,41 @@ func (x *LedgerState) GetSettled() []*LedgerSettled {
 	return nil
 }
 
+func (x *LedgerState) GetSectors() []*LedgerSector {
+	if x != nil {
+		return x.Sectors
+	}
+	return nil
+}
+
+func (x *LedgerState) GetEndedSectors() []uint64 {
+	if x != nil {
+		return x.EndedSectors
+	}
+	return nil
+}
+
 // LedgerBook is what the ledger has once.
 type LedgerBook struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Quota         uint64                 `protobuf:"varint,1,opt,name=quota,proto3" json:"quota,omitempty"`
-	Unallocated   uint64                 `protobuf:"varint,2,opt,name=unallocated,proto3" json:"unallocated,omitempty"`
-	Free          uint64                 `protobuf:"varint,3,opt,name=free,proto3" json:"free,omitempty"`
-	Reserved      uint64                 `protobuf:"varint,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
-	Stored        uint64                 `protobuf:"varint,5,opt,name=stored,proto3" json:"stored,omitempty"`
-	Overhead      uint64                 `protobuf:"varint,6,opt,name=overhead,proto3" json:"overhead,omitempty"`
-	Faults        uint64                 `protobuf:"varint,7,opt,name=faults,proto3" json:"faults,omitempty"` // events that contradicted the record
-	FirstFault    string                 `protobuf:"bytes,8,opt,name=first_fault,json=firstFault,proto3" json:"first_fault,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Quota            uint64                 `protobuf:"varint,1,opt,name=quota,proto3" json:"quota,omitempty"`
+	Unallocated      uint64                 `protobuf:"varint,2,opt,name=unallocated,proto3" json:"unallocated,omitempty"`
+	Free             uint64                 `protobuf:"varint,3,opt,name=free,proto3" json:"free,omitempty"`
+	Reserved         uint64                 `protobuf:"varint,4,opt,name=reserved,proto3" json:"reserved,omitempty"`
+	Stored           uint64                 `protobuf:"varint,5,opt,name=stored,proto3" json:"stored,omitempty"`
+	Overhead         uint64                 `protobuf:"varint,6,opt,name=overhead,proto3" json:"overhead,omitempty"`
+	Faults           uint64                 `protobuf:"varint,7,opt,name=faults,proto3" json:"faults,omitempty"` // events that contradicted the record
+	FirstFault       string                 `protobuf:"bytes,8,opt,name=first_fault,json=firstFault,proto3" json:"first_fault,omitempty"`
+	Sectors          uint64                 `protobuf:"varint,9,opt,name=sectors,proto3" json:"sectors,omitempty"`
+	DepositsReturned string                 `protobuf:"bytes,10,opt,name=deposits_returned,json=depositsReturned,proto3" json:"deposits_returned,omitempty"`
+	DepositsLost     string                 `protobuf:"bytes,11,opt,name=deposits_lost,json=depositsLost,proto3" json:"deposits_lost,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5965,7 +6217,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5978,7 +6230,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -6037,6 +6289,27 @@ func (x *LedgerBook) GetFirstFault() string {
 	return ""
 }
 
+func (x *LedgerBook) GetSectors() uint64 {
+	if x != nil {
+		return x.Sectors
+	}
+	return 0
+}
+
+func (x *LedgerBook) GetDepositsReturned() string {
+	if x != nil {
+		return x.DepositsReturned
+	}
+	return ""
+}
+
+func (x *LedgerBook) GetDepositsLost() string {
+	if x != nil {
+		return x.DepositsLost
+	}
+	return ""
+}
+
 // LedgerAvailability is an offer and what of it is sold.
 type LedgerAvailability struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -6057,7 +6330,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6069,7 +6342,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6082,7 +6355,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -6182,7 +6455,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6194,7 +6467,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6207,7 +6480,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -6298,7 +6571,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6310,7 +6583,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6323,7 +6596,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -6340,6 +6613,99 @@ func (x *LedgerSettled) GetAttempt() uint32 {
 	return 0
 }
 
+// LedgerSector is what a sector has.
+type LedgerSector struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sector        uint64                 `protobuf:"varint,1,opt,name=sector,proto3" json:"sector,omitempty"`
+	Unsealed      uint64                 `protobuf:"varint,2,opt,name=unsealed,proto3" json:"unsealed,omitempty"`
+	Sealed        uint64                 `protobuf:"varint,3,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	Tree          uint64                 `protobuf:"varint,4,opt,name=tree,proto3" json:"tree,omitempty"`
+	Scratch       uint64                 `protobuf:"varint,5,opt,name=scratch,proto3" json:"scratch,omitempty"`
+	Deposit       string                 `protobuf:"bytes,6,opt,name=deposit,proto3" json:"deposit,omitempty"`
+	Lost          string                 `protobuf:"bytes,7,opt,name=lost,proto3" json:"lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LedgerSector) Reset() {
+	*x = LedgerSector{}
+	mi := &file_hostnode_messages_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LedgerSector) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LedgerSector) ProtoMessage() {}
+
+func (x *LedgerSector) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
+func (*LedgerSector) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *LedgerSector) GetSector() uint64 {
+	if x != nil {
+		return x.Sector
+	}
+	return 0
+}
+
+func (x *LedgerSector) GetUnsealed() uint64 {
+	if x != nil {
+		return x.Unsealed
+	}
+	return 0
+}
+
+func (x *LedgerSector) GetSealed() uint64 {
+	if x != nil {
+		return x.Sealed
+	}
+	return 0
+}
+
+func (x *LedgerSector) GetTree() uint64 {
+	if x != nil {
+		return x.Tree
+	}
+	return 0
+}
+
+func (x *LedgerSector) GetScratch() uint64 {
+	if x != nil {
+		return x.Scratch
+	}
+	return 0
+}
+
+func (x *LedgerSector) GetDeposit() string {
+	if x != nil {
+		return x.Deposit
+	}
+	return ""
+}
+
+func (x *LedgerSector) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
+}
+
 // HostState is a piece of what a host must know to start.
 type HostState struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6350,7 +6716,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6362,7 +6728,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6375,7 +6741,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -6397,7 +6763,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6409,7 +6775,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6422,7 +6788,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -6690,7 +7056,25 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12+\n" +
 	"\x0ereservation_id\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\rreservationId\x125\n" +
 	"\x13collateral_returned\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x12collateralReturned\x12-\n" +
-	"\x0fcollateral_lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x0ecollateralLost\"\x88\x03\n" +
+	"\x0fcollateral_lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x0ecollateralLost\"\xd7\x01\n" +
+	"\x0fSectorSpaceHeld\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12\x1a\n" +
+	"\bunsealed\x18\x03 \x01(\x04R\bunsealed\x12\x16\n" +
+	"\x06sealed\x18\x04 \x01(\x04R\x06sealed\x12\x12\n" +
+	"\x04tree\x18\x05 \x01(\x04R\x04tree\x12\x18\n" +
+	"\ascratch\x18\x06 \x01(\x04R\ascratch\x12\x1e\n" +
+	"\adeposit\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\adeposit\"\x83\x01\n" +
+	"\x13SectorSpaceReleased\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12\x12\n" +
+	"\x04part\x18\x03 \x01(\tR\x04part\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\"\x8e\x01\n" +
+	"\x14SectorDepositSettled\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12\x18\n" +
+	"\x04held\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x04held\x12\x18\n" +
+	"\x04lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"\x88\x03\n" +
 	"\vSlotsQueued\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +
@@ -6976,12 +7360,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\fslot_indices\x18\x02 \x03(\x04R\vslotIndices\x12\x1c\n" +
 	"\tcriterion\x18\x03 \x01(\tR\tcriterion\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12*\n" +
-	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xfd\x01\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xd7\x02\n" +
 	"\vLedgerState\x12+\n" +
 	"\x04book\x18\x01 \x01(\v2\x17.hostnode.v1.LedgerBookR\x04book\x12G\n" +
 	"\x0eavailabilities\x18\x02 \x03(\v2\x1f.hostnode.v1.LedgerAvailabilityR\x0eavailabilities\x12B\n" +
 	"\freservations\x18\x03 \x03(\v2\x1e.hostnode.v1.LedgerReservationR\freservations\x124\n" +
-	"\asettled\x18\x04 \x03(\v2\x1a.hostnode.v1.LedgerSettledR\asettled\"\xe1\x01\n" +
+	"\asettled\x18\x04 \x03(\v2\x1a.hostnode.v1.LedgerSettledR\asettled\x123\n" +
+	"\asectors\x18\x05 \x03(\v2\x19.hostnode.v1.LedgerSectorR\asectors\x12#\n" +
+	"\rended_sectors\x18\x06 \x03(\x04R\fendedSectors\"\xd9\x02\n" +
 	"\n" +
 	"LedgerBook\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\x04R\x05quota\x12 \n" +
@@ -6992,7 +7378,11 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\boverhead\x18\x06 \x01(\x04R\boverhead\x12\x16\n" +
 	"\x06faults\x18\a \x01(\x04R\x06faults\x12\x1f\n" +
 	"\vfirst_fault\x18\b \x01(\tR\n" +
-	"firstFault\"\xee\x02\n" +
+	"firstFault\x12\x18\n" +
+	"\asectors\x18\t \x01(\x04R\asectors\x121\n" +
+	"\x11deposits_returned\x18\n" +
+	" \x01(\tB\x04\xe8\xf9\x18\x03R\x10depositsReturned\x12)\n" +
+	"\rdeposits_lost\x18\v \x01(\tB\x04\xe8\xf9\x18\x03R\fdepositsLost\"\xee\x02\n" +
 	"\x12LedgerAvailability\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12)\n" +
@@ -7028,7 +7418,15 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"validUntil\"B\n" +
 	"\rLedgerSettled\x12\x17\n" +
 	"\aslot_id\x18\x01 \x01(\fR\x06slotId\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\rR\aattempt\"<\n" +
+	"\aattempt\x18\x02 \x01(\rR\aattempt\"\xc2\x01\n" +
+	"\fLedgerSector\x12\x16\n" +
+	"\x06sector\x18\x01 \x01(\x04R\x06sector\x12\x1a\n" +
+	"\bunsealed\x18\x02 \x01(\x04R\bunsealed\x12\x16\n" +
+	"\x06sealed\x18\x03 \x01(\x04R\x06sealed\x12\x12\n" +
+	"\x04tree\x18\x04 \x01(\x04R\x04tree\x12\x18\n" +
+	"\ascratch\x18\x05 \x01(\x04R\ascratch\x12\x1e\n" +
+	"\adeposit\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\adeposit\x12\x18\n" +
+	"\x04lost\x18\a \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"<\n" +
 	"\tHostState\x12/\n" +
 	"\x06living\x18\x01 \x03(\v2\x17.hostnode.v1.LivingSaleR\x06living\"c\n" +
 	"\n" +
@@ -7061,7 +7459,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                         // 0: hostnode.v1.Kind
 	(*Request)(nil),                   // 1: hostnode.v1.Request
@@ -7101,178 +7499,186 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*ReservationCreated)(nil),        // 35: hostnode.v1.ReservationCreated
 	(*BytesReleased)(nil),             // 36: hostnode.v1.BytesReleased
 	(*ReservationDeleted)(nil),        // 37: hostnode.v1.ReservationDeleted
-	(*SlotsQueued)(nil),               // 38: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                 // 39: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),              // 40: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),               // 41: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),              // 42: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),             // 43: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),               // 44: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),              // 45: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),     // 46: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                  // 47: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),     // 48: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),        // 49: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),     // 50: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),           // 51: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),            // 52: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil), // 53: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),       // 54: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),             // 55: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),          // 56: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),               // 57: hostnode.v1.HostStarted
-	(*HostStopped)(nil),               // 58: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),             // 59: hostnode.v1.HostHeartbeat
-	(*WorkQuarantined)(nil),           // 60: hostnode.v1.WorkQuarantined
-	(*QuarantineEnded)(nil),           // 61: hostnode.v1.QuarantineEnded
-	(*RecordWentBack)(nil),            // 62: hostnode.v1.RecordWentBack
-	(*ShortStream)(nil),               // 63: hostnode.v1.ShortStream
-	(*ValidationStarted)(nil),         // 64: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),               // 65: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),             // 66: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                // 67: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 68: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 69: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 70: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),           // 71: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),              // 72: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                // 73: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                // 74: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                // 75: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                 // 76: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),               // 77: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),              // 78: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),               // 79: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                // 80: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),        // 81: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),         // 82: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),             // 83: hostnode.v1.LedgerSettled
-	(*HostState)(nil),                 // 84: hostnode.v1.HostState
-	(*LivingSale)(nil),                // 85: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),     // 86: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 87: google.protobuf.FieldOptions
+	(*SectorSpaceHeld)(nil),           // 38: hostnode.v1.SectorSpaceHeld
+	(*SectorSpaceReleased)(nil),       // 39: hostnode.v1.SectorSpaceReleased
+	(*SectorDepositSettled)(nil),      // 40: hostnode.v1.SectorDepositSettled
+	(*SlotsQueued)(nil),               // 41: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                 // 42: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),              // 43: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),               // 44: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),              // 45: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),             // 46: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),               // 47: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),              // 48: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),     // 49: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                  // 50: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),     // 51: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),        // 52: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),     // 53: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),           // 54: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),            // 55: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil), // 56: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),       // 57: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),             // 58: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),          // 59: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),               // 60: hostnode.v1.HostStarted
+	(*HostStopped)(nil),               // 61: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),             // 62: hostnode.v1.HostHeartbeat
+	(*WorkQuarantined)(nil),           // 63: hostnode.v1.WorkQuarantined
+	(*QuarantineEnded)(nil),           // 64: hostnode.v1.QuarantineEnded
+	(*RecordWentBack)(nil),            // 65: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),               // 66: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),         // 67: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),               // 68: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),             // 69: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                // 70: hostnode.v1.TxIntended
+	(*TxSent)(nil),                    // 71: hostnode.v1.TxSent
+	(*TxMined)(nil),                   // 72: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),               // 73: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),           // 74: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),              // 75: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                // 76: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                // 77: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                // 78: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                 // 79: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),               // 80: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),              // 81: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),               // 82: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                // 83: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),        // 84: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),         // 85: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),             // 86: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),              // 87: hostnode.v1.LedgerSector
+	(*HostState)(nil),                 // 88: hostnode.v1.HostState
+	(*LivingSale)(nil),                // 89: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),     // 90: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil), // 91: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	86,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	86,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	90,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	90,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	86,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	86,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	86,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	86,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	90,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	90,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	90,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	90,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	86,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	86,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	86,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	86,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	90,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	90,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	90,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	90,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	90,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	86,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	86,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	86,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	86,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	86,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	86,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	90,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	90,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	90,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	90,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	90,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	90,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	90,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	86,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	86,  // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	86,  // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	86,  // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	86,  // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	86,  // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	86,  // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	90,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	90,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	90,  // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	90,  // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	90,  // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	90,  // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	90,  // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	90,  // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	86,  // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	86,  // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	86,  // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	90,  // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	90,  // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	90,  // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	90,  // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	86,  // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	86,  // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	86,  // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	86,  // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	86,  // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	86,  // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	86,  // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	86,  // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	86,  // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	86,  // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	86,  // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	86,  // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	86,  // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	86,  // 50: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	86,  // 51: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	86,  // 52: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	86,  // 53: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	86,  // 54: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	86,  // 55: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	86,  // 56: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	86,  // 57: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	86,  // 58: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	86,  // 59: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	86,  // 60: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 61: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	86,  // 62: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	47,  // 63: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	86,  // 64: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	47,  // 65: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	47,  // 66: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	47,  // 67: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	47,  // 68: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	47,  // 69: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	47,  // 70: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	47,  // 71: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	86,  // 72: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	86,  // 73: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	86,  // 74: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	86,  // 75: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	86,  // 76: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	86,  // 77: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	86,  // 78: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	86,  // 79: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	86,  // 80: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
-	63,  // 81: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	86,  // 82: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	86,  // 83: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 84: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 85: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	86,  // 86: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	86,  // 87: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	86,  // 88: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	86,  // 89: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 90: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	86,  // 91: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	86,  // 92: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	86,  // 93: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	74,  // 94: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	75,  // 95: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	75,  // 96: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	78,  // 97: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	77,  // 98: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	86,  // 99: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	86,  // 100: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	76,  // 101: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	86,  // 102: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	86,  // 103: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	86,  // 104: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	86,  // 105: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	80,  // 106: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	81,  // 107: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	82,  // 108: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	83,  // 109: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	86,  // 110: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	86,  // 111: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	85,  // 112: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	87,  // 113: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 114: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	115, // [115:115] is the sub-list for method output_type
-	115, // [115:115] is the sub-list for method input_type
-	114, // [114:115] is the sub-list for extension type_name
-	113, // [113:114] is the sub-list for extension extendee
-	0,   // [0:113] is the sub-list for field type_name
+	90,  // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	90,  // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	90,  // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	90,  // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	90,  // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	90,  // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	90,  // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	90,  // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	90,  // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	90,  // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	90,  // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	90,  // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	90,  // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	90,  // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	90,  // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	90,  // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	90,  // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	90,  // 53: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	90,  // 54: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	90,  // 55: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	90,  // 56: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	90,  // 57: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	90,  // 58: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	90,  // 59: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	90,  // 60: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	90,  // 61: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	90,  // 62: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	90,  // 63: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 64: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	90,  // 65: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	50,  // 66: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	90,  // 67: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	50,  // 68: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	50,  // 69: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	50,  // 70: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	50,  // 71: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	50,  // 72: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	50,  // 73: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	50,  // 74: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	90,  // 75: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	90,  // 76: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	90,  // 77: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	90,  // 78: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	90,  // 79: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	90,  // 80: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	90,  // 81: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	90,  // 82: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	90,  // 83: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	66,  // 84: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	90,  // 85: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	90,  // 86: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 87: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	90,  // 88: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	90,  // 89: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	90,  // 90: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	90,  // 91: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	90,  // 92: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 93: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	90,  // 94: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	90,  // 95: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	90,  // 96: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	77,  // 97: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	78,  // 98: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	78,  // 99: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	81,  // 100: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	80,  // 101: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	90,  // 102: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	90,  // 103: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	79,  // 104: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	90,  // 105: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	90,  // 106: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	90,  // 107: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	90,  // 108: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	83,  // 109: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	84,  // 110: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	85,  // 111: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	86,  // 112: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	87,  // 113: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	90,  // 114: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	90,  // 115: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	89,  // 116: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	91,  // 117: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 118: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	119, // [119:119] is the sub-list for method output_type
+	119, // [119:119] is the sub-list for method input_type
+	118, // [118:119] is the sub-list for extension type_name
+	117, // [117:118] is the sub-list for extension extendee
+	0,   // [0:117] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -7289,7 +7695,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   85,
+			NumMessages:   89,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

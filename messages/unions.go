@@ -50,13 +50,16 @@ type CapacityEvent interface {
 	capacityEvent()
 }
 
-func (*QuotaSet) capacityEvent()            {}
-func (*AvailabilityCreated) capacityEvent() {}
-func (*AvailabilityUpdated) capacityEvent() {}
-func (*AvailabilityDeleted) capacityEvent() {}
-func (*ReservationCreated) capacityEvent()  {}
-func (*BytesReleased) capacityEvent()       {}
-func (*ReservationDeleted) capacityEvent()  {}
+func (*QuotaSet) capacityEvent()             {}
+func (*AvailabilityCreated) capacityEvent()  {}
+func (*AvailabilityUpdated) capacityEvent()  {}
+func (*AvailabilityDeleted) capacityEvent()  {}
+func (*ReservationCreated) capacityEvent()   {}
+func (*BytesReleased) capacityEvent()        {}
+func (*ReservationDeleted) capacityEvent()   {}
+func (*SectorSpaceHeld) capacityEvent()      {}
+func (*SectorSpaceReleased) capacityEvent()  {}
+func (*SectorDepositSettled) capacityEvent() {}
 
 // QueueEvent is an event of the slot queue (package events/slotqueue).
 //

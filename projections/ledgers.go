@@ -21,7 +21,7 @@ type LedgersView struct {
 	Ledgers []Ledger        `json:"ledgers"`
 }
 
-// Ledger says where the bytes of a host's quota are. The five places add up to
+// Ledger says where the bytes of a host's quota are. The six places add up to
 // the quota.
 type Ledger struct {
 	Host           string         `json:"host"`
@@ -31,7 +31,16 @@ type Ledger struct {
 	Reserved       events.Bytes   `json:"reserved"`
 	Stored         events.Bytes   `json:"stored"`
 	Overhead       events.Bytes   `json:"overhead"`
+	Sectors        events.Bytes   `json:"sectors"`
+	Deposits       Deposits       `json:"deposits"`
 	Availabilities []Availability `json:"availabilities"`
+}
+
+// Deposits is the deposits of all sectors of a host, also of those that have ended.
+type Deposits struct {
+	Held     string `json:"held"`
+	Returned string `json:"returned"`
+	Lost     string `json:"lost"`
 }
 
 // Availability is an offer and what of it is sold.
@@ -143,10 +152,12 @@ func (v *Views) Ledgers() LedgersView {
 }
 
 func (l ledger) row(address string) Ledger {
-	b := l.state.Book()
+	b, d := l.state.Book(), l.state.Deposits()
 	row := Ledger{
 		Host: address, Quota: b.Quota, Unallocated: b.Unallocated, Free: b.Free,
-		Reserved: b.Reserved, Stored: b.Stored, Overhead: b.Overhead, Availabilities: []Availability{},
+		Reserved: b.Reserved, Stored: b.Stored, Overhead: b.Overhead, Sectors: b.Sectors,
+		Deposits:       Deposits{d.Held.String(), d.Returned.String(), d.Lost.String()},
+		Availabilities: []Availability{},
 	}
 	for a := range l.state.Availabilities() {
 		row.Availabilities = append(row.Availabilities, Availability{

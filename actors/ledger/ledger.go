@@ -205,7 +205,7 @@ func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	if r.Quota == 0 {
 		return
 	}
-	r.Repo.Limit(max(book.Allocated(), r.Quota))
+	r.Repo.Limit(max(book.Allocated()-book.Sectors, r.Quota-min(r.Quota, book.Sectors), 1)) // 0 is no limit.
 	if !changed || book.Quota <= r.Quota || book.Unallocated == 0 {
 		return
 	}

@@ -61,8 +61,12 @@ func printAvailabilities(p *paper, l api.Ledger) error {
 	} else {
 		p.rows(availabilityRows(l.AsOf.Time, l.Availabilities...))
 	}
-	p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead",
-		size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead))
+	sectors := ""
+	if l.Sectors > 0 {
+		sectors = ", " + size(l.Sectors) + " sectors"
+	}
+	p.line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
+		size(l.Quota), size(l.Unallocated), size(l.Free), size(l.Reserved), size(l.Stored), size(l.Overhead), sectors)
 	p.line("prices in base units per byte and second, collateral in base units")
 	p.asOf(l.AsOf)
 	return nil

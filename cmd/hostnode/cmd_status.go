@@ -199,7 +199,11 @@ func ledgerRows(p *paper, s api.Status) [][]string {
 		{"reserved", l.Reserved},
 		{"stored", l.Stored},
 		{"overhead", l.Overhead},
+		{"sectors", l.Sectors},
 	} {
+		if part.name == "sectors" && part.bytes == 0 {
+			continue // A host that has none need not hear of them.
+		}
 		amount := strings.TrimSpace(size(part.bytes) + "  " + p.bar(part.bytes, l.Quota))
 		rows = append(rows, []string{"  " + part.name, amount})
 	}

@@ -27,6 +27,12 @@ func mutate(m proto.Message, size uint64, tokens string) {
 		e.Bytes = size
 	case *messages.ReservationDeleted:
 		e.CollateralLost = tokens
+	case *messages.SectorSpaceHeld:
+		e.Sealed, e.Deposit = size, tokens
+	case *messages.SectorSpaceReleased:
+		e.Bytes = size
+	case *messages.SectorDepositSettled:
+		e.Lost = tokens
 	}
 }
 

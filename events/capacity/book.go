@@ -16,22 +16,28 @@ type Book struct {
 	Reserved    events.Bytes
 	Stored      events.Bytes
 	Overhead    events.Bytes
+	// Sectors is what sectors hold, whatever part of them it is for.
+	Sectors events.Bytes
 }
 
-// Allocated is what availabilities and sales have of the quota.
+// Allocated is what availabilities, sales and sectors have of the quota.
 func (b Book) Allocated() events.Bytes { return b.Quota - b.Unallocated }
 
 func (b Book) String() string {
-	return fmt.Sprintf("quota %d bytes = "+
+	places := fmt.Sprintf("quota %d bytes = "+
 		"%d unallocated + %d free + %d reserved + %d stored + %d overhead",
 		b.Quota, b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead)
+	if b.Sectors > 0 {
+		places += fmt.Sprintf(" + %d sectors", b.Sectors)
+	}
+	return places
 }
 
 // balanced says that no place is negative and that all add up to the quota. A
 // place that went below zero has wrapped around and is larger than the quota.
 func (b Book) balanced() bool {
 	var sum, carry uint64
-	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead} {
+	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors} {
 		var c uint64
 		sum, c = bits.Add64(sum, uint64(n), 0)
 		carry += c
@@ -71,11 +77,17 @@ func (s State) Check() error {
 		}
 		move(&counted.Unallocated, &counted.Free, a.Size)
 	}
+	if err := s.checkSectors(&counted); err != nil {
+		return err
+	}
 	if counted != s.book {
 		return fmt.Errorf("capacity: the book says %s, the entries say %s", s.book, counted)
 	}
 	if n := len(s.settled.attempts); n != len(s.settled.order) {
 		return fmt.Errorf("capacity: %d settled slots in an order of %d", n, len(s.settled.order))
+	}
+	if n := len(s.ended.attempts); n != len(s.ended.order) {
+		return fmt.Errorf("capacity: %d ended sectors in an order of %d", n, len(s.ended.order))
 	}
 	return nil
 }

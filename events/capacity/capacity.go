@@ -1,12 +1,13 @@
 // Package capacity is the ledger of a host: the quota, what of it is on offer,
-// and what of that belongs to sales. It is pure; the journal of package actors
+// what of that belongs to sales, and what sectors hold. It is pure; the journal of package actors
 // runs it, and one actor is its only writer. Start reading here.
 //
 // The rules:
 //
 //  1. Every byte of the quota is in exactly one place: unallocated, free in an
-//     availability, reserved for a sale, stored for a sale, or overhead (trees
-//     and manifests). Events only move bytes between these places (book.go).
+//     availability, reserved for a sale, stored for a sale, overhead (trees
+//     and manifests), or held by a sector. Events only move bytes between these
+//     places (book.go).
 //  2. Collateral of an availability is committed, lost, or remains. What
 //     remains is computed, never kept. What is lost stays lost.
 //  3. A slot is matched, and space and collateral are reserved, in one decision
@@ -25,6 +26,11 @@
 //     it, let it drain, delete it.
 //  9. A change is checked against what it changes: growing by 1 GB needs 1 GB of
 //     unallocated quota, shrinking stops at what is in use.
+//  10. A sector holds bytes from the unallocated ones, for its unsealed, sealed,
+//     tree and scratch files apart. Each part comes back once, when its files are
+//     gone. The sector's deposit is held, returned or lost; a holder that has
+//     neither bytes nor a deposit any more has ended, and its number never
+//     holds again (sectors.go).
 //
 // Not for: writing to disk, measuring it, or moving tokens. Those act on what
 // this ledger recorded.
@@ -172,6 +178,12 @@ func Decide(s State, c Command) ([]Event, error) {
 		return decideSettle(s, c)
 	case Renew:
 		return decideRenew(s, c)
+	case Hold:
+		return decideHold(s, c)
+	case ReleasePart:
+		return decideReleasePart(s, c)
+	case SettleDeposit:
+		return decideDeposit(s, c)
 	}
 	panic(fmt.Sprintf("capacity: unknown command %T", c))
 }

@@ -33,8 +33,10 @@ func anyCommand(draw source, s State) Command {
 	tokens := func() events.Amount { return amount(uint64(few(5)) * 300) }
 	price := func() events.Amount { return amount(uint64(few(3))) }
 	hours := func() time.Duration { return time.Duration(few(3)) * time.Hour }
-	kind := draw(11)
+	kind := draw(14)
 	switch kind {
+	case 11, 12, 13:
+		return anySectorCommand(draw, s, at, bytes, tokens)
 	case 0:
 		return SetQuota{At: at, Bytes: bytes() * 8, Near: draw(2) == 0}
 	case 1, 2:
@@ -69,6 +71,27 @@ func anyCommand(draw source, s State) Command {
 		return Renew{settle, Reserve{At: at, Slot: slot, Attempt: attempt + 1, Ask: anyAsk(draw)}}
 	}
 	return settle
+}
+
+// anySectorCommand is one about two sectors.
+func anySectorCommand(
+	draw source, s State, at time.Time, bytes func() events.Bytes, tokens func() events.Amount,
+) Command {
+	sector := uint64(1 + draw(3))
+	most := ptr(amount(uint64(draw(10)) * 300))
+	if draw(2) == 0 {
+		most = nil
+	}
+	switch draw(4) {
+	case 0, 1:
+		space := Space{Unsealed: bytes() / 2, Sealed: bytes() / 2, Scratch: events.Bytes(draw(60))}
+		return Hold{at, sector, space, tokens(), most, events.Bytes(draw(2) * draw(4000))}
+	case 2:
+		return ReleasePart{at, sector, Parts()[draw(4)]}
+	}
+	one, _ := s.Sector(sector)
+	lost := amount(uint64(draw(4)) * 100)
+	return SettleDeposit{at, sector, one.Deposit.SubFloor(lost), addSaturating(one.Lost, lost), most}
 }
 
 func TestEveryCommandIsDrawn(t *testing.T) {
@@ -200,8 +223,25 @@ func (m *machine) checkOutcome(t fatal, c Command, before Snapshot, err error) {
 		if _, held := m.live.Reservation(ReservationIDOf(c.Slot, c.Attempt)); err == nil && held {
 			t.Fatalf("%+v: accepted, but the reservation is there", c)
 		}
+	case Hold:
+		if _, held := m.live.Sector(c.Sector); err == nil && !held {
+			t.Fatalf("%+v: accepted, but nothing is held", c)
+		}
+	case ReleasePart:
+		if one, _ := m.live.Sector(c.Sector); err == nil && one.Of(c.Part) != 0 {
+			t.Fatalf("%+v: accepted, but %d bytes are held", c, one.Of(c.Part))
+		}
+	case SettleDeposit:
+		if d := m.live.Deposits(); d.Held.Less(c.Held) && err == nil && one(m.live, c.Sector) {
+			t.Fatalf("%+v: accepted, but the deposits are %+v", c, d)
+		}
 	case SetQuota, Create, Update, Delete, Renew:
 	}
+}
+
+func one(s State, sector uint64) bool {
+	_, held := s.Sector(sector)
+	return held
 }
 
 // plainMatch says in other words what Match must find.
@@ -261,6 +301,15 @@ func TestSettlingEverythingGivesEverythingBack(t *testing.T) {
 		for a := range m.live.Availabilities() {
 			m.do(t, Delete{start, a.ID})
 		}
+		for one := range m.live.Sectors() {
+			for _, p := range Parts() {
+				m.do(t, ReleasePart{start, one.Number, p})
+			}
+			m.do(t, SettleDeposit{At: start, Sector: one.Number, Lost: one.Lost})
+		}
+		if d := m.live.Deposits(); !d.Held.IsZero() {
+			t.Fatalf("in the end %+v", d)
+		}
 		if b := m.live.Book(); b.Unallocated != b.Quota {
 			t.Fatalf("in the end %s", b)
 		}
@@ -295,7 +344,7 @@ func FuzzEvolve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, order []byte, size uint64, tokens string) {
 		s := New()
 		for _, b := range order[:min(len(order), 100)] {
-			e := Table()[int(b)%7].Example
+			e := Table()[int(b)%len(Table())].Example
 			mutate(e, size, tokens)
 			if check(e) != nil {
 				return

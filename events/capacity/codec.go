@@ -43,6 +43,13 @@ func Table() []events.Entry {
 		entry("ReservationDeleted", &messages.ReservationDeleted{
 			At: at, ReservationId: reservation, CollateralReturned: "900", CollateralLost: "100",
 		}),
+		entry("SectorSpaceHeld", &messages.SectorSpaceHeld{
+			At: at, Sector: 1, Unsealed: 1 << 21, Sealed: 1 << 20, Tree: 1 << 21, Scratch: 1 << 19, Deposit: "5000",
+		}),
+		entry("SectorSpaceReleased", &messages.SectorSpaceReleased{
+			At: at, Sector: 1, Part: string(PartScratch), Bytes: 1 << 19,
+		}),
+		entry("SectorDepositSettled", &messages.SectorDepositSettled{At: at, Sector: 1, Held: "4000", Lost: "1000"}),
 	}
 }
 
@@ -72,6 +79,31 @@ func check(m proto.Message) error {
 		}
 		return size("bytes", e.GetBytes(), 1)
 	case *messages.BytesReleased:
+		return size("bytes", e.GetBytes(), 1)
+	case *messages.SectorSpaceHeld, *messages.SectorSpaceReleased, *messages.SectorDepositSettled:
+		return checkSector(m)
+	}
+	return nil
+}
+
+func checkSector(m proto.Message) error {
+	if of := m.(interface{ GetSector() uint64 }); of.GetSector() == 0 {
+		return fmt.Errorf("%w: sector: 0, they are counted from 1", events.ErrMalformed)
+	}
+	switch e := m.(type) {
+	case *messages.SectorSpaceHeld:
+		if spaceOf(e).total() == 0 {
+			return fmt.Errorf("%w: a sector that holds nothing", events.ErrMalformed)
+		}
+		for _, p := range Parts() {
+			if err := size(string(p), uint64(spaceOf(e).Of(p)), 0); err != nil {
+				return err
+			}
+		}
+	case *messages.SectorSpaceReleased:
+		if p := Part(e.GetPart()); !p.known() {
+			return fmt.Errorf("%w: part: %q, want one of %v", events.ErrMalformed, e.GetPart(), Parts())
+		}
 		return size("bytes", e.GetBytes(), 1)
 	}
 	return nil

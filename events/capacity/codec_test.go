@@ -127,6 +127,19 @@ func TestCodecRefusesWhatNoFoldCanAdd(t *testing.T) {
 		"a negative amount": example("ReservationDeleted", func(m proto.Message) {
 			m.(*messages.ReservationDeleted).CollateralLost = "-1"
 		}),
+		"sector zero": example("SectorDepositSettled", func(m proto.Message) {
+			m.(*messages.SectorDepositSettled).Sector = 0
+		}),
+		"a sector of nothing": &messages.SectorSpaceHeld{Sector: 1, Deposit: "0"},
+		"a sector beyond the limit": example("SectorSpaceHeld", func(m proto.Message) {
+			m.(*messages.SectorSpaceHeld).Tree = over
+		}),
+		"a part that nobody knows": example("SectorSpaceReleased", func(m proto.Message) {
+			m.(*messages.SectorSpaceReleased).Part = "cache"
+		}),
+		"a part without bytes": example("SectorSpaceReleased", func(m proto.Message) {
+			m.(*messages.SectorSpaceReleased).Bytes = 0
+		}),
 	}
 	for name, m := range tests {
 		if _, _, _, err := codec.Encode(m); !errors.Is(err, events.ErrMalformed) {

@@ -33,6 +33,13 @@ func Evolve(s State, e Event) State {
 		s.settle(events.Must(events.ParseReservationID(e.GetReservationId())),
 			events.Must(events.ParseAmount(e.GetCollateralReturned())),
 			events.Must(events.ParseAmount(e.GetCollateralLost())))
+	case *messages.SectorSpaceHeld:
+		s.hold(e.GetSector(), spaceOf(e), events.Must(events.ParseAmount(e.GetDeposit())))
+	case *messages.SectorSpaceReleased:
+		s.releasePart(e.GetSector(), Part(e.GetPart()), events.Bytes(e.GetBytes()))
+	case *messages.SectorDepositSettled:
+		s.settleDeposit(e.GetSector(),
+			events.Must(events.ParseAmount(e.GetHeld())), events.Must(events.ParseAmount(e.GetLost())))
 	}
 	return s
 }
@@ -130,18 +137,18 @@ func (s *State) fault(format string, args ...any) {
 	s.faults++
 }
 
-// settled remembers the last settled attempt of the slots that were settled
-// last. The oldest is forgotten first.
-type settled struct {
-	attempts map[events.SlotID]uint32
-	order    []events.SlotID
+// settled remembers the last settled attempt of the slots (or sectors, which have
+// one attempt) that were settled last. The oldest is forgotten first.
+type settled[K comparable] struct {
+	attempts map[K]uint32
+	order    []K
 }
 
-func (m *settled) add(slot events.SlotID, attempt uint32, limit int) {
-	if _, known := m.attempts[slot]; !known {
-		m.order = append(m.order, slot)
+func (m *settled[K]) add(of K, attempt uint32, limit int) {
+	if _, known := m.attempts[of]; !known {
+		m.order = append(m.order, of)
 	}
-	m.attempts[slot] = max(m.attempts[slot], attempt)
+	m.attempts[of] = max(m.attempts[of], attempt)
 	if len(m.order) > limit {
 		delete(m.attempts, m.order[0])
 		m.order = m.order[1:]

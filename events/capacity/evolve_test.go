@@ -36,10 +36,16 @@ func TestEventsThatContradictTheRecordArePassedOverAndTold(t *testing.T) {
 		{"a settlement of too little", &messages.ReservationDeleted{
 			ReservationId: id.String(), CollateralReturned: "1", CollateralLost: "0",
 		}, "1 returned"},
+		{"space for a sector twice", &messages.SectorSpaceHeld{Sector: 1, Sealed: 1, Deposit: "0"}, "given space twice"},
+		{"a part that is not held", &messages.SectorSpaceReleased{Sector: 1, Part: "tree", Bytes: 1}, "1 bytes of the tree"},
+		{"part of a part", &messages.SectorSpaceReleased{Sector: 1, Part: "sealed", Bytes: 9}, "9 bytes of the sealed"},
+		{"a part of nothing", &messages.SectorSpaceReleased{Sector: 2, Part: "sealed", Bytes: 10}, "of sector 2"},
+		{"a deposit of nothing", &messages.SectorDepositSettled{Sector: 2, Held: "0", Lost: "0"}, "of sector 2"},
+		{"a loss that shrinks", &messages.SectorDepositSettled{Sector: 1, Held: "0", Lost: "0"}, "lost less than before"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := given(t, quota, create, reserve)
+			s := given(t, quota, create, reserve, holdFew, SettleDeposit{Sector: 1, Held: amount(4), Lost: amount(1)})
 			book := s.Book()
 			s = Evolve(s, test.when)
 			if s.Book() != book {
@@ -74,11 +80,15 @@ func TestCheckFindsABookThatIsWrong(t *testing.T) {
 		{"an offer that counts wrong", func(s *State) { s.availabilities[first].Used++ }, "they say"},
 		{"an offer that is too small", func(s *State) { s.availabilities[first].Size = 999 }, "uses 1000 of 999"},
 		{"collateral that is promised twice", func(s *State) { s.availabilities[first].Lost = amount(1) }, "and 1 lost"},
+		{"a sector that has too much", func(s *State) { s.sectors[1].Tree++ }, "the entries say"},
+		{"a sector under another's number", func(s *State) { s.sectors[1].Number = 2 }, "under number 1"},
+		{"a deposit that was lost twice", func(s *State) { s.lost = amount(0) }, "sectors have lost 1, in all 0"},
+		{"an ended sector that is not in order", func(s *State) { s.ended.attempts[7] = 1 }, "ended sectors"},
 		{"a settled slot that is not in order", func(s *State) { s.settled.attempts[slot] = 1 }, "settled slots"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := given(t, quota, create, reserve)
+			s := given(t, quota, create, reserve, holdFew, SettleDeposit{Sector: 1, Held: amount(4), Lost: amount(1)})
 			test.spoil(&s)
 			err := s.Check()
 			if err == nil || !strings.Contains(err.Error(), test.says) {
@@ -99,6 +109,9 @@ func TestWhatComesBackWakesTheQueue(t *testing.T) {
 		{settleIt, true},
 		{Delete{ID: first}, true},
 		{SetQuota{Bytes: 5000}, true},
+		{holdFew, false},
+		{SettleDeposit{Sector: 1}, false},
+		{ReleasePart{Sector: 1, Part: PartSealed}, true},
 		{create, true},
 		{Create{ID: second, Now: Offer{Size: 1, Duration: time.Second, MinPrice: amount(1), Collateral: amount(1)}}, false},
 	}

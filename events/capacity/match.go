@@ -269,7 +269,10 @@ func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 				[]Criterion{Size, Duration, Price, Collateral, Until, Overhead, AtRisk, Full}
 		}
 		return "space and collateral came back", []Criterion{Size, Collateral, Overhead, AtRisk, Full}
-	case *messages.ReservationCreated, *messages.BytesReleased:
+	case *messages.SectorSpaceReleased:
+		return "bytes of a sector are unallocated", []Criterion{Overhead}
+	case *messages.ReservationCreated, *messages.BytesReleased,
+		*messages.SectorSpaceHeld, *messages.SectorDepositSettled:
 	}
 	return "", nil
 }

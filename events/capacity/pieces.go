@@ -11,11 +11,13 @@ import (
 // StateSchema names the form of Pieces. What changes the form, or what a field
 // means, gets another name; snapshots of the old one are then not used. A test
 // holds the form to it (testdata/shape.golden).
-const StateSchema = "capacity/1"
+const StateSchema = "capacity/2"
 
-// Size is how many entries the state has: availabilities, reservations and
-// settled slots.
-func (s State) Size() int { return len(s.availabilities) + len(s.reservations) + len(s.settled.order) }
+// Size is how many entries the state has: availabilities, reservations, sectors,
+// and what is remembered of settled slots and ended sectors.
+func (s State) Size() int {
+	return len(s.availabilities) + len(s.reservations) + len(s.settled.order) + len(s.sectors) + len(s.ended.order)
+}
 
 // Pieces is the whole state as bytes, for a snapshot.
 func (s State) Pieces() [][]byte {
@@ -23,7 +25,8 @@ func (s State) Pieces() [][]byte {
 	out.Add(&messages.LedgerState{Book: &messages.LedgerBook{
 		Quota: uint64(s.book.Quota), Unallocated: uint64(s.book.Unallocated), Free: uint64(s.book.Free),
 		Reserved: uint64(s.book.Reserved), Stored: uint64(s.book.Stored), Overhead: uint64(s.book.Overhead),
-		Faults: uint64(s.faults), FirstFault: s.firstFault,
+		Faults: uint64(s.faults), FirstFault: s.firstFault, Sectors: uint64(s.book.Sectors),
+		DepositsReturned: s.returned.String(), DepositsLost: s.lost.String(),
 	}})
 	for a := range s.Availabilities() {
 		out.Add(&messages.LedgerState{Availabilities: []*messages.LedgerAvailability{{
@@ -45,6 +48,15 @@ func (s State) Pieces() [][]byte {
 		out.Add(&messages.LedgerState{Settled: []*messages.LedgerSettled{{
 			SlotId: slot[:], Attempt: s.settled.attempts[slot],
 		}}})
+	}
+	for one := range s.Sectors() {
+		out.Add(&messages.LedgerState{Sectors: []*messages.LedgerSector{{
+			Sector: one.Number, Unsealed: uint64(one.Unsealed), Sealed: uint64(one.Sealed), Tree: uint64(one.Tree),
+			Scratch: uint64(one.Scratch), Deposit: one.Deposit.String(), Lost: one.Lost.String(),
+		}}})
+	}
+	for _, sector := range s.ended.order {
+		out.Add(&messages.LedgerState{EndedSectors: []uint64{sector}})
 	}
 	return out.All()
 }
@@ -71,13 +83,9 @@ type builder struct {
 
 func (b *builder) read(m *messages.LedgerState) error {
 	if book := m.GetBook(); book != nil {
-		b.booked = true
-		b.book = Book{
-			Quota: events.Bytes(book.GetQuota()), Unallocated: events.Bytes(book.GetUnallocated()),
-			Free: events.Bytes(book.GetFree()), Reserved: events.Bytes(book.GetReserved()),
-			Stored: events.Bytes(book.GetStored()), Overhead: events.Bytes(book.GetOverhead()),
+		if err := b.putBook(book); err != nil {
+			return err
 		}
-		b.faults, b.firstFault = int(book.GetFaults()), book.GetFirstFault()
 	}
 	for _, a := range m.GetAvailabilities() {
 		if err := b.putAvailability(a); err != nil {
@@ -96,6 +104,48 @@ func (b *builder) read(m *messages.LedgerState) error {
 		}
 		b.settled.add(slot, one.GetAttempt(), b.limits.MaxSettled)
 	}
+	for _, one := range m.GetSectors() {
+		if err := b.putSector(one); err != nil {
+			return fmt.Errorf("sector %d: %w", one.GetSector(), err)
+		}
+	}
+	for _, sector := range m.GetEndedSectors() {
+		b.ended.add(sector, 1, b.limits.MaxSettled)
+	}
+	return nil
+}
+
+func (b *builder) putBook(m *messages.LedgerBook) (err error) {
+	b.booked = true
+	b.book = Book{
+		Quota: events.Bytes(m.GetQuota()), Unallocated: events.Bytes(m.GetUnallocated()),
+		Free: events.Bytes(m.GetFree()), Reserved: events.Bytes(m.GetReserved()),
+		Stored: events.Bytes(m.GetStored()), Overhead: events.Bytes(m.GetOverhead()),
+		Sectors: events.Bytes(m.GetSectors()),
+	}
+	b.faults, b.firstFault = int(m.GetFaults()), m.GetFirstFault()
+	if b.returned, err = events.ParseAmount(m.GetDepositsReturned()); err != nil {
+		return err
+	}
+	b.lost, err = events.ParseAmount(m.GetDepositsLost())
+	return err
+}
+
+func (b *builder) putSector(m *messages.LedgerSector) (err error) {
+	one := &Sector{Number: m.GetSector(), Space: Space{
+		Unsealed: events.Bytes(m.GetUnsealed()), Sealed: events.Bytes(m.GetSealed()),
+		Tree: events.Bytes(m.GetTree()), Scratch: events.Bytes(m.GetScratch()),
+	}}
+	if one.Deposit, err = events.ParseAmount(m.GetDeposit()); err != nil {
+		return err
+	}
+	if one.Lost, err = events.ParseAmount(m.GetLost()); err != nil {
+		return err
+	}
+	if b.sectors[one.Number] != nil {
+		return fmt.Errorf("%w: it is there twice", events.ErrMalformed)
+	}
+	b.sectors[one.Number] = one
 	return nil
 }
 

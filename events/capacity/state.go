@@ -29,8 +29,11 @@ type Limits struct {
 	// MB of memory.
 	MaxReservations int
 	// MaxSettled is how many settled slots are remembered, default 100,000, so
-	// that a question that comes late is not answered with new space.
+	// that a question that comes late is not answered with new space; and how many
+	// ended sectors.
 	MaxSettled int
+	// MaxSectors is the most sectors that hold something, default 100,000.
+	MaxSectors int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -42,6 +45,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.MaxSettled == 0 {
 		l.MaxSettled = 100_000
+	}
+	if l.MaxSectors == 0 {
+		l.MaxSectors = 100_000
 	}
 	return l
 }
@@ -142,7 +148,10 @@ type State struct {
 	book           Book
 	availabilities map[events.AvailabilityID]*Availability
 	reservations   map[events.ReservationID]*Reservation
-	settled        settled
+	settled        settled[events.SlotID]
+	sectors        map[uint64]*Sector
+	ended          settled[uint64]
+	returned, lost events.Amount // of the deposits of all sectors, ended ones too
 	faults         int
 	firstFault     string
 }
@@ -156,13 +165,16 @@ func NewWithin(l Limits) State {
 		limits:         l.withDefaults(),
 		availabilities: map[events.AvailabilityID]*Availability{},
 		reservations:   map[events.ReservationID]*Reservation{},
-		settled:        settled{attempts: map[events.SlotID]uint32{}},
+		settled:        settled[events.SlotID]{attempts: map[events.SlotID]uint32{}},
+		sectors:        map[uint64]*Sector{},
+		ended:          settled[uint64]{attempts: map[uint64]uint32{}},
 	}
 }
 
-// Unsettled is the ledger without the settled slots: what is shown needs none of them.
+// Unsettled is the ledger without settled slots and ended sectors: what is shown needs
+// none of them.
 func (s State) Unsettled() State {
-	s.settled = settled{}
+	s.settled, s.ended = settled[events.SlotID]{}, settled[uint64]{}
 	return s
 }
 
@@ -256,6 +268,10 @@ type Snapshot struct {
 	Reservations   []Reservation
 	// Settled is the last settled attempt of each slot, the oldest first.
 	Settled []Settled
+	Sectors []Sector
+	// Ended are the sectors that hold nothing any more, the oldest first.
+	Ended    []uint64
+	Deposits Deposits
 	// Faults is how many events contradicted the record, FirstFault what the
 	// first one did.
 	Faults     int
@@ -274,6 +290,9 @@ func (s State) Snapshot() Snapshot {
 		Book:           s.book,
 		Availabilities: slices.Collect(s.Availabilities()),
 		Reservations:   slices.Collect(s.Reservations()),
+		Sectors:        slices.Collect(s.Sectors()),
+		Ended:          slices.Clone(s.ended.order),
+		Deposits:       s.Deposits(),
 		Faults:         s.faults,
 		FirstFault:     s.firstFault,
 	}

@@ -63,6 +63,12 @@ func show(s State) string {
 		fmt.Fprintf(&b, "reservation of slot %s attempt %d: %d of %d bytes stored\n",
 			r.Slot.Short(), r.Attempt, r.Stored, r.Bytes)
 	}
+	for one := range s.Sectors() {
+		fmt.Fprintf(&b, "sector %d: %+v, deposit %s, lost %s\n", one.Number, one.Space, one.Deposit, one.Lost)
+	}
+	if d := s.Deposits(); d != (Deposits{}) {
+		fmt.Fprintf(&b, "deposits: %s held, %s returned, %s lost\n", d.Held, d.Returned, d.Lost)
+	}
 	return b.String()
 }
 
@@ -101,6 +107,8 @@ func command(t *testing.T, d *datadriven.TestData) Command {
 			o.Until = start.Add(a.duration("until", ""))
 		}
 		return Create{start, fill[events.AvailabilityID](byte(a.number("id", 1))), o}
+	case "hold", "release-part", "settle-deposit":
+		return sectorCommand(a)
 	case "update":
 		return update(a)
 	case "delete":
@@ -124,6 +132,25 @@ func command(t *testing.T, d *datadriven.TestData) Command {
 	}
 	t.Fatalf("%s: unknown command %s", d.Pos, d.Cmd)
 	return nil
+}
+
+func sectorCommand(a arguments) Command {
+	sector := a.number("sector", 1)
+	var most *events.Amount
+	if a.d.HasArg("most") {
+		most = ptr(amount(a.number("most", 0)))
+	}
+	switch a.d.Cmd {
+	case "hold":
+		bytes := func(key string) events.Bytes { return events.Bytes(a.number(key, 0)) }
+		space := Space{bytes("unsealed"), bytes("sealed"), bytes("tree"), bytes("scratch")}
+		return Hold{start, sector, space, amount(a.number("deposit", 0)), most, bytes("quota")}
+	case "release-part":
+		part := ""
+		a.d.ScanArgs(a.t, "part", &part)
+		return ReleasePart{start, sector, Part(part)}
+	}
+	return SettleDeposit{start, sector, amount(a.number("held", 0)), amount(a.number("lost", 0)), most}
 }
 
 func reservationArg(a arguments) events.ReservationID {

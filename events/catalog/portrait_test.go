@@ -164,6 +164,16 @@ func paintLedger(say func(string, ...any), l capacity.Snapshot) {
 	for _, s := range l.Settled {
 		say("  settled %s attempt %d", s.Slot, s.Attempt)
 	}
+	for _, one := range l.Sectors {
+		say("  sector %d unsealed %d sealed %d tree %d scratch %d deposit %s lost %s",
+			one.Number, one.Unsealed, one.Sealed, one.Tree, one.Scratch, one.Deposit, one.Lost)
+	}
+	for _, number := range l.Ended {
+		say("  ended sector %d", number)
+	}
+	if d := l.Deposits; d != (capacity.Deposits{}) {
+		say("  deposits held %s returned %s lost %s", d.Held, d.Returned, d.Lost)
+	}
 }
 
 func paintQueue(say func(string, ...any), q slotqueue.Snapshot) {

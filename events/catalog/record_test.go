@@ -17,6 +17,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/messages"
@@ -92,6 +93,9 @@ func TestRecordHistory(t *testing.T) {
 	}
 	if missing(t, historyFile("used_elsewhere")) {
 		keep(t, "used_elsewhere", usedElsewhere(t))
+	}
+	if missing(t, historyFile("sector_space")) {
+		keep(t, "sector_space", sectorSpace(t))
 	}
 	if missing(t, historyFile("validator")) {
 		keep(t, "validator", validated(t))
@@ -213,17 +217,17 @@ func rare(t *testing.T) []events.Recorded {
 	}
 	key := fmt.Sprintf("proof:%s:85000000", slot)
 	return written(t, []said{
-		{events.MarketStream(1, host), request.String(), &messages.ChainSlotReservationsFull{
+		{stream: events.MarketStream(1, host), correlation: request.String(), message: &messages.ChainSlotReservationsFull{
 			RequestId: request.String(), SlotIndex: 2, Log: log(0),
 		}},
-		{events.MarketStream(1, host), "", &messages.ChainProofSubmitted{SlotId: slot.String(), Log: log(1)}},
-		{events.MarketStream(1, host), request.String(), &messages.ChainRequestCancelled{
+		{stream: events.MarketStream(1, host), message: &messages.ChainProofSubmitted{SlotId: slot.String(), Log: log(1)}},
+		{stream: events.MarketStream(1, host), correlation: request.String(), message: &messages.ChainRequestCancelled{
 			RequestId: request.String(), Log: log(2),
 		}},
-		{events.TxStream(host), "", &messages.TxIntended{
+		{stream: events.TxStream(host), message: &messages.TxIntended{
 			At: at, Key: key, To: events.Address{9}.String(), Data: "0x1d873c1b", Deadline: at,
 		}},
-		{events.TxStream(host), "", &messages.TxAbandoned{At: at, Key: key, Reason: "the period ended"}},
+		{stream: events.TxStream(host), message: &messages.TxAbandoned{At: at, Key: key, Reason: "the period ended"}},
 	})
 }
 
@@ -232,15 +236,47 @@ func usedElsewhere(t *testing.T) []events.Recorded {
 	t.Helper()
 	stream, at := events.TxStream(events.Address{0x6d}), events.TimeToMessage(events.Unix(1_700_000_000))
 	return written(t, []said{
-		{stream, "", &messages.TxCountObserved{At: at, Count: 9, Reason: "begun with --take-over"}},
-		{stream, "", &messages.TxCountObserved{At: at, Count: 10, Reason: "a transaction that is not ours was mined"}},
+		{stream: stream, message: &messages.TxCountObserved{At: at, Count: 9, Reason: "begun with --take-over"}},
+		{stream: stream, message: &messages.TxCountObserved{At: at, Count: 10, Reason: "a transaction that is not ours was mined"}},
 	})
+}
+
+// sectorSpace is a ledger with two sectors: one is there, the other lost some of its
+// deposit and gave everything back.
+func sectorSpace(t *testing.T) (list []events.Recorded) {
+	t.Helper()
+	at, ledger := events.Unix(1_700_000_000), capacity.New()
+	var all []said
+	for _, c := range []capacity.Command{
+		capacity.SetQuota{At: at, Bytes: 1 << 20},
+		capacity.Hold{At: at, Sector: 1, Space: capacity.Space{
+			Unsealed: 1 << 16, Sealed: 1 << 16, Tree: 1 << 12, Scratch: 1 << 10,
+		}, Deposit: events.NewAmount(5000)},
+		capacity.Hold{At: at, Sector: 2, Space: capacity.Space{Sealed: 1 << 11}, Deposit: events.NewAmount(40)},
+		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartScratch},
+		capacity.SettleDeposit{At: at, Sector: 1, Held: events.NewAmount(4700), Lost: events.NewAmount(300)},
+		capacity.SettleDeposit{At: at, Sector: 1, Lost: events.NewAmount(1000)},
+		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartTree},
+		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartSealed},
+		capacity.ReleasePart{At: at, Sector: 1, Part: capacity.PartUnsealed},
+	} {
+		out, err := capacity.Decide(ledger, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range out {
+			ledger = capacity.Evolve(ledger, e)
+			all = append(all, said{stream: events.CapacityStream(events.Address{0x5e}), message: e, cause: "operator"})
+		}
+	}
+	return written(t, all)
 }
 
 // said is an event of a history that is written by hand.
 type said struct {
 	stream, correlation string
 	message             proto.Message
+	cause               string // empty: that of its log, or none
 }
 
 // written is a record of these events.
@@ -253,7 +289,9 @@ func written(t *testing.T, all []said) []events.Recorded {
 		if err != nil {
 			t.Fatal(err)
 		}
-		meta := events.Metadata{Version: version, Correlation: e.correlation, Epoch: 1, Node: "hostnode"}
+		meta := events.Metadata{
+			Version: version, Correlation: e.correlation, Causation: e.cause, Epoch: 1, Node: "hostnode",
+		}
 		if m, ok := e.message.(interface{ GetLog() *messages.ChainLog }); ok {
 			meta.Causation = fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())
 		}

@@ -195,6 +195,21 @@ func ledgerBreaches() []breach {
 		{"more is stored than was reserved", LedgerContradiction, "BytesReleased", func(r *record) {
 			change(r, 0, func(m *messages.BytesReleased) { m.Bytes = 65537 })
 		}},
+		{"a sector is given space twice", LedgerContradiction, "SectorSpaceHeld", func(r *record) {
+			for range 2 {
+				r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 1, Tree: 1, Deposit: "0"})
+			}
+		}},
+		{"a sector gives back what it never had", LedgerContradiction, "SectorSpaceReleased", func(r *record) {
+			r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 1, Tree: 1, Deposit: "0"})
+			r.insert(len(r.list), capacityStream, &messages.SectorSpaceReleased{Sector: 1, Part: "tree", Bytes: 2})
+		}},
+		{"a deposit of nobody", LedgerContradiction, "SectorDepositSettled", func(r *record) {
+			r.insert(len(r.list), capacityStream, &messages.SectorDepositSettled{Sector: 1, Held: "0", Lost: "0"})
+		}},
+		{"more for sectors than there is", LedgerUnbalanced, "SectorSpaceHeld", func(r *record) {
+			r.insert(len(r.list), capacityStream, &messages.SectorSpaceHeld{Sector: 1, Tree: 1 << 40, Deposit: "0"})
+		}},
 		{"a settlement that is not the commitment", LedgerContradiction, "ReservationDeleted", func(r *record) {
 			change(r, 0, func(m *messages.ReservationDeleted) { m.CollateralReturned = "1" })
 			r.remove(r.at("SaleSettled", 0)) // Else the reservation is open at the settlement, too.

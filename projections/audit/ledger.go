@@ -19,7 +19,7 @@ const smallState = 64
 type ledger struct {
 	state   capacity.State
 	Broken  bool
-	Entries int // availabilities and open reservations
+	Entries int // availabilities, open reservations and sectors
 	Since   int // events since the last whole check
 	Last    place
 }
@@ -38,6 +38,9 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 		l.Entries--
 	}
 	l.state = capacity.Evolve(l.state, e)
+	if of, ok := e.(interface{ GetSector() uint64 }); ok {
+		l.countSector(e, of.GetSector())
+	}
 	l.Since++
 	l.Last = p
 	if b := l.state.Book(); !closed(b) {
@@ -50,10 +53,19 @@ func (a *auditor) judgeLedger(h *host, p place, e capacity.Event) {
 	}
 }
 
-// closed is the auditor's own addition of the five places.
+// countSector counts a sector from when it was given space until it has neither space nor deposit.
+func (l *ledger) countSector(e capacity.Event, number uint64) {
+	if _, begins := e.(*messages.SectorSpaceHeld); begins {
+		l.Entries++
+	} else if _, holds := l.state.Sector(number); !holds {
+		l.Entries--
+	}
+}
+
+// closed is the auditor's own addition of the six places.
 func closed(b capacity.Book) bool {
 	var total, carry, over uint64
-	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead} {
+	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors} {
 		total, carry = bits.Add64(total, uint64(n), 0)
 		over += carry
 	}
@@ -97,6 +109,29 @@ func (a *auditor) fitsLedger(h *host, p place, e capacity.Event) bool {
 			"%d bytes of reservation %s were released, which it does not have", e.GetBytes(), e.GetReservationId())
 	case *messages.ReservationDeleted:
 		return a.fitsRelease(h, p, e)
+	case *messages.SectorSpaceHeld, *messages.SectorSpaceReleased, *messages.SectorDepositSettled:
+		return a.fitsSector(h, p, e)
+	}
+	return false
+}
+
+// fitsSector holds a sector to what it was given: each part comes back once, as a whole, and
+// what a deposit has lost stays lost.
+func (a *auditor) fitsSector(h *host, p place, e capacity.Event) bool {
+	switch e := e.(type) {
+	case *messages.SectorSpaceHeld:
+		_, known := h.Ledger.state.Sector(e.GetSector())
+		return a.fits(p, !known, "sector %d was given space twice", e.GetSector())
+	case *messages.SectorSpaceReleased:
+		one, known := h.Ledger.state.Sector(e.GetSector())
+		had := uint64(one.Of(capacity.Part(e.GetPart())))
+		return a.fits(p, known && had == e.GetBytes() && had > 0,
+			"%d bytes of the %s files of sector %d were released, it has %d", e.GetBytes(), e.GetPart(), e.GetSector(), had)
+	case *messages.SectorDepositSettled:
+		one, known := h.Ledger.state.Sector(e.GetSector())
+		return a.fits(p, known && !amount(e.GetLost()).Less(one.Lost),
+			"sector %d has lost %s of its deposit, and had lost %s before; it holds something: %t",
+			e.GetSector(), e.GetLost(), one.Lost, known)
 	}
 	return false
 }

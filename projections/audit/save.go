@@ -29,7 +29,7 @@ const (
 	// checkpointSchema is the version of the state. Every change of what an audit
 	// remembers raises it, and a test holds it to that (testdata/shape.golden); a change of
 	// the rules makes a checkpoint useless by itself.
-	checkpointSchema = 6
+	checkpointSchema = 7
 	// maxCheckpointBytes is the largest file that is read: beyond it, to begin
 	// again is the lesser evil.
 	maxCheckpointBytes = 4 << 30

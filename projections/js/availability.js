@@ -1,20 +1,23 @@
-// hostnode-availability, version 1
+// hostnode-availability, version 2
 //
 // What each host has on offer, and where every byte of its quota is.
 //
 // Reads      the ledgers: the streams capacity-<host>
 // Partition  the host's address, such as 0xaabb000000000000000000000000000000000000
 // State      { host,
-//              quota, unallocated, free, reserved, stored, overhead,
+//              quota, unallocated, free, reserved, stored, overhead, sectors,
+//              deposits: { held, returned, lost },
 //              availabilities: { <availability id>: {
 //                id, enabled, totalSize, usedSize, freeSize, durationSeconds, minPricePerBytePerSecond,
 //                totalCollateral, committedCollateral, lostCollateral, remainingCollateral,
 //                until, reservations } },
 //              reservations: { <reservation id>: {
 //                availabilityId, bytes, stored, overhead, collateral } },
+//              holders: { <sector number>: { unsealed, sealed, tree, scratch, deposit, lost } },
 //              passedOver }
 //
-// The five places of the second line always add up to the quota. reservations are the open ones; what
+// The six places of the second line always add up to the quota. holders are the sectors that have bytes
+// or a deposit. reservations are the open ones; what
 // else there is to say about one is in hostnode-reservation. passedOver counts the events that contradict
 // the ledger or that a newer version of hostnode wrote: they change nothing here.
 //
@@ -28,6 +31,7 @@ var SCHEMA = 1; // the newest schema version of the events that is understood he
 function add(a, b) { return (BigInt(a || 0) + BigInt(b || 0)).toString(); }
 function sub(a, b) { return (BigInt(a || 0) - BigInt(b || 0)).toString(); }
 function less(a, b) { return BigInt(a || 0) < BigInt(b || 0); }
+function sum(h) { return add(add(h.unsealed, h.sealed), add(h.tree, h.scratch)); }
 function atLeastZero(a) { return less(a, 0) ? "0" : a; }
 
 // move is the only way that bytes change their place.
@@ -55,6 +59,14 @@ function derive(a) {
     return a;
 }
 
+// endHolder lets a sector go that holds nothing any more.
+function endHolder(s, number) {
+    var h = s.holders[number];
+    if (sum(h) === "0" && h.deposit === "0") {
+        delete s.holders[number];
+    }
+}
+
 // understood passes events of a newer schema over; so it does with those for which fold says false,
 // because they contradict the ledger.
 function understood(fold) {
@@ -78,7 +90,8 @@ fromAll()
             return {
                 host: "",
                 quota: "0", unallocated: "0", free: "0", reserved: "0", stored: "0", overhead: "0",
-                availabilities: {}, reservations: {}, passedOver: 0,
+                sectors: "0", deposits: { held: "0", returned: "0", lost: "0" },
+                availabilities: {}, reservations: {}, holders: {}, passedOver: 0,
             };
         },
 
@@ -156,5 +169,41 @@ fromAll()
             move(s, "reserved", "free", sub(r.bytes, r.stored));
             move(s, "stored", "free", r.stored);
             move(s, "overhead", "unallocated", r.overhead);
+        }),
+
+        SectorSpaceHeld: understood(function (s, said) {
+            if (s.holders[said.sector]) {
+                return false;
+            }
+            var h = s.holders[said.sector] = {
+                unsealed: said.unsealed || "0", sealed: said.sealed || "0", tree: said.tree || "0",
+                scratch: said.scratch || "0", deposit: said.deposit, lost: "0",
+            };
+            s.deposits.held = add(s.deposits.held, said.deposit);
+            move(s, "unallocated", "sectors", sum(h));
+        }),
+
+        SectorSpaceReleased: understood(function (s, said) {
+            var h = s.holders[said.sector];
+            if (!h || h[said.part] !== said.bytes) {
+                return false;
+            }
+            h[said.part] = "0";
+            move(s, "sectors", "unallocated", said.bytes);
+            endHolder(s, said.sector);
+        }),
+
+        SectorDepositSettled: understood(function (s, said) {
+            var h = s.holders[said.sector];
+            if (!h || less(said.lost, h.lost)) {
+                return false;
+            }
+            var returned = atLeastZero(sub(add(h.deposit, h.lost), add(said.held, said.lost)));
+            s.deposits.returned = add(s.deposits.returned, returned);
+            s.deposits.lost = add(s.deposits.lost, sub(said.lost, h.lost));
+            s.deposits.held = add(s.deposits.held, sub(said.held, h.deposit));
+            h.deposit = said.held;
+            h.lost = said.lost;
+            endHolder(s, said.sector);
         }),
     });

@@ -37,6 +37,7 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		"ends":      ends,
 		"again":     owedAgain,
 		"damaged":   damaged,
+		"sectors":   sectors,
 		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
 		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
 		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
@@ -198,6 +199,26 @@ func damaged(t *testing.T) []events.Recorded {
 		sale.ReportDamaged{At: w.Now, Whole: true, FoundBy: "the start"},
 		sale.ReportRepaired{At: w.Now, Blocks: []uint64{0}})
 	w.Finish(slot, 131072)
+	return readAll(t, store)
+}
+
+// sectors are two sectors beside an availability; one has gone, with some of its deposit.
+func sectors(t *testing.T) []events.Recorded {
+	store := events.NewMemory()
+	w := history.New(t, store, me)
+	w.Offer(4)
+	space := capacity.Space{Unsealed: 1 << 17, Sealed: 1 << 16, Tree: 3000, Scratch: 7}
+	w.MustLedger(
+		capacity.Hold{At: w.Now, Sector: 1, Space: space, Deposit: events.NewAmount(5000)},
+		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartScratch},
+		capacity.SettleDeposit{At: w.Now, Sector: 1, Held: events.NewAmount(5000), Lost: events.NewAmount(300)},
+		capacity.Hold{At: w.Now, Sector: 2, Space: capacity.Space{Tree: 4096}},
+		capacity.SettleDeposit{At: w.Now, Sector: 1, Held: events.NewAmount(4000), Lost: events.NewAmount(400)},
+		capacity.SettleDeposit{At: w.Now, Sector: 1, Lost: events.NewAmount(1000)},
+		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartTree},
+		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartSealed},
+		capacity.ReleasePart{At: w.Now, Sector: 1, Part: capacity.PartUnsealed},
+	)
 	return readAll(t, store)
 }
 

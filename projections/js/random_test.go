@@ -41,6 +41,9 @@ func anyStep(t *rapid.T, w *history.Writer) {
 		enabled := rapid.Bool().Draw(t, "enabled")
 		_ = w.AskLedger(capacity.Update{At: w.Now, ID: events.AvailabilityID{0xa1}, Size: &size, Enabled: &enabled})
 	}
+	if rapid.IntRange(0, 5).Draw(t, "sector") == 0 {
+		anyStepOfASector(t, w)
+	}
 	if s.Phase != sale.Unknown && rapid.IntRange(0, 3).Draw(t, "chain") == 0 {
 		_ = w.AskSale(slot, anyReport(t, w, slot))
 		return
@@ -75,6 +78,18 @@ func anyStep(t *rapid.T, w *history.Writer) {
 		})
 		_ = w.AskSale(slot, sale.ReportSettled{At: w.Now})
 	}
+}
+
+// anyStepOfASector is one of two sectors; what the ledger refuses leaves no trace.
+func anyStepOfASector(t *rapid.T, w *history.Writer) {
+	number := rapid.Uint64Range(1, 2).Draw(t, "number")
+	tokens := func(name string) events.Amount { return events.NewAmount(rapid.Uint64Range(0, 3).Draw(t, name) * 100) }
+	_ = w.AskLedger(rapid.SampledFrom([]capacity.Command{
+		capacity.Hold{At: w.Now, Sector: number, Space: capacity.Space{Sealed: 4096, Tree: 1}, Deposit: tokens("deposit")},
+		capacity.ReleasePart{At: w.Now, Sector: number, Part: capacity.PartTree},
+		capacity.ReleasePart{At: w.Now, Sector: number, Part: capacity.PartSealed},
+		capacity.SettleDeposit{At: w.Now, Sector: number, Held: tokens("held"), Lost: tokens("lost")},
+	}).Draw(t, "sector command"))
 }
 
 // anyReport is what the chain may say of a slot, at any time, also that its fill is in another

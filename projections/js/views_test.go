@@ -136,7 +136,7 @@ func (w *twins) ledger(l projections.Ledger) any {
 // shown is a state without what our views do not show.
 func (w *twins) shown(name string, state map[string]any) any {
 	hidden := map[string][]string{
-		"hostnode-availability": {"passedOver"},
+		"hostnode-availability": {"passedOver", "holders"},
 		"hostnode-reservation":  {"passedOver", "open", "createdAt"},
 		"hostnode-slot":         {"passedOver", "inner"},
 	}

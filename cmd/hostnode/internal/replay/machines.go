@@ -147,6 +147,7 @@ func (m *ledgerMachine) state() State {
 	out.Facts.add("reserved", uint64(b.Reserved))
 	out.Facts.add("stored", uint64(b.Stored))
 	out.Facts.add("overhead", uint64(b.Overhead))
+	out.Facts.add("sectors", uint64(b.Sectors))
 	offers := List{Name: "availabilities"}
 	for a := range m.s.Availabilities() {
 		var row Facts
@@ -174,7 +175,18 @@ func (m *ledgerMachine) state() State {
 		row.add("collateral", r.Collateral)
 		open.add(row)
 	}
-	return out.with(offers, open)
+	held := List{Name: "sectors"}
+	for one := range m.s.Sectors() {
+		var row Facts
+		row.add("sector", one.Number)
+		for _, p := range capacity.Parts() {
+			row.add(string(p), uint64(one.Of(p)))
+		}
+		row.add("deposit", one.Deposit)
+		row.add("lost", one.Lost)
+		held.add(row)
+	}
+	return out.with(offers, open, held)
 }
 
 type queueMachine struct {

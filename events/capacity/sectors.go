@@ -1,0 +1,307 @@
+package capacity
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Part is what a sector holds bytes for. The names are stored in events.
+type Part string
+
+// The parts. They differ in when they are given back: scratch when the sector is
+// finalized, the others when it is removed, unsealed earlier where no copy of the
+// data is kept.
+const (
+	PartUnsealed Part = "unsealed"
+	PartSealed   Part = "sealed"
+	PartTree     Part = "tree"
+	PartScratch  Part = "scratch"
+)
+
+// Parts are all of them.
+func Parts() []Part { return []Part{PartUnsealed, PartSealed, PartTree, PartScratch} }
+
+// Space is how many bytes the parts of a sector take.
+type Space struct{ Unsealed, Sealed, Tree, Scratch events.Bytes }
+
+// Of is the bytes of one part; 0 for a part that is unknown.
+func (s Space) Of(p Part) events.Bytes {
+	if at := s.at(p); at != nil {
+		return *at
+	}
+	return 0
+}
+
+func (s *Space) at(p Part) *events.Bytes {
+	switch p {
+	case PartUnsealed:
+		return &s.Unsealed
+	case PartSealed:
+		return &s.Sealed
+	case PartTree:
+		return &s.Tree
+	case PartScratch:
+		return &s.Scratch
+	}
+	return nil
+}
+
+func (p Part) known() bool { return new(Space).at(p) != nil }
+
+// total does not wrap around for parts within MaxQuota.
+func (s Space) total() events.Bytes { return s.Unsealed + s.Sealed + s.Tree + s.Scratch }
+
+func (s Space) check() error {
+	for _, p := range Parts() {
+		if s.Of(p) > MaxQuota {
+			return fmt.Errorf("%w: %d bytes for its %s files, the most is %d", ErrInvalid, s.Of(p), p, MaxQuota)
+		}
+	}
+	if s.total() == 0 {
+		return fmt.Errorf("%w: it needs no bytes", ErrInvalid)
+	}
+	return nil
+}
+
+// Sector is what a sector holds: the bytes of the parts that were not released, and
+// what of its deposit is set aside or lost.
+type Sector struct {
+	Number uint64
+	Space
+	// Deposit is at stake; Lost is burnt, for good.
+	Deposit, Lost events.Amount
+}
+
+// Deposits is the deposits of all sectors, also of those that have ended.
+type Deposits struct{ Held, Returned, Lost events.Amount }
+
+// Commands for sectors.
+type (
+	// Hold claims space and deposit for a sector, whose number is never used again.
+	// When there is no room the error is a *SpaceError, when the deposits of all
+	// sectors would be too much a *DepositError; ErrHeld, ErrEnded, ErrLimit.
+	Hold struct {
+		At      time.Time
+		Sector  uint64 // from 1
+		Space   Space
+		Deposit events.Amount
+		// MaxDeposits bounds the deposits of all sectors together, this one
+		// included; nil: nothing does. A sector without one is never refused for it.
+		MaxDeposits *events.Amount
+		// Quota is what the host may use in all, as in Ask.
+		Quota events.Bytes
+	}
+	// ReleasePart gives the bytes of a part back. Its files must be gone from disk
+	// by then. What is released already, or was never held, changes nothing.
+	ReleasePart struct {
+		At     time.Time
+		Sector uint64
+		Part   Part
+	}
+	// SettleDeposit says what the deposit is now: what is still set aside, and what
+	// is lost in all. The rest was returned. More may be set aside than before,
+	// within MaxDeposits: a message that expired cost some, and is sent again.
+	SettleDeposit struct {
+		At          time.Time
+		Sector      uint64
+		Held, Lost  events.Amount
+		MaxDeposits *events.Amount
+	}
+)
+
+func (Hold) command()          {}
+func (ReleasePart) command()   {}
+func (SettleDeposit) command() {}
+
+// Errors about sectors.
+var (
+	// ErrHeld: the sector holds space already, and asked for other space then.
+	ErrHeld = errors.New("the sector asked for other space before")
+	// ErrEnded: the sector gave back all that it held. A new sector has a new number.
+	ErrEnded = errors.New("the sector has ended")
+)
+
+// DepositError says that the deposits of all sectors together would be too much.
+type DepositError struct {
+	Sector             uint64
+	Wanted, Held, Most events.Amount // by this sector; by the others; by all
+}
+
+func (e *DepositError) Error() string {
+	return fmt.Sprintf("sector %d needs a deposit of %s, the others have %s at stake, the most is %s",
+		e.Sector, e.Wanted, e.Held, e.Most)
+}
+
+func decideHold(s State, c Hold) ([]Event, error) {
+	doing := fmt.Sprintf("hold space for sector %d", c.Sector)
+	if c.Sector == 0 {
+		return nil, fmt.Errorf("%s: %w: sectors are counted from 1", doing, ErrInvalid)
+	}
+	if err := c.Space.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	if one := s.sectors[c.Sector]; one != nil {
+		for _, p := range Parts() {
+			if held := one.Of(p); held != 0 && held != c.Space.Of(p) {
+				return nil, fmt.Errorf("%s: %w: %d bytes for its %s files, not %d",
+					doing, ErrHeld, held, p, c.Space.Of(p))
+			}
+		}
+		return nil, nil
+	}
+	if s.ended.attempts[c.Sector] > 0 {
+		return nil, fmt.Errorf("%s: %w", doing, ErrEnded)
+	}
+	if n := len(s.sectors); n >= s.limits.MaxSectors {
+		return nil, fmt.Errorf("%s: %w: %d sectors", doing, ErrLimit, n)
+	}
+	if s.beyond(c.Quota) || c.Space.total() > s.room(c.Quota) {
+		return nil, &SpaceError{doing, c.Space.total(), s.book}
+	}
+	if err := s.mayDeposit(c.Sector, c.Deposit, c.MaxDeposits); err != nil {
+		return nil, err
+	}
+	return []Event{&messages.SectorSpaceHeld{
+		At: events.TimeToMessage(c.At), Sector: c.Sector, Unsealed: uint64(c.Space.Unsealed),
+		Sealed: uint64(c.Space.Sealed), Tree: uint64(c.Space.Tree), Scratch: uint64(c.Space.Scratch),
+		Deposit: c.Deposit.String(),
+	}}, nil
+}
+
+// mayDeposit says whether a sector may have so much at stake.
+func (s State) mayDeposit(sector uint64, wanted events.Amount, most *events.Amount) error {
+	var others events.Amount
+	if most == nil || wanted.IsZero() {
+		return nil
+	}
+	for _, one := range s.sectors {
+		if one.Number != sector {
+			others = addSaturating(others, one.Deposit)
+		}
+	}
+	if most.SubFloor(others).Less(wanted) {
+		return &DepositError{sector, wanted, others, *most}
+	}
+	return nil
+}
+
+func decideReleasePart(s State, c ReleasePart) ([]Event, error) {
+	if !c.Part.known() {
+		return nil, fmt.Errorf("release a part of sector %d: %w: %q is none of %v", c.Sector, ErrInvalid, c.Part, Parts())
+	}
+	one := s.sectors[c.Sector]
+	if one == nil || one.Of(c.Part) == 0 {
+		return nil, nil
+	}
+	return []Event{&messages.SectorSpaceReleased{
+		At: events.TimeToMessage(c.At), Sector: c.Sector, Part: string(c.Part), Bytes: uint64(one.Of(c.Part)),
+	}}, nil
+}
+
+func decideDeposit(s State, c SettleDeposit) ([]Event, error) {
+	one := s.sectors[c.Sector]
+	switch {
+	case one == nil || one.Deposit == c.Held && one.Lost == c.Lost:
+		return nil, nil
+	case c.Lost.Less(one.Lost):
+		return nil, fmt.Errorf("settle the deposit of sector %d: %w: %s are lost, and %s were before",
+			c.Sector, ErrInvalid, c.Lost, one.Lost)
+	case one.Deposit.Less(c.Held):
+		if err := s.mayDeposit(c.Sector, c.Held, c.MaxDeposits); err != nil {
+			return nil, err
+		}
+	}
+	return []Event{&messages.SectorDepositSettled{
+		At: events.TimeToMessage(c.At), Sector: c.Sector, Held: c.Held.String(), Lost: c.Lost.String(),
+	}}, nil
+}
+
+func spaceOf(e *messages.SectorSpaceHeld) Space {
+	return Space{
+		Unsealed: events.Bytes(e.GetUnsealed()), Sealed: events.Bytes(e.GetSealed()),
+		Tree: events.Bytes(e.GetTree()), Scratch: events.Bytes(e.GetScratch()),
+	}
+}
+
+func (s *State) hold(sector uint64, space Space, deposit events.Amount) {
+	if s.sectors[sector] != nil {
+		s.fault("sector %d was given space twice", sector)
+		return
+	}
+	s.sectors[sector] = &Sector{Number: sector, Space: space, Deposit: deposit}
+	move(&s.book.Unallocated, &s.book.Sectors, space.total())
+}
+
+func (s *State) releasePart(sector uint64, p Part, bytes events.Bytes) {
+	one := s.sectors[sector]
+	if one == nil || one.Of(p) != bytes || bytes == 0 {
+		s.fault("%d bytes of the %s files of sector %d were released, which it does not have", bytes, p, sector)
+		return
+	}
+	*one.at(p) = 0
+	move(&s.book.Sectors, &s.book.Unallocated, bytes)
+	s.endSector(one)
+}
+
+func (s *State) settleDeposit(sector uint64, held, lost events.Amount) {
+	one := s.sectors[sector]
+	if one == nil || lost.Less(one.Lost) {
+		s.fault("the deposit of sector %d was settled, which it does not have, or it lost less than before", sector)
+		return
+	}
+	before, after := addSaturating(one.Deposit, one.Lost), addSaturating(held, lost)
+	s.returned = addSaturating(s.returned, before.SubFloor(after))
+	s.lost = addSaturating(s.lost, lost.Sub(one.Lost))
+	one.Deposit, one.Lost = held, lost
+	s.endSector(one)
+}
+
+// endSector lets a sector go that holds nothing any more.
+func (s *State) endSector(one *Sector) {
+	if one.total() == 0 && one.Deposit.IsZero() {
+		delete(s.sectors, one.Number)
+		s.ended.add(one.Number, 1, s.limits.MaxSettled)
+	}
+}
+
+// Sector returns a copy of what a sector holds; false when it holds nothing.
+func (s State) Sector(number uint64) (Sector, bool) {
+	if one := s.sectors[number]; one != nil {
+		return *one, true
+	}
+	return Sector{}, false
+}
+
+// Sectors yields copies of what sectors hold, in order of their numbers.
+func (s State) Sectors() iter.Seq[Sector] { return inOrder(s.sectors, cmp.Compare[uint64]) }
+
+// Deposits are those of all sectors together. It looks at all of them.
+func (s State) Deposits() Deposits {
+	d := Deposits{Returned: s.returned, Lost: s.lost}
+	for _, one := range s.sectors {
+		d.Held = addSaturating(d.Held, one.Deposit)
+	}
+	return d
+}
+
+// checkSectors looks at each holder, and counts what it has.
+func (s State) checkSectors(counted *Book) error {
+	var lost events.Amount
+	for number, one := range s.sectors {
+		if one.Number != number || one.total() == 0 && one.Deposit.IsZero() {
+			return fmt.Errorf("capacity: sector %d holds nothing under number %d", one.Number, number)
+		}
+		lost = addSaturating(lost, one.Lost)
+		move(&counted.Unallocated, &counted.Sectors, one.total())
+	}
+	if s.lost.Less(lost) {
+		return fmt.Errorf("capacity: sectors have lost %s, in all %s are", lost, s.lost)
+	}
+	return nil
+}
