@@ -47,9 +47,10 @@ const (
 	// those that a machine keeps. Nothing begins then, so few are on their way.
 	maxWaitingAway = 1_000
 	// appendRetry and appendRetryMost are the pauses between two tries of a call
-	// on the store that failed for a reason that may pass.
+	// on the store that failed for a reason that may pass. Nothing is sold before the
+	// last of them is answered, so a host sells again within 5 s after its store is back.
 	appendRetry     = 100 * time.Millisecond
-	appendRetryMost = 5 * time.Second
+	appendRetryMost = 3 * time.Second
 )
 
 // Errors of a journal.

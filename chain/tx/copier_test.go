@@ -162,6 +162,32 @@ func TestRecordsThatComeWhileTheAnswersAreLostAreAppendedOnce(t *testing.T) {
 	})
 }
 
+// A host says that it does not sell until the account's stream is complete.
+func TestTheStreamIsCompleteWithinFiveSecondsAfterTheStoreIsBack(t *testing.T) {
+	for _, outage := range []time.Duration{time.Second, 31 * time.Second, 97 * time.Second, time.Hour + 700*time.Millisecond} {
+		t.Run(outage.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := events.NewMemory()
+				var away atomic.Bool
+				away.Store(true)
+				c := copierOn(t, wanting{memory, func(_ []events.NewEvent, commit func() error) error {
+					if away.Load() {
+						return events.ErrAway
+					}
+					return commit()
+				}}, recordsOf(0, "a", "b"))
+				time.Sleep(outage)
+				away.Store(false)
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				if since, reason := c.away(); !since.IsZero() || !c.drained() {
+					t.Fatalf("5 s after it came back: away since %s: %v", since, reason)
+				}
+			})
+		})
+	}
+}
+
 // TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged plays a leader that is cut off from the
 // others: it keeps an append in its log without a word, shows it to no reader, and judges
 // the next one by it.

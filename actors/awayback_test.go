@@ -1,0 +1,64 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/sim"
+	"github.com/hostnode/hostnode/events"
+)
+
+// However long the store was away, and whatever was tried in vain meanwhile: nobody waits for the
+// next of many tries whose pauses have grown.
+func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
+	for how, name := range map[mood]string{refuses: "refuses", forgets: "forgets", hangs: "hangs"} {
+		for _, outage := range []time.Duration{time.Second, 31 * time.Second, 97 * time.Second, 101 * time.Second, 100*time.Second + 700*time.Millisecond} {
+			t.Run(fmt.Sprintf("%s for %s", name, outage), func(t *testing.T) {
+				inWorld(t, func(r *rig) {
+					s := r.moody()
+					r.start()
+					r.offer(64 * events.BlockSize)
+					r.mine(3)
+					s.set(how)
+					r.world.Post(sim.Offer(1, 1)) // Its log waits for the store.
+					r.world.Mine(1)
+					time.Sleep(outage)
+					s.set(well)
+					time.Sleep(5 * time.Second)
+					synctest.Wait()
+					if a := r.away(); a.Away || !r.has("SlotReserved")() {
+						r.Fatalf("5 s after it came back the status says %+v, and the record holds %v", a, r.names())
+					}
+				})
+			})
+		}
+	}
+}
+
+// What was not begun during the outage waits for nothing else than the store, no block either.
+func TestASaleGoesOnWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		s, script := r.moody(), r.disturb()
+		let := make(chan error)
+		script.download = func(context.Context, events.DownloadJob) error { return <-let }
+		r.start()
+		r.offer(64 * events.BlockSize)
+		r.world.Post(sim.Offer(1, 1))
+		r.mineUntil("it downloads", func() bool { return slices.Contains(script.noted(), "download") })
+		s.set(refuses)
+		r.mine(10)
+		let <- errSource
+		time.Sleep(97 * time.Second)
+		s.set(well)
+		close(let)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if !r.has("SlotStored")() {
+			r.Fatalf("5 s after the store came back: calls %v, the record holds %v", script.noted(), r.names())
+		}
+	})
+}
