@@ -307,9 +307,13 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 		f.tell(u.Head.Number)
 		return nil
 	}
-	batch = append(batch, &messages.BlocksScanned{
+	scanned := &messages.BlocksScanned{
 		Number: u.Head.Number, Hash: u.Head.Hash.String(), Time: events.TimeToMessage(u.Head.Time),
-	})
+	}
+	if first == 0 {
+		scanned.Genesis = new(f.Genesis.String())
+	}
+	batch = append(batch, scanned)
 	if err := f.store(call, batch); err != nil {
 		return err
 	}

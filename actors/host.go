@@ -24,6 +24,9 @@ import (
 var (
 	// ErrOtherMarket: the record belongs to another chain or contract.
 	ErrOtherMarket = errors.New("the record belongs to another market")
+	// ErrOtherChain: the market's stream is of another chain, which had the same id and its
+	// contract at the same address.
+	ErrOtherChain = errors.New("the event store has the record of another chain under the name of this market")
 	// ErrWrongKeys: the contract takes proofs of another proving key.
 	ErrWrongKeys = errors.New("the proving keys are not the contract's")
 	// ErrBroken: a bug of ours ended the host. Starting it again goes on from the record.
@@ -44,7 +47,7 @@ type Host struct {
 }
 
 // Start takes over the host's identity and runs it. It fails only when the
-// record forbids it (ErrOtherMarket, a record that cannot be read), or another
+// record forbids it (ErrOtherMarket, ErrOtherChain, a record that cannot be read), or another
 // process began at the same moment (ErrTakenOver); an event store or a chain that
 // does not answer is waited for, until ctx ends. A process that ran the host until
 // now ends with ErrTakenOver as soon as it looks at the record.

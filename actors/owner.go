@@ -58,6 +58,9 @@ func (e *env) takeOver(ctx context.Context) error {
 	if err := e.sameMarket(last); err != nil {
 		return err
 	}
+	if err := e.sameChain(ctx); err != nil {
+		return err
+	}
 	e.Epoch, e.owner.count = last.GetEpoch()+1, count
 	started := &messages.HostStarted{
 		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
@@ -251,4 +254,44 @@ func (e *env) sameMarket(last *messages.HostStarted) error {
 			e.ChainID, e.Genesis, e.Contract)
 	}
 	return nil
+}
+
+// sameChain refuses a market whose stream tells of another chain: one that was begun anew
+// has the same id, and may have its contract at the same address. Its blocks would be taken
+// for a reorganisation of all that is recorded, or for a node that is behind.
+func (e *env) sameChain(ctx context.Context) error {
+	stream, genesis := events.MarketStream(e.ChainID, e.Contract), ""
+	err := e.ask(ctx, func() (err error) {
+		genesis, err = e.genesisOf(ctx, stream)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read the market's record: %w", err)
+	case err != nil: // What is hosted is proven all the same; the follower says what is wrong.
+		e.Log.Warnf("of which chain %s is could not be read: %v", stream, err)
+	case genesis != "" && genesis != e.Genesis.String():
+		return fmt.Errorf("%w: %s is of a chain with genesis %s, this one has %s", ErrOtherChain, stream, genesis, e.Genesis)
+	}
+	return nil
+}
+
+// genesisOf is the genesis of the chain that a market's stream is of; empty when it does not say so.
+func (e *env) genesisOf(ctx context.Context, stream string) (string, error) {
+	for r, err := range e.Store.ReadStream(ctx, stream, events.ReadStream{}) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		m, err := shell.DecodeAs[messages.MarketEvent](e.Codec, r)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", shell.ErrUnreadable, err)
+		}
+		if first, ok := m.(*messages.BlocksScanned); ok {
+			return first.GetGenesis(), nil
+		}
+	}
+	return "", nil
 }

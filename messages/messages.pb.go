@@ -4150,10 +4150,13 @@ func (x *ChainProofSubmitted) GetLog() *ChainLog {
 
 // BlocksScanned: all logs up to this block are in the stream.
 type BlocksScanned struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	Hash          string                 `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
-	Time          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Hash   string                 `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	Time   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// genesis is the hash of the chain's first block. Two chains may have one id, and their
+	// contracts one address; so the first of a stream has it. Older records have none.
+	Genesis       *string `protobuf:"bytes,4,opt,name=genesis,proto3,oneof" json:"genesis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4207,6 +4210,13 @@ func (x *BlocksScanned) GetTime() *timestamppb.Timestamp {
 		return x.Time
 	}
 	return nil
+}
+
+func (x *BlocksScanned) GetGenesis() string {
+	if x != nil && x.Genesis != nil {
+		return *x.Genesis
+	}
+	return ""
 }
 
 // ChainReorganized: the blocks above the ancestor are no longer the chain's.
@@ -7184,11 +7194,14 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x03log\x18\x03 \x01(\v2\x15.hostnode.v1.ChainLogR\x03log\"]\n" +
 	"\x13ChainProofSubmitted\x12\x1d\n" +
 	"\aslot_id\x18\x01 \x01(\tB\x04\xe8\xf9\x18\x01R\x06slotId\x12'\n" +
-	"\x03log\x18\x02 \x01(\v2\x15.hostnode.v1.ChainLogR\x03log\"q\n" +
+	"\x03log\x18\x02 \x01(\v2\x15.hostnode.v1.ChainLogR\x03log\"\xa2\x01\n" +
 	"\rBlocksScanned\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
 	"\x04hash\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x04hash\x12.\n" +
-	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"y\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12#\n" +
+	"\agenesis\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x01H\x00R\agenesis\x88\x01\x01B\n" +
+	"\n" +
+	"\b_genesis\"y\n" +
 	"\x10ChainReorganized\x12\x1a\n" +
 	"\bancestor\x18\x01 \x01(\x04R\bancestor\x12)\n" +
 	"\rancestor_hash\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\fancestorHash\x12\x1e\n" +
@@ -7688,7 +7701,8 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[66].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[57].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[69].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -177,6 +177,12 @@ var hostKinds = []kind{
 		"Use the chain and contract that the message names, or another directory with --data-dir.",
 	},
 	{
+		"other-chain", http.StatusConflict, actors.ErrOtherChain,
+		"The event store has the record of another chain with the same chain id and contract address.",
+		"A chain that was begun anew needs an event store of its own: another server for --store, or another directory " +
+			"with --data-dir. Or use the chain that the record is of.",
+	},
+	{
 		"data-dir-in-use", http.StatusConflict, datadir.ErrInUse, "Another process uses the data directory.",
 		"If that is a host which is just starting or stopping, try again in a moment; otherwise stop that " +
 			"process, or choose another directory with --data-dir.",
