@@ -168,15 +168,14 @@ func (a *Auditor) Moved(
 	return in, out, nil
 }
 
-// How long, and how often, logs of a block are asked for that a node has not got yet.
+// How long, and how often, a block is asked for that a node has not got yet.
 const (
 	notThereFor   = 15 * time.Second
 	notTherePause = 250 * time.Millisecond
 )
 
-// logsOnceThere waits for a node that cannot search the newest blocks yet: it lets logs be
-// searched some moments after it says that it has a block, or it is behind the one that said
-// so to the host.
+// logsOnceThere waits for a node that is behind the one from which the host knows the
+// newest blocks.
 func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, from, to uint64) ([]types.Log, error) {
 	for until := time.Now().Add(notThereFor); ; rpc.Sleep(ctx, notTherePause) {
 		logs, err := a.market.conn.LogsBetween(ctx, a.market.tokenAddress(), topics, from, to)

@@ -87,7 +87,7 @@ func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 	if err != nil && !rpc.IsAnswer(err) {
 		return nil, err
 	}
-	if logs = slices.DeleteFunc(logs, ofOthers); err == nil && (len(logs) > 0 || !f.mayHold(block)) {
+	if logs = slices.DeleteFunc(logs, ofOthers); err == nil && (len(logs) > 0 || !block.MayHold(f.cfg.Contract, f.topics)) {
 		return logs, nil
 	}
 	refused := err != nil
@@ -117,14 +117,6 @@ func (f *Follower[E]) notThere(ctx context.Context, block *rpc.Header, err error
 		return err
 	}
 	return fmt.Errorf("%w: block %d changed: %w", ErrNotYet, uint64(block.Number), err)
-}
-
-// mayHold asks the filter that each block carries of its logs: no means no.
-func (f *Follower[E]) mayHold(block *rpc.Header) bool {
-	if !block.Bloom.Test(f.cfg.Contract.Bytes()) {
-		return false
-	}
-	return slices.ContainsFunc(f.topics[0], func(topic common.Hash) bool { return block.Bloom.Test(topic.Bytes()) })
 }
 
 func (f *Follower[E]) query(logs []types.Log, err error) ([]types.Log, error) {

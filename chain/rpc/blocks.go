@@ -210,3 +210,17 @@ func (c *Conn) BlocksByNumber(ctx context.Context, numbers []uint64) (map[uint64
 	}
 	return byNumber, nil
 }
+
+// MayHold asks the filter that each block carries of its logs, whether it has some of a
+// contract with these topics: no means no.
+func (h *Header) MayHold(contract common.Address, topics [][]common.Hash) bool {
+	if !h.Bloom.Test(contract.Bytes()) {
+		return false
+	}
+	for _, either := range topics {
+		if len(either) > 0 && !slices.ContainsFunc(either, func(topic common.Hash) bool { return h.Bloom.Test(topic.Bytes()) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -25,19 +26,27 @@ type logFilter struct {
 
 // LogsBetween reads a contract's logs of a range of blocks, both ends included, in their
 // order. A range that is too much for the node is read in smaller pieces; there is a
-// result only when all pieces are there.
+// result only when all pieces are there. A node that has blocks which it cannot search yet,
+// as go-ethereum some moments after it got them, is asked for these one by one.
 func (c *Conn) LogsBetween(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
 	var logs []types.Log
+	searched := to // what is behind it the node was found not to search yet
 	for from <= to {
-		last := c.span.last(from, to)
+		last := c.span.last(from, max(from, min(to, searched)))
 		some, err := c.LogsOnce(ctx, contract, topics, from, last)
+		if IsBehind(err) && from == last {
+			some, err = c.logsOfUnsearched(ctx, contract, topics, from)
+		}
 		switch {
+		case IsBehind(err) && from < last:
+			searched = from + (last-from)/2
+			continue
 		case err == nil && (from == last || !looksCut(len(some))):
 			c.span.worked(last - from + 1)
 			logs = append(logs, some...)
-			from = last + 1
+			from, searched = last+1, to
 		case err == nil || from < last && tooMuch(err):
 			c.span.failed(last - from + 1)
 		default:
@@ -60,6 +69,41 @@ func (c *Conn) LogsOfBlock(
 	return c.logsFor(ctx, logsAnswer{
 		filter: logFilter{Address: contract, Topics: topics, BlockHash: &hash}, number: number,
 	})
+}
+
+// logsOfUnsearched reads the logs of one of the newest blocks by its hash, for which nothing
+// is searched. All of the first topic are asked for, so that the block's filter tells a node
+// that does not give them yet.
+func (c *Conn) logsOfUnsearched(
+	ctx context.Context, contract common.Address, topics [][]common.Hash, number uint64,
+) ([]types.Log, error) {
+	block, err := c.ByNumber(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	kind := topics[:min(len(topics), 1)]
+	logs, err := c.logsFor(ctx, logsAnswer{
+		filter: logFilter{Address: contract, Topics: kind, BlockHash: &block.Hash}, number: number,
+	})
+	if err == nil && len(logs) == 0 && block.MayHold(contract, kind) {
+		err = fmt.Errorf("%w of block %d", errLogsNotThere, number)
+	}
+	wanted := logFilter{Topics: topics}
+	return slices.DeleteFunc(logs, func(l types.Log) bool { return !wanted.matches(l.Topics) }), err
+}
+
+// errLogsNotThere: a node has a block and does not give its logs yet, or they match by chance.
+var errLogsNotThere = errors.New("the node does not have the logs yet")
+
+// IsBehind recognises how nodes say that a range of blocks ends behind the newest one
+// that they can search.
+func IsBehind(err error) bool {
+	if err == nil {
+		return false
+	}
+	said := strings.ToLower(err.Error())
+	return errors.Is(err, errLogsNotThere) || errors.Is(err, ethereum.NotFound) ||
+		containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }
 
 // LogsOnce is logsBetween in one question: what is too much for the node is an error.
@@ -134,10 +178,4 @@ func tooMuch(err error) bool {
 	said := strings.ToLower(err.Error())
 	return containsAny(said, "more than", "too large", "too many", "exceed", "limit", "range",
 		"timed out", "timeout", "response size")
-}
-
-// IsBehind recognises how nodes say that a range of blocks ends behind their newest one.
-func IsBehind(err error) bool {
-	said := strings.ToLower(err.Error())
-	return containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }

@@ -175,7 +175,7 @@ func TestTheStreamIsCompleteWithinFiveSecondsAfterTheStoreIsBack(t *testing.T) {
 						return events.ErrAway
 					}
 					return commit()
-				}}, recordsOf(0, "a", "b"))
+				}}, entriesOf(0, "a", "b"))
 				time.Sleep(outage)
 				away.Store(false)
 				time.Sleep(5 * time.Second)
