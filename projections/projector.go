@@ -235,7 +235,7 @@ func (p *Projector) WaitFor(ctx context.Context, position events.Position) error
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for position %d, the views are at %d: %w", position, asOf, ctx.Err())
+			return fmt.Errorf("wait for log position %d, the views are at %d: %w", position, asOf, ctx.Err())
 		}
 	}
 }

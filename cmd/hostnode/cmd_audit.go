@@ -69,7 +69,7 @@ func printAudit(p *paper, r api.Audit) error {
 		count(r.Events, "event"), count(r.Streams, "stream"), count(r.Report.Sales, "sale"), r.SalesFinished,
 		count(r.Errors, "error"), count(r.Warnings, "warning"))
 	if r.ContinuedFrom > 0 {
-		p.line("continued from position %d", r.ContinuedFrom)
+		p.line("continued from log position %d", r.ContinuedFrom)
 	}
 	if r.CheckpointIgnored != "" {
 		p.line("%s begun with the first event: %s", p.colour(yellow, "note"), r.CheckpointIgnored)

@@ -33,7 +33,7 @@ func (a *app) backupCommand() *cobra.Command {
 }
 
 func printBackup(p *paper, b api.Backup) error {
-	p.line("%s: %s up to event %d, %s in %s", p.colour(green, "DONE"), b.Dir, b.Position,
+	p.line("%s: %s up to log position %d, %s in %s", p.colour(green, "DONE"), b.Dir, b.Position,
 		size(events.Bytes(b.Bytes)), count(b.Files, "file"))
 	p.line("check it: hostnode audit --data-dir %s", b.Dir)
 	return nil

@@ -46,7 +46,7 @@ func (a *app) replayCommand() *cobra.Command {
 
 func printReplay(p *paper, r replay.Result) error {
 	p.line("%s", r.Stream)
-	p.line("after revision %d of %d, position %d, recorded %s", r.Revision, r.Last, r.Position,
+	p.line("after revision %d of %d, log position %d, recorded %s", r.Revision, r.Last, r.Position,
 		r.Recorded.Format(time.RFC3339))
 	if r.Removed > 0 {
 		p.line("%s %s removed from the beginning of the stream; the state does not know what they said",

@@ -135,21 +135,22 @@ func (p *paper) bar(part, whole events.Bytes) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-// asOf says what an answer rests on.
+// asOf says what an answer rests on. A position is the place in the log of all events, which --at
+// takes (@18); EventStoreDB counts the bytes of its log, so it is no number of events.
 func (p *paper) asOf(a api.AsOf) {
 	if a.Position == 0 {
 		p.line("as of %s", clock(a.Time))
 		return
 	}
 	if !a.Recorded.IsZero() {
-		p.line("as it was at %s, after event %d", clock(a.Recorded), a.Position)
+		p.line("as it was at %s, after log position %d", clock(a.Recorded), a.Position)
 		return
 	}
 	how := "from the record; no running host was asked"
 	if a.Running {
 		how = "from the running host"
 	}
-	p.line("as of %s, event %d, %s", clock(a.Time), a.Position, how)
+	p.line("as of %s, log position %d, %s", clock(a.Time), a.Position, how)
 }
 
 // clock prints a moment to the second, in UTC.

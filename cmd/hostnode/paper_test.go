@@ -92,7 +92,7 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SELLING: 1 of 1", "as of 2031-04-05 06:07:08Z, event 9, from the running host",
+		"SELLING: 1 of 1", "as of 2031-04-05 06:07:08Z, log position 9, from the running host",
 		"block 1,234, chain time 2031-04-05 06:05:38Z, 1 min 30 s ago\n", "1,000,000 base units", "2.500000 of the chain's own coin",
 		"start 2 at 2031-04-05 06:07:08Z, version v1", "1 Downloading, 2 Proving", "1 slot waiting, 0 in work, paused: all seen",
 		"trouble slot 0x51070000 waits for the payout: the node is away (3 tries, since 2031-04-05 06:07:08Z)",
@@ -221,7 +221,7 @@ func TestNobodyElsesTextCommandsTheTerminal(t *testing.T) {
 	p.line("%v, %s", errors.New("one\ntwo"), audit.Finding{Stream: "a\nb", Sentence: "c\u2028d"})
 	p.rows([][]string{{"TYPE", "WHAT"}, {"two\nlines\tand a tab", "\x1b[31mred"}})
 	want := "\x1b[31merror\x1b[0m stream " + `\x1b]0;title\a\x1b[2J\x9b5n\rnothing\nCLEAN: 0 events\u202e` + "\n" +
-		`one\ntwo,   at position 0 (a\nb revision 0): c\u2028d` + "\n" +
+		`one\ntwo,   at log position 0 (a\nb revision 0): c\u2028d` + "\n" +
 		"TYPE                   WHAT\n" + `two\nlines\tand a tab  ` + "\x1b[31mred\n"
 	if got := p.text(); got != want {
 		t.Errorf("shown\n%q, want\n%q", got, want)

@@ -45,7 +45,7 @@ type Finding struct {
 }
 
 func (f Finding) String() string {
-	return fmt.Sprintf("%s %s at position %d (%s revision %d): %s",
+	return fmt.Sprintf("%s %s at log position %d (%s revision %d): %s",
 		f.Severity, f.Rule, f.Position, f.Stream, f.Revision, f.Sentence)
 }
 
@@ -350,14 +350,14 @@ func (a *auditor) endOfViews() {
 	given := a.options.Views
 	if given.AsOf > a.report.AsOf {
 		a.find(ViewDiffers, place{Position: given.AsOf},
-			"the views are as of position %d, the store ends at %d", given.AsOf, a.report.AsOf)
+			"the views are as of log position %d, the store ends at %d", given.AsOf, a.report.AsOf)
 		return
 	}
 	a.printViews()
 	switch {
 	case a.rebuilt == nil:
 		a.find(AuditIncomplete, place{Position: given.AsOf},
-			"the views are as of position %d, before the checkpoint; they were not compared", given.AsOf)
+			"the views are as of log position %d, before the checkpoint; they were not compared", given.AsOf)
 		return
 	case a.unprinted != nil:
 		a.find(AuditIncomplete, place{Position: given.AsOf}, "the views cannot be printed: %v", a.unprinted)
@@ -370,7 +370,7 @@ func (a *auditor) endOfViews() {
 	for _, t := range a.rebuilt.Tables {
 		if byName[t.Name] != string(t.JSON) {
 			a.cross(ViewDiffers, place{Position: given.AsOf},
-				"the view %s is not what the events up to position %d say; rebuild the views", t.Name, given.AsOf)
+				"the view %s is not what the events up to log position %d say; rebuild the views", t.Name, given.AsOf)
 		}
 	}
 }

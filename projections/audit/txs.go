@@ -149,7 +149,7 @@ func (a *auditor) endOfTransactions(h *host) {
 		if settled := a.settlementOf(h, key); settled != 0 && h.Tx.Last > settled &&
 			(!in.Sent || h.Tx.Mined && in.Nonce < h.Tx.Passed) {
 			a.cross(TransactionUnresolved, in.At,
-				"the transaction %s is neither mined nor abandoned, and its sale was settled at position %d",
+				"the transaction %s is neither mined nor abandoned, and its sale was settled at log position %d",
 				clip(key), settled)
 			continue
 		}

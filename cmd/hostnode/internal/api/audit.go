@@ -41,7 +41,7 @@ func (r *reader) Audit(ctx context.Context, o AuditOptions) (answer Audit, err e
 	defer func() { err = errors.Join(err, done()) }()
 	report, err := audit.Run(ctx, r.store, options)
 	if err != nil {
-		return Audit{}, fmt.Errorf("%w (read up to position %d)", err, report.AsOf)
+		return Audit{}, fmt.Errorf("%w (read up to log position %d)", err, report.AsOf)
 	}
 	answer = Audit{AsOf: r.asOf(), Report: report, Clean: report.Clean()}
 	// Answers say once what they rest on, and all in the same way.

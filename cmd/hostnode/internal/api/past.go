@@ -27,7 +27,7 @@ func (r *reader) At(ctx context.Context, when When) (Past, error) {
 	if head, err := r.store.Head(ctx); err != nil {
 		return nil, err
 	} else if when.Position > head {
-		return nil, fmt.Errorf("%w: position %d; the last one is %d", replay.ErrBeyond, when.Position, head)
+		return nil, fmt.Errorf("%w: log position %d; the last one is %d", replay.ErrBeyond, when.Position, head)
 	}
 	past := &pastReader{reader{
 		views: views, past: until, recorded: views.RecordedAt().UTC(), store: r.store, host: r.host,
@@ -47,7 +47,7 @@ func (r *reader) before(ctx context.Context, when When) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: %s; the record begins at %s with position %d", replay.ErrBefore, when,
+		return fmt.Errorf("%w: %s; the record begins at %s with log position %d", replay.ErrBefore, when,
 			first.Recorded.UTC().Format(time.RFC3339), first.Position)
 	}
 	return fmt.Errorf("%w: %s; the record is empty", replay.ErrBefore, when)

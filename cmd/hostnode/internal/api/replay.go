@@ -41,7 +41,7 @@ func (r *reader) Replay(ctx context.Context, q ReplayQuestion) (replay.Result, e
 	}
 	head, err := r.store.Head(ctx)
 	if err == nil && q.At.Position > head {
-		err = fmt.Errorf("%w: position %d; the last one is %d", replay.ErrBeyond, q.At.Position, head)
+		err = fmt.Errorf("%w: log position %d; the last one is %d", replay.ErrBeyond, q.At.Position, head)
 	}
 	return result, err
 }

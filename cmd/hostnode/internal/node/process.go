@@ -310,8 +310,7 @@ func (p *Process) tellStore() {
 		entry.Info("opened the event store")
 	case report.Unmarked:
 		entry.Warnf("the file MARK of the event store was missing or damaged and was made again; it says which "+
-			"event was "+
-			"acknowledged last, so nothing proves that none is missing behind event %d", report.Last)
+			"event was acknowledged last, so nothing proves that none is missing behind log position %d", report.Last)
 	case report.Tail.Dropped > 0:
 		entry.Warnf("the last run did not stop in good order; %d bytes of a write that was never "+
 			"acknowledged were dropped from the end of the log", report.Tail.Dropped)

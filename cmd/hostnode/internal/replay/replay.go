@@ -105,7 +105,7 @@ func Stream(
 		return out, fmt.Errorf("%w: %q", ErrUnknownStream, clip(name))
 	}
 	if out.Events == 0 {
-		return out, fmt.Errorf("%w: the stream %s begins at %s with position %d", ErrBefore, clip(name),
+		return out, fmt.Errorf("%w: the stream %s begins at %s with log position %d", ErrBefore, clip(name),
 			first.Recorded.UTC().Format(time.RFC3339), first.Position)
 	}
 	out.State = m.state()
