@@ -84,6 +84,11 @@ func notAnswering(f Facts) (reason, hint string) {
 		id = fmt.Sprint(f.Process)
 		who = "process " + id
 	}
+	if f.Listens { // One that starts or stops answers, too.
+		return fmt.Sprintf("%s has %s%s, takes questions and is slow to answer", who, f.DataDir, since(f.StageSince)),
+			"the machine may be overloaded: ask again. When it stays so, the process may be stopped (SIGSTOP, " +
+				"a debugger): kill -CONT " + id + " lets it go on"
+	}
 	return fmt.Sprintf("%s has %s%s and does not answer", who, f.DataDir, since(f.StageSince)),
 		"it may be starting or stopping: try again in a moment. When it stays so, it may be stopped (SIGSTOP, " +
 			"a debugger), or " +

@@ -35,8 +35,10 @@ type Facts struct {
 	Stage      Stage
 	StageSince time.Time
 	WaitsFor   string
-	// Process is the one that is silent; 0: unknown.
+	// Process is the one that is silent; 0: unknown. Listens: it takes questions, so it
+	// neither starts nor stops.
 	Process int
+	Listens bool
 	// Account, DataDir and Endpoint are for the hints.
 	Account, DataDir, Endpoint string
 	// Hosting is how many slots are hosted: each of them may owe a proof.

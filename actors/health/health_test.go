@@ -56,6 +56,11 @@ var cells = []cell{
 		health.NotKnown, health.NotKnown, "", "process 77 has /data since 2025-06-15 15:06:40Z and does not answer", "kill -CONT 77",
 	},
 	{
+		"not-answering", func(f *health.Facts) { f.Stage, f.Process, f.Listens = health.Silent, 77, true },
+		health.NotKnown, health.NotKnown, "", "process 77 has /data since 2025-06-15 15:06:40Z, takes questions and is slow to answer",
+		"overloaded: ask again. When it stays so, the process may be stopped (SIGSTOP, a debugger): kill -CONT 77",
+	},
+	{
 		"starting", func(f *health.Facts) { f.Stage, f.WaitsFor = health.Starting, "keys are made" },
 		health.No, health.No, "", "starting since 2025-06-15 15:06:40Z: keys are made", "log",
 	},

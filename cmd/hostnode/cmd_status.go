@@ -28,9 +28,11 @@ func (a *app) statusCommand() *cobra.Command {
 			case errors.Is(err, errAskTheHost):
 				return err
 			case errors.Is(err, datadir.ErrEmpty):
-				return a.statusWithout(cmd, health.NeverRun)
-			case errors.Is(err, datadir.ErrInUse), errors.Is(err, api.ErrSilent): // A process that does not answer.
-				return a.statusWithout(cmd, health.Silent)
+				return a.statusWithout(cmd, health.Facts{Stage: health.NeverRun})
+			case errors.Is(err, datadir.ErrInUse): // A process that nobody can ask.
+				return a.statusWithout(cmd, health.Facts{Stage: health.Silent})
+			case errors.Is(err, api.ErrSilent):
+				return a.statusWithout(cmd, health.Facts{Stage: health.Silent, Listens: true})
 			}
 			return err
 		},
@@ -38,13 +40,13 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 // statusWithout answers where there is no host to ask: that is a status too.
-func (a *app) statusWithout(cmd *cobra.Command, stage health.Stage) error {
+func (a *app) statusWithout(cmd *cobra.Command, f health.Facts) error {
 	c, err := a.settings(cmd)
 	if err != nil {
 		return err
 	}
-	f := health.Facts{Stage: stage, DataDir: c.DataDir}
-	if holder := datadir.At(c.DataDir).Holder(); stage == health.Silent {
+	f.DataDir = c.DataDir
+	if holder := datadir.At(c.DataDir).Holder(); f.Stage == health.Silent {
 		f.Process, f.StageSince = holder.PID, holder.Since
 	}
 	s := api.StatusWithout(f)

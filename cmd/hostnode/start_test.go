@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,5 +75,34 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("the end: %v", err)
+	}
+}
+
+// The system takes connections for a process that has no time, or was stopped.
+func TestAHostThatIsSlowToAnswerIsNotSaidToStartOrStop(t *testing.T) {
+	dir, err := os.MkdirTemp("", "slow") // A socket's path is short.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	owned, err := datadir.Open(dir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owned.Close()
+	l, err := net.Listen("unix", datadir.At(dir).Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var out strings.Builder
+	a := &app{stdout: &out, stderr: &out, now: time.Now}
+	if code := a.run(t.Context(), []string{"status", "--data-dir", dir}); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	said := out.String()
+	if !strings.Contains(said, fmt.Sprintf("process %d has %s", os.Getpid(), dir)) ||
+		!strings.Contains(said, "slow to answer") || strings.Contains(said, "starting") {
+		t.Errorf("status says\n%s", said)
 	}
 }

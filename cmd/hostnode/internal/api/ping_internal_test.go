@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,5 +38,41 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	cancel()
 	if err := c.Ping(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up by the caller: %v", err)
+	}
+}
+
+// A host with much to read takes its time for an answer, and says all the while that it is there.
+func TestAnAnswerThatTakesLongIsWaitedForWhileTheHostAnswersAtAll(t *testing.T) {
+	dir, err := os.MkdirTemp("", "ping")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pings := make(chan struct{})
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			select {
+			case pings <- struct{}{}:
+			default:
+			}
+			return
+		}
+		for range 3 { // Longer than an answer to a ping may take.
+			<-pings
+		}
+		_, _ = w.Write([]byte(`{"reason":"late"}`))
+	})}
+	defer server.Close()
+	go func() { _ = server.Serve(l) }()
+	c := NewClient(socket)
+	defer c.Close()
+	c.patience = 300 * time.Millisecond
+	if s, err := c.Status(t.Context()); err != nil || s.Reason != "late" {
+		t.Errorf("%v: %+v", err, s)
 	}
 }
