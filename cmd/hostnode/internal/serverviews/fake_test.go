@@ -1,10 +1,13 @@
 package serverviews_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -35,17 +38,21 @@ type fakeServer struct {
 	// faulting is how often a running projection is found to have faulted, and why.
 	faulting int
 	reason   string
+	// left are streams that stay when a projection is deleted.
+	left map[string]bool
 }
 
 type fakeProjection struct {
 	query, state, reason string
-	stopping             int // lists until it has stopped
+	position             string // "": C:1700/P:1700
+	stopping             int    // lists until it has stopped
 	resets               int
 }
 
 func serveFake(t *testing.T, f *fakeServer) (url string) {
 	t.Helper()
 	f.all = map[string]*fakeProjection{"$by_category": {query: "x", state: "Stopped"}}
+	f.left = map[string]bool{"$projections-$all": true}
 	server := grpc.NewServer()
 	projections.RegisterProjectionsServer(server, f)
 	streams.RegisterStreamsServer(server, fakeStreams{f: f})
@@ -139,7 +146,8 @@ func (f *fakeServer) Delete(_ context.Context, r *projections.DeleteReq) (*proje
 	case !r.GetOptions().GetDeleteStateStream() || !r.GetOptions().GetDeleteCheckpointStream():
 		return nil, status.Error(codes.InvalidArgument, "its streams would stay")
 	}
-	delete(f.all, name)
+	p.state, p.stopping = "Deleting", 2 // The second list is the last that has it.
+	f.left["$projections-"+name], f.left["$projections-"+name+"-checkpoint"] = true, true
 	return &projections.DeleteResp{}, nil
 }
 
@@ -202,13 +210,18 @@ func (f *fakeServer) Statistics(r *projections.StatisticsReq, to projections.Pro
 			p.state, p.reason = "Faulted", f.reason
 		}
 		state := p.state
-		if p.stopping > 0 {
+		switch {
+		case p.stopping > 0 && state == "Deleting":
+			if p.stopping--; p.stopping == 0 {
+				delete(f.all, name)
+			}
+		case p.stopping > 0:
 			p.stopping--
 			state = "Stopping"
 		}
 		err := to.Send(&projections.StatisticsResp{Details: &projections.StatisticsResp_Details{
 			Name: name, EffectiveName: name, Mode: "Continuous", Status: state, StateReason: p.reason,
-			Position: "C:1700/P:1700", Progress: 99.5,
+			Position: cmp.Or(p.position, "C:1700/P:1700"), Progress: 99.5,
 		}})
 		if err != nil {
 			return err
@@ -233,6 +246,9 @@ func (s fakeStreams) Read(r *streams.ReadReq, to streams.Streams_ReadServer) err
 	}
 	stream := r.GetOptions().GetStream().GetStreamIdentifier()
 	p := f.all[string(stream.GetStreamName()[min(len("$projections-"), len(stream.GetStreamName())):])]
+	if p == nil && f.left[string(stream.GetStreamName())] {
+		p = &fakeProjection{query: "of one that was deleted"}
+	}
 	if p == nil {
 		return to.Send(&streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
 			StreamNotFound: &streams.ReadResp_StreamNotFound{StreamIdentifier: stream},
@@ -252,4 +268,22 @@ func (s fakeStreams) Read(r *streams.ReadReq, to streams.Streams_ReadServer) err
 		},
 		Position: &streams.ReadResp_ReadEvent_NoPosition{NoPosition: &shared.Empty{}},
 	}}})
+}
+
+// Delete deletes what a projection left, and nothing else.
+func (s fakeStreams) Delete(_ context.Context, r *streams.DeleteReq) (*streams.DeleteResp, error) {
+	f := s.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	stream := string(r.GetOptions().GetStreamIdentifier().GetStreamName())
+	inUse := slices.ContainsFunc(slices.Collect(maps.Keys(f.all)), func(name string) bool {
+		return strings.HasPrefix(stream, "$projections-"+name)
+	})
+	if !f.left[stream] || inUse {
+		return nil, status.Errorf(codes.InvalidArgument, "%s is in use, or is not there", stream)
+	}
+	delete(f.left, stream)
+	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{
+		Position: &streams.DeleteResp_Position{CommitPosition: 7, PreparePosition: 7},
+	}}, nil
 }

@@ -193,9 +193,39 @@ func (s *Server) remove(ctx context.Context, name string) error {
 	if err := s.stop(ctx, name); err != nil {
 		return err
 	}
-	return s.do(ctx, "delete "+name, func(ctx context.Context) error {
+	err := s.do(ctx, "delete "+name, func(ctx context.Context) error {
 		return s.projections.Delete(ctx, name, client.DeleteProjectionOptions{
 			DeleteStateStream: true, DeleteCheckpointStream: true,
 		})
 	})
+	if err != nil {
+		return err
+	}
+	if err := s.until(ctx, name, func(p *installed) bool { return p == nil }); err != nil {
+		return fmt.Errorf("delete %s: %w", name, err)
+	}
+	return s.sweep(ctx, name) // Until now the server wrote there itself.
+}
+
+// leftovers are the ends of the names of streams in which a server keeps a projection. It
+// leaves some of them, the definition among them, whatever a deletion asks.
+var leftovers = []string{"", "-checkpoint", "-result", "-partitions", "-order"}
+
+// sweep deletes what is left of a projection that is gone. Softly: it may be installed again.
+func (s *Server) sweep(ctx context.Context, name string) error {
+	for _, end := range leftovers {
+		stream := definitions + name + end
+		err := s.do(ctx, "delete what is left of "+name, func(ctx context.Context) error {
+			_, err := s.last(ctx, stream)
+			if err != nil {
+				return err
+			}
+			_, err = s.projections.Client().DeleteStream(ctx, stream, client.DeleteStreamOptions{ExpectedRevision: client.Any{}})
+			return err //nolint:wrapcheck // call says what was done.
+		})
+		if err != nil && !absent(err) {
+			return err
+		}
+	}
+	return nil
 }

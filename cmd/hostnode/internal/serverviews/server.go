@@ -138,8 +138,26 @@ func (p *installed) is(words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(p.Status, w) })
 }
 
-// find are those of our projections that the server has.
+// find are those of our projections that the server has, with their sources.
 func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
+	found, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for name, p := range found {
+		if p.is("Deleting") {
+			delete(found, name)
+			continue
+		}
+		if p.query, err = s.query(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// list is what the server says of those of our projections that it has.
+func (s *Server) list(ctx context.Context) (map[string]*installed, error) {
 	all, err := call(ctx, s, "list the server's projections",
 		func(ctx context.Context) ([]client.ProjectionStatus, error) {
 			return s.projections.ListContinuous(ctx, client.GenericProjectionOptions{})
@@ -150,14 +168,9 @@ func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
 	found := map[string]*installed{}
 	for _, p := range js.All() {
 		i := slices.IndexFunc(all, func(st client.ProjectionStatus) bool { return st.Name == p.Name })
-		if i < 0 || (&installed{ProjectionStatus: all[i]}).is("Deleting") {
-			continue
+		if i >= 0 {
+			found[p.Name] = &installed{ProjectionStatus: all[i]}
 		}
-		query, err := s.query(ctx, p.Name)
-		if err != nil {
-			return nil, err
-		}
-		found[p.Name] = &installed{all[i], query}
 	}
 	return found, nil
 }
@@ -167,14 +180,7 @@ func (s *Server) find(ctx context.Context) (map[string]*installed, error) {
 func (s *Server) query(ctx context.Context, name string) (string, error) {
 	what := "read the definition of " + name
 	query, err := call(ctx, s, what, func(ctx context.Context) (string, error) {
-		stream, err := s.projections.Client().ReadStream(ctx, "$projections-"+name, client.ReadStreamOptions{
-			Direction: client.Backwards, From: client.End{},
-		}, 1)
-		if err != nil {
-			return "", err
-		}
-		defer stream.Close()
-		e, err := stream.Recv()
+		e, err := s.last(ctx, definitions+name)
 		if err != nil || e.Event == nil {
 			return "", err
 		}
@@ -186,12 +192,31 @@ func (s *Server) query(ctx context.Context, name string) (string, error) {
 		}
 		return definition.Query, nil
 	})
-	unknown := errors.Is(err, events.ErrStreamNotFound) || errors.Is(err, events.ErrDenied) ||
-		errors.Is(err, events.ErrStreamDeleted) || errors.Is(err, io.EOF)
-	if unknown {
+	if absent(err) || errors.Is(err, events.ErrDenied) {
 		return "", nil
 	}
 	return query, err
+}
+
+// definitions begins the names of the streams in which a server keeps projections; the
+// definition is in the one that ends with the name.
+const definitions = "$projections-"
+
+// last is the last event of a stream.
+func (s *Server) last(ctx context.Context, stream string) (*client.ResolvedEvent, error) {
+	r, err := s.projections.Client().ReadStream(ctx, stream, client.ReadStreamOptions{
+		Direction: client.Backwards, From: client.End{},
+	}, 1)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // call says what was done.
+	}
+	defer r.Close()
+	return r.Recv() //nolint:wrapcheck // call says what was done.
+}
+
+// absent says whether an error of last means that there is nothing to read.
+func absent(err error) bool {
+	return errors.Is(err, events.ErrStreamNotFound) || errors.Is(err, events.ErrStreamDeleted) || errors.Is(err, io.EOF)
 }
 
 // stop disables a projection and waits until it has stopped.
@@ -202,20 +227,30 @@ func (s *Server) stop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	stopped := func(p *installed) bool {
+		return p == nil || p.is("Stopped", "Faulted", "Aborted", "Completed") && !p.is("Stopping")
+	}
+	if err := s.until(ctx, name, stopped); err != nil {
+		return fmt.Errorf("disable %s: %w", name, err)
+	}
+	return nil
+}
+
+// until waits for a projection; ErrStuck.
+func (s *Server) until(ctx context.Context, name string, done func(*installed) bool) error {
 	for range stopTimeout / stopPause {
-		found, err := s.find(ctx)
+		found, err := s.list(ctx)
 		if err != nil {
 			return err
 		}
-		p := found[name]
-		if p == nil || p.is("Stopped", "Faulted", "Aborted", "Completed") && !p.is("Stopping") {
+		if done(found[name]) {
 			return nil
 		}
 		if err := s.pause(ctx, stopPause); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("disable %s: %w within %s", name, ErrStuck, stopTimeout)
+	return fmt.Errorf("%w within %s", ErrStuck, stopTimeout)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

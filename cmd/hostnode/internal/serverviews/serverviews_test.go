@@ -158,6 +158,25 @@ func TestAProjectionThatFaultsOnAColdEngineIsStartedAgain(t *testing.T) {
 	}
 }
 
+// TestWhatTheServerSaysAtLengthIsCut: a position names every stream that is read, and a reason ends
+// with a stack trace.
+func TestWhatTheServerSaysAtLengthIsCut(t *testing.T) {
+	f := &fakeServer{}
+	s := connect(t, serveFake(t, f))
+	install(t, s)
+	f.with("hostnode-slot", func(p *fakeProjection) {
+		p.state, p.position = "Faulted", strings.Repeat("$ce-sale: 1234567; ", 40)
+		p.reason = "The projection failed to process an event.\nno number\n   at Jint.Engine()\n   at Core.Run()"
+	})
+	rows, err := s.Status(t.Context())
+	if err != nil || len([]rune(rows[2].Position)) != 60 || !strings.HasPrefix(rows[2].Position, "$ce-sale: 1234567; ") {
+		t.Errorf("position %q, error %v", rows[2].Position, err)
+	}
+	if rows[2].Reason != "The projection failed to process an event. no number" {
+		t.Errorf("reason %q", rows[2].Reason)
+	}
+}
+
 func TestAProjectionThatSomebodyMadeMeanwhileIsReplaced(t *testing.T) {
 	f := &fakeServer{racing: "hostnode-reservation"}
 	s := connect(t, serveFake(t, f))
@@ -179,6 +198,9 @@ func TestRemovingLeavesNothingOfOursAndAllOfOthers(t *testing.T) {
 	}
 	if len(f.all) != 1 || f.all["$by_category"] == nil {
 		t.Fatalf("%d projections are left", len(f.all))
+	}
+	if len(f.left) != 1 || !f.left["$projections-$all"] {
+		t.Fatalf("these streams are left: %v", f.left)
 	}
 	rows, err := s.Status(t.Context())
 	if err != nil || len(rows) != 3 || rows[0].There() {

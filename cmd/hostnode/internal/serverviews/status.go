@@ -60,10 +60,16 @@ const (
 	maxReason   = 300
 )
 
-// reasonOf is the sentence in a reason of the server: a stack trace follows it.
+// reasonOf is what a reason of the server says before the stack trace, in one line.
 func reasonOf(text string) string {
-	sentence, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return clip(strings.TrimSpace(sentence), maxReason)
+	var said []string
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "at ") {
+			break
+		}
+		said = append(said, line)
+	}
+	return clip(strings.Join(said, " "), maxReason)
 }
 
 func clip(text string, most int) string {
