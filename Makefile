@@ -166,6 +166,7 @@ bench:
 	go test -run '^$$' -bench 'Events|Memory|Checkpoint' -benchtime 3x ./projections/audit
 	go test -run '^$$' -bench 'Queue|Memory|Pieces1M' ./events/slotqueue
 	go test -run '^$$' -bench 'SlotHashing' ./prover/merkle
+	go test -run '^$$' -bench 'Commitment|Tree' ./prover/commd
 	go test -run '^$$' -bench 'Prove5Samples|LoadKeys' -benchtime 5x ./prover
 	go test -run '^$$' -bench 'Verify' ./prover
 

@@ -1,0 +1,169 @@
+package commd
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// A quad is the unit of the padding: 127 bytes of payload become four leaves.
+const (
+	quadPayload = 127
+	quadPadded  = 128
+	// bufferQuads is how many quads are padded together: 16 KiB, a batch of a Hasher.
+	bufferQuads = batchSize / quadPadded
+	// topMask is what the last byte of a leaf or node may have.
+	topMask = 0x3f
+	// topWord is the same for the last word of a leaf.
+	topWord = 1<<62 - 1
+)
+
+// padQuad writes the padded form of 127 bytes. Bits count from the lowest of the first byte: leaf k
+// holds the 254 bits from 254·k on, so that its words begin 64, 62, 60 and 58 bits into words of src.
+func padQuad(dst *[quadPadded]byte, src *[quadPayload]byte) {
+	var in [16]uint64
+	for i := range 15 {
+		in[i] = binary.LittleEndian.Uint64(src[8*i:])
+	}
+	in[15] = binary.LittleEndian.Uint64(src[119:]) >> 8
+	put := binary.LittleEndian.PutUint64
+	put(dst[0:], in[0])
+	put(dst[8:], in[1])
+	put(dst[16:], in[2])
+	put(dst[24:], in[3]&topWord)
+	for leaf := 1; leaf < 4; leaf++ {
+		shift, first := 64-2*leaf, 4*leaf-1
+		for j := range 4 {
+			word := in[first+j] >> shift
+			if next := first + j + 1; next < len(in) {
+				word |= in[next] << (64 - shift)
+			}
+			if j == 3 {
+				word &= topWord
+			}
+			put(dst[32*leaf+8*j:], word)
+		}
+	}
+}
+
+// unpadQuad is the reverse. It reports false when bits are set that the padding leaves zero.
+func unpadQuad(dst *[quadPayload]byte, src *[quadPadded]byte) bool {
+	var out [17]uint64
+	for i := range 16 {
+		word := binary.LittleEndian.Uint64(src[8*i:])
+		if i%4 == 3 && word&^uint64(topWord) != 0 {
+			return false
+		}
+		at := 254*(i/4) + 64*(i%4)
+		out[at/64] |= word << (at % 64)
+		if at%64 != 0 {
+			out[at/64+1] |= word >> (64 - at%64)
+		}
+	}
+	for i := range 15 {
+		binary.LittleEndian.PutUint64(dst[8*i:], out[i])
+	}
+	var last [8]byte
+	binary.LittleEndian.PutUint64(last[:], out[15])
+	copy(dst[120:], last[:7])
+	return true
+}
+
+// Writer pads payload on its way to another writer, in parts of up to 16 KiB.
+type Writer struct {
+	w       io.Writer
+	payload uint64
+	fill    int // bytes in in
+	in      [bufferQuads * quadPayload]byte
+	out     [bufferQuads * quadPadded]byte
+	err     error
+}
+
+// NewWriter returns a Writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Payload is how many bytes were written.
+func (w *Writer) Payload() uint64 { return w.payload }
+
+// Write takes payload. After an error of the other writer it answers that error.
+func (w *Writer) Write(p []byte) (n int, err error) {
+	for len(p) > 0 && w.err == nil {
+		took := copy(w.in[w.fill:], p)
+		w.fill += took
+		n += took
+		p = p[took:]
+		if w.fill == len(w.in) {
+			w.flush()
+		}
+	}
+	w.payload += uint64(n)
+	return n, w.err
+}
+
+// Close fills the last quad with zeros and hands on what is left. It does not close the other writer.
+func (w *Writer) Close() error {
+	whole := (w.fill + quadPayload - 1) / quadPayload * quadPayload
+	clear(w.in[w.fill:whole])
+	w.fill = whole
+	if w.err == nil {
+		w.flush()
+	}
+	return w.err
+}
+
+func (w *Writer) flush() {
+	quads := w.fill / quadPayload
+	for i := range quads {
+		padQuad((*[quadPadded]byte)(w.out[i*quadPadded:]), (*[quadPayload]byte)(w.in[i*quadPayload:]))
+	}
+	_, w.err = w.w.Write(w.out[:quads*quadPadded])
+	w.fill = 0
+}
+
+// Reader gives back the payload of padded bytes. It knows nothing of lengths: what was filled up
+// with zeros ends in zeros.
+type Reader struct {
+	r     io.Reader
+	quads uint64 // read so far
+	in    [bufferQuads * quadPadded]byte
+	out   [bufferQuads * quadPayload]byte
+	left  []byte // of out, not yet given
+	err   error
+}
+
+// NewReader returns a Reader of r, which gives whole quads of 128 bytes.
+func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+
+// Read gives payload. It answers ErrMalformed when what it reads is not in FR32 form, and
+// io.ErrUnexpectedEOF when a quad is cut off.
+func (r *Reader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	for len(r.left) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		r.fill()
+	}
+	n := copy(p, r.left)
+	r.left = r.left[n:]
+	return n, nil
+}
+
+func (r *Reader) fill() {
+	n, err := io.ReadFull(r.r, r.in[:])
+	if err == io.ErrUnexpectedEOF && n%quadPadded == 0 { //nolint:errorlint // What io.ReadFull itself answers.
+		err = io.EOF
+	}
+	r.err = err
+	for i := range n / quadPadded {
+		if !unpadQuad((*[quadPayload]byte)(r.out[i*quadPayload:]), (*[quadPadded]byte)(r.in[i*quadPadded:])) {
+			r.err = fmt.Errorf("quad %d is not in FR32 form: %w", r.quads, ErrMalformed)
+			n = i * quadPadded
+			break
+		}
+		r.quads++
+	}
+	r.left = r.out[:n/quadPadded*quadPayload]
+}

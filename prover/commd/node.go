@@ -1,0 +1,185 @@
+package commd
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+)
+
+// hashPairsPlain is hashPairs with the standard library: for processors that have no vectorised
+// one, and what that is compared with.
+func hashPairsPlain(dst, src []byte) {
+	for i := 0; i < len(src); i += 2 * NodeSize {
+		parent := sha256.Sum256(src[i : i+2*NodeSize])
+		copy(dst[i/2:], parent[:])
+	}
+	maskNodes(dst)
+}
+
+// maskNodes clears the two top bits of each node.
+func maskNodes(nodes []byte) {
+	for i := NodeSize - 1; i < len(nodes); i += NodeSize {
+		nodes[i] &= topMask
+	}
+}
+
+// parent is the node over two.
+func parent(left, right Node) Node {
+	var b [2 * NodeSize]byte
+	copy(b[:], left[:])
+	copy(b[NodeSize:], right[:])
+	n := Node(sha256.Sum256(b[:]))
+	n[NodeSize-1] &= topMask
+	return n
+}
+
+// zeros are the roots of trees of zeros, by depth.
+var zeros = func() (z [MaxDepth + 1]Node) {
+	for i := 1; i < len(z); i++ {
+		z[i] = parent(z[i-1], z[i-1])
+	}
+	return z
+}()
+
+// ZeroCommitment is the root of a piece or sector of zeros.
+func ZeroCommitment(size uint64) (Node, error) {
+	if err := CheckPieceSize(size); err != nil {
+		return Node{}, err
+	}
+	return zeros[Depth(size)], nil
+}
+
+// PadRoot is the root that a piece has when zeros make it larger.
+func PadRoot(root Node, from, to uint64) (Node, error) {
+	for _, size := range []uint64{from, to} {
+		if err := CheckPieceSize(size); err != nil {
+			return Node{}, err
+		}
+	}
+	if from > to {
+		return Node{}, fmt.Errorf("piece of %d bytes in %d: %w", from, to, ErrTooManyBytes)
+	}
+	for level := Depth(from); level < Depth(to); level++ {
+		root = parent(root, zeros[level])
+	}
+	return root, nil
+}
+
+// batchSize is how many bytes of a layer are hashed together: 512 nodes, in the first-level cache.
+const batchSize = 512 * NodeSize
+
+// Hasher builds the tree over bytes that are written to it, from the left, and keeps of each layer
+// only what has no parent yet. Runs of zeros are not hashed.
+type Hasher struct {
+	// emit is told of the nodes of layers from base up, in order within a layer; nil: nobody is.
+	emit func(level int, first uint64, nodes []byte) error
+	base int
+
+	layers [MaxDepth + 1]layer
+	size   uint64 // bytes written
+	err    error
+}
+
+// layer is what of a layer has no parent yet.
+type layer struct {
+	pending []byte
+	count   uint64 // nodes that were added
+}
+
+// NewHasher returns a Hasher for at most MaxSectorSize bytes.
+func NewHasher() *Hasher { return &Hasher{} }
+
+// Size is how many bytes were written.
+func (h *Hasher) Size() uint64 { return h.size }
+
+// Write takes padded bytes, in parts of any length. It answers ErrTooManyBytes.
+func (h *Hasher) Write(p []byte) (int, error) {
+	if uint64(len(p)) > MaxSectorSize-h.size {
+		h.err = fmt.Errorf("more than %d bytes: %w", uint64(MaxSectorSize), ErrTooManyBytes)
+	}
+	if h.err != nil {
+		return 0, h.err
+	}
+	h.size += uint64(len(p))
+	leaves := &h.layers[0]
+	for rest := p; len(rest) > 0; {
+		if len(leaves.pending) == 0 && len(rest) >= batchSize {
+			h.raise(0, rest[:batchSize]) // Without a copy.
+			rest = rest[batchSize:]
+			continue
+		}
+		took := min(len(rest), batchSize-len(leaves.pending))
+		leaves.pending = append(leaves.pending, rest[:took]...)
+		rest = rest[took:]
+		h.raiseFull(0)
+	}
+	return len(p), h.err
+}
+
+// raiseFull gives a layer its parents when it has a full batch.
+func (h *Hasher) raiseFull(level int) {
+	if l := &h.layers[level]; len(l.pending) == batchSize {
+		h.raise(level, l.pending)
+		l.pending = l.pending[:0]
+	}
+}
+
+// raise adds the parents of nodes to the layer above. They fit there: a full batch has half a
+// batch of parents, and only the last one of a layer has fewer.
+func (h *Hasher) raise(level int, nodes []byte) {
+	l := &h.layers[level+1]
+	at := len(l.pending)
+	l.pending = slices.Grow(l.pending, len(nodes)/2)[:at+len(nodes)/2]
+	parents := l.pending[at:]
+	if bytes.Equal(nodes[:NodeSize], zeros[level][:]) && bytes.Equal(nodes[NodeSize:], nodes[:len(nodes)-NodeSize]) {
+		for i := 0; i < len(parents); i += NodeSize {
+			copy(parents[i:], zeros[level+1][:])
+		}
+	} else {
+		hashPairs(parents, nodes)
+	}
+	h.tell(level+1, l.count, parents)
+	l.count += uint64(len(parents)) / NodeSize
+	h.raiseFull(level + 1)
+}
+
+func (h *Hasher) tell(level int, first uint64, nodes []byte) {
+	if h.emit != nil && level >= h.base && h.err == nil {
+		h.err = h.emit(level, first, nodes)
+	}
+}
+
+// Root fills up with zeros to a size and returns the root. Nothing may be written afterwards.
+func (h *Hasher) Root(size uint64) (Node, error) {
+	switch err := CheckPieceSize(size); {
+	case h.err != nil:
+		return Node{}, h.err
+	case err != nil:
+		return Node{}, err
+	case h.size > size:
+		return Node{}, fmt.Errorf("%d bytes in a piece of %d: %w", h.size, size, ErrTooManyBytes)
+	}
+	if h.size == 0 {
+		return zeros[Depth(size)], nil
+	}
+	if rest := h.size % NodeSize; rest > 0 {
+		h.layers[0].pending = append(h.layers[0].pending, make([]byte, NodeSize-rest)...)
+	}
+	for level := range Depth(size) {
+		l := &h.layers[level]
+		if (len(l.pending)/NodeSize)%2 == 1 {
+			l.pending = append(l.pending, zeros[level][:]...)
+		}
+		if len(l.pending) > 0 {
+			h.raise(level, l.pending)
+			l.pending = l.pending[:0]
+		}
+	}
+	root := Node(h.layers[Depth(size)].pending)
+	h.err = errFinished
+	return root, nil
+}
+
+// errFinished answers who uses a Hasher after its root was asked for.
+var errFinished = fmt.Errorf("after the root was computed: %w", ErrTooManyBytes)

@@ -1,0 +1,154 @@
+package commd
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Proves names what a proof of this package shows, wherever one is spoken of.
+const Proves = "possession, not replication"
+
+// Domain says what a challenge is for, so that no proof serves two purposes.
+type Domain string
+
+// The domains of challenges, as they are hashed.
+const (
+	// Seal is the challenge of a sector's commit.
+	Seal Domain = "seal"
+	// Possession is the challenge of a proving period.
+	Possession Domain = "possession"
+)
+
+// MaxLeaves limits the leaves of a challenge. A proof of that many is a MiB in the largest sector.
+const MaxLeaves = 1024
+
+// Challenge chooses leaves of a sector. The contract computes the same.
+type Challenge struct {
+	Domain Domain
+	// Ticket is the sector's own, from a block before its precommit.
+	Ticket [32]byte
+	// Seed is from a block behind the precommit, or of the proving period.
+	Seed     [32]byte
+	Provider [20]byte
+	Number   uint64
+	// Leaves is how many are asked for, from 1 to MaxLeaves; the same may be asked for twice.
+	Leaves int
+}
+
+func (c Challenge) check(sector uint64) error {
+	if err := CheckSectorSize(sector); err != nil {
+		return err
+	}
+	if c.Leaves < 1 || c.Leaves > MaxLeaves {
+		return fmt.Errorf("challenge of %d leaves, want 1 to %d: %w", c.Leaves, MaxLeaves, ErrSize)
+	}
+	return nil
+}
+
+// index is the leaf that comes i-th: the first 8 bytes, big-endian, of SHA-256 over domain, ticket,
+// seed, provider, number (8 bytes) and i (4 bytes), modulo the number of leaves.
+func (c Challenge) index(i int, leaves uint64) uint64 {
+	b := make([]byte, 0, 128)
+	b = append(b, c.Domain...)
+	b = append(b, c.Ticket[:]...)
+	b = append(b, c.Seed[:]...)
+	b = append(b, c.Provider[:]...)
+	b = binary.BigEndian.AppendUint64(b, c.Number)
+	b = binary.BigEndian.AppendUint32(b, uint32(i)) //nolint:gosec // At most MaxLeaves.
+	sum := sha256.Sum256(b)
+	return binary.BigEndian.Uint64(sum[:]) % leaves
+}
+
+// Indices are the leaves that a challenge asks for in a sector, in the order of its proof.
+func (c Challenge) Indices(sector uint64) ([]uint64, error) {
+	if err := c.check(sector); err != nil {
+		return nil, err
+	}
+	indices := make([]uint64, c.Leaves)
+	for i := range indices {
+		indices[i] = c.index(i, sector/NodeSize)
+	}
+	return indices, nil
+}
+
+// ProofSize is how many bytes a proof of that many leaves has: of each the leaf and its siblings
+// from the lowest layer up. Which leaf it is follows from the challenge and is not in it.
+func ProofSize(sector uint64, leaves int) int { return leaves * NodeSize * (Depth(sector) + 1) }
+
+// Prove answers a challenge from the data and its tree on disk. It answers ErrDamaged when what it
+// reads does not lead to the tree's root, so that a proof that it returns verifies against that.
+func Prove(t *Tree, data io.ReaderAt, c Challenge) ([]byte, error) {
+	indices, err := c.Indices(t.sector)
+	if err != nil {
+		return nil, err
+	}
+	proof := make([]byte, 0, ProofSize(t.sector, c.Leaves))
+	for _, leaf := range indices {
+		begin := len(proof)
+		if proof, err = t.branch(proof, data, leaf); errors.Is(err, ErrMalformed) {
+			return nil, fmt.Errorf("%w: %w", err, ErrDamaged)
+		} else if err != nil {
+			return nil, err
+		}
+		if err := verifyBranch(t.root, leaf, proof[begin:]); err != nil {
+			return nil, fmt.Errorf("leaf %d, at %d of the sector, or its path: %w", leaf, leaf*NodeSize, ErrDamaged)
+		}
+	}
+	return proof, nil
+}
+
+// Verify reports whether a proof answers a challenge to a sector with that CommD. It answers
+// ErrProof when not, and ErrMalformed when it is no proof for such a sector.
+func Verify(commD Node, sector uint64, c Challenge, proof []byte) error {
+	indices, err := c.Indices(sector)
+	if err != nil {
+		return err
+	}
+	if want := ProofSize(sector, c.Leaves); len(proof) != want {
+		return fmt.Errorf("proof of %d bytes, want %d for %d leaves: %w", len(proof), want, c.Leaves, ErrMalformed)
+	}
+	length := ProofSize(sector, 1)
+	for i, leaf := range indices {
+		if err := verifyBranch(commD, leaf, proof[i*length:(i+1)*length]); err != nil {
+			return fmt.Errorf("leaf %d, the proof's number %d: %w", leaf, i, err)
+		}
+	}
+	return nil
+}
+
+func verifyBranch(root Node, leaf uint64, branch []byte) error {
+	if badLeaf(branch) >= 0 {
+		return fmt.Errorf("a node has its top bits set: %w", ErrProof)
+	}
+	node := Node(branch)
+	for siblings := branch[NodeSize:]; len(siblings) > 0; siblings = siblings[NodeSize:] {
+		if leaf&1 == 0 {
+			node = parent(node, Node(siblings))
+		} else {
+			node = parent(Node(siblings), node)
+		}
+		leaf >>= 1
+	}
+	if node != root {
+		return fmt.Errorf("the path leads to another root: %w", ErrProof)
+	}
+	return nil
+}
+
+// CommR is what stands for CommR here: a commitment to the stored form, the data in FR32 and its
+// tree, under the name of one sector. There is no replica: it is computed from CommD alone, and
+// shows nothing that CommD does not. It is SHA-256 over "hostnode/commd/1", provider, number
+// (8 bytes, big-endian), ticket and CommD, with the two top bits of the last byte cleared.
+func CommR(provider [20]byte, number uint64, ticket [32]byte, commD Node) Node {
+	b := append(make([]byte, 0, 128), "hostnode/commd/1"...)
+	b = append(b, provider[:]...)
+	b = binary.BigEndian.AppendUint64(b, number)
+	b = append(b, ticket[:]...)
+	b = append(b, commD[:]...)
+	n := Node(sha256.Sum256(b))
+	n[NodeSize-1] &= topMask
+	return n
+}
