@@ -66,7 +66,7 @@ func (osDisk) Sizes(path string) (length, occupied int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return info.Size(), occupiedBytes(info), nil
+	return info.Size(), Occupied(info), nil
 }
 
 func (osDisk) Free(path string) (uint64, error) { return freeBytes(path) }
@@ -112,8 +112,8 @@ func writeWhole(d disk, path string, data []byte) error {
 	return d.SyncDir(filepath.Dir(path))
 }
 
-// fullDisk makes an events.ErrDiskFull of an error that says that the disk takes nothing.
-func fullDisk(err error) error {
+// FullDisk makes an events.ErrDiskFull of an error that says that the disk takes nothing.
+func FullDisk(err error) error {
 	if err != nil && takesNothing(err) && !errors.Is(err, events.ErrDiskFull) {
 		return fmt.Errorf("%w: %w", events.ErrDiskFull, err)
 	}

@@ -12,7 +12,8 @@ import (
 // sectorSize is the unit of Stat_t.Blocks in bytes, on every file system.
 const sectorSize = 512
 
-func occupiedBytes(info fs.FileInfo) int64 {
+// Occupied is how many bytes of the disk a file takes; holes take none.
+func Occupied(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Blocks * sectorSize
 	}

@@ -90,7 +90,7 @@ func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
-	defer func() { err = fullDisk(err) }()
+	defer func() { err = FullDisk(err) }()
 	rec, block, manifest, err := f.agree(ctx, job)
 	if err != nil {
 		return events.SlotContent{}, fmt.Errorf("download slot %s: %w", job.Slot, err)

@@ -19,7 +19,7 @@ import (
 func (f *Fetcher) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
 	mended, err = f.repair(ctx, job, blocks)
 	if err != nil {
-		err = fmt.Errorf("repair slot %s: %w", job.Slot, fullDisk(err))
+		err = fmt.Errorf("repair slot %s: %w", job.Slot, FullDisk(err))
 	}
 	return mended, err
 }
@@ -81,7 +81,7 @@ func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
 			if failed == nil {
 				failed = err
 			}
-			if errors.Is(err, events.ErrNoSource) || errors.Is(fullDisk(err), events.ErrDiskFull) {
+			if errors.Is(err, events.ErrNoSource) || errors.Is(FullDisk(err), events.ErrDiskFull) {
 				return failed
 			}
 		}

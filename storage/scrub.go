@@ -83,7 +83,7 @@ func (r *Repo) saveScrub() error {
 		err = writeWhole(r.disk, filepath.Join(r.dir, scrubName), append(b, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("note how far %s came: %w", scrubName, fullDisk(err))
+		return fmt.Errorf("note how far %s came: %w", scrubName, FullDisk(err))
 	}
 	return nil
 }

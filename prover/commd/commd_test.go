@@ -282,8 +282,14 @@ func TestPiecesInASector(t *testing.T) {
 			{0, 128, false}, {128, 128, true}, {256, 256, true}, {512, 512, true}, {1024, 1024, true},
 		}},
 		{"zeros between", []uint64{128, 512, 128, 512}, []place{
-			{0, 128, false}, {128, 128, true}, {256, 256, true}, {512, 512, false}, {1024, 128, false},
-			{1152, 128, true}, {1280, 256, true}, {1536, 512, false},
+			{0, 128, false},
+			{128, 128, true},
+			{256, 256, true},
+			{512, 512, false},
+			{1024, 128, false},
+			{1152, 128, true},
+			{1280, 256, true},
+			{1536, 512, false},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

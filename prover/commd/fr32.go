@@ -153,7 +153,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 func (r *Reader) fill() {
 	n, err := io.ReadFull(r.r, r.in[:])
-	if err == io.ErrUnexpectedEOF && n%quadPadded == 0 { //nolint:errorlint // What io.ReadFull itself answers.
+	if err == io.ErrUnexpectedEOF && n%quadPadded == 0 {
 		err = io.EOF
 	}
 	r.err = err

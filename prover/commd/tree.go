@@ -109,7 +109,7 @@ func readFull(r io.ReaderAt, b []byte, at int64) error {
 	switch n, err := r.ReadAt(b, at); {
 	case n == len(b):
 		return nil
-	case err == io.EOF: //nolint:errorlint // What a ReaderAt itself answers.
+	case err == io.EOF:
 		return fmt.Errorf("it ends at %d: %w", at+int64(n), ErrMalformed)
 	default:
 		return err

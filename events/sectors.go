@@ -1,0 +1,101 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// This file holds what sealers and the store of their files say of a sector. It stands here, not
+// beside either, because neither imports the other.
+
+// SectorRef names a sector and says how large it is.
+type SectorRef struct {
+	Provider Address
+	// Number is given once per host, from 1, and never again.
+	Number uint64
+	// Size is that of the padded form: a power of two from 2 KiB to 64 GiB.
+	Size Bytes
+}
+
+func (r SectorRef) String() string { return fmt.Sprintf("sector %d of %s", r.Number, r.Provider) }
+
+// SectorPart is one of the files of a sector. Each is made, measured and released on its own.
+type SectorPart uint8
+
+// The parts of a sector.
+const (
+	// SectorUnsealed is the data as its pieces brought it, in FR32 form.
+	SectorUnsealed SectorPart = iota
+	// SectorSealed is what a sealer made of the data, if it makes something.
+	SectorSealed
+	// SectorTree is the tree over the data.
+	SectorTree
+	// SectorScratch is what a sealer needs while it works.
+	SectorScratch
+)
+
+// SectorParts are all parts, in the order in which a sector gets them.
+func SectorParts() [4]SectorPart {
+	return [...]SectorPart{SectorUnsealed, SectorSealed, SectorTree, SectorScratch}
+}
+
+// String is the name of a part, and of its file.
+func (p SectorPart) String() string {
+	switch p {
+	case SectorUnsealed:
+		return "unsealed"
+	case SectorSealed:
+		return "sealed"
+	case SectorTree:
+		return "tree"
+	case SectorScratch:
+		return "scratch"
+	}
+	return fmt.Sprintf("part %d", uint8(p))
+}
+
+// SectorUsage is what a sector occupies on disk, measured.
+type SectorUsage struct {
+	Sector SectorRef
+	// Parts are by SectorPart; a part that is not there occupies nothing.
+	Parts [4]Bytes
+	// Notes is all else: what sealer and store write down, and the directory.
+	Notes Bytes
+}
+
+// SectorReader is an open part of a sector. ReadAt is safe for concurrent use.
+type SectorReader interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// SectorFile is a part of a sector that is written. A write answers ErrDiskFull when this machine
+// has no room; what was written is durable after Sync.
+type SectorFile interface {
+	SectorReader
+	io.WriterAt
+	Sync() error
+}
+
+// What sealers and their store may answer.
+var (
+	// ErrNoSectorPart: this part of a sector, or the sector, is not stored here.
+	ErrNoSectorPart = errors.New("part of the sector is not stored here")
+	// ErrSectorDamaged: what is stored of a sector is not what was written.
+	ErrSectorDamaged = errors.New("sector is damaged on disk")
+	// ErrPieceMismatch: the bytes of a piece are not those of its commitment, are too few, or
+	// too many. It never gets better with the same bytes.
+	ErrPieceMismatch = errors.New("piece is not what its commitment says")
+	// ErrPieceRefused: a piece cannot be at this place of the sector: it is too large, another
+	// one is there, or the place is impossible.
+	ErrPieceRefused = errors.New("piece does not fit")
+	// ErrSectorStep: a step is called that the sector is not ready for, or with other values than
+	// the steps before it. It does not get better by trying again.
+	ErrSectorStep = errors.New("sector is not ready for this step")
+	// ErrSealerLies: what a sealer answered cannot be true.
+	ErrSealerLies = errors.New("sealer gives a wrong result")
+	// ErrSealerAway: the outside sealer does not answer. What was asked may have begun; asking
+	// again is safe.
+	ErrSealerAway = errors.New("sealer does not answer")
+)

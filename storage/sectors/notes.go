@@ -1,0 +1,117 @@
+package sectors
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
+	"github.com/hostnode/hostnode/storage"
+)
+
+// MaxNote limits a note, in bytes.
+const MaxNote = 1 << 20
+
+// noteHeader is the length of the checksum in hex and its line's end.
+const noteHeader = 2*sha256.Size + 1
+
+// Note is what was written down under a name, such as "pieces"; nil when nothing was. It answers
+// ErrSectorDamaged when it is not what was written.
+func (s *Store) Note(sector events.SectorRef, title string) ([]byte, error) {
+	err := s.known(sector)
+	if errors.Is(err, events.ErrNoSectorPart) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	b, err := readSmall(s.path(sector, title+noteEnd), MaxNote+noteHeader)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && (len(b) < noteHeader || !bytes.Equal(checksum(b[noteHeader:]), b[:noteHeader])) {
+		err = fmt.Errorf("its checksum differs: %w", events.ErrSectorDamaged)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read note %s of %s: %w", title, sector, err)
+	}
+	return b[noteHeader:], nil
+}
+
+// SetNote writes something down, in place of what was there, durably. The title has only letters.
+func (s *Store) SetNote(sector events.SectorRef, title string, data []byte) error {
+	if len(data) > MaxNote {
+		return fmt.Errorf("note %s of %s has %d bytes, at most %d: %w",
+			title, sector, len(data), MaxNote, events.ErrMalformed)
+	}
+	if err := s.enter(sector); err != nil {
+		return err
+	}
+	// A crash leaves a file whose name begins like this one, with freshEnd in it.
+	if err := durable.Replace(s.path(sector, title+noteEnd), checksum(data), data); err != nil {
+		return fmt.Errorf("write note %s of %s: %w", title, sector, storage.FullDisk(err))
+	}
+	return nil
+}
+
+func checksum(data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return append(hex.AppendEncode(nil, sum[:]), '\n')
+}
+
+func readSmall(path string, most int64) (b []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("more than %d bytes: %w", most, events.ErrSectorDamaged)
+	}
+	return b, err
+}
+
+// maxRecord limits sector.json, in bytes; it has about 100.
+const maxRecord = 4 << 10
+
+// recordFile is the form of sector.json.
+type recordFile struct {
+	Provider string `json:"provider"`
+	Number   uint64 `json:"number"`
+	Size     uint64 `json:"size"`
+}
+
+func writeRecord(path string, sector events.SectorRef) error {
+	b, err := json.MarshalIndent(recordFile{sector.Provider.String(), sector.Number, uint64(sector.Size)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return durable.Replace(path, b, []byte("\n"))
+}
+
+func readRecord(path string) (events.SectorRef, error) {
+	b, err := readSmall(path, maxRecord)
+	if err != nil {
+		return events.SectorRef{}, err
+	}
+	return decodeRecord(b)
+}
+
+func decodeRecord(b []byte) (events.SectorRef, error) {
+	var f recordFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return events.SectorRef{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrSectorDamaged)
+	}
+	provider, err := events.ParseAddress(f.Provider)
+	if err != nil {
+		return events.SectorRef{}, fmt.Errorf("%s: %w: %w", recordName, err, events.ErrSectorDamaged)
+	}
+	return events.SectorRef{Provider: provider, Number: f.Number, Size: events.Bytes(f.Size)}, nil
+}

@@ -1,0 +1,272 @@
+package sectors
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
+	"github.com/hostnode/hostnode/storage"
+)
+
+const (
+	formatName = "FORMAT"
+	format     = "1\n"
+	probeName  = "PROBE"
+	trashDir   = "trash"
+	freshEnd   = ".new"
+	noteEnd    = ".note"
+	recordName = "sector.json"
+	// diskPage is the unit in which small files and directories occupy a disk.
+	diskPage = 4096
+	// maxFindings limits how many findings are kept.
+	maxFindings = 100
+)
+
+// Store holds the files of sectors in one directory, for one process. It is safe for concurrent
+// use; what is called for one sector while another call writes the same part is the caller's to
+// avoid.
+type Store struct {
+	dir string
+	// wrap is put around files that are written; tests let them fail.
+	wrap func(events.SectorFile) events.SectorFile
+
+	mu       sync.Mutex
+	sectors  map[name]events.SectorRef
+	findings []string
+}
+
+// name is what a sector's directory is called by.
+type name struct {
+	provider events.Address
+	number   uint64
+}
+
+func nameOf(s events.SectorRef) name { return name{s.Provider, s.Number} }
+
+func (n name) String() string {
+	return strings.TrimPrefix(n.provider.String(), "0x") + "-" + strconv.FormatUint(n.number, 10)
+}
+
+func parseName(text string) (name, error) {
+	provider, number, _ := strings.Cut(text, "-")
+	p, err := events.ParseAddress(provider)
+	if err != nil {
+		return name{}, err
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err == nil && (name{p, n}).String() != text {
+		err = fmt.Errorf("%q: %w", text, events.ErrMalformed)
+	}
+	return name{p, n}, err
+}
+
+// Open opens a directory, and makes it when it is not there. It clears what a crash left half made
+// or half removed, and looks which sectors there are.
+func Open(dir string) (*Store, error) {
+	s := &Store{
+		dir: dir, sectors: make(map[name]events.SectorRef),
+		wrap: func(f events.SectorFile) events.SectorFile { return f },
+	}
+	if err := s.load(); err != nil {
+		return nil, fmt.Errorf("open the sectors in %s: %w", dir, storage.FullDisk(err))
+	}
+	return s, nil
+}
+
+func (s *Store) load() error {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return err
+	}
+	switch b, err := os.ReadFile(filepath.Join(s.dir, formatName)); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := durable.Replace(filepath.Join(s.dir, formatName), []byte(format)); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case string(b) != format:
+		return fmt.Errorf("the layout of the files has version %q, this program knows %q; use a newer program: %w",
+			strings.TrimSpace(string(b)), strings.TrimSpace(format), events.ErrMalformed)
+	}
+	if err := os.RemoveAll(filepath.Join(s.dir, trashDir)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			if err := s.clear(s.dir, e.Name(), formatName, probeName); err != nil {
+				return err
+			}
+			continue
+		}
+		n, err := parseName(e.Name())
+		if err != nil {
+			s.find("%s is no sector; left alone", e.Name())
+			continue
+		}
+		if err := s.loadSector(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) loadSector(n name) error {
+	dir := filepath.Join(s.dir, n.String())
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		title, _, _ := strings.Cut(e.Name(), ".")
+		if err := s.clear(dir, e.Name(), title, title+noteEnd, recordName); err != nil {
+			return err
+		}
+	}
+	ref, err := readRecord(filepath.Join(dir, recordName))
+	if err == nil && nameOf(ref) != n {
+		err = fmt.Errorf("%s is that of %s: %w", recordName, ref, events.ErrSectorDamaged)
+	}
+	if err != nil {
+		s.find("%s: %v; its files are left alone until the sector is opened with its size, or removed", n, err)
+		return nil
+	}
+	s.sectors[n] = ref
+	return nil
+}
+
+// clear removes a file that an interrupted writing of one of these left: its name goes on behind a
+// dot.
+func (s *Store) clear(dir, file string, of ...string) error {
+	if slices.Contains(of, file) {
+		return nil
+	}
+	for _, name := range of {
+		if strings.HasPrefix(file, name+".") {
+			return os.Remove(filepath.Join(dir, file))
+		}
+	}
+	return nil
+}
+
+func (s *Store) find(format string, values ...any) {
+	if len(s.findings) < maxFindings {
+		s.findings = append(s.findings, fmt.Sprintf(format, values...))
+	}
+}
+
+// Findings are what was strange when the directory was opened, in sentences for an operator.
+func (s *Store) Findings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.findings)
+}
+
+// Sectors are all that are stored, in no order.
+func (s *Store) Sectors() []events.SectorRef {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]events.SectorRef, 0, len(s.sectors))
+	for _, ref := range s.sectors {
+		all = append(all, ref)
+	}
+	return all
+}
+
+// known answers ErrNoSectorPart for a sector that is not here, and ErrSectorDamaged for one that
+// has another size.
+func (s *Store) known(sector events.SectorRef) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch ref, ok := s.sectors[nameOf(sector)]; {
+	case !ok:
+		return fmt.Errorf("%s: %w", sector, events.ErrNoSectorPart)
+	case ref != sector:
+		return fmt.Errorf("%s has %d bytes, and is stored as one of %d: %w",
+			sector, sector.Size, ref.Size, events.ErrSectorDamaged)
+	}
+	return nil
+}
+
+// enter makes the directory of a sector that is not here yet.
+func (s *Store) enter(sector events.SectorRef) error {
+	err := s.known(sector)
+	if !errors.Is(err, events.ErrNoSectorPart) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := s.path(sector)
+	err = os.Mkdir(dir, 0o755)
+	if err == nil {
+		err = durable.Sync(s.dir)
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err == nil {
+		err = writeRecord(filepath.Join(dir, recordName), sector)
+	}
+	if err != nil {
+		return fmt.Errorf("make a place for %s: %w", sector, storage.FullDisk(err))
+	}
+	s.sectors[nameOf(sector)] = sector
+	return nil
+}
+
+// path is the directory of a sector, or a file in it.
+func (s *Store) path(sector events.SectorRef, file ...string) string {
+	return filepath.Join(append([]string{s.dir, nameOf(sector).String()}, file...)...)
+}
+
+// Usage measures what a sector occupies; one that is not here occupies nothing.
+func (s *Store) Usage(sector events.SectorRef) (events.SectorUsage, error) {
+	usage := events.SectorUsage{Sector: sector}
+	entries, err := os.ReadDir(s.path(sector))
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage, nil
+	}
+	if err != nil {
+		return usage, fmt.Errorf("measure %s: %w", sector, err)
+	}
+	usage.Notes = diskPage // The directory.
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // Removed or renamed meanwhile.
+		} else if err != nil {
+			return usage, fmt.Errorf("measure %s: %w", sector, err)
+		}
+		into := &usage.Notes
+		for i, part := range events.SectorParts() {
+			if e.Name() == part.String() || e.Name() == part.String()+freshEnd {
+				into = &usage.Parts[i]
+			}
+		}
+		*into += events.Bytes(storage.Occupied(info)) //nolint:gosec // A size.
+	}
+	return usage, nil
+}
+
+// Room is how many bytes the file system has left. It writes a page to find out whether the disk
+// takes anything at all, and answers events.ErrDiskFull when it does not.
+func (s *Store) Room() (events.Bytes, error) {
+	free, err := storage.Free(s.dir)
+	if err == nil {
+		err = durable.Replace(filepath.Join(s.dir, probeName), make([]byte, diskPage))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for room on the disk: %w", storage.FullDisk(err))
+	}
+	return free, nil
+}
