@@ -248,3 +248,20 @@ func (t *Tree) CheckNodes(ctx context.Context, most int) (found []Damage, err er
 	}
 	return found, nil
 }
+
+// RootOf is the root over a part of a sector's data, such as a piece, as it stands on disk. Offset
+// is a multiple of the size. What is not in FR32 form gives a root that is no commitment.
+func RootOf(ctx context.Context, data io.ReaderAt, offset, size uint64) (Node, error) {
+	if err := CheckPieceSize(size); err != nil {
+		return Node{}, err
+	}
+	h := NewHasher()
+	err := readData(ctx, data, offset, offset+size, func(_ uint64, part []byte) error {
+		_, err := h.Write(part)
+		return err
+	})
+	if err != nil {
+		return Node{}, err
+	}
+	return h.Root(size)
+}

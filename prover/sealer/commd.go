@@ -1,0 +1,224 @@
+package sealer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// CommDSealer proves possession, not replication: the data stays as it came, in FR32 form, with a tree over
+// it, and a proof shows leaves of it. It makes no replica, so the part events.SectorSealed stays empty.
+type CommDSealer struct {
+	kept
+	sealLeaves int
+}
+
+// NewCommD returns a sealer that shows that many leaves at a commit, as the contract asks for; 0:
+// DefaultSealLeaves.
+func NewCommD(files Files, sealLeaves int) *CommDSealer {
+	if sealLeaves == 0 {
+		sealLeaves = DefaultSealLeaves
+	}
+	return &CommDSealer{kept: newKept(files), sealLeaves: sealLeaves}
+}
+
+// CommDSpace is what the parts of a sector occupy at most while CommDSealer has it, by SectorPart.
+func CommDSpace(size events.Bytes) [4]events.Bytes {
+	return [4]events.Bytes{events.SectorUnsealed: size, events.SectorTree: events.Bytes(commd.TreeSize(uint64(size)))}
+}
+
+// Proves implements Sealer.
+func (s *CommDSealer) Proves() string { return Possession }
+
+// commdOut begins what PreCommit1 answers; ticket and CommD follow.
+const commdOut = "hostnode/commd/1 possession, not replication\n"
+
+// PreCommit1 implements Sealer: it builds the tree over the data. Its root is that of the pieces, or
+// a piece was damaged since it was written.
+func (s *CommDSealer) PreCommit1(
+	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []Piece, progress func(float64),
+) ([]byte, error) {
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	commD, err := s.pack(ctx, sector, pieces)
+	if err == nil {
+		err = s.build(ctx, sector, commD, progress)
+	}
+	if err == nil {
+		err = s.setSeal(sector, sealed{Ticket: ticket, CommD: commD})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("first step of %s: %w", sector, err)
+	}
+	return append(append([]byte(commdOut), ticket[:]...), commD[:]...), nil
+}
+
+// errOtherRoot: data does not have the root that it should have.
+var errOtherRoot = errors.New("the data has another root")
+
+// build builds the tree of a sector with that CommD. When the data has another one, what is
+// damaged is noted and named.
+func (s *CommDSealer) build(
+	ctx context.Context, sector events.SectorRef, commD events.Hash, progress func(float64),
+) error {
+	try := func() error {
+		return s.read(sector, func(data events.SectorReader) error {
+			return s.files.Replace(sector, events.SectorTree, treeSize(sector), func(f events.SectorFile) error {
+				root, err := commd.BuildTree(ctx, data, uint64(sector.Size), f, progress)
+				if err == nil && events.Hash(root) != commD {
+					err = errOtherRoot
+				}
+				return err
+			})
+		})
+	}
+	err := try()
+	if !isDamage(err) {
+		return err
+	}
+	if err := s.repair(ctx, sector); err != nil {
+		return err
+	}
+	if err := try(); err != nil { // All pieces are whole, and what was between them is zero now.
+		return fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
+	}
+	return nil
+}
+
+// isDamage says of an error of reading data whether another try gives the same.
+func isDamage(err error) bool {
+	for _, kind := range []error{errOtherRoot, commd.ErrMalformed, events.ErrSectorDamaged, events.ErrNoSectorPart} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func treeSize(sector events.SectorRef) events.Bytes {
+	return events.Bytes(commd.TreeSize(uint64(sector.Size)))
+}
+
+// PreCommit2 implements Sealer. CommR is that of commd.CommR: there is no replica.
+func (s *CommDSealer) PreCommit2(
+	ctx context.Context, sector events.SectorRef, out []byte, progress func(float64),
+) (commD, commR events.Hash, err error) {
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return commD, commR, err
+	}
+	defer leave()
+	seal, err := s.seal(sector)
+	if err != nil {
+		return commD, commR, err
+	}
+	if seal == nil || !bytes.Equal(out, append(append([]byte(commdOut), seal.Ticket[:]...), seal.CommD[:]...)) {
+		return commD, commR, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
+	}
+	seal.CommR = events.Hash(commd.CommR(sector.Provider, sector.Number, seal.Ticket, commd.Node(seal.CommD)))
+	if err := s.setSeal(sector, *seal); err != nil {
+		return commD, commR, err
+	}
+	if progress != nil {
+		progress(1)
+	}
+	return seal.CommD, seal.CommR, nil
+}
+
+// Commit implements Sealer.
+func (s *CommDSealer) Commit(ctx context.Context, sector events.SectorRef, c SealContext) ([]byte, error) {
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	seal, err := s.ready(sector)
+	if err == nil {
+		err = seal.asked(sector, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.prove(ctx, sector, seal, challenge(commd.Seal, sector, seal.Ticket, c.Seed, s.sealLeaves))
+}
+
+// Challenge implements Sealer.
+func (s *CommDSealer) Challenge(
+	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
+) ([]byte, error) {
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	seal, err := s.ready(sector)
+	if err != nil {
+		return nil, err
+	}
+	return s.prove(ctx, sector, seal, challenge(commd.Possession, sector, seal.Ticket, randomness, leaves))
+}
+
+// prove answers a challenge. When data or tree are damaged, all of the data is read once: damaged
+// pieces are noted and named, a damaged tree is built again.
+func (s *CommDSealer) prove(
+	ctx context.Context, sector events.SectorRef, seal sealed, c commd.Challenge,
+) ([]byte, error) {
+	proof, err := s.try(sector, seal, c)
+	if !errors.Is(err, commd.ErrDamaged) && !errors.Is(err, events.ErrSectorDamaged) {
+		return proof, err
+	}
+	if err := s.whole(sector); err != nil {
+		return nil, err // It is known which; to read all again would not help.
+	}
+	if err := s.build(ctx, sector, seal.CommD, nil); err != nil {
+		return nil, err
+	}
+	return s.try(sector, seal, c)
+}
+
+func (s *CommDSealer) try(sector events.SectorRef, seal sealed, c commd.Challenge) (proof []byte, err error) {
+	err = s.read(sector, func(data events.SectorReader) error {
+		file, err := s.files.Open(sector, events.SectorTree, treeSize(sector))
+		if errors.Is(err, events.ErrNoSectorPart) {
+			return fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
+		} else if err != nil {
+			return err
+		}
+		proof, err = prove(sector, seal, c, data, file)
+		return errors.Join(err, file.Close())
+	})
+	if errors.Is(err, events.ErrNoSectorPart) { // It was sealed, so it was there.
+		err = fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
+	}
+	return proof, err
+}
+
+func prove(sector events.SectorRef, seal sealed, c commd.Challenge, data, file io.ReaderAt) ([]byte, error) {
+	tree, err := commd.OpenTree(file, uint64(sector.Size))
+	if errors.Is(err, commd.ErrMalformed) {
+		return nil, fmt.Errorf("%w: %w", err, commd.ErrDamaged)
+	} else if err != nil {
+		return nil, err
+	}
+	if events.Hash(tree.Root()) != seal.CommD {
+		return nil, fmt.Errorf("%s: the root of its tree: %w", sector, commd.ErrDamaged)
+	}
+	proof, err := commd.Prove(tree, data, c)
+	if err != nil {
+		return nil, fmt.Errorf("prove %s: %w", sector, err)
+	}
+	return proof, nil
+}
+
+// Finalize implements Sealer.
+func (s *CommDSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
+	return s.finalize(ctx, sector)
+}

@@ -1,0 +1,75 @@
+package sealer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// exactReader reads as many bytes as it should, and answers ErrPieceMismatch when there are fewer,
+// or more.
+type exactReader struct {
+	r          io.Reader
+	left, want uint64
+}
+
+func (e *exactReader) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		switch n, err := io.ReadFull(e.r, make([]byte, 1)); {
+		case n > 0:
+			return 0, fmt.Errorf("it has more than %d bytes: %w", e.want, events.ErrPieceMismatch)
+		default:
+			return 0, err // io.EOF, or what went wrong.
+		}
+	}
+	n, err := e.r.Read(p[:min(uint64(len(p)), e.left)])
+	e.left -= uint64(n)
+	if err == io.EOF {
+		if err = nil; e.left > 0 {
+			err = fmt.Errorf("it ends after %d of %d bytes: %w", e.want-e.left, e.want, events.ErrPieceMismatch)
+		}
+	}
+	return n, err
+}
+
+func copyUntil(ctx context.Context, w io.Writer, r io.Reader) error {
+	buffer := make([]byte, copySize)
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		n, err := r.Read(buffer)
+		if _, writeErr := w.Write(buffer[:n]); writeErr != nil {
+			return writeErr
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// zeroOut makes a part of a file zero. It writes only where it is not, so that holes stay.
+func zeroOut(ctx context.Context, f events.SectorFile, from, to uint64) error {
+	zeros, buffer := make([]byte, copySize), make([]byte, copySize)
+	for at := from; at < to; at += copySize {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		part := buffer[:min(copySize, to-at)]
+		if _, err := f.ReadAt(part, int64(at)); err != nil { //nolint:gosec // Below MaxSectorSize.
+			return err
+		}
+		if bytes.Equal(part, zeros[:len(part)]) {
+			continue
+		}
+		if _, err := f.WriteAt(zeros[:len(part)], int64(at)); err != nil { //nolint:gosec // Below MaxSectorSize.
+			return err
+		}
+	}
+	return nil
+}

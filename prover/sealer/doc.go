@@ -1,0 +1,23 @@
+// Package sealer seals sectors, in one of three ways behind one port. What a way shows is in its
+// name wherever it is spoken of:
+//
+//	CommD     possession, not replication   real commitments, and Merkle proofs that anybody verifies
+//	Sim       simulated                     real CommD, all else a formula: for tests and demos
+//	Remote    what the outside prover says  HTTP and JSON to a program that can more, or less
+//
+// None of them makes a proof of replication (PoRep). Only an outside prover could, and then nothing
+// on this host can verify it.
+//
+//	pieces    → AddPiece     into place, the commitment verified
+//	Packing   → PreCommit1   everything is there; the tree over it
+//	          → PreCommit2   CommD and CommR
+//	          → Commit       the proof for the ticket and the seed
+//	          → Finalize     what only sealing needed is removed
+//	each day  → Challenge    a proof for that day's randomness
+//
+// Every call may be repeated, also after a crash, and then gives the same. What a sealer answers is
+// not believed: CheckCommitments, VerifySeal and VerifyChallenge compare it.
+//
+// The port's interface and its values stand here, because adapters do not import actors; the port
+// in actors has the same methods.
+package sealer

@@ -1,0 +1,120 @@
+package sealer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// pack compares the pieces that a sector should have with those that were written, and makes what is
+// not theirs zero. It returns the sector's CommD.
+func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece) (events.Hash, error) {
+	placed, err := fill(sector, pieces)
+	if err != nil {
+		return events.Hash{}, err
+	}
+	list, err := k.pieces(sector)
+	if err != nil {
+		return events.Hash{}, err
+	}
+	written := make(map[uint64]storedPiece, len(list))
+	for _, p := range list {
+		written[p.Offset] = p
+	}
+	for _, p := range placed {
+		zero, _ := commd.ZeroCommitment(p.Size) // Fill checked the size.
+		have, ok := written[p.Offset]
+		switch {
+		case ok && have.Size == p.Size && have.CID == commd.CID(p.Root):
+			if have.Damaged {
+				return events.Hash{}, fmt.Errorf("piece %s at %d: add it again: %w", have.CID, have.Offset, events.ErrSectorDamaged)
+			}
+			delete(written, p.Offset)
+		case p.Root != zero || ok:
+			return events.Hash{}, fmt.Errorf("piece %s of %d bytes was not added at %d: %w",
+				commd.CID(p.Root), p.Size, p.Offset, events.ErrSectorStep)
+		}
+	}
+	for offset, p := range written {
+		return events.Hash{}, fmt.Errorf("piece %s was added at %d and is not listed: %w", p.CID, offset, events.ErrSectorStep)
+	}
+	if err := k.clearGaps(ctx, sector, list); err != nil {
+		return events.Hash{}, err
+	}
+	return CommD(sector, pieces)
+}
+
+// clearGaps makes zero what belongs to no piece: a piece that was refused may have left something.
+func (k *kept) clearGaps(ctx context.Context, sector events.SectorRef, list []storedPiece) error {
+	return k.edit(sector, func(f events.SectorFile) error {
+		var at uint64
+		for _, p := range list {
+			if err := zeroOut(ctx, f, at, p.Offset); err != nil {
+				return err
+			}
+			at = p.end()
+		}
+		return zeroOut(ctx, f, at, uint64(sector.Size))
+	})
+}
+
+// repair finds out what of a sector's data is damaged. What belongs to no piece is made zero again,
+// and a file that is gone or has another length is made anew. Damaged pieces are noted and named by
+// an ErrSectorDamaged; with nil all data is as it should be.
+func (k *kept) repair(ctx context.Context, sector events.SectorRef) error {
+	list, err := k.pieces(sector) // Fails for a sector that is stored with another size.
+	if err != nil {
+		return err
+	}
+	if err := k.read(sector, func(events.SectorReader) error { return nil }); errors.Is(err, events.ErrSectorDamaged) {
+		err = k.files.Remove(sector, events.SectorUnsealed)
+		if err != nil {
+			return err
+		}
+	}
+	if err := k.clearGaps(ctx, sector, list); err != nil {
+		return err
+	}
+	var names []string
+	err = k.read(sector, func(f events.SectorReader) error {
+		for i, p := range list {
+			root, err := commd.RootOf(ctx, f, p.Offset, p.Size)
+			if err != nil {
+				return err
+			}
+			if list[i].Damaged = commd.CID(root) != p.CID; list[i].Damaged {
+				names = append(names, fmt.Sprintf("%s at %d", p.CID, p.Offset))
+			}
+		}
+		return nil
+	})
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return errors.Join(damagedPieces(sector, names), k.setPieces(sector, list))
+}
+
+// whole answers ErrSectorDamaged while pieces are noted as damaged.
+func (k *kept) whole(sector events.SectorRef) error {
+	list, err := k.pieces(sector)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, p := range list {
+		if p.Damaged {
+			names = append(names, fmt.Sprintf("%s at %d", p.CID, p.Offset))
+		}
+	}
+	if len(names) > 0 {
+		return damagedPieces(sector, names)
+	}
+	return nil
+}
+
+func damagedPieces(sector events.SectorRef, names []string) error {
+	return fmt.Errorf("%s: pieces %v are not what was written; add them again: %w", sector, names, events.ErrSectorDamaged)
+}

@@ -1,0 +1,364 @@
+package sealer_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/sealer"
+	"github.com/hostnode/hostnode/prover/sealer/sealertest"
+	"github.com/hostnode/hostnode/storage/sectors"
+	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
+)
+
+var (
+	_ sealer.Files  = (*sectors.Store)(nil)
+	_ sealer.Files  = (*sectorstest.Memory)(nil)
+	_ sealer.Sealer = (*sealer.CommDSealer)(nil)
+	_ sealer.Sealer = (*sealer.SimSealer)(nil)
+)
+
+const sealLeaves = 12
+
+// makers are the sealers that keep data on this host.
+var makers = map[string]func(sealer.Files) sealer.Sealer{
+	"CommD": func(f sealer.Files) sealer.Sealer { return sealer.NewCommD(f, sealLeaves) },
+	"Sim":   func(f sealer.Files) sealer.Sealer { return sealer.NewSim(f, nil) },
+}
+
+// world is a sealer over a store in memory.
+func world(newSealer func(sealer.Files) sealer.Sealer) sealertest.World {
+	m := sectorstest.NewMemory()
+	return sealertest.World{
+		Sealer:  newSealer(m),
+		Restart: func() sealer.Sealer { return newSealer(m) },
+		Flip: func(s events.SectorRef, at uint64) {
+			m.Change(s, events.SectorUnsealed, func(b []byte) []byte { b[at] ^= 1; return b })
+		},
+		Cut: func(s events.SectorRef) {
+			m.Change(s, events.SectorUnsealed, func(b []byte) []byte { return b[:len(b)-1] })
+		},
+		Full: m.SetFull, SealLeaves: sealLeaves,
+	}
+}
+
+func TestSealersObeyTheirPort(t *testing.T) {
+	for name, newSealer := range makers {
+		t.Run(name, func(t *testing.T) {
+			sealertest.Run(t, func(*testing.T) sealertest.World { return world(newSealer) })
+		})
+	}
+}
+
+// On a disk, where a restart reads everything anew; it cannot be made full here.
+func TestSealersObeyTheirPortOnADisk(t *testing.T) {
+	for name, newSealer := range makers {
+		t.Run(name, func(t *testing.T) {
+			sealertest.Run(t, func(t *testing.T) sealertest.World {
+				dir := t.TempDir()
+				open := func() sealer.Sealer {
+					store, err := sectors.Open(dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return newSealer(&fullStore{Store: store})
+				}
+				path := func(s events.SectorRef) string {
+					found, err := filepath.Glob(filepath.Join(dir, "*-5", "unsealed"))
+					if err != nil || len(found) != 1 {
+						t.Fatal(found, err)
+					}
+					return found[0]
+				}
+				var full bool
+				store, err := sectors.Open(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sealertest.World{
+					Sealer: newSealer(&fullStore{store, &full}), Restart: open,
+					Flip: func(s events.SectorRef, at uint64) { flipFile(t, path(s), at) },
+					Cut: func(s events.SectorRef) {
+						if err := os.Truncate(path(s), int64(s.Size)-1); err != nil {
+							t.Fatal(err)
+						}
+					},
+					Full: func(on bool) { full = on }, SealLeaves: sealLeaves,
+				}
+			})
+		})
+	}
+}
+
+func flipFile(t *testing.T, path string, at uint64) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[at] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fullStore is a store on a disk that may be full.
+type fullStore struct {
+	*sectors.Store
+	full *bool
+}
+
+func (s *fullStore) isFull() error {
+	if s.full != nil && *s.full {
+		return events.ErrDiskFull
+	}
+	return nil
+}
+
+func (s *fullStore) Replace(r events.SectorRef, p events.SectorPart, n events.Bytes, w func(events.SectorFile) error) error {
+	if err := s.isFull(); err != nil {
+		return err
+	}
+	return s.Store.Replace(r, p, n, w)
+}
+
+func (s *fullStore) Edit(r events.SectorRef, p events.SectorPart, n events.Bytes) (events.SectorFile, error) {
+	if err := s.isFull(); err != nil {
+		return nil, err
+	}
+	return s.Store.Edit(r, p, n)
+}
+
+func (s *fullStore) SetNote(r events.SectorRef, title string, b []byte) error {
+	if err := s.isFull(); err != nil {
+		return err
+	}
+	return s.Store.SetNote(r, title, b)
+}
+
+func TestATreeThatIsDamagedIsBuiltAgain(t *testing.T) {
+	m := sectorstest.NewMemory()
+	s := sealer.NewCommD(m, 0)
+	l := sealertest.NewLoad(t, 0, 16000, 'a')
+	if err := s.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes))); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, []sealer.Piece{l.Piece}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.PreCommit2(t.Context(), sealertest.Sector, out, nil); err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func() error{
+		"a node": func() error {
+			m.Change(sealertest.Sector, events.SectorTree, func(b []byte) []byte { b[40] ^= 1; return b })
+			return nil
+		},
+		"the root": func() error {
+			m.Change(sealertest.Sector, events.SectorTree, func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
+			return nil
+		},
+		"the header": func() error {
+			m.Change(sealertest.Sector, events.SectorTree, func(b []byte) []byte { b[0] ^= 1; return b })
+			return nil
+		},
+		"its length": func() error {
+			m.Change(sealertest.Sector, events.SectorTree, func(b []byte) []byte { return b[1:] })
+			return nil
+		},
+		"all of it": func() error { return m.Remove(sealertest.Sector, events.SectorTree) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 20)
+		if err != nil || string(got) != string(want) {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestDamagedNotesAreNamed(t *testing.T) {
+	for _, title := range []string{"pieces", "seal"} {
+		m := sectorstest.NewMemory()
+		s := sealer.NewCommD(m, 0)
+		out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.SetNote(sealertest.Sector, title, []byte("{")); err != nil {
+			t.Fatal(err)
+		}
+		l := sealertest.NewLoad(t, 0, 16000, 'a')
+		err = s.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+		if !errors.Is(err, events.ErrSectorDamaged) {
+			t.Errorf("%s: %v", title, err)
+		}
+		_ = out
+	}
+}
+
+func TestEverySimulatedResultSaysSo(t *testing.T) {
+	s := sealer.NewSim(sectorstest.NewMemory(), nil)
+	out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commD, commR, err := s.PreCommit2(t.Context(), sealertest.Sector, out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal, err := s.Commit(t.Context(), sealertest.Sector, sealer.SealContext{CommD: commD, CommR: commR})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day, err := s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"PreCommit1": out, "Commit": seal, "Challenge": day, "its name": []byte(s.Proves())} {
+		if !strings.Contains(string(b), "simulated") {
+			t.Errorf("%s does not say that it is simulated: %x", name, b)
+		}
+	}
+	if len(seal) != 192 {
+		t.Errorf("the proof has %d bytes", len(seal))
+	}
+}
+
+func TestASimulatedSealerFailsWhenItShould(t *testing.T) {
+	var fault sealer.Fault
+	s := sealer.NewSim(sectorstest.NewMemory(), func(sealer.Step, events.SectorRef) sealer.Fault { return fault })
+	l := sealertest.NewLoad(t, 0, 1000, 'a')
+	pieces := []sealer.Piece{l.Piece}
+	var out, seal, day []byte
+	var c sealer.SealContext
+	steps := []struct {
+		name string
+		do   func(ctx context.Context) error
+		lies func() error // What is found when the step lied; nil: it has nothing to lie about.
+	}{
+		{"AddPiece", func(ctx context.Context) error {
+			return s.AddPiece(ctx, sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+		}, nil},
+		{"PreCommit1", func(ctx context.Context) (err error) {
+			out, err = s.PreCommit1(ctx, sealertest.Sector, events.Hash{}, pieces, nil)
+			return err
+		}, func() error {
+			commD, commR, err := s.PreCommit2(t.Context(), sealertest.Sector, out, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sealer.CheckCommitments(s.Proves(), sealertest.Sector, events.Hash{}, pieces, commD, commR)
+		}},
+		{"PreCommit2", func(ctx context.Context) (err error) {
+			c.CommD, c.CommR, err = s.PreCommit2(ctx, sealertest.Sector, out, nil)
+			return err
+		}, func() error {
+			return sealer.CheckCommitments(s.Proves(), sealertest.Sector, events.Hash{}, pieces, c.CommD, c.CommR)
+		}},
+		{"Commit", func(ctx context.Context) (err error) {
+			seal, err = s.Commit(ctx, sealertest.Sector, c)
+			return err
+		}, func() error { return sealer.VerifySeal(s.Proves(), sealertest.Sector, c, 1, seal) }},
+		{"Finalize", func(ctx context.Context) error { return s.Finalize(ctx, sealertest.Sector) }, nil},
+		{"Challenge", func(ctx context.Context) (err error) {
+			day, err = s.Challenge(ctx, sealertest.Sector, events.Hash{}, 1)
+			return err
+		}, func() error { return sealer.VerifyChallenge(s.Proves(), sealertest.Sector, c, events.Hash{}, 1, day) }},
+		{"Remove", func(ctx context.Context) error { return s.Remove(ctx, sealertest.Sector) }, nil},
+	}
+	for _, step := range steps {
+		fault = sealer.Fail
+		if err := step.do(t.Context()); !errors.Is(err, sealer.ErrSimulatedFault) {
+			t.Errorf("%s fails with %v", step.name, err)
+		}
+		fault = sealer.Hang
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := step.do(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s hangs with %v", step.name, err)
+		}
+		if step.lies != nil {
+			fault = sealer.Lie
+			if err := step.do(t.Context()); err != nil {
+				t.Errorf("%s lies with %v", step.name, err)
+			}
+			fault = sealer.NoFault
+			if err := step.lies(); !errors.Is(err, events.ErrSealerLies) {
+				t.Errorf("%s lied, and found was %v", step.name, err)
+			}
+		}
+		fault = sealer.NoFault
+		if err := step.do(t.Context()); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+	}
+}
+
+func TestWhatAProofShowsIsSaid(t *testing.T) {
+	for proves, want := range map[string]string{
+		sealer.Possession: "possession, not replication", sealer.Simulated: "simulated",
+		sealer.Replication: "not verified on this host", "magic": "unknown",
+	} {
+		if got := sealer.Describe(proves); !strings.Contains(got, want) {
+			t.Errorf("%s is described as %q", proves, got)
+		}
+	}
+	for _, proves := range []string{sealer.Replication, "magic"} {
+		c := sealer.SealContext{}
+		if err := sealer.VerifySeal(proves, sealertest.Sector, c, 1, nil); !errors.Is(err, sealer.ErrNoVerifier) {
+			t.Errorf("a seal that shows %s: %v", proves, err)
+		}
+		if err := sealer.VerifyChallenge(proves, sealertest.Sector, c, c.Seed, 1, nil); !errors.Is(err, sealer.ErrNoVerifier) {
+			t.Errorf("a challenge that shows %s: %v", proves, err)
+		}
+	}
+	commD, err := sealer.CommD(sealertest.Sector, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sealer.CheckCommitments(sealer.Replication, sealertest.Sector, events.Hash{}, nil, commD, events.Hash{9}); err != nil {
+		t.Errorf("any CommR of an outside prover: %v", err)
+	}
+	if err := sealer.CheckCommitments("magic", sealertest.Sector, events.Hash{}, nil, commD, events.Hash{9}); !errors.Is(err, sealer.ErrNoVerifier) {
+		t.Errorf("CommR of an unknown sort: %v", err)
+	}
+	if err := sealer.CheckCommitments(sealer.Replication, sealertest.Sector, events.Hash{}, nil, events.Hash{}, events.Hash{9}); !errors.Is(err, events.ErrSealerLies) {
+		t.Errorf("another CommD of an outside prover: %v", err)
+	}
+}
+
+func TestWhatTheSealersOccupyIsWhatTheySay(t *testing.T) {
+	store, err := sectors.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sector := events.SectorRef{Provider: events.Address{1}, Number: 1, Size: 1 << 20}
+	s := sealer.NewCommD(store, 0)
+	l := sealertest.NewLoad(t, 0, 1<<20/128*127, 'a')
+	if err := s.AddPiece(t.Context(), sector, 0, l.Piece, strings.NewReader(string(l.Bytes))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.PreCommit1(t.Context(), sector, events.Hash{}, []sealer.Piece{l.Piece}, nil); err != nil {
+		t.Fatal(err)
+	}
+	usage, err := store.Usage(sector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, most := range sealer.CommDSpace(sector.Size) {
+		if got := usage.Parts[i]; got > most+4096 || (most > 0 && got == 0) {
+			t.Errorf("%s occupies %d bytes, said were %d", events.SectorParts()[i], got, most)
+		}
+	}
+}

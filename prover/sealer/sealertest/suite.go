@@ -1,0 +1,593 @@
+package sealertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/sealer"
+)
+
+// World is a sealer with what a test does to it. Each belongs to one test.
+type World struct {
+	Sealer sealer.Sealer
+	// Restart is the sealer after a crash and a start.
+	Restart func() sealer.Sealer
+	// Flip turns over a bit of the stored data, behind the sealer's back; Cut makes the file shorter.
+	Flip func(sector events.SectorRef, at uint64)
+	Cut  func(sector events.SectorRef)
+	// Full says whether the disk takes anything.
+	Full func(bool)
+	// SealLeaves is how many leaves a commit shows.
+	SealLeaves int
+}
+
+// Run runs the suite.
+func Run(t *testing.T, newWorld func(t *testing.T) World) {
+	for name, test := range map[string]func(*testing.T, World){
+		"a sector is sealed, proven and removed":     life,
+		"an empty sector is sealed":                  empty,
+		"a piece is verified":                        wrongBytes,
+		"a piece that cannot be there is refused":    refused,
+		"the same piece twice is one":                twice,
+		"a refused piece leaves nothing":             leavesNothing,
+		"each step gives the same after a crash":     repeated,
+		"a step that is cancelled can be done again": cancelled,
+		"steps have an order":                        order,
+		"the pieces are those that were added":       otherPieces,
+		"a sealer that lies is found out":            lies,
+		"damage is found and cured":                  damage,
+		"a lost file is found and cured":             lost,
+		"damage before the first step is found":      early,
+		"a full disk is named in each step":          fullDisk,
+		"sectors do not get into each other's way":   several,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
+	}
+}
+
+// Sector is the one that tests seal.
+var Sector = events.SectorRef{Provider: events.Address{1, 2, 3}, Number: 5, Size: 16 << 10}
+
+// ticket, seed and day are what the chain would say.
+var ticket, seed, day = events.Hash{1}, events.Hash{2}, events.Hash{3}
+
+// Load is a piece with its bytes.
+type Load struct {
+	sealer.Piece
+	Offset events.Bytes
+	Bytes  []byte
+}
+
+// NewLoad makes a piece of that many bytes, all of them that letter with some variation.
+func NewLoad(t testing.TB, offset events.Bytes, payload int, letter byte) Load {
+	t.Helper()
+	b := bytes.Repeat([]byte{letter, letter + 1, letter ^ 7, 9, letter}, payload/5+1)[:payload]
+	c, err := commd.Of(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Load{sealer.Piece{CID: commd.CID(c.Root), Size: events.Bytes(c.Size), Payload: events.Bytes(payload)}, offset, b}
+}
+
+// loads are three pieces with zeros between and behind them.
+func loads(t testing.TB) []Load {
+	return []Load{NewLoad(t, 0, 100, 'a'), NewLoad(t, 4096, 4000, 'b'), NewLoad(t, 8192, 1017, 'c')}
+}
+
+func pieces(all []Load) (list []sealer.Piece) {
+	for _, l := range all {
+		list = append(list, l.Piece)
+	}
+	return list
+}
+
+func add(t testing.TB, s sealer.Sealer, sector events.SectorRef, l Load) {
+	t.Helper()
+	if err := s.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seal goes through the first two steps, and returns what a commit is about.
+func seal(t testing.TB, s sealer.Sealer, sector events.SectorRef, all []Load) sealer.SealContext {
+	t.Helper()
+	for _, l := range all {
+		add(t, s, sector, l)
+	}
+	return precommit(t, s, sector, all)
+}
+
+func precommit(t testing.TB, s sealer.Sealer, sector events.SectorRef, all []Load) sealer.SealContext {
+	t.Helper()
+	last := 0.0
+	progress := func(done float64) {
+		if done < last || done > 1 {
+			t.Errorf("progress %v after %v", done, last)
+		}
+		last = done
+	}
+	out, err := s.PreCommit1(t.Context(), sector, ticket, pieces(all), progress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != 1 {
+		t.Errorf("progress ended with %v", last)
+	}
+	commD, commR, err := s.PreCommit2(t.Context(), sector, out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sealer.CheckCommitments(s.Proves(), sector, ticket, pieces(all), commD, commR); err != nil {
+		t.Fatal(err)
+	}
+	return sealer.SealContext{Ticket: ticket, Seed: seed, CommD: commD, CommR: commR, Pieces: pieces(all)}
+}
+
+const leaves = 10
+
+func prove(t testing.TB, s sealer.Sealer, sector events.SectorRef, c sealer.SealContext) {
+	t.Helper()
+	proof, err := s.Challenge(t.Context(), sector, day, leaves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sealer.VerifyChallenge(s.Proves(), sector, c, day, leaves, proof); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func life(t *testing.T, w World) {
+	c := seal(t, w.Sealer, Sector, loads(t))
+	proof, err := w.Sealer.Commit(t.Context(), Sector, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sealer.VerifySeal(w.Sealer.Proves(), Sector, c, w.SealLeaves, proof); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Sealer.Finalize(t.Context(), Sector); err != nil {
+		t.Fatal(err)
+	}
+	prove(t, w.Sealer, Sector, c)
+	for range 2 {
+		if err := w.Sealer.Remove(t.Context(), Sector); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Sealer.Challenge(t.Context(), Sector, day, leaves); !errors.Is(err, events.ErrSectorStep) {
+		t.Fatalf("after its removal: %v", err)
+	}
+}
+
+func empty(t *testing.T, w World) {
+	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, nil))
+	// The same with its zeros as a piece, which nobody has to send.
+	other := Sector
+	other.Number++
+	zero, err := commd.ZeroCommitment(uint64(other.Size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece := sealer.Piece{CID: commd.CID(zero), Size: other.Size}
+	if err := w.Sealer.AddPiece(t.Context(), other, 0, piece, nil); err != nil {
+		t.Fatal(err)
+	}
+	prove(t, w.Sealer, other, precommit(t, w.Sealer, other, []Load{{Piece: piece}}))
+}
+
+var errBroken = errors.New("source is broken")
+
+func wrongBytes(t *testing.T, w World) {
+	l := NewLoad(t, 0, 4000, 'a')
+	other := bytes.Clone(l.Bytes)
+	other[3999] ^= 1
+	for name, c := range map[string]struct {
+		r    io.Reader
+		want error
+	}{
+		"other bytes": {bytes.NewReader(other), events.ErrPieceMismatch},
+		"truncated":   {bytes.NewReader(l.Bytes[:3999]), events.ErrPieceMismatch},
+		"nothing":     {bytes.NewReader(nil), events.ErrPieceMismatch},
+		"too long":    {bytes.NewReader(append(bytes.Clone(l.Bytes), 0)), events.ErrPieceMismatch},
+		"a broken source": {
+			io.MultiReader(bytes.NewReader(l.Bytes[:1000]), iotest.ErrReader(errBroken)), errBroken,
+		},
+	} {
+		if err := w.Sealer.AddPiece(t.Context(), Sector, 0, l.Piece, c.r); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, pieces([]Load{l}), nil); !errors.Is(err, events.ErrSectorStep) {
+		t.Errorf("the first step without the piece: %v", err)
+	}
+	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, []Load{l}))
+}
+
+func refused(t *testing.T, w World) {
+	good := NewLoad(t, 0, 4000, 'a')
+	for name, c := range map[string]struct {
+		change func(s *events.SectorRef, l *Load)
+		want   error
+	}{
+		"larger than the sector":       {func(_ *events.SectorRef, l *Load) { l.Size, l.Offset = 32<<10, 0 }, events.ErrPieceRefused},
+		"behind the sector's end":      {func(_ *events.SectorRef, l *Load) { l.Offset = 16 << 10 }, events.ErrPieceRefused},
+		"at an impossible place":       {func(_ *events.SectorRef, l *Load) { l.Offset = 1 << 63 }, events.ErrPieceRefused},
+		"not at a multiple":            {func(_ *events.SectorRef, l *Load) { l.Offset = 2048 }, events.ErrPieceRefused},
+		"an impossible size":           {func(_ *events.SectorRef, l *Load) { l.Size = 4095 }, events.ErrPieceRefused},
+		"a size of nothing":            {func(_ *events.SectorRef, l *Load) { l.Size = 0 }, events.ErrPieceRefused},
+		"payload larger than itself":   {func(_ *events.SectorRef, l *Load) { l.Payload = 4065 }, events.ErrPieceRefused},
+		"payload too small":            {func(_ *events.SectorRef, l *Load) { l.Payload = 64 }, events.ErrPieceRefused},
+		"no commitment":                {func(_ *events.SectorRef, l *Load) { l.CID = "" }, events.ErrMalformed},
+		"a commitment of another sort": {func(_ *events.SectorRef, l *Load) { l.CID = "bafy" + l.CID[4:] }, events.ErrMalformed},
+		"an impossible sector":         {func(s *events.SectorRef, _ *Load) { s.Size = 20 << 10 }, events.ErrMalformed},
+	} {
+		sector, l := Sector, good
+		c.change(&sector, &l)
+		if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := w.Sealer.AddPiece(t.Context(), Sector, good.Offset, good.Piece, nil); !errors.Is(err, events.ErrPieceRefused) {
+		t.Errorf("without bytes: %v", err)
+	}
+	add(t, w.Sealer, Sector, good)
+	for name, l := range map[string]Load{
+		"another piece at the same place": NewLoad(t, 0, 4000, 'b'),
+		"one that lies over it":           NewLoad(t, 0, 8000, 'b'),
+		"one that lies within it":         NewLoad(t, 2048, 1017, 'b'),
+	} {
+		if err := w.Sealer.AddPiece(t.Context(), Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); !errors.Is(err, events.ErrPieceRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	prove(t, w.Sealer, Sector, precommit(t, w.Sealer, Sector, []Load{good}))
+	late := NewLoad(t, 8192, 1000, 'c')
+	if err := w.Sealer.AddPiece(t.Context(), Sector, late.Offset, late.Piece, bytes.NewReader(late.Bytes)); !errors.Is(err, events.ErrSectorStep) {
+		t.Errorf("a piece after sealing: %v", err)
+	}
+}
+
+func twice(t *testing.T, w World) {
+	all := loads(t)
+	for _, l := range all {
+		add(t, w.Sealer, Sector, l)
+	}
+	s := w.Restart()
+	for _, l := range all {
+		if err := s.AddPiece(t.Context(), Sector, l.Offset, l.Piece, iotest.ErrReader(errors.New("it was read"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prove(t, s, Sector, precommit(t, s, Sector, all))
+}
+
+// A large piece that is refused at its end has been written; then a small one takes its place.
+func leavesNothing(t *testing.T, w World) {
+	large := NewLoad(t, 0, 16256, 'x')
+	wrong := bytes.Clone(large.Bytes)
+	wrong[len(wrong)-1] ^= 1
+	if err := w.Sealer.AddPiece(t.Context(), Sector, 0, large.Piece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
+		t.Fatal(err)
+	}
+	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, loads(t)))
+}
+
+func repeated(t *testing.T, w World) {
+	all := loads(t)
+	for _, l := range all {
+		add(t, w.Sealer, Sector, l)
+	}
+	type results struct {
+		Out, Seal, Proof []byte
+		CommD, CommR     events.Hash
+	}
+	run := func(s sealer.Sealer) (r results) {
+		var errs [5]error
+		r.Out, errs[0] = s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil)
+		r.CommD, r.CommR, errs[1] = s.PreCommit2(t.Context(), Sector, r.Out, nil)
+		r.Seal, errs[2] = s.Commit(t.Context(), Sector, sealer.SealContext{
+			Ticket: ticket, Seed: seed, CommD: r.CommD, CommR: r.CommR, Pieces: pieces(all),
+		})
+		errs[3] = s.Finalize(t.Context(), Sector)
+		r.Proof, errs[4] = s.Challenge(t.Context(), Sector, day, leaves)
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := run(w.Sealer)
+	for range 2 {
+		if diff := cmp.Diff(first, run(w.Restart())); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	// A later step without the earlier ones before it, as after a crash between them.
+	s := w.Restart()
+	commD, commR, err := s.PreCommit2(t.Context(), Sector, first.Out, nil)
+	if err != nil || commD != first.CommD || commR != first.CommR {
+		t.Fatal(commD, commR, err)
+	}
+}
+
+func cancelled(t *testing.T, w World) {
+	stop := errors.New("the host stops")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	all := loads(t)
+	l := all[1]
+	// The reader cancels, and would go on for ever.
+	cancelling := io.MultiReader(bytes.NewReader(l.Bytes[:1000]), readerFunc(func(p []byte) (int, error) {
+		cancel(stop)
+		return copy(p, "x"), nil
+	}))
+	long := sealer.Piece{CID: l.CID, Size: Sector.Size, Payload: Sector.Size / 128 * 127}
+	err := w.Sealer.AddPiece(ctx, Sector, 0, long, cancelling)
+	if !errors.Is(err, stop) && !errors.Is(err, context.Canceled) && !errors.Is(err, events.ErrPieceMismatch) {
+		t.Fatalf("add a piece: %v", err)
+	}
+	c := seal(t, w.Sealer, Sector, all)
+	for name, step := range map[string]func() error{
+		"AddPiece":   func() error { return w.Sealer.AddPiece(ctx, Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)) },
+		"PreCommit1": func() error { _, err := w.Sealer.PreCommit1(ctx, Sector, ticket, c.Pieces, nil); return err },
+		"PreCommit2": func() error { _, _, err := w.Sealer.PreCommit2(ctx, Sector, nil, nil); return err },
+		"Commit":     func() error { _, err := w.Sealer.Commit(ctx, Sector, c); return err },
+		"Finalize":   func() error { return w.Sealer.Finalize(ctx, Sector) },
+		"Challenge":  func() error { _, err := w.Sealer.Challenge(ctx, Sector, day, leaves); return err },
+		"Remove":     func() error { return w.Sealer.Remove(ctx, Sector) },
+	} {
+		if err := step(); !errors.Is(err, stop) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	prove(t, w.Sealer, Sector, c)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func order(t *testing.T, w World) {
+	s, all := w.Sealer, loads(t)
+	refuse := func(when string) {
+		t.Helper()
+		_, _, err2 := s.PreCommit2(t.Context(), Sector, []byte("made up"), nil)
+		_, errCommit := s.Commit(t.Context(), Sector, sealer.SealContext{})
+		errFinalize := s.Finalize(t.Context(), Sector)
+		_, errChallenge := s.Challenge(t.Context(), Sector, day, leaves)
+		for name, err := range map[string]error{"PreCommit2": err2, "Commit": errCommit, "Finalize": errFinalize, "Challenge": errChallenge} {
+			if !errors.Is(err, events.ErrSectorStep) {
+				t.Errorf("%s %s: %v", name, when, err)
+			}
+		}
+	}
+	refuse("of nothing")
+	for _, l := range all {
+		add(t, s, Sector, l)
+	}
+	refuse("before the first step")
+	if _, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); err != nil {
+		t.Fatal(err)
+	}
+	refuse("before the second step")
+	c := precommit(t, s, Sector, all)
+	for name, change := range map[string]func(c *sealer.SealContext){
+		"ticket": func(c *sealer.SealContext) { c.Ticket[0]++ },
+		"CommD":  func(c *sealer.SealContext) { c.CommD[0]++ },
+		"CommR":  func(c *sealer.SealContext) { c.CommR[0]++ },
+	} {
+		other := c
+		change(&other)
+		if _, err := s.Commit(t.Context(), Sector, other); !errors.Is(err, events.ErrSectorStep) {
+			t.Errorf("a commit with another %s: %v", name, err)
+		}
+	}
+	prove(t, s, Sector, c)
+}
+
+func otherPieces(t *testing.T, w World) {
+	all := loads(t)
+	for _, l := range all {
+		add(t, w.Sealer, Sector, l)
+	}
+	more := append(pieces(all), NewLoad(t, 0, 1017, 'z').Piece)
+	for name, c := range map[string]struct {
+		pieces []sealer.Piece
+		want   error
+	}{
+		"fewer":               {pieces(all)[:2], events.ErrSectorStep},
+		"none":                {nil, events.ErrSectorStep},
+		"more":                {more, events.ErrSectorStep},
+		"in another order":    {[]sealer.Piece{all[1].Piece, all[0].Piece, all[2].Piece}, events.ErrSectorStep},
+		"more than fit":       {append(pieces(all), NewLoad(t, 0, 16256, 'y').Piece), events.ErrPieceRefused},
+		"one without its CID": {[]sealer.Piece{{Size: 128}}, events.ErrMalformed},
+	} {
+		if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, c.pieces, nil); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	prove(t, w.Sealer, Sector, precommit(t, w.Sealer, Sector, all))
+}
+
+// What the sealer answers is changed on its way, as by one that lies.
+func lies(t *testing.T, w World) {
+	s, all := w.Sealer, loads(t)
+	c := seal(t, s, Sector, all)
+	sealProof, err := s.Commit(t.Context(), Sector, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dayProof, err := s.Challenge(t.Context(), Sector, day, leaves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, err error) {
+		t.Helper()
+		if !errors.Is(err, events.ErrSealerLies) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	verifySeal := func(c sealer.SealContext, proof []byte) error {
+		return sealer.VerifySeal(s.Proves(), Sector, c, w.SealLeaves, proof)
+	}
+	verifyDay := func(randomness events.Hash, proof []byte) error {
+		return sealer.VerifyChallenge(s.Proves(), Sector, c, randomness, leaves, proof)
+	}
+	for i := range 256 {
+		b := bytes.Clone(sealProof)
+		b[i*(len(b)-1)/255] ^= 1 << (i % 8)
+		check("a bit of the seal's proof", verifySeal(c, b))
+		b = bytes.Clone(dayProof)
+		b[i*(len(b)-1)/255] ^= 1 << (i % 8)
+		check("a bit of the day's proof", verifyDay(day, b))
+		d, r := c.CommD, c.CommR
+		d[i/8] ^= 1 << (i % 8)
+		r[i/8] ^= 1 << (i % 8)
+		check("a bit of CommD", sealer.CheckCommitments(s.Proves(), Sector, ticket, c.Pieces, d, c.CommR))
+		check("a bit of CommR", sealer.CheckCommitments(s.Proves(), Sector, ticket, c.Pieces, c.CommD, r))
+	}
+	for _, proof := range [][]byte{nil, sealProof[1:], append(bytes.Clone(sealProof), 0), make([]byte, len(sealProof)), dayProof} {
+		check("another proof of the seal", verifySeal(c, proof))
+	}
+	other := c
+	other.Seed[0]++
+	check("the proof for another seed", verifySeal(other, sealProof))
+	check("the proof of another day", verifyDay(events.Hash{99}, dayProof))
+	check("the pieces of another sector", sealer.CheckCommitments(s.Proves(), Sector, ticket, nil, c.CommD, c.CommR))
+}
+
+// challengeUntil asks day after day until a challenge meets the damage.
+func challengeUntil(t *testing.T, s sealer.Sealer) error {
+	t.Helper()
+	for i := range 2000 {
+		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i), byte(i >> 8)}, leaves); err != nil {
+			return err
+		}
+	}
+	t.Fatal("no challenge met the damage")
+	return nil
+}
+
+func damage(t *testing.T, w World) {
+	all := loads(t)
+	c := seal(t, w.Sealer, Sector, all)
+	w.Flip(Sector, uint64(all[1].Offset)+1234)
+	if err := challengeUntil(t, w.Sealer); !errors.Is(err, events.ErrSectorDamaged) || !bytes.Contains([]byte(err.Error()), []byte(all[1].CID)) {
+		t.Fatalf("it is called %v", err)
+	}
+	wrong := bytes.Repeat([]byte{1}, len(all[1].Bytes))
+	if err := w.Sealer.AddPiece(t.Context(), Sector, all[1].Offset, all[1].Piece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
+		t.Fatalf("cured with other bytes: %v", err)
+	}
+	s := w.Restart()
+	if err := challengeUntil(t, s); !errors.Is(err, events.ErrSectorDamaged) {
+		t.Fatalf("not cured: %v", err)
+	}
+	add(t, s, Sector, all[1])
+	add(t, s, Sector, all[0]) // Was not damaged.
+	prove(t, s, Sector, c)
+	for i := range 200 {
+		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i)}, leaves); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Where nothing is stored, nothing is needed for the cure.
+	w.Flip(Sector, 3000)
+	for i := range 200 {
+		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i)}, leaves); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lost(t *testing.T, w World) {
+	all := loads(t)
+	c := seal(t, w.Sealer, Sector, all)
+	w.Cut(Sector)
+	if err := challengeUntil(t, w.Sealer); !errors.Is(err, events.ErrSectorDamaged) {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		add(t, w.Sealer, Sector, l)
+	}
+	prove(t, w.Sealer, Sector, c)
+}
+
+func early(t *testing.T, w World) {
+	all := loads(t)
+	for _, l := range all {
+		add(t, w.Sealer, Sector, l)
+	}
+	w.Flip(Sector, uint64(all[2].Offset)+31)
+	for range 2 {
+		if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); !errors.Is(err, events.ErrSectorDamaged) {
+			t.Fatal(err)
+		}
+	}
+	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, all))
+}
+
+func fullDisk(t *testing.T, w World) {
+	s, all := w.Sealer, loads(t)
+	add(t, s, Sector, all[0])
+	full := func(name string, step func() error) {
+		t.Helper()
+		w.Full(true)
+		if err := step(); !errors.Is(err, events.ErrDiskFull) {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.Full(false)
+	}
+	l := all[1]
+	full("AddPiece", func() error { return s.AddPiece(t.Context(), Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)) })
+	add(t, s, Sector, l)
+	add(t, s, Sector, all[2])
+	full("PreCommit1", func() error { _, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); return err })
+	out, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full("PreCommit2", func() error { _, _, err := s.PreCommit2(t.Context(), Sector, out, nil); return err })
+	c := precommit(t, s, Sector, all)
+	// A proof needs no room, and what is removed neither.
+	w.Full(true)
+	prove(t, s, Sector, c)
+	if _, err := s.Commit(t.Context(), Sector, c); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(s.Finalize(t.Context(), Sector), s.Remove(t.Context(), Sector)); err != nil {
+		t.Error(err)
+	}
+}
+
+func several(t *testing.T, w World) {
+	var group sync.WaitGroup
+	all := loads(t)
+	for i := range 6 {
+		sector := Sector
+		sector.Number = uint64(i / 2) // Two at each sector.
+		group.Go(func() {
+			for _, l := range all {
+				if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); err != nil && !errors.Is(err, events.ErrSectorStep) {
+					t.Error(err)
+				}
+			}
+			if _, err := w.Sealer.PreCommit1(t.Context(), sector, ticket, pieces(all), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for i := range 3 {
+		sector := Sector
+		sector.Number = uint64(i)
+		prove(t, w.Sealer, sector, precommit(t, w.Sealer, sector, all))
+	}
+}

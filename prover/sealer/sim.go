@@ -1,0 +1,291 @@
+package sealer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// Step is a call on a sealer that can fail.
+type Step string
+
+// The steps.
+const (
+	StepAddPiece   Step = "AddPiece"
+	StepPreCommit1 Step = "PreCommit1"
+	StepPreCommit2 Step = "PreCommit2"
+	StepCommit     Step = "Commit"
+	StepFinalize   Step = "Finalize"
+	StepChallenge  Step = "Challenge"
+	StepRemove     Step = "Remove"
+)
+
+// Fault is what a SimSealer does wrong.
+type Fault uint8
+
+// The faults.
+const (
+	// NoFault: nothing.
+	NoFault Fault = iota
+	// Fail: the step answers ErrSimulatedFault and does nothing.
+	Fail
+	// Lie: the step answers something wrong, without an error.
+	Lie
+	// Hang: the step lasts until its context ends.
+	Hang
+)
+
+// ErrSimulatedFault is a fault that was asked for.
+var ErrSimulatedFault = errors.New("simulated fault")
+
+// SimSealer simulates sealing, and proves nothing: CommD is the real one of real data on disk,
+// CommR and proofs are formulas that anybody can compute. The same calls give the same results,
+// and every result says "simulated".
+type SimSealer struct {
+	kept
+	faults func(Step, events.SectorRef) Fault
+}
+
+// NewSim returns a simulated sealer. Faults says what goes wrong at each call, and may be nil.
+func NewSim(files Files, faults func(Step, events.SectorRef) Fault) *SimSealer {
+	if faults == nil {
+		faults = func(Step, events.SectorRef) Fault { return NoFault }
+	}
+	return &SimSealer{kept: newKept(files), faults: faults}
+}
+
+// Proves implements Sealer.
+func (s *SimSealer) Proves() string { return Simulated }
+
+// fault does what goes wrong at a step, and reports whether it lies.
+func (s *SimSealer) fault(ctx context.Context, step Step, sector events.SectorRef) (lies bool, err error) {
+	switch s.faults(step, sector) {
+	case NoFault:
+		return false, nil
+	case Lie:
+		return true, nil
+	case Hang:
+		<-ctx.Done()
+		return false, context.Cause(ctx)
+	case Fail:
+	}
+	return false, fmt.Errorf("%s of %s: %w", step, sector, ErrSimulatedFault)
+}
+
+// AddPiece implements Sealer.
+func (s *SimSealer) AddPiece(
+	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece Piece, r io.Reader,
+) error {
+	if _, err := s.fault(ctx, StepAddPiece, sector); err != nil {
+		return err
+	}
+	return s.kept.AddPiece(ctx, sector, offset, piece, r)
+}
+
+// simLabel is in everything that a SimSealer answers and that has room for it.
+const simLabel = Simulated
+
+// simMark is what the first byte of CommD is changed by in what PreCommit1 answers.
+const simMark = 'd'
+
+// PreCommit1 implements Sealer: CommD with its first byte changed, and "simulated".
+func (s *SimSealer) PreCommit1(
+	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []Piece, progress func(float64),
+) ([]byte, error) {
+	lies, err := s.fault(ctx, StepPreCommit1, sector)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	commD, err := s.pack(ctx, sector, pieces)
+	if err == nil {
+		err = s.compare(ctx, sector, commD)
+	}
+	if err == nil {
+		err = s.setSeal(sector, sealed{Ticket: ticket, CommD: commD})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("first step of %s: %w", sector, err)
+	}
+	if progress != nil {
+		progress(1)
+	}
+	if lies {
+		commD[31] ^= 1
+	}
+	commD[0] ^= simMark
+	return append(commD[:], simLabel...), nil
+}
+
+// compare reads all data and compares its root.
+func (s *SimSealer) compare(ctx context.Context, sector events.SectorRef, commD events.Hash) error {
+	if err := s.whole(sector); err != nil {
+		return err
+	}
+	for repaired := false; ; repaired = true {
+		err := s.read(sector, func(f events.SectorReader) error {
+			root, err := commd.RootOf(ctx, f, 0, uint64(sector.Size))
+			if err == nil && events.Hash(root) != commD {
+				err = errOtherRoot
+			}
+			return err
+		})
+		switch {
+		case !isDamage(err):
+			return err
+		case repaired: // All pieces are whole, and what was between them is zero now.
+			return fmt.Errorf("%s: %w: %w", sector, err, events.ErrSectorDamaged)
+		}
+		if err := s.repair(ctx, sector); err != nil {
+			return err
+		}
+	}
+}
+
+// PreCommit2 implements Sealer: CommR is CommD from its last byte to its first.
+func (s *SimSealer) PreCommit2(
+	ctx context.Context, sector events.SectorRef, out []byte, progress func(float64),
+) (commD, commR events.Hash, err error) {
+	lies, err := s.fault(ctx, StepPreCommit2, sector)
+	if err != nil {
+		return commD, commR, err
+	}
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return commD, commR, err
+	}
+	defer leave()
+	seal, err := s.seal(sector)
+	if err != nil {
+		return commD, commR, err
+	}
+	if seal == nil || len(out) != len(commD)+len(simLabel) || string(out[len(commD):]) != simLabel {
+		return commD, commR, fmt.Errorf("%s: not what its first step answered: %w", sector, events.ErrSectorStep)
+	}
+	commD = events.Hash(out)
+	commD[0] ^= simMark
+	seal.CommD, seal.CommR = commD, simCommR(commD)
+	if lies {
+		seal.CommR[5] ^= 1
+	}
+	if err := s.setSeal(sector, *seal); err != nil {
+		return commD, commR, err
+	}
+	if progress != nil {
+		progress(1)
+	}
+	return commD, seal.CommR, nil
+}
+
+func simCommR(commD events.Hash) (commR events.Hash) {
+	for i := range commD {
+		commR[i] = commD[len(commD)-1-i]
+	}
+	return commR
+}
+
+// Commit implements Sealer.
+func (s *SimSealer) Commit(ctx context.Context, sector events.SectorRef, c SealContext) ([]byte, error) {
+	lies, err := s.fault(ctx, StepCommit, sector)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	seal, err := s.ready(sector)
+	if err == nil {
+		err = seal.asked(sector, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lied(simSeal(sector, c), lies), nil
+}
+
+func lied(proof []byte, lies bool) []byte {
+	if lies {
+		proof[0] ^= 1
+	}
+	return proof
+}
+
+// simSeal is the formula of Lotus's mock sealer, of the roots instead of their CIDs. Its first step
+// is, for each byte, CommD + CommR from the end − ticket · seed, XOR the sector's number; its
+// second undoes the XOR. The rest of a proof's usual length says "simulated".
+func simSeal(sector events.SectorRef, c SealContext) []byte {
+	length := 192
+	if sector.Size >= 32<<30 {
+		length = 1920
+	}
+	proof := make([]byte, length)
+	for i := range c.CommD {
+		first := (c.CommD[i] + c.CommR[31-i] - c.Ticket[i]*c.Seed[i]) ^ byte(sector.Number)
+		proof[i] = first ^ byte(sector.Number)
+	}
+	copy(proof[32:], simLabel)
+	return proof
+}
+
+// Finalize implements Sealer.
+func (s *SimSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
+	if _, err := s.fault(ctx, StepFinalize, sector); err != nil {
+		return err
+	}
+	return s.finalize(ctx, sector)
+}
+
+// Challenge implements Sealer. It reads all of the data, so that a damaged sector gives no proof;
+// who verifies the proof learns nothing of that.
+func (s *SimSealer) Challenge(
+	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
+) ([]byte, error) {
+	lies, err := s.fault(ctx, StepChallenge, sector)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	seal, err := s.ready(sector)
+	if err == nil {
+		err = s.compare(ctx, sector, seal.CommD)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lied(simChallenge(sector, seal.CommR, randomness, leaves), lies), nil
+}
+
+// simChallenge is SHA-256 over "simulated", the randomness and what the sector is, and "simulated".
+func simChallenge(sector events.SectorRef, commR, randomness events.Hash, leaves int) []byte {
+	b := append([]byte(simLabel), randomness[:]...)
+	b = append(b, sector.Provider[:]...)
+	b = binary.BigEndian.AppendUint64(b, sector.Number)
+	b = append(b, commR[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(leaves)) //nolint:gosec // Only hashed.
+	sum := sha256.Sum256(b)
+	return append(sum[:], simLabel...)
+}
+
+// Remove implements Sealer.
+func (s *SimSealer) Remove(ctx context.Context, sector events.SectorRef) error {
+	if _, err := s.fault(ctx, StepRemove, sector); err != nil {
+		return err
+	}
+	return s.kept.Remove(ctx, sector)
+}
