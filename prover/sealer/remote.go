@@ -1,0 +1,336 @@
+package sealer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
+)
+
+// RemoteConfig says where an outside prover is. What is zero gets the value in brackets.
+type RemoteConfig struct {
+	// URL is the prover's, in front of "/v1/…". Plain http is for this machine only, unless
+	// PlainHTTP says that the way is safe.
+	URL       string
+	PlainHTTP bool
+	// Token is the bearer token.
+	Token string
+	// Proves is what its proofs are to show. A prover that says something else is refused.
+	Proves string
+	// Callback is the URL at which Callbacks is reached, and CallbackToken what call-backs bring;
+	// empty: none are asked for.
+	Callback, CallbackToken string
+	// Poll is how often a step that runs is asked for [10 s].
+	Poll time.Duration
+	// Attempts is how often in a row a request may fail in passing [5]; between them it waits,
+	// twice as long each time, from Backoff [1 s] to MaxBackoff [1 min].
+	Attempts            int
+	Backoff, MaxBackoff time.Duration
+	// RequestTimeout limits a request without a payload [1 min].
+	RequestTimeout time.Duration
+	// MaxAnswer limits an answer, in bytes [32 MiB: what goes from one part of a commit to the other
+	// has 16].
+	MaxAnswer int64
+	// Seed varies the waiting between hosts.
+	Seed uint64
+}
+
+func (c RemoteConfig) withDefaults() RemoteConfig {
+	or := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	or(&c.Poll, 10*time.Second)
+	or(&c.Backoff, time.Second)
+	or(&c.MaxBackoff, time.Minute)
+	or(&c.RequestTimeout, time.Minute)
+	if c.Attempts == 0 {
+		c.Attempts = 5
+	}
+	if c.MaxAnswer == 0 {
+		c.MaxAnswer = 32 << 20
+	}
+	return c
+}
+
+// continueTimeout is how long a prover may take to say whether it wants a payload.
+const continueTimeout = 10 * time.Second
+
+// RemoteSealer asks an outside prover for everything, as package remoteapi says. What its proofs show
+// is what the prover says. It keeps nothing on this host; the payload of a piece is verified
+// on its way, whatever the prover does.
+type RemoteSealer struct {
+	cfg     RemoteConfig
+	base    string
+	name    string   // The URL for people.
+	secrets []string // What no error may show.
+	client  *http.Client
+
+	mu    sync.Mutex
+	known bool // The prover has said who it is.
+	wakes map[sectorName]map[chan struct{}]bool
+}
+
+type sectorName struct {
+	provider events.Address
+	number   uint64
+}
+
+// NewRemote returns a sealer that asks an outside prover. It does not ask it anything yet.
+func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
+	cfg = cfg.withDefaults()
+	name, secrets := events.RedactURL(cfg.URL)
+	u, err := url.Parse(cfg.URL)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		return nil, fmt.Errorf("outside prover %q, want https://host:port: %w", name, events.ErrMalformed)
+	case u.Scheme == "http" && !cfg.PlainHTTP && !isLoopback(u.Hostname()):
+		return nil, fmt.Errorf("outside prover %q: its token would go over the network in the clear; use https: %w",
+			name, events.ErrMalformed)
+	}
+	switch cfg.Proves {
+	case Possession, Simulated, Replication:
+	default:
+		return nil, fmt.Errorf("outside prover %q is to show %q, want %s, %s or %s: %w",
+			name, cfg.Proves, Possession, Simulated, Replication, events.ErrMalformed)
+	}
+	for _, token := range []string{cfg.Token, cfg.CallbackToken} {
+		if token != "" {
+			secrets = append(secrets, token)
+		}
+	}
+	return &RemoteSealer{
+		cfg: cfg, base: strings.TrimSuffix(cfg.URL, "/") + "/v1", name: name, secrets: secrets,
+		client: &http.Client{
+			Transport: &http.Transport{
+				Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
+				ExpectContinueTimeout: continueTimeout, DisableCompression: true,
+			},
+			// A redirection is an answer that is none, so that the token goes nowhere else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		wakes: make(map[sectorName]map[chan struct{}]bool),
+	}, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// Proves implements Sealer.
+func (r *RemoteSealer) Proves() string { return r.cfg.Proves }
+
+func wireSector(s events.SectorRef) remoteapi.Sector {
+	return remoteapi.Sector{Provider: s.Provider.String(), Number: s.Number, Size: uint64(s.Size)}
+}
+
+func wirePieces(pieces []Piece) []remoteapi.Piece {
+	list := make([]remoteapi.Piece, len(pieces))
+	for i, p := range pieces {
+		list[i] = remoteapi.Piece{PieceCID: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}
+	}
+	return list
+}
+
+// AddPiece implements Sealer. A prover that is lost while bytes go to it is ErrSealerAway at once,
+// because they cannot be read again.
+func (r *RemoteSealer) AddPiece(
+	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece Piece, payload io.Reader,
+) error {
+	root, err := checkPiece(sector, offset, piece, payload)
+	if err == nil {
+		err = commdSize(sector)
+	}
+	if err != nil {
+		return fmt.Errorf("add a piece at %d to %s: %w", offset, sector, err)
+	}
+	query := url.Values{
+		"size": {fmt.Sprint(uint64(sector.Size))}, "pieceCid": {piece.CID},
+		"pieceSize": {fmt.Sprint(uint64(piece.Size))}, "payload": {fmt.Sprint(uint64(piece.Payload))},
+	}
+	req := request{
+		method: http.MethodPut, path: fmt.Sprintf("%s/pieces/%d", sectorPath(sector), offset), sector: sector,
+	}
+	if payload == nil {
+		query.Set("zeros", "1")
+	} else {
+		req.body = &verifiedReader{
+			exact: exactReader{r: payload, left: uint64(piece.Payload), want: uint64(piece.Payload)},
+			calc:  commd.NewCalc(), size: uint64(piece.Size), root: root,
+		}
+		req.length = int64(piece.Payload) //nolint:gosec // It was checked.
+		defer req.body.stop()
+	}
+	req.path += "?" + query.Encode()
+	return r.call(ctx, req, nil, nil)
+}
+
+func commdSize(sector events.SectorRef) error {
+	if err := commd.CheckSectorSize(uint64(sector.Size)); err != nil {
+		return fmt.Errorf("%w: %w", err, events.ErrMalformed)
+	}
+	return nil
+}
+
+// verifiedReader hands out the payload of a piece, its last part only when all of it is verified.
+type verifiedReader struct {
+	exact exactReader
+	calc  *commd.Calc
+	size  uint64
+	root  commd.Node
+
+	mu    sync.Mutex // The connection may read on while an answer is here already.
+	began bool
+	err   error
+}
+
+// errOver answers a connection that reads on when the call is over.
+var errOver = errors.New("the call is over")
+
+// stop ends the reading; afterwards the payload is not touched any more.
+func (v *verifiedReader) stop() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.err == nil {
+		v.err = errOver
+	}
+}
+
+// state says whether something was read, and what was wrong with it.
+func (v *verifiedReader) state() (began bool, wrong error) {
+	if v == nil {
+		return false, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.err != io.EOF && v.err != errOver {
+		wrong = v.err
+	}
+	return v.began, wrong
+}
+
+func (v *verifiedReader) Read(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.began = true
+	if v.err != nil {
+		return 0, v.err
+	}
+	n, err := v.exact.Read(p)
+	_, _ = v.calc.Write(p[:n]) // Fails beyond what was checked only.
+	if err == nil && v.exact.left == 0 && n > 0 {
+		if _, err = v.exact.Read(nil); err == io.EOF {
+			err = v.verify()
+		}
+	}
+	if v.err = err; err != nil && err != io.EOF {
+		return 0, err
+	}
+	return n, err
+}
+
+func (v *verifiedReader) verify() error {
+	got, err := v.calc.CommitmentIn(v.size)
+	if err == nil && got.Root != v.root {
+		err = fmt.Errorf("the bytes are those of %s: %w", commd.CID(got.Root), events.ErrPieceMismatch)
+	}
+	return err
+}
+
+// PreCommit1 implements Sealer.
+func (r *RemoteSealer) PreCommit1(
+	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []Piece, progress func(float64),
+) ([]byte, error) {
+	if _, err := fill(sector, pieces); err != nil {
+		return nil, err
+	}
+	var result remoteapi.PreCommit1Result
+	err := r.post(ctx, sector, "precommit1",
+		remoteapi.PreCommit1{Sector: wireSector(sector), Ticket: ticket[:], Pieces: wirePieces(pieces)}, &result, progress)
+	if err == nil && len(result.PreCommit1Out) > maxOut {
+		err = lie("the first step of %s answered %d bytes, at most %d", sector, len(result.PreCommit1Out), maxOut)
+	}
+	return result.PreCommit1Out, err
+}
+
+const (
+	// maxOut limits what PreCommit1 answers, in bytes: it is recorded.
+	maxOut = 64 << 10
+	// maxProof limits a proof, in bytes: it is recorded, and sent to the chain. The largest of
+	// CommDSealer has 1 MiB.
+	maxProof = 1 << 20
+)
+
+// PreCommit2 implements Sealer.
+func (r *RemoteSealer) PreCommit2(
+	ctx context.Context, sector events.SectorRef, out []byte, progress func(float64),
+) (commD, commR events.Hash, err error) {
+	var result remoteapi.PreCommit2Result
+	err = r.post(ctx, sector, "precommit2",
+		remoteapi.PreCommit2{Sector: wireSector(sector), PreCommit1Out: out}, &result, progress)
+	if err != nil {
+		return commD, commR, err
+	}
+	var errs [2]error
+	commD, errs[0] = events.ParseHash(result.Unsealed)
+	commR, errs[1] = events.ParseHash(result.Sealed)
+	if err := errors.Join(errs[:]...); err != nil {
+		return commD, commR, lie("the second step of %s: %v", sector, err)
+	}
+	return commD, commR, nil
+}
+
+// Commit implements Sealer.
+func (r *RemoteSealer) Commit(ctx context.Context, sector events.SectorRef, c SealContext) ([]byte, error) {
+	var first remoteapi.Commit1Result
+	err := r.post(ctx, sector, "commit1", remoteapi.Commit1{
+		Sector: wireSector(sector), Ticket: c.Ticket[:], Seed: c.Seed[:],
+		Unsealed: c.CommD.String(), Sealed: c.CommR.String(), Pieces: wirePieces(c.Pieces),
+	}, &first, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.proof(ctx, sector, "commit2", remoteapi.Commit2{Sector: wireSector(sector), Commit1Out: first.Commit1Out})
+}
+
+// Challenge implements Sealer.
+func (r *RemoteSealer) Challenge(
+	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
+) ([]byte, error) {
+	return r.proof(ctx, sector, "challenge",
+		remoteapi.Challenge{Sector: wireSector(sector), Randomness: randomness[:], Leaves: leaves})
+}
+
+func (r *RemoteSealer) proof(ctx context.Context, sector events.SectorRef, step string, body any) ([]byte, error) {
+	var result remoteapi.ProofResult
+	err := r.post(ctx, sector, step, body, &result, nil)
+	if err == nil && len(result.Proof) > maxProof {
+		err = lie("%s of %s answered a proof of %d bytes, at most %d", step, sector, len(result.Proof), maxProof)
+	}
+	return result.Proof, err
+}
+
+// Finalize implements Sealer: it says that sealing is done.
+func (r *RemoteSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
+	return r.post(ctx, sector, "done",
+		remoteapi.DoneParams{Sector: wireSector(sector), Successful: true, State: "Proving"}, nil, nil)
+}
+
+// Remove implements Sealer.
+func (r *RemoteSealer) Remove(ctx context.Context, sector events.SectorRef) error {
+	return r.call(ctx, request{
+		method: http.MethodDelete, path: fmt.Sprintf("%s?size=%d", sectorPath(sector), sector.Size), sector: sector,
+	}, nil, nil)
+}

@@ -1,0 +1,184 @@
+// Package remoteapi is what a host and an outside prover say to each other: HTTP with JSON bodies.
+// The host calls, with "Authorization: Bearer <token>":
+//
+//	GET    /v1/prover                                        → Prover
+//	PUT    /v1/sectors/<provider>/<number>/pieces/<offset>?… the payload as the body → Answer
+//	POST   /v1/sectors/<provider>/<number>/precommit1        PreCommit1  → Answer with PreCommit1Result
+//	POST   /v1/sectors/<provider>/<number>/precommit2        PreCommit2  → Answer with PreCommit2Result
+//	POST   /v1/sectors/<provider>/<number>/commit1           Commit1     → Answer with Commit1Result
+//	POST   /v1/sectors/<provider>/<number>/commit2           Commit2     → Answer with ProofResult
+//	POST   /v1/sectors/<provider>/<number>/done              Done        → Answer
+//	POST   /v1/sectors/<provider>/<number>/challenge         Challenge   → Answer with ProofResult
+//	DELETE /v1/sectors/<provider>/<number>?size=<size>       → Answer
+//
+// Provider is 0x-hex, number and offset are decimal. The query of a piece has size (of the sector),
+// pieceCid, pieceSize and payload; zeros=1 says that it is zeros and has no body. The host sends
+// "Expect: 100-continue", so that a piece which is there already is answered without its bytes.
+//
+// The fields of the commits are named as in the hooks of Lotus for outside provers
+// (RemoteCommit1Params, RemoteCommit2Params, RemoteSealingDoneParams). They differ in three: a
+// sector is named by address, number and size instead of a miner's id and a type of proof, and
+// Unsealed and Sealed are roots as 0x-hex, because what stands for CommR need not be a CID.
+//
+// # Long steps
+//
+// A step may last hours. The prover answers 202 and State Running, goes on by itself, and the host
+// asks by sending the same request again: the same body for the same sector is the same work, also
+// after either has restarted, and gives the same result. With the header CallbackHeader the host
+// says where it wants to be told that there is news; the prover sends a Callback there, with
+// the token of CallbackTokenHeader as its bearer. A call-back decides nothing: the host asks again.
+//
+// # Errors
+//
+// 422 and State Failed: Code says what it is, Error is a sentence. It is final for this request. 408,
+// 429 and 5xx pass, the host asks again later. 401 and 403: the token is wrong.
+package remoteapi
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// Version is that of this protocol.
+const Version = 1
+
+// Headers.
+const (
+	// CallbackHeader is the URL that call-backs go to.
+	CallbackHeader = "Hostnode-Callback"
+	// CallbackTokenHeader is the bearer token that they bring.
+	CallbackTokenHeader = "Hostnode-Callback-Token"
+)
+
+// The states of an Answer.
+const (
+	Running = "running"
+	Done    = "done"
+	Failed  = "failed"
+)
+
+// Prover says who answers.
+type Prover struct {
+	Version int
+	// Proves is what its proofs show: "possession", "simulated" or "replication".
+	Proves string
+}
+
+// Sector names a sector; size is in bytes, padded.
+type Sector struct {
+	Provider string
+	Number   uint64
+	Size     uint64
+}
+
+// Piece is a piece of a sector; sizes in bytes.
+type Piece struct {
+	PieceCID string
+	Size     uint64
+	Payload  uint64
+}
+
+// PreCommit1 asks for the first step. Bytes are base64, as in all of these.
+type PreCommit1 struct {
+	Sector Sector
+	Ticket []byte
+	Pieces []Piece
+}
+
+// PreCommit1Result is what goes into the second step.
+type PreCommit1Result struct{ PreCommit1Out []byte }
+
+// PreCommit2 asks for the second step.
+type PreCommit2 struct {
+	Sector        Sector
+	PreCommit1Out []byte
+}
+
+// PreCommit2Result has the roots, CommD and CommR, as 0x-hex.
+type PreCommit2Result struct{ Unsealed, Sealed string }
+
+// Commit1 asks for the first part of the seal's proof.
+type Commit1 struct {
+	Sector           Sector
+	Ticket, Seed     []byte
+	Unsealed, Sealed string
+	Pieces           []Piece
+}
+
+// Commit1Result is what goes into the second part.
+type Commit1Result struct{ Commit1Out []byte }
+
+// Commit2 asks for the second part.
+type Commit2 struct {
+	Sector     Sector
+	Commit1Out []byte
+}
+
+// Challenge asks for a proof of possession.
+type Challenge struct {
+	Sector     Sector
+	Randomness []byte
+	Leaves     int
+}
+
+// ProofResult is a proof.
+type ProofResult struct{ Proof []byte }
+
+// DoneParams says that sealing ended, and in which state the sector is now.
+type DoneParams struct {
+	Sector     Sector
+	Successful bool
+	State      string
+}
+
+// Answer is what every request is answered.
+type Answer struct {
+	State string
+	// Progress is the part that is done, from 0 to 1.
+	Progress float64         `json:",omitempty"`
+	Result   json.RawMessage `json:",omitempty"`
+	Code     string          `json:",omitempty"`
+	Error    string          `json:",omitempty"`
+}
+
+// Callback says that there is news of a sector.
+type Callback struct {
+	Provider string
+	Number   uint64
+}
+
+// codes are the errors of sealers that have a code, the special before the general.
+var codes = []struct {
+	code string
+	err  error
+}{
+	{"disk-full", events.ErrDiskFull},
+	{"piece-mismatch", events.ErrPieceMismatch},
+	{"piece-refused", events.ErrPieceRefused},
+	{"step", events.ErrSectorStep},
+	{"damaged", events.ErrSectorDamaged},
+	{"not-there", events.ErrNoSectorPart},
+	{"malformed", events.ErrMalformed},
+}
+
+// Code is the code of an error; "other" when it has none.
+func Code(err error) string {
+	for _, c := range codes {
+		if errors.Is(err, c.err) {
+			return c.code
+		}
+	}
+	return "other"
+}
+
+// Error is the error that has a code; nil for another code.
+func Error(code string) error {
+	for _, c := range codes {
+		if c.code == code {
+			return c.err
+		}
+	}
+	return nil
+}

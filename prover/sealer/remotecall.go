@@ -1,0 +1,292 @@
+package sealer
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
+)
+
+// request is a request to the prover. JSON is sent as often as needed, body only once.
+type request struct {
+	method, path string
+	sector       events.SectorRef
+	json         []byte
+	body         *verifiedReader
+	length       int64
+}
+
+func sectorPath(s events.SectorRef) string {
+	return fmt.Sprintf("/sectors/%s/%d", s.Provider, s.Number)
+}
+
+// errPassing is what may be over when the prover is asked again.
+var errPassing = errors.New("passing")
+
+func (r *RemoteSealer) post(
+	ctx context.Context, sector events.SectorRef, step string, body, result any, progress func(float64),
+) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req := request{method: http.MethodPost, path: sectorPath(sector) + "/" + step, sector: sector, json: b}
+	return r.call(ctx, req, result, progress)
+}
+
+// call asks until the work is done: again at once when a call-back says so, after Poll while it
+// runs, and after a while when the prover does not answer.
+func (r *RemoteSealer) call(ctx context.Context, req request, result any, progress func(float64)) error {
+	err := r.introduce(ctx)
+	if err == nil {
+		err = r.work(ctx, req, result, progress)
+	}
+	_, wrong := req.body.state()
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+		return nil
+	case cause != nil:
+		return cause
+	case wrong != nil:
+		err = wrong // Not what became of the connection.
+	}
+	return fmt.Errorf("outside prover %s, %s: %w", r.name, req.sector, events.WithoutSecrets(err, r.secrets))
+}
+
+func (r *RemoteSealer) work(ctx context.Context, req request, result any, progress func(float64)) error {
+	news, forget := r.listen(req.sector)
+	defer forget()
+	told := 0.0
+	tell := func(done float64) {
+		if progress != nil && done > told && done <= 1 {
+			told = done
+			progress(done)
+		}
+	}
+	for {
+		answer, err := r.insist(ctx, req)
+		if err != nil {
+			return err
+		}
+		switch answer.State {
+		case remoteapi.Done:
+			tell(1)
+			if result == nil {
+				return nil
+			}
+			if err := json.Unmarshal(answer.Result, result); err != nil {
+				return lie("its result: %v", err)
+			}
+			return nil
+		case remoteapi.Failed:
+			err := fmt.Errorf("it says %q (%s)", clip(answer.Error), clip(answer.Code))
+			if kind := remoteapi.Error(answer.Code); kind != nil {
+				err = fmt.Errorf("%w: %w", err, kind)
+			}
+			return err
+		case remoteapi.Running:
+			if req.body != nil {
+				return lie("a piece is taken or refused, it does not run")
+			}
+			tell(answer.Progress)
+		default:
+			return lie("the state %q", clip(answer.State))
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(r.cfg.Poll):
+		}
+	}
+}
+
+// clip shortens what somebody else wrote.
+func clip(text string) string {
+	const most = 300
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}
+
+// introduce asks the prover once who it is.
+func (r *RemoteSealer) introduce(ctx context.Context) error {
+	r.mu.Lock()
+	known := r.known
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	var prover remoteapi.Prover
+	b, err := r.persist(ctx, request{method: http.MethodGet, path: "/prover"})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &prover); err != nil {
+		return lie("who it is: %v", err)
+	}
+	if prover.Version != remoteapi.Version || prover.Proves != r.cfg.Proves {
+		return lie("it has version %d and shows %q, expected are %d and %q; correct the setting or the URL",
+			prover.Version, clip(prover.Proves), remoteapi.Version, r.cfg.Proves)
+	}
+	r.mu.Lock()
+	r.known = true
+	r.mu.Unlock()
+	return nil
+}
+
+// insist sends a request until it has an answer.
+func (r *RemoteSealer) insist(ctx context.Context, req request) (a remoteapi.Answer, err error) {
+	b, err := r.persist(ctx, req)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(b, &a); err != nil {
+		return a, lie("its answer: %v", err)
+	}
+	return a, nil
+}
+
+// persist sends a request, a bounded number of times while that fails in passing.
+func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error) {
+	for attempt := 1; ; attempt++ {
+		b, err := r.once(ctx, req)
+		if !errors.Is(err, errPassing) {
+			return b, err
+		}
+		if began, _ := req.body.state(); began || attempt >= r.cfg.Attempts {
+			return nil, fmt.Errorf("%w: %w", err, events.ErrSealerAway)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(r.backoff(req, attempt)):
+		}
+	}
+}
+
+// backoff is twice as long each time, between half and all of it by a hash of seed and request.
+func (r *RemoteSealer) backoff(req request, attempt int) time.Duration {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, req.path) // A hash does not fail.
+	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, r.cfg.Seed+uint64(attempt)))
+	full := min(r.cfg.Backoff<<min(attempt-1, 30), r.cfg.MaxBackoff)
+	return full/2 + time.Duration(h.Sum64()%uint64(full/2+1)) //nolint:gosec // Not longer than full.
+}
+
+// once sends a request once, and reads at most one byte more than may come.
+func (r *RemoteSealer) once(ctx context.Context, req request) (_ []byte, err error) {
+	var body io.Reader
+	switch {
+	case req.body != nil:
+		body = io.NopCloser(req.body)
+	default:
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.cfg.RequestTimeout)
+		defer cancel()
+		if req.json != nil {
+			body = bytes.NewReader(req.json)
+		}
+	}
+	h, err := http.NewRequestWithContext(ctx, req.method, r.base+req.path, body)
+	if err != nil {
+		return nil, err
+	}
+	h.Header.Set("Authorization", "Bearer "+r.cfg.Token)
+	if req.body != nil {
+		h.ContentLength = req.length
+		h.Header.Set("Expect", "100-continue")
+		h.Header.Set("Content-Type", "application/octet-stream")
+	} else if req.json != nil {
+		h.Header.Set("Content-Type", "application/json")
+	}
+	if r.cfg.Callback != "" {
+		h.Header.Set(remoteapi.CallbackHeader, r.cfg.Callback)
+		h.Header.Set(remoteapi.CallbackTokenHeader, r.cfg.CallbackToken)
+	}
+	response, err := r.client.Do(h)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, errPassing)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(response.Body, r.cfg.MaxAnswer+1))
+	switch code := response.StatusCode; {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", err, errPassing)
+	case int64(len(b)) > r.cfg.MaxAnswer:
+		return nil, lie("an answer of more than %d bytes", r.cfg.MaxAnswer)
+	case code == http.StatusOK || code == http.StatusAccepted || code == http.StatusUnprocessableEntity:
+		return b, nil
+	case code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
+		return nil, fmt.Errorf("answered %s: %w", response.Status, errPassing)
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return nil, fmt.Errorf("answered %s: it does not take our token; correct it", response.Status)
+	default:
+		return nil, fmt.Errorf("answered %s: this is no prover, or its URL is another one", response.Status)
+	}
+}
+
+// listen returns a channel that has something in it when a call-back told of a sector.
+func (r *RemoteSealer) listen(sector events.SectorRef) (news <-chan struct{}, forget func()) {
+	name, wake := sectorName{sector.Provider, sector.Number}, make(chan struct{}, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wakes[name] == nil {
+		r.wakes[name] = make(map[chan struct{}]bool)
+	}
+	r.wakes[name][wake] = true
+	return wake, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.wakes[name], wake)
+		if len(r.wakes[name]) == 0 {
+			delete(r.wakes, name)
+		}
+	}
+}
+
+// maxCallback limits a call-back, in bytes; it has about 100.
+const maxCallback = 4 << 10
+
+// Callbacks serves the call-backs of the prover. One is believed to be news, and no more: the
+// prover is asked again.
+func (r *RemoteSealer) Callbacks() http.Handler {
+	want := []byte("Bearer " + r.cfg.CallbackToken)
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.cfg.CallbackToken == "" || subtle.ConstantTimeCompare([]byte(req.Header.Get("Authorization")), want) != 1 {
+			http.Error(w, "wrong token", http.StatusUnauthorized)
+			return
+		}
+		if req.Method != http.MethodPost {
+			http.Error(w, "call-backs are posted", http.StatusMethodNotAllowed)
+			return
+		}
+		var c remoteapi.Callback
+		err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxCallback)).Decode(&c)
+		provider, addressErr := events.ParseAddress(c.Provider)
+		if err := errors.Join(err, addressErr); err != nil {
+			http.Error(w, "malformed call-back", http.StatusBadRequest)
+			return
+		}
+		r.mu.Lock()
+		for wake := range r.wakes[sectorName{provider, c.Number}] {
+			select {
+			case wake <- struct{}{}:
+			default: // It knows already.
+			}
+		}
+		r.mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
