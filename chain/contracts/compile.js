@@ -11,8 +11,8 @@ const solc = require("solc");
 
 // Which contracts get bindings, by Go package.
 const packages = {
-  bindings: ["Marketplace", "Groth16Verifier", "TestToken"],
-  contractstest: ["DummyVerifier", "RefusingToken", "PublicInputsProbe"],
+  bindings: ["Marketplace", "Groth16Verifier", "TestToken", "SectorProvider"],
+  contractstest: ["DummyVerifier", "RefusingToken", "PublicInputsProbe", "EagerToken", "EagerProvider"],
 };
 
 const byteLimit = 24576; // deployed bytes, EIP-170

@@ -68,9 +68,12 @@ func TestBindingsAreMadeFromTheseArtifacts(t *testing.T) {
 		"Marketplace":       &bindings.MarketplaceMetaData,
 		"Groth16Verifier":   &bindings.Groth16VerifierMetaData,
 		"TestToken":         &bindings.TestTokenMetaData,
+		"SectorProvider":    &bindings.SectorProviderMetaData,
 		"DummyVerifier":     &contractstest.DummyVerifierMetaData,
 		"RefusingToken":     &contractstest.RefusingTokenMetaData,
 		"PublicInputsProbe": &contractstest.PublicInputsProbeMetaData,
+		"EagerToken":        &contractstest.EagerTokenMetaData,
+		"EagerProvider":     &contractstest.EagerProviderMetaData,
 	}
 	found := 0
 	for _, file := range []string{"artifacts/bindings.json", "artifacts/contractstest.json"} {

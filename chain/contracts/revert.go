@@ -31,8 +31,8 @@ const (
 	PanicPrefix = "Panic("
 )
 
-// DecodeRevert names the error in the data of a revert: an error of the marketplace
-// or of the token by its name in Solidity ("Marketplace_SlotNotFree"), "Error" for a
+// DecodeRevert names the error in the data of a revert: an error of the marketplace, of
+// the sector provider or of the token by its name in Solidity ("Marketplace_SlotNotFree"), "Error" for a
 // reason in words and "Panic(0x11)" with its code. It returns false for data which is
 // empty or which it does not know to the last byte; an empty revert is also what
 // running out of gas inside a call looks like. It never panics, whatever the data.
@@ -118,12 +118,13 @@ func unpack(inputs abi.Arguments, body []byte) ([]any, bool) {
 	return values, err == nil && bytes.Equal(again, body)
 }
 
-// knownErrors is the table of all errors of marketplace and token by selector. An ABI
+// knownErrors is the table of all errors of our contracts by selector. An ABI
 // that does not parse would leave it empty; a test holds it against the full list.
 var knownErrors = sync.OnceValue(func() map[[selectorBytes]byte]abi.Error {
 	table := make(map[[selectorBytes]byte]abi.Error)
 	for _, parse := range []func() (*abi.ABI, error){
 		bindings.MarketplaceMetaData.ParseABI,
+		bindings.SectorProviderMetaData.ParseABI,
 		bindings.TestTokenMetaData.ParseABI,
 	} {
 		parsed, err := parse()

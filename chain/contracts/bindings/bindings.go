@@ -55,6 +55,16 @@ type Content struct {
 	MerkleRoot [32]byte
 }
 
+// DepositConfig is an auto generated low-level Go binding around an user-defined struct.
+type DepositConfig struct {
+	DepositPerByte uint64
+	RewardPerByte  uint64
+	VoidFee        uint16
+	MissedFee      uint16
+	FaultFee       uint16
+	TerminationFee uint16
+}
+
 // Fp2Element is an auto generated low-level Go binding around an user-defined struct.
 type Fp2Element struct {
 	Real *big.Int
@@ -88,6 +98,16 @@ type MarketplaceConfig struct {
 	RequestDurationLimit uint64
 }
 
+// PreCommitment is an auto generated low-level Go binding around an user-defined struct.
+type PreCommitment struct {
+	Number      uint64
+	Size        uint64
+	TicketEpoch uint64
+	Expiration  uint64
+	CommD       [32]byte
+	CommR       [32]byte
+}
+
 // ProofConfig is an auto generated low-level Go binding around an user-defined struct.
 type ProofConfig struct {
 	Period          uint64
@@ -97,6 +117,25 @@ type ProofConfig struct {
 	ZkeyHash        string
 }
 
+// ProvingConfig is an auto generated low-level Go binding around an user-defined struct.
+type ProvingConfig struct {
+	PeriodBlocks     uint64
+	Deadlines        uint64
+	PartitionSectors uint64
+	FaultCutoff      uint64
+	Leaves           uint32
+	MaxFaultPeriods  uint16
+}
+
+// ProvingPeriodsWindow is an auto generated low-level Go binding around an user-defined struct.
+type ProvingPeriodsWindow struct {
+	Period     uint64
+	Deadline   uint64
+	Opens      uint64
+	Closes     uint64
+	Randomness [32]byte
+}
+
 // Request is an auto generated low-level Go binding around an user-defined struct.
 type Request struct {
 	Client  common.Address
@@ -104,6 +143,45 @@ type Request struct {
 	Content Content
 	Expiry  uint64
 	Nonce   [32]byte
+}
+
+// SealingConfig is an auto generated low-level Go binding around an user-defined struct.
+type SealingConfig struct {
+	TicketLookback uint64
+	ChallengeDelay uint64
+	CommitDue      uint64
+	MinLife        uint64
+	MaxLife        uint64
+	Leaves         uint32
+}
+
+// SectorConfig is an auto generated low-level Go binding around an user-defined struct.
+type SectorConfig struct {
+	Sealing  SealingConfig
+	Proving  ProvingConfig
+	Deposits DepositConfig
+}
+
+// SectorInfo is an auto generated low-level Go binding around an user-defined struct.
+type SectorInfo struct {
+	Status         uint8
+	Size           uint64
+	Deadline       uint64
+	Partition      uint64
+	TicketEpoch    uint64
+	PreCommitEpoch uint64
+	SeedEpoch      uint64
+	Activation     uint64
+	Expiration     uint64
+	NextPeriod     uint64
+	FaultyFrom     uint64
+	RecoverAt      uint64
+	FaultPeriods   uint64
+	Deposit        *big.Int
+	CommD          [32]byte
+	CommR          [32]byte
+	Ticket         [32]byte
+	Seed           [32]byte
 }
 
 // SlotReservationsConfig is an auto generated low-level Go binding around an user-defined struct.
@@ -2448,6 +2526,2106 @@ func MarketplaceSlotReservationsReservationNotAllowedErrorID() common.Hash {
 func (marketplace *Marketplace) UnpackSlotReservationsReservationNotAllowedError(raw []byte) (*MarketplaceSlotReservationsReservationNotAllowed, error) {
 	out := new(MarketplaceSlotReservationsReservationNotAllowed)
 	if err := marketplace.abi.UnpackIntoInterface(out, "SlotReservations_ReservationNotAllowed", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderMetaData contains all meta data concerning the SectorProvider contract.
+var SectorProviderMetaData = bind.MetaData{
+	ABI: "[{\"inputs\":[{\"components\":[{\"components\":[{\"internalType\":\"uint64\",\"name\":\"ticketLookback\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"challengeDelay\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"commitDue\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"minLife\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"maxLife\",\"type\":\"uint64\"},{\"internalType\":\"uint32\",\"name\":\"leaves\",\"type\":\"uint32\"}],\"internalType\":\"structSealingConfig\",\"name\":\"sealing\",\"type\":\"tuple\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"periodBlocks\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"deadlines\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"partitionSectors\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"faultCutoff\",\"type\":\"uint64\"},{\"internalType\":\"uint32\",\"name\":\"leaves\",\"type\":\"uint32\"},{\"internalType\":\"uint16\",\"name\":\"maxFaultPeriods\",\"type\":\"uint16\"}],\"internalType\":\"structProvingConfig\",\"name\":\"proving\",\"type\":\"tuple\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"depositPerByte\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"rewardPerByte\",\"type\":\"uint64\"},{\"internalType\":\"uint16\",\"name\":\"voidFee\",\"type\":\"uint16\"},{\"internalType\":\"uint16\",\"name\":\"missedFee\",\"type\":\"uint16\"},{\"internalType\":\"uint16\",\"name\":\"faultFee\",\"type\":\"uint16\"},{\"internalType\":\"uint16\",\"name\":\"terminationFee\",\"type\":\"uint16\"}],\"internalType\":\"structDepositConfig\",\"name\":\"deposits\",\"type\":\"tuple\"}],\"internalType\":\"structSectorConfig\",\"name\":\"config\",\"type\":\"tuple\"},{\"internalType\":\"contractIERC20\",\"name\":\"token_\",\"type\":\"address\"}],\"stateMutability\":\"nonpayable\",\"type\":\"constructor\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_AlreadyProven\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_InvalidCommD\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"earliest\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"latest\",\"type\":\"uint64\"}],\"name\":\"Sectors_InvalidExpiration\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_InvalidFees\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_InvalidPeriod\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"uint32\",\"name\":\"leaf\",\"type\":\"uint32\"}],\"name\":\"Sectors_InvalidProof\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_InvalidProving\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_InvalidSealing\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"size\",\"type\":\"uint64\"}],\"name\":\"Sectors_InvalidSize\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotDue\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotEnded\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotFaulty\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotLive\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotMissed\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotPreCommitted\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NotVoid\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_NothingOwed\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_NothingToProve\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_NumberUsed\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"numbers\",\"type\":\"uint256\"},{\"internalType\":\"uint256\",\"name\":\"proofs\",\"type\":\"uint256\"}],\"name\":\"Sectors_ProofCount\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"uint256\",\"name\":\"want\",\"type\":\"uint256\"}],\"name\":\"Sectors_ProofLength\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"seedEpoch\",\"type\":\"uint64\"}],\"name\":\"Sectors_SeedTooEarly\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"ticketEpoch\",\"type\":\"uint64\"}],\"name\":\"Sectors_TicketOutOfReach\",\"type\":\"error\"},{\"inputs\":[],\"name\":\"Sectors_TransferFailed\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_Void\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"deadline\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"open\",\"type\":\"uint64\"}],\"name\":\"Sectors_WindowNotOpen\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"want\",\"type\":\"bytes32\"}],\"name\":\"Sectors_WrongCommR\",\"type\":\"error\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"Sectors_WrongPartition\",\"type\":\"error\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"name\":\"Burnt\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"firstPeriod\",\"type\":\"uint64\"}],\"name\":\"Committed\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"returned\",\"type\":\"uint256\"}],\"name\":\"Expired\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"fromPeriod\",\"type\":\"uint64\"}],\"name\":\"FaultDeclared\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"from\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"name\":\"Funded\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"period\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"periods\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"fee\",\"type\":\"uint256\"}],\"name\":\"Missed\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"fee\",\"type\":\"uint256\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"returned\",\"type\":\"uint256\"}],\"name\":\"PreCommitExpired\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"size\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"ticketEpoch\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"expiration\",\"type\":\"uint64\"},{\"internalType\":\"bytes32\",\"name\":\"commD\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"commR\",\"type\":\"bytes32\"}],\"indexed\":false,\"internalType\":\"structPreCommitment\",\"name\":\"said\",\"type\":\"tuple\"},{\"indexed\":false,\"internalType\":\"bytes32\",\"name\":\"ticket\",\"type\":\"bytes32\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"seedEpoch\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"deposit\",\"type\":\"uint256\"}],\"name\":\"PreCommitted\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"period\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"deadline\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"partition\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"bytes32\",\"name\":\"randomness\",\"type\":\"bytes32\"},{\"indexed\":false,\"internalType\":\"uint64[]\",\"name\":\"numbers\",\"type\":\"uint64[]\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"reward\",\"type\":\"uint256\"}],\"name\":\"Proven\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"period\",\"type\":\"uint64\"}],\"name\":\"Recovered\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"uint64\",\"name\":\"period\",\"type\":\"uint64\"}],\"name\":\"RecoveryDeclared\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"bytes32\",\"name\":\"seed\",\"type\":\"bytes32\"}],\"name\":\"SeedPinned\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"indexed\":true,\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"indexed\":false,\"internalType\":\"enumTerminationReason\",\"name\":\"reason\",\"type\":\"uint8\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"fee\",\"type\":\"uint256\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"returned\",\"type\":\"uint256\"}],\"name\":\"Terminated\",\"type\":\"event\"},{\"anonymous\":false,\"inputs\":[{\"indexed\":true,\"internalType\":\"address\",\"name\":\"account\",\"type\":\"address\"},{\"indexed\":false,\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"name\":\"Withdrawn\",\"type\":\"event\"},{\"inputs\":[],\"name\":\"burn\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"bytes\",\"name\":\"proof\",\"type\":\"bytes\"}],\"name\":\"commit\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"configuration\",\"outputs\":[{\"components\":[{\"components\":[{\"internalType\":\"uint64\",\"name\":\"ticketLookback\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"challengeDelay\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"commitDue\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"minLife\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"maxLife\",\"type\":\"uint64\"},{\"internalType\":\"uint32\",\"name\":\"leaves\",\"type\":\"uint32\"}],\"internalType\":\"structSealingConfig\",\"name\":\"sealing\",\"type\":\"tuple\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"periodBlocks\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"deadlines\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"partitionSectors\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"faultCutoff\",\"type\":\"uint64\"},{\"internalType\":\"uint32\",\"name\":\"leaves\",\"type\":\"uint32\"},{\"internalType\":\"uint16\",\"name\":\"maxFaultPeriods\",\"type\":\"uint16\"}],\"internalType\":\"structProvingConfig\",\"name\":\"proving\",\"type\":\"tuple\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"depositPerByte\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"rewardPerByte\",\"type\":\"uint64\"},{\"internalType\":\"uint16\",\"name\":\"voidFee\",\"type\":\"uint16\"},{\"internalType\":\"uint16\",\"name\":\"missedFee\",\"type\":\"uint16\"},{\"internalType\":\"uint16\",\"name\":\"faultFee\",\"type\":\"uint16\"},{\"internalType\":\"uint16\",\"name\":\"terminationFee\",\"type\":\"uint16\"}],\"internalType\":\"structDepositConfig\",\"name\":\"deposits\",\"type\":\"tuple\"}],\"internalType\":\"structSectorConfig\",\"name\":\"\",\"type\":\"tuple\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64[]\",\"name\":\"numbers\",\"type\":\"uint64[]\"}],\"name\":\"declareFaults\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64[]\",\"name\":\"numbers\",\"type\":\"uint64[]\"}],\"name\":\"declareRecoveries\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"size\",\"type\":\"uint64\"}],\"name\":\"depositFor\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"expire\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"expirePreCommit\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint256\",\"name\":\"amount\",\"type\":\"uint256\"}],\"name\":\"fund\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"period\",\"type\":\"uint64\"}],\"name\":\"markMissed\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"openWindow\",\"outputs\":[{\"components\":[{\"internalType\":\"uint64\",\"name\":\"period\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"deadline\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"opens\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"closes\",\"type\":\"uint64\"},{\"internalType\":\"bytes32\",\"name\":\"randomness\",\"type\":\"bytes32\"}],\"internalType\":\"structProvingPeriods.Window\",\"name\":\"w\",\"type\":\"tuple\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"\",\"type\":\"address\"}],\"name\":\"owed\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"pinSeed\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"placeOf\",\"outputs\":[{\"internalType\":\"uint64\",\"name\":\"deadline\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"partition\",\"type\":\"uint64\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"pool\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"components\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"size\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"ticketEpoch\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"expiration\",\"type\":\"uint64\"},{\"internalType\":\"bytes32\",\"name\":\"commD\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"commR\",\"type\":\"bytes32\"}],\"internalType\":\"structPreCommitment\",\"name\":\"said\",\"type\":\"tuple\"}],\"name\":\"preCommit\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"deadline\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"partition\",\"type\":\"uint64\"},{\"internalType\":\"uint64[]\",\"name\":\"numbers\",\"type\":\"uint64[]\"},{\"internalType\":\"bytes[]\",\"name\":\"proofs\",\"type\":\"bytes[]\"}],\"name\":\"provePossession\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"sector\",\"outputs\":[{\"components\":[{\"internalType\":\"enumSectorStatus\",\"name\":\"status\",\"type\":\"uint8\"},{\"internalType\":\"uint64\",\"name\":\"size\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"deadline\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"partition\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"ticketEpoch\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"preCommitEpoch\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"seedEpoch\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"activation\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"expiration\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"nextPeriod\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"faultyFrom\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"recoverAt\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"faultPeriods\",\"type\":\"uint64\"},{\"internalType\":\"uint256\",\"name\":\"deposit\",\"type\":\"uint256\"},{\"internalType\":\"bytes32\",\"name\":\"commD\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"commR\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"ticket\",\"type\":\"bytes32\"},{\"internalType\":\"bytes32\",\"name\":\"seed\",\"type\":\"bytes32\"}],\"internalType\":\"structSectorInfo\",\"name\":\"info\",\"type\":\"tuple\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"}],\"name\":\"terminate\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"},{\"inputs\":[{\"internalType\":\"address\",\"name\":\"provider\",\"type\":\"address\"},{\"internalType\":\"uint64\",\"name\":\"number\",\"type\":\"uint64\"},{\"internalType\":\"uint64\",\"name\":\"ticketEpoch\",\"type\":\"uint64\"}],\"name\":\"ticketFor\",\"outputs\":[{\"internalType\":\"bytes32\",\"name\":\"\",\"type\":\"bytes32\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"token\",\"outputs\":[{\"internalType\":\"contractIERC20\",\"name\":\"\",\"type\":\"address\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"unburnt\",\"outputs\":[{\"internalType\":\"uint256\",\"name\":\"\",\"type\":\"uint256\"}],\"stateMutability\":\"view\",\"type\":\"function\"},{\"inputs\":[],\"name\":\"withdraw\",\"outputs\":[],\"stateMutability\":\"nonpayable\",\"type\":\"function\"}]",
+	ID:  "e1d27efb3d0431b9bc457da5077b8f15ce",
+	Bin: "0x610300604052348015610010575f5ffd5b5060405161490b38038061490b83398101604081905261002f9161092c565b602080830151604084015184518251938301519293919290918391839086908490899083906001600160401b03161580610074575060408101516001600160401b0316155b80610087575080516001600160401b0316155b806100a15750805163ffffffff6001600160401b03909116115b806100c45750602081015181516100b89190610a22565b6001600160401b031615155b806100e857506020810151815160fa916100dd91610a50565b6001600160401b0316115b1561010657604051638ba519b960e01b815260040160405180910390fd5b80516001600160401b0316608052602081015181516101259190610a50565b6001600160401b0390811660a0526020820151811660c052604090910151811660e0526001600160a01b0390911661010052815116158061016f5750612710816040015161ffff16115b8061018357506127108160a0015161ffff16115b8061019d57508060a0015161ffff16816060015161ffff16115b806101b75750806060015161ffff16816080015161ffff16115b806101c8575060a082015161ffff16155b156101e657604051633594d1bf60e01b815260040160405180910390fd5b60208301516001600160401b03908116610120526040909301518316610140528051831661016052606081015161ffff90811661018052608082015181166101a05260a09182015181166101c052910151166101e05283511615806102595750610100835f01516001600160401b031610155b8061026f575060208301516001600160401b0316155b8061028c575063ffffffff801683602001516001600160401b0316115b806102bd575061010083602001516001600160401b03166102ad9190610a7e565b83604001516001600160401b0316105b806102e95750806001600160401b0316600284606001516102de9190610a50565b6001600160401b0316105b80610307575064ffffffffff801683608001516001600160401b0316115b80610343575082606001516001600160401b031683604001516001600160401b03166103339190610a7e565b83608001516001600160401b0316105b80610356575060a083015163ffffffff16155b8061036e575061ffff80168360a0015163ffffffff16115b1561038c5760405163e55e7de760e01b815260040160405180910390fd5b5081516001600160401b039081166102005260608301518116610220526080808401519091166102405260a09092015163ffffffff9081166102605260409091015161ffff1661028052908301511615806103f4575061ffff8016826080015163ffffffff16115b806104185750815f01516001600160401b031682606001516001600160401b031610155b15610436576040516353190a8f60e01b815260040160405180910390fd5b816080015163ffffffff166102a08163ffffffff168152505081606001516001600160401b03166102c0816001600160401b03168152505080602001516001600160401b03166102e0816001600160401b03168152505050508160045f820151815f015f820151815f015f6101000a8154816001600160401b0302191690836001600160401b031602179055506020820151815f0160086101000a8154816001600160401b0302191690836001600160401b031602179055506040820151815f0160106101000a8154816001600160401b0302191690836001600160401b031602179055506060820151815f0160186101000a8154816001600160401b0302191690836001600160401b031602179055506080820151816001015f6101000a8154816001600160401b0302191690836001600160401b0316021790555060a08201518160010160086101000a81548163ffffffff021916908363ffffffff16021790555050506020820151816002015f820151815f015f6101000a8154816001600160401b0302191690836001600160401b031602179055506020820151815f0160086101000a8154816001600160401b0302191690836001600160401b031602179055506040820151815f0160106101000a8154816001600160401b0302191690836001600160401b031602179055506060820151815f0160186101000a8154816001600160401b0302191690836001600160401b031602179055506080820151816001015f6101000a81548163ffffffff021916908363ffffffff16021790555060a08201518160010160046101000a81548161ffff021916908361ffff16021790555050506040820151816004015f820151815f015f6101000a8154816001600160401b0302191690836001600160401b031602179055506020820151815f0160086101000a8154816001600160401b0302191690836001600160401b031602179055506040820151815f0160106101000a81548161ffff021916908361ffff1602179055506060820151815f0160126101000a81548161ffff021916908361ffff1602179055506080820151815f0160146101000a81548161ffff021916908361ffff16021790555060a0820151815f0160166101000a81548161ffff021916908361ffff16021790555050509050505050610aa3565b60405160c081016001600160401b03811182821017156107bf57634e487b7160e01b5f52604160045260245ffd5b60405290565b604051606081016001600160401b03811182821017156107bf57634e487b7160e01b5f52604160045260245ffd5b80516001600160401b0381168114610809575f5ffd5b919050565b805163ffffffff81168114610809575f5ffd5b805161ffff81168114610809575f5ffd5b5f60c08284031215610842575f5ffd5b61084a610791565b9050610855826107f3565b8152610863602083016107f3565b6020820152610874604083016107f3565b6040820152610885606083016107f3565b60608201526108966080830161080e565b60808201526108a760a08301610821565b60a082015292915050565b5f60c082840312156108c2575f5ffd5b6108ca610791565b90506108d5826107f3565b81526108e3602083016107f3565b60208201526108f460408301610821565b604082015261090560608301610821565b606082015261089660808301610821565b80516001600160a01b0381168114610809575f5ffd5b5f5f82840361026081121561093f575f5ffd5b61024081121561094d575f5ffd5b6109556107c5565b60c0821215610962575f5ffd5b61096a610791565b9150610975856107f3565b8252610983602086016107f3565b6020830152610994604086016107f3565b60408301526109a5606086016107f3565b60608301526109b6608086016107f3565b60808301526109c760a0860161080e565b60a08301528181526109dc8660c08701610832565b60208201526109ef8661018087016108b2565b60408201529250610a0590506102408401610916565b90509250929050565b634e487b7160e01b5f52601260045260245ffd5b5f6001600160401b03831680610a3a57610a3a610a0e565b6001600160401b03929092169190910692915050565b5f6001600160401b03831680610a6857610a68610a0e565b6001600160401b03929092169190910492915050565b80820180821115610a9d57634e487b7160e01b5f52601160045260245ffd5b92915050565b60805160a05160c05160e05161010051610120516101405161016051610180516101a0516101c0516101e05161020051610220516102405161026051610280516102a0516102c0516102e051613d33610bd85f395f61168f01525f611c5a01525f61299201525f6111d401525f6106e501525f612dc901525f612d6e01525f610ac401525f61238901525f61211c01525f6124fb01525f6124c501525f61133501525f81816126f40152612d9201525f8181610f4d01528181611b1701528181611e43015261267f01525f81816103ae0152818161207d01526127e401525f61081501525f81816107ee015261083901525f81816113c0015281816114290152818161149b0152818161200a0152612ee201525f818161138e015281816113e40152818161145601526130110152613d335ff3fe608060405234801561000f575f5ffd5b5060043610610184575f3560e01c8063896f97a5116100dd578063da993aab11610088578063e71c3ef011610063578063e71c3ef014610383578063ea4a4cdc14610396578063fc0c546a146103a9575f5ffd5b8063da993aab1461033e578063df18e04714610351578063e031771914610370575f5ffd5b8063ca1d209d116100b8578063ca1d209d146102ab578063d0973b7d146102be578063d0d529a7146102d1575f5ffd5b8063896f97a514610265578063ac1ec0e614610278578063c3698c1e14610298575f5ffd5b806331dc84621161013d57806344df8e701161011857806344df8e70146102355780636573b2141461023d5780636c70bee914610250575f5ffd5b806331dc8462146101e7578063336efa3b1461021a5780633ccfd60b1461022d575f5ffd5b806316f0115b1161016d57806316f0115b146101b957806322228560146101c157806327abcf32146101d4575f5ffd5b806305ce34b5146101885780630a3d5684146101a4575b5f5ffd5b61019160015481565b6040519081526020015b60405180910390f35b6101b76101b236600461332a565b6103e8565b005b6101915f5481565b6101b76101cf36600461337e565b61055e565b6101b76101e2366004613397565b610663565b6101fa6101f536600461337e565b6107e7565b604080516001600160401b0393841681529290911660208301520161019b565b6101b761022836600461332a565b610871565b6101b76109a4565b6101b7610a2c565b61019161024b366004613429565b610a93565b610258610b97565b60405161019b9190613469565b6101b761027336600461337e565b610d90565b61028b6102863660046135b3565b610e09565b60405161019b919061360c565b6101b76102a63660046135b3565b611109565b6101b76102b93660046137af565b6112d4565b6101916102cc36600461337e565b611327565b6102d961135e565b60405161019b91905f60a0820190506001600160401b0383511682526001600160401b0360208401511660208301526001600160401b0360408401511660408301526001600160401b0360608401511660608301526080830151608083015292915050565b6101b761034c3660046135b3565b611500565b61019161035f3660046137c6565b60026020525f908152604090205481565b6101b761037e3660046137df565b611518565b6101b7610391366004613429565b611723565b6101b76103a436600461386d565b61180c565b6103d07f000000000000000000000000000000000000000000000000000000000000000081565b6040516001600160a01b03909116815260200161019b565b5f5b81811015610559575f83838381811061040557610405613886565b905060200201602081019061041a919061337e565b90505f6104273383611bad565b90506004815460ff166007811115610441576104416135e4565b14610488576040517fb03407880000000000000000000000000000000000000000000000000000000081526001600160401b03831660048201526024015b60405180910390fd5b805465ffffffffffff64010000000082048116600160801b90920416108015906104c157508054600160801b900465ffffffffffff1615155b156104cd575050610551565b6104d682611c3b565b815475ffffffffffff000000000000000000000000000000001916600160801b65ffffffffffff92831681029190911780845560405191900490911681526001600160401b0383169033907f422fe1b72d35d1ee743f843afa3f41cff3de1f06fa26420ba3e1bf929c9c35209060200160405180910390a350505b6001016103ea565b505050565b5f61056882611c85565b90506005815460ff166007811115610582576105826135e4565b0361058b575050565b5f610595836107e7565b5090506105a28282611cf7565b6105e3576040517f29c25e7e0000000000000000000000000000000000000000000000000000000081526001600160401b038416600482015260240161047f565b600182018054835460ff191660071784556dffffffffffffffffffffffffffff1981169091556001600160701b031661061c3382611d40565b6040518181526001600160401b0385169033907f19e97403b2091dc7b11bb69b8d94f780c6fe9d81181813fd28c9b82704096589906020015b60405180910390a350505050565b5f61066e3385611d70565b905061067b338583611e27565b6040805160e081018252600460a082018181527f7365616c0000000000000000000000000000000000000000000000000000000060c0840152825260038401546020830152830154918101919091523360608201526001600160401b038516608082015261070c907f0000000000000000000000000000000000000000000000000000000000000000838686611f18565b5f610716856107e7565b50825460ff1916600317835560018301805465ffffffffffff43908116600160a01b027fffffffffffff000000000000ffffffffffffffffffffffffffffffffffffffff90921691909117909155909150610772908290612001565b825469ffffffffffff00000000191664010000000065ffffffffffff92831681029190911780855560405191900490911681526001600160401b0386169033907fb3c2ac2ce896c4815e7562bea152ceb39603b0845aafc3a1ed9f16d59a44aacd906020015b60405180910390a35050505050565b5f806108137f0000000000000000000000000000000000000000000000000000000000000000846138ae565b7f000000000000000000000000000000000000000000000000000000000000000061085e7f0000000000000000000000000000000000000000000000000000000000000000866138ef565b61086891906138ef565b91509150915091565b5f5b81811015610559575f83838381811061088e5761088e613886565b90506020020160208101906108a3919061337e565b90505f6108b03383611bad565b90505f6108bc83611c3b565b90506003825460ff1660078111156108d6576108d66135e4565b0361090c57815465ffffffffffff8216600160501b026fffffffffffff000000000000000000ff19909116176004178255610950565b815465ffffffffffff808316600160801b909204161061094857815475ffffffffffff0000000000000000000000000000000019168255610950565b50505061099c565b60405165ffffffffffff821681526001600160401b0384169033907f0c24fcfb584d34d694e57b4956905028888520e87a719b1ef8585a18a953cdd89060200160405180910390a35050505b600101610873565b335f90815260026020526040812054908190036109d4576040516301dec6e360e21b815260040160405180910390fd5b335f8181526002602052604080822091909155517f7084f5476618d8e60b11ef0d7d3f06914655adb8793e28ff7f018d4c76d505d590610a179084815260200190565b60405180910390a2610a29338261203e565b50565b6001545f819003610a50576040516301dec6e360e21b815260040160405180910390fd5b5f6001556040518181527f4cd1cedac1faabaf2d2d626f6caa6a7df4cf69ec7ecc3bcae2f938bdedc860719060200160405180910390a1610a2961dead8261203e565b5f610aa96101006001600160401b03841661391c565b4310610ab657505f610b90565b43610aed6001600160401b037f0000000000000000000000000000000000000000000000000000000000000000811690851661391c565b1115610afa57505f610b90565b604080516001600160401b0384164060208201526bffffffffffffffffffffffff19606087901b169181019190915277ffffffffffffffffffffffffffffffffffffffffffffffff1960c085901b1660548201527f7469636b65740000000000000000000000000000000000000000000000000000605c8201526062016040516020818303038152906040528051906020012090505b9392505050565b610c406040805161012081019091525f606082018181526080830182905260a0830182905260c0830182905260e08301829052610100830191909152819081526040805160c0810182525f8082526020828101829052928201819052606082018190526080820181905260a082015291019081526040805160c0810182525f8082526020828101829052928201819052606082018190526080820181905260a082015291015290565b5060408051610120810182526004546001600160401b038082166060808501918252680100000000000000008085048416608080880191909152600160801b808704861660a0808a0191909152780100000000000000000000000000000000000000000000000097889004871660c0808b019190915260055480891660e08c015263ffffffff9086900481166101008c0152968a528a518082018c52600654808a1682528681048a166020838101919091528582048b16838f01529a90048916818801526007549788168186015261ffff640100000000909804881681840152898b01528a519081018b52600854808916825294850490971697870197909752820484168589015272010000000000000000000000000000000000008204841692850192909252600160a01b8104831691840191909152600160b01b900416918101919091529181019190915290565b5f610d9a82611c85565b90506005815460ff166007811115610db457610db46135e4565b03610dbd575050565b5f610dc7836107e7565b509050610dd48282611cf7565b15610dfd57604051633aed614560e21b81526001600160401b038416600482015260240161047f565b6105593384845f612104565b60408051610240810182525f8082526020808301829052828401829052606083018290526080830182905260a0830182905260c0830182905260e08301829052610100830182905261012083018290526101408301829052610160830182905261018083018290526101a083018290526101c083018290526101e08301829052610200830182905261022083018290526001600160a01b0386168252600381528382206001600160401b0386168352905291822080549192909160ff166007811115610ed757610ed76135e4565b03610ee25750611103565b610eeb836107e7565b6001600160401b0390811660608501521660408301528054602061010090910460ff161b6001600160401b03166020830152600181015465ffffffffffff600160d01b820481166080850152600160701b9091041660a08301819052610f72907f00000000000000000000000000000000000000000000000000000000000000009061392f565b6001600160401b031660c0830152600181015465ffffffffffff600160a01b909104811660e08401528154600160b01b81048216610100850152600160801b90041661016083015260028101546101c083018190526003820154610fd991869186916121e3565b6101e08301526003810154610200830152600481015461022083015260408201515f906110079083906122cc565b6020810151835491925061102a91640100000000900465ffffffffffff1661394e565b65ffffffffffff166101208401526040810151611057578154600160501b900465ffffffffffff1661105a565b80515b65ffffffffffff1661014084015260208101518254611083919062010000900461ffff1661394e565b65ffffffffffff16610180840152606081015160018301546110ae91906001600160701b031661396c565b6101a084015260408301516110c5908390836125cb565b839060078111156110d8576110d86135e4565b908160078111156110eb576110eb6135e4565b905250608081015115611100575f6101a08401525b50505b92915050565b6001600160a01b0382165f9081526003602090815260408083206001600160401b038516845290915290206001815460ff16600781111561114c5761114c6135e4565b146111755760405163782613c560e01b81526001600160401b038316600482015260240161047f565b61117e81612670565b6111bf576040517f1407695e0000000000000000000000000000000000000000000000000000000081526001600160401b038316600482015260240161047f565b60018101546001600160701b03165f6111f8837f000000000000000000000000000000000000000000000000000000000000000061273a565b6001600160a01b0386165f9081526003602081815260408084206001600160401b038a168552909152822080547fffffffff00000000000000000000000000000000000000000000000000000000168155600181018390556002810183905590810182905560040155905061126c8161278a565b61127f8561127a838561396c565b611d40565b6001600160401b0384166001600160a01b0386167fae798b2676ac22fcbbeecd3c44551b0656d2cd2c74d667e1f4be99dac82f98fe836112bf818761396c565b604080519283526020830191909152016107d8565b805f5f8282546112e4919061391c565b909155505060405181815233907f5af8184bef8e4b45eb9f6ed7734d04da38ced226495548f46e0c8ff8d7d9a5249060200160405180910390a2610a29816127a9565b5f6111036001600160401b037f0000000000000000000000000000000000000000000000000000000000000000811690841661397f565b6040805160a0810182525f80825260208201819052918101829052606081018290526080810191909152436113b37f0000000000000000000000000000000000000000000000000000000000000000826138ef565b6001600160401b031682527f00000000000000000000000000000000000000000000000000000000000000006114097f0000000000000000000000000000000000000000000000000000000000000000836138ae565b61141391906138ef565b6001600160401b03166020830181905261144e907f000000000000000000000000000000000000000000000000000000000000000090613996565b825161147b907f000000000000000000000000000000000000000000000000000000000000000090613996565b611485919061392f565b6001600160401b0316604083018190526114c0907f00000000000000000000000000000000000000000000000000000000000000009061392f565b6001600160401b039081166060840152604083015116156114fc57600182604001516114ec91906139b8565b6001600160401b03164060808301525b5090565b611514828261150f8585611d70565b611e27565b5050565b5f839003611552576040517f522b7fb200000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b828114611595576040517f06f73547000000000000000000000000000000000000000000000000000000008152600481018490526024810182905260440161047f565b5f61159e61135e565b905080602001516001600160401b0316876001600160401b0316146116085760208101516040517fda4cd3610000000000000000000000000000000000000000000000000000000081526001600160401b03808a166004830152909116602482015260440161047f565b5f805b8581101561167c57611668838989898581811061162a5761162a613886565b905060200201602081019061163f919061337e565b88888681811061165157611651613886565b905060200281019061166391906139d7565b612873565b611672908361391c565b915060010161160b565b505f6116ba336116b56001600160401b037f0000000000000000000000000000000000000000000000000000000000000000168561397f565b612a86565b9050825f01516001600160401b0316336001600160a01b03167f0724ed69b4c5b701d06a25efd9253c9ddf3f7d34943b883bdcb8a79e609561f08b8b87608001518c8c8860405161171096959493929190613a19565b60405180910390a3505050505050505050565b6001600160a01b0383165f9081526003602090815260408083206001600160401b0386168452909152812090611758846107e7565b5090505f61176683836122cc565b805190915065ffffffffffff166001600160401b03851610806117b65750602081015181516117a09165ffffffffffff908116911661392f565b6001600160401b0316846001600160401b031610155b156117f8576040517f58b38d730000000000000000000000000000000000000000000000000000000081526001600160401b038616600482015260240161047f565b61180486868585612aef565b505050505050565b335f908152600360209081526040822090829061182b9085018561337e565b6001600160401b0316815260208101919091526040015f9081209150815460ff16600781111561185d5761185d6135e4565b146118ad5761186f602083018361337e565b6040517fb43df6de0000000000000000000000000000000000000000000000000000000081526001600160401b03909116600482015260240161047f565b5f6118c66118c1604085016020860161337e565b612caf565b90506118e06118db608085016060860161337e565b612d6a565b608083013560c019811614611921576040517feab9ad4000000000000000000000000000000000000000000000000000000000815260040160405180910390fd5b5f61194333611933602087018761337e565b61024b606088016040890161337e565b90505f81900361199b5761195d606085016040860161337e565b6040517f5f7157180000000000000000000000000000000000000000000000000000000081526001600160401b03909116600482015260240161047f565b5f6119b8336119ad602088018861337e565b8488608001356121e3565b90508460a0013581146119fa576040517fecc1ede50000000000000000000000000000000000000000000000000000000081526004810182905260240161047f565b5f611a0e6102cc604088016020890161337e565b855460ff86166101000261ffff199091161760011786559050611a37608087016060880161337e565b855465ffffffffffff918216600160b01b027fffffffff000000000000ffffffffffffffffffffffffffffffffffffffffffff90911617865560018601805443909216600160701b027fffffffffffffffffffffffff00000000000000000000000000000000000000009092166001600160701b03841617919091179055611ac5606087016040880161337e565b60018601805465ffffffffffff92909216600160d01b0279ffffffffffffffffffffffffffffffffffffffffffffffffffff90921691909117905560808601356002860155600385018390555f611b3c7f00000000000000000000000000000000000000000000000000000000000000004361392f565b9050611b4b602088018861337e565b6001600160401b0316336001600160a01b03167f7b80200b8fe844c644f7d862f0886054aaa014d6fee48b163e813e4bef86c06d89878587604051611b939493929190613a8e565b60405180910390a3611ba4826127a9565b50505050505050565b6001600160a01b0382165f9081526003602090815260408083206001600160401b0385168452909152812090611be2836107e7565b509050611bf184848484612aef565b611bfa82612e6b565b1580611c0b5750611c0b8282611cf7565b15611c3457604051633aed614560e21b81526001600160401b038416600482015260240161047f565b5092915050565b5f5f611c46836107e7565b509050610b9081611c806001600160401b037f0000000000000000000000000000000000000000000000000000000000000000164361391c565b612001565b335f9081526003602090815260408083206001600160401b03851684529091529020611cb081612e6b565b611cd857604051633aed614560e21b81526001600160401b038316600482015260240161047f565b5f611ce2836107e7565b509050611cf133848484612aef565b50919050565b81545f90600160b01b900465ffffffffffff164310801590610b905750611d1e8383612eaa565b65ffffffffffff16611d2f83612edc565b65ffffffffffff1610159392505050565b6001600160a01b0382165f9081526002602052604081208054839290611d6790849061391c565b90915550505050565b6001600160a01b0382165f9081526003602090815260408083206001600160401b038516845290915290206001815460ff166007811115611db357611db36135e4565b14611ddc5760405163782613c560e01b81526001600160401b038316600482015260240161047f565b611de581612670565b15611103576040517f3c92f7560000000000000000000000000000000000000000000000000000000081526001600160401b038316600482015260240161047f565b600481015415611e3657505050565b60018101545f90611e77907f000000000000000000000000000000000000000000000000000000000000000090600160701b900465ffffffffffff1661392f565b9050806001600160401b03164311611ec6576040517f5c871b030000000000000000000000000000000000000000000000000000000081526001600160401b038216600482015260240161047f565b6001600160401b038181164060048401819055604051908152908416906001600160a01b038616907f6a1c0e86e9993396b3bb4d4598207f36f619ca3e21cf0a8c8799d058875e5a7190602001610655565b8254610100900460ff165f611f2d8683612f25565b9050828114611f805760808701516040517fb2641d0c0000000000000000000000000000000000000000000000000000000081526001600160401b0390911660048201526024810182905260440161047f565b5f611f9385858a8a878b60020154612f4f565b90508663ffffffff168163ffffffff1614611ff75760808801516040517fa22db4320000000000000000000000000000000000000000000000000000000081526001600160401b03909116600482015263ffffffff8216602482015260440161047f565b5050505050505050565b5f610b9061202f7f000000000000000000000000000000000000000000000000000000000000000085613996565b6001600160401b031683612ff7565b6040517fa9059cbb0000000000000000000000000000000000000000000000000000000081526001600160a01b038381166004830152602482018390527f0000000000000000000000000000000000000000000000000000000000000000169063a9059cbb906044016020604051808303815f875af11580156120c3573d5f5f3e3d5ffd5b505050506040513d601f19601f820116820180604052508101906120e79190613b2f565b6115145760405163a9d6e51160e01b815260040160405180910390fd5b60018201546001600160701b03165f612146612140857f000000000000000000000000000000000000000000000000000000000000000061273a565b83613050565b845460ff191660051785556001850180546dffffffffffffffffffffffffffff1916905590506121758161278a565b6121838661127a838561396c565b6001600160401b0385166001600160a01b0387167f156598be2cc0d0be05992ea34e1db386647a40e4f48e399f6fd797a172c554a985846121c4818861396c565b6040516121d393929190613b4e565b60405180910390a3505050505050565b6040517f686f73746e6f64652f636f6d6d642f310000000000000000000000000000000060208201526bffffffffffffffffffffffff19606086901b16603082015277ffffffffffffffffffffffffffffffffffffffffffffffff1960c085901b166044820152604c8101839052606c81018290525f906122c390600290608c0160408051601f198184030181529082905261227e91613b8d565b602060405180830381855afa158015612299573d5f5f3e3d5ffd5b5050506040513d601f19601f820116820180604052508101906122bc9190613b98565b60c0191690565b95945050505050565b6123016040805160c0810182525f8082526020820181905291810182905260608101829052608081018290529060a082015290565b61230a83612e6b565b15611103578254640100000000900465ffffffffffff165f61232b84612edc565b90505f6123388686612eaa565b90508165ffffffffffff168165ffffffffffff161015612356578091505b8165ffffffffffff168365ffffffffffff161061237557505050611103565b85545f906123ad9062010000900461ffff167f0000000000000000000000000000000000000000000000000000000000000000613baf565b65ffffffffffff8516865261ffff169050806123c98585613bc9565b65ffffffffffff16106123dc57806123e6565b6123e68484613bc9565b65ffffffffffff1660208601526003875460ff16600781111561240b5761240b6135e4565b148061242a5750865465ffffffffffff600160501b9091048116908516105b1515604086018190525f9061243f575f612442565b60015b885460ff919091169150600160801b900465ffffffffffff161580159061247c5750875465ffffffffffff808716600160801b9092041610155b80156124ab57506020860151612492908661394e565b885465ffffffffffff918216600160801b909104909116105b156124be57806124ba81613be7565b9150505b5f6124e9897f000000000000000000000000000000000000000000000000000000000000000061273a565b6124f3908361397f565b905061251f897f000000000000000000000000000000000000000000000000000000000000000061273a565b82886020015165ffffffffffff16612537919061396c565b612541919061397f565b61254b908261391c565b60018a01549091506125679082906001600160701b0316613050565b6060880181905260018a01546001600160701b0316900361259557600260a0880152600160808801526125bf565b8265ffffffffffff16876020015165ffffffffffff16036125bf57600160a0880181905260808801525b50505050505092915050565b5f6001845460ff1660078111156125e4576125e46135e4565b03612607576125f284612670565b6125fd576001612600565b60025b9050610b90565b61261084612e6b565b61261f5750825460ff16610b90565b81608001511561263157506005610b90565b61263b8484611cf7565b1561264857506006610b90565b5f826020015165ffffffffffff161161266557835460ff16612668565b60045b949350505050565b60018101545f9081906126bc907f00000000000000000000000000000000000000000000000000000000000000006001600160401b031690600160701b900465ffffffffffff1661391c565b60048401549091501580156126db57506126d86101008261391c565b43115b156126e95750600192915050565b6001830154612731907f00000000000000000000000000000000000000000000000000000000000000006001600160401b031690600160701b900465ffffffffffff1661391c565b43119392505050565b5f5f8261ffff1661275b6102cc8654602060ff610100909204919091161b90565b612765919061397f565b90506127106001612776828461391c565b612780919061396c565b6126689190613bff565b8015610a29578060015f8282546127a1919061391c565b909155505050565b6040517f23b872dd000000000000000000000000000000000000000000000000000000008152336004820152306024820152604481018290527f00000000000000000000000000000000000000000000000000000000000000006001600160a01b0316906323b872dd906064016020604051808303815f875af1158015612832573d5f5f3e3d5ffd5b505050506040513d601f19601f820116820180604052508101906128569190613b2f565b610a295760405163a9d6e51160e01b815260040160405180910390fd5b5f5f5f61287f866107e7565b9150915087602001516001600160401b0316826001600160401b03161415806128ba5750806001600160401b0316876001600160401b031614155b156128fc576040517fd6f90c110000000000000000000000000000000000000000000000000000000081526001600160401b038716600482015260240161047f565b5f6129073388611bad565b90505f612915828b8a613065565b90506129b96040518060a001604052806040518060400160405280600a81526020017f706f7373657373696f6e000000000000000000000000000000000000000000008152508152602001846003015481526020018c608001518152602001336001600160a01b031681526020018a6001600160401b03168152507f0000000000000000000000000000000000000000000000000000000000000000848a8a611f18565b89516129c690600161394e565b825465ffffffffffff919091166401000000000269ffffffffffff00000000199091161782558015612a615781547fffffffffffffffffffff000000000000000000000000ffffffffffff0000ff0016600317825589516040516001600160401b0391821681529089169033907f9dc8394e2b60a0761500bda491167114ede1572426ec8236ef201e53474140579060200160405180910390a35b8154602061010090910460ff161b6001600160401b03169a9950505050505050505050565b5f5f548210612a96575f54612a98565b815b9050805f03612aa857505f611103565b805f5f828254612ab8919061396c565b90915550506001600160a01b0383165f9081526002602052604081208054839290612ae490849061391c565b909155505092915050565b5f612afa83836122cc565b9050806020015165ffffffffffff165f03612b155750612ca9565b60208101518151612b26919061394e565b835465ffffffffffff919091166401000000000269ffffffffffff0000000019909116178084556020820151908490600290612b6e90849061ffff6201000090910416613c12565b92506101000a81548161ffff021916908361ffff160217905550806040015115612bc557825481516fffffffffffff000000000000000000ff19909116600160501b65ffffffffffff909216919091021760041783555b60608101516001840180545f90612be69084906001600160701b0316613c2c565b92506101000a8154816001600160701b0302191690836001600160701b03160217905550612c17816060015161278a565b8051602082015160608301516040516001600160401b038816936001600160a01b038a16937fd93c814725367f155b7bdc9bfd0b693985a65c2445e391552e7e17443dee72a293612c859365ffffffffffff9384168152919092166020820152604081019190915260600190565b60405180910390a3806080015115612ca757612ca78585858460a00151612104565b505b50505050565b5f6108006001600160401b0383161080612cd657506410000000006001600160401b038316115b80612cf65750612ce76001836139b8565b82166001600160401b03165f14155b15612d38576040517fd3df25c30000000000000000000000000000000000000000000000000000000081526001600160401b038316600482015260240161047f565b6001600160401b03808316602060ff84161b9091161015612d655780612d5d81613c4b565b915050612d38565b919050565b435f7f0000000000000000000000000000000000000000000000000000000000000000612db77f00000000000000000000000000000000000000000000000000000000000000008461392f565b612dc1919061392f565b90505f612dee7f00000000000000000000000000000000000000000000000000000000000000008461392f565b9050816001600160401b0316846001600160401b03161080612e215750806001600160401b0316846001600160401b0316115b15612ca9576040517f939b40a30000000000000000000000000000000000000000000000000000000081526001600160401b0380841660048301528216602482015260440161047f565b5f6003825460ff166007811115612e8457612e846135e4565b148061110357506004825460ff166007811115612ea357612ea36135e4565b1492915050565b81545f90610b90908390612ecf90600190600160b01b900465ffffffffffff16613bc9565b65ffffffffffff16612001565b5f6111037f0000000000000000000000000000000000000000000000000000000000000000612f0c84600161392f565b612f169190613996565b6001600160401b031643612ff7565b5f612f3460ff8316600161391c565b612f4563ffffffff8516602061397f565b610b90919061397f565b5f5f612f5c600185612f25565b90505f5b8563ffffffff168163ffffffff161015612fe757365f8a8a612f888663ffffffff871661397f565b9086612f95876001613c69565b63ffffffff16612fa5919061397f565b92612fb293929190613c85565b9150915085612fcc8383612fc78d888d6131e1565b61328d565b14612fdd5782945050505050612fed565b5050600101612f60565b50849150505b9695505050505050565b5f8282101561300757505f611103565b6001600160401b037f00000000000000000000000000000000000000000000000000000000000000001661303b848461396c565b6130459190613bff565b610b9090600161391c565b5f81831061305e5781610b90565b5090919050565b604082015160018401545f916001600160401b0316600160a01b90910465ffffffffffff161015806130b75750604083015184546001600160401b03909116600160b01b90910465ffffffffffff1611155b156130e057604051631612d4f160e11b81526001600160401b038316600482015260240161047f565b825184546001600160401b0390911664010000000090910465ffffffffffff161115613143576040517f706945270000000000000000000000000000000000000000000000000000000081526001600160401b038316600482015260240161047f565b6003845460ff16600781111561315b5761315b6135e4565b1480613183575083548351600160501b90910465ffffffffffff166001600160401b03909116105b1561318f57505f610b90565b8251845465ffffffffffff600160801b909104166001600160401b03909116146131d757604051631612d4f160e11b81526001600160401b038316600482015260240161047f565b5060019392505050565b5f5f6002855f015186602001518760400151886060015189608001518960405160200161321396959493929190613cac565b60408051601f198184030181529082905261322d91613b8d565b602060405180830381855afa158015613248573d5f5f3e3d5ffd5b5050506040513d601f19601f8201168201806040525081019061326b9190613b98565b905061327e600160ff851681901b61396c565b60c09190911c16949350505050565b8235828401602085015b818110156132da576001841660051b838152813560208218525060205f60405f60025afa6132c3575f5ffd5b5f5160019490941c9360c019169250602001613297565b50509392505050565b5f5f83601f8401126132f3575f5ffd5b5081356001600160401b03811115613309575f5ffd5b6020830191508360208260051b8501011115613323575f5ffd5b9250929050565b5f5f6020838503121561333b575f5ffd5b82356001600160401b03811115613350575f5ffd5b61335c858286016132e3565b90969095509350505050565b80356001600160401b0381168114612d65575f5ffd5b5f6020828403121561338e575f5ffd5b610b9082613368565b5f5f5f604084860312156133a9575f5ffd5b6133b284613368565b925060208401356001600160401b038111156133cc575f5ffd5b8401601f810186136133dc575f5ffd5b80356001600160401b038111156133f1575f5ffd5b866020828401011115613402575f5ffd5b939660209190910195509293505050565b80356001600160a01b0381168114612d65575f5ffd5b5f5f5f6060848603121561343b575f5ffd5b61344484613413565b925061345260208501613368565b915061346060408501613368565b90509250925092565b5f6102408201905082516001600160401b0381511683526001600160401b0360208201511660208401526001600160401b0360408201511660408401526001600160401b0360608201511660608401526001600160401b03608082015116608084015263ffffffff60a08201511660a084015250602083015161355260c08401826001600160401b0381511682526001600160401b0360208201511660208301526001600160401b0360408201511660408301526001600160401b03606082015116606083015263ffffffff608082015116608083015261ffff60a08201511660a08301525050565b5060408381015180516001600160401b039081166101808601526020820151166101a08501529081015161ffff9081166101c0850152606082015181166101e08501526080820151811661020085015260a082015116610220840152611c34565b5f5f604083850312156135c4575f5ffd5b6135cd83613413565b91506135db60208401613368565b90509250929050565b634e487b7160e01b5f52602160045260245ffd5b60088110613608576136086135e4565b9052565b5f6102408201905061361f8284516135f8565b602083015161363960208401826001600160401b03169052565b50604083015161365460408401826001600160401b03169052565b50606083015161366f60608401826001600160401b03169052565b50608083015161368a60808401826001600160401b03169052565b5060a08301516136a560a08401826001600160401b03169052565b5060c08301516136c060c08401826001600160401b03169052565b5060e08301516136db60e08401826001600160401b03169052565b506101008301516136f86101008401826001600160401b03169052565b506101208301516137156101208401826001600160401b03169052565b506101408301516137326101408401826001600160401b03169052565b5061016083015161374f6101608401826001600160401b03169052565b5061018083015161376c6101808401826001600160401b03169052565b506101a08301516101a08301526101c08301516101c08301526101e08301516101e083015261020083015161020083015261022083015161022083015292915050565b5f602082840312156137bf575f5ffd5b5035919050565b5f602082840312156137d6575f5ffd5b610b9082613413565b5f5f5f5f5f5f608087890312156137f4575f5ffd5b6137fd87613368565b955061380b60208801613368565b945060408701356001600160401b03811115613825575f5ffd5b61383189828a016132e3565b90955093505060608701356001600160401b0381111561384f575f5ffd5b61385b89828a016132e3565b979a9699509497509295939492505050565b5f60c082840312801561387e575f5ffd5b509092915050565b634e487b7160e01b5f52603260045260245ffd5b634e487b7160e01b5f52601260045260245ffd5b5f6001600160401b038316806138c6576138c661389a565b806001600160401b0384160691505092915050565b634e487b7160e01b5f52601160045260245ffd5b5f6001600160401b038316806139075761390761389a565b806001600160401b0384160491505092915050565b80820180821115611103576111036138db565b6001600160401b038181168382160190811115611103576111036138db565b65ffffffffffff8181168382160190811115611103576111036138db565b81810381811115611103576111036138db565b8082028115828204841417611103576111036138db565b6001600160401b038181168382160290811690818114611c3457611c346138db565b6001600160401b038281168282160390811115611103576111036138db565b5f5f8335601e198436030181126139ec575f5ffd5b8301803591506001600160401b03821115613a05575f5ffd5b602001915036819003821315613323575f5ffd5b6001600160401b038781168252861660208201526040810185905260a06060820181905281018390525f8460c08301825b86811015613a78576001600160401b03613a6384613368565b16825260209283019290910190600101613a4a565b5060809390930193909352509695505050505050565b61012081016001600160401b03613aa487613368565b1682526001600160401b03613abb60208801613368565b1660208301526001600160401b03613ad560408801613368565b1660408301526001600160401b03613aef60608801613368565b1660608301526080868101359083015260a0808701359083015260c082018590526001600160401b03841660e08301528261010083015295945050505050565b5f60208284031215613b3f575f5ffd5b81518015158114610b90575f5ffd5b6060810160038510613b6257613b626135e4565b938152602081019290925260409091015290565b5f81518060208401855e5f93019283525090919050565b5f610b908284613b76565b5f60208284031215613ba8575f5ffd5b5051919050565b61ffff8281168282160390811115611103576111036138db565b65ffffffffffff8281168282160390811115611103576111036138db565b5f60018201613bf857613bf86138db565b5060010190565b5f82613c0d57613c0d61389a565b500490565b61ffff8181168382160190811115611103576111036138db565b6001600160701b038281168282160390811115611103576111036138db565b5f60ff821660ff8103613c6057613c606138db565b60010192915050565b63ffffffff8181168382160190811115611103576111036138db565b5f5f85851115613c93575f5ffd5b83861115613c9f575f5ffd5b5050820193919092039150565b5f613cb78289613b76565b96875250506020850193909352606091821b6bffffffffffffffffffffffff1916604085015260c01b77ffffffffffffffffffffffffffffffffffffffffffffffff1916605484015260e09190911b7fffffffff0000000000000000000000000000000000000000000000000000000016605c8301520191905056",
+}
+
+// SectorProvider is an auto generated Go binding around an Ethereum contract.
+type SectorProvider struct {
+	abi abi.ABI
+}
+
+// GetABI returns the ABI associated with this contract binding.
+func (c *SectorProvider) GetABI() abi.ABI {
+	return c.abi
+}
+
+// NewSectorProvider creates a new instance of SectorProvider.
+func NewSectorProvider() *SectorProvider {
+	parsed, err := SectorProviderMetaData.ParseABI()
+	if err != nil {
+		panic(errors.New("invalid ABI: " + err.Error()))
+	}
+	return &SectorProvider{abi: *parsed}
+}
+
+// Instance creates a wrapper for a deployed contract instance at the given address.
+// Use this to create the instance object passed to abigen v2 library functions Call, Transact, etc.
+func (c *SectorProvider) Instance(backend bind.ContractBackend, addr common.Address) *bind.BoundContract {
+	return bind.NewBoundContract(addr, c.abi, backend, backend, backend)
+}
+
+// PackConstructor is the Go binding used to pack the parameters required for
+// contract deployment.
+//
+// Solidity: constructor(((uint64,uint64,uint64,uint64,uint64,uint32),(uint64,uint64,uint64,uint64,uint32,uint16),(uint64,uint64,uint16,uint16,uint16,uint16)) config, address token_) returns()
+func (sectorProvider *SectorProvider) PackConstructor(config SectorConfig, token_ common.Address) []byte {
+	enc, err := sectorProvider.abi.Pack("", config, token_)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// PackBurn is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x44df8e70.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function burn() returns()
+func (sectorProvider *SectorProvider) PackBurn() []byte {
+	enc, err := sectorProvider.abi.Pack("burn")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackBurn is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x44df8e70.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function burn() returns()
+func (sectorProvider *SectorProvider) TryPackBurn() ([]byte, error) {
+	return sectorProvider.abi.Pack("burn")
+}
+
+// PackCommit is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x27abcf32.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function commit(uint64 number, bytes proof) returns()
+func (sectorProvider *SectorProvider) PackCommit(number uint64, proof []byte) []byte {
+	enc, err := sectorProvider.abi.Pack("commit", number, proof)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackCommit is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x27abcf32.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function commit(uint64 number, bytes proof) returns()
+func (sectorProvider *SectorProvider) TryPackCommit(number uint64, proof []byte) ([]byte, error) {
+	return sectorProvider.abi.Pack("commit", number, proof)
+}
+
+// PackConfiguration is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x6c70bee9.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function configuration() view returns(((uint64,uint64,uint64,uint64,uint64,uint32),(uint64,uint64,uint64,uint64,uint32,uint16),(uint64,uint64,uint16,uint16,uint16,uint16)))
+func (sectorProvider *SectorProvider) PackConfiguration() []byte {
+	enc, err := sectorProvider.abi.Pack("configuration")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackConfiguration is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x6c70bee9.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function configuration() view returns(((uint64,uint64,uint64,uint64,uint64,uint32),(uint64,uint64,uint64,uint64,uint32,uint16),(uint64,uint64,uint16,uint16,uint16,uint16)))
+func (sectorProvider *SectorProvider) TryPackConfiguration() ([]byte, error) {
+	return sectorProvider.abi.Pack("configuration")
+}
+
+// UnpackConfiguration is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x6c70bee9.
+//
+// Solidity: function configuration() view returns(((uint64,uint64,uint64,uint64,uint64,uint32),(uint64,uint64,uint64,uint64,uint32,uint16),(uint64,uint64,uint16,uint16,uint16,uint16)))
+func (sectorProvider *SectorProvider) UnpackConfiguration(data []byte) (SectorConfig, error) {
+	out, err := sectorProvider.abi.Unpack("configuration", data)
+	if err != nil {
+		return *new(SectorConfig), err
+	}
+	out0 := *abi.ConvertType(out[0], new(SectorConfig)).(*SectorConfig)
+	return out0, nil
+}
+
+// PackDeclareFaults is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x336efa3b.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function declareFaults(uint64[] numbers) returns()
+func (sectorProvider *SectorProvider) PackDeclareFaults(numbers []uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("declareFaults", numbers)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackDeclareFaults is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x336efa3b.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function declareFaults(uint64[] numbers) returns()
+func (sectorProvider *SectorProvider) TryPackDeclareFaults(numbers []uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("declareFaults", numbers)
+}
+
+// PackDeclareRecoveries is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x0a3d5684.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function declareRecoveries(uint64[] numbers) returns()
+func (sectorProvider *SectorProvider) PackDeclareRecoveries(numbers []uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("declareRecoveries", numbers)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackDeclareRecoveries is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x0a3d5684.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function declareRecoveries(uint64[] numbers) returns()
+func (sectorProvider *SectorProvider) TryPackDeclareRecoveries(numbers []uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("declareRecoveries", numbers)
+}
+
+// PackDepositFor is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xd0973b7d.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function depositFor(uint64 size) view returns(uint256)
+func (sectorProvider *SectorProvider) PackDepositFor(size uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("depositFor", size)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackDepositFor is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xd0973b7d.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function depositFor(uint64 size) view returns(uint256)
+func (sectorProvider *SectorProvider) TryPackDepositFor(size uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("depositFor", size)
+}
+
+// UnpackDepositFor is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xd0973b7d.
+//
+// Solidity: function depositFor(uint64 size) view returns(uint256)
+func (sectorProvider *SectorProvider) UnpackDepositFor(data []byte) (*big.Int, error) {
+	out, err := sectorProvider.abi.Unpack("depositFor", data)
+	if err != nil {
+		return new(big.Int), err
+	}
+	out0 := abi.ConvertType(out[0], new(big.Int)).(*big.Int)
+	return out0, nil
+}
+
+// PackExpire is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x22228560.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function expire(uint64 number) returns()
+func (sectorProvider *SectorProvider) PackExpire(number uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("expire", number)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackExpire is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x22228560.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function expire(uint64 number) returns()
+func (sectorProvider *SectorProvider) TryPackExpire(number uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("expire", number)
+}
+
+// PackExpirePreCommit is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xc3698c1e.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function expirePreCommit(address provider, uint64 number) returns()
+func (sectorProvider *SectorProvider) PackExpirePreCommit(provider common.Address, number uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("expirePreCommit", provider, number)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackExpirePreCommit is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xc3698c1e.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function expirePreCommit(address provider, uint64 number) returns()
+func (sectorProvider *SectorProvider) TryPackExpirePreCommit(provider common.Address, number uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("expirePreCommit", provider, number)
+}
+
+// PackFund is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xca1d209d.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function fund(uint256 amount) returns()
+func (sectorProvider *SectorProvider) PackFund(amount *big.Int) []byte {
+	enc, err := sectorProvider.abi.Pack("fund", amount)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackFund is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xca1d209d.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function fund(uint256 amount) returns()
+func (sectorProvider *SectorProvider) TryPackFund(amount *big.Int) ([]byte, error) {
+	return sectorProvider.abi.Pack("fund", amount)
+}
+
+// PackMarkMissed is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xe71c3ef0.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function markMissed(address provider, uint64 number, uint64 period) returns()
+func (sectorProvider *SectorProvider) PackMarkMissed(provider common.Address, number uint64, period uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("markMissed", provider, number, period)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackMarkMissed is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xe71c3ef0.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function markMissed(address provider, uint64 number, uint64 period) returns()
+func (sectorProvider *SectorProvider) TryPackMarkMissed(provider common.Address, number uint64, period uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("markMissed", provider, number, period)
+}
+
+// PackOpenWindow is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xd0d529a7.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function openWindow() view returns((uint64,uint64,uint64,uint64,bytes32) w)
+func (sectorProvider *SectorProvider) PackOpenWindow() []byte {
+	enc, err := sectorProvider.abi.Pack("openWindow")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackOpenWindow is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xd0d529a7.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function openWindow() view returns((uint64,uint64,uint64,uint64,bytes32) w)
+func (sectorProvider *SectorProvider) TryPackOpenWindow() ([]byte, error) {
+	return sectorProvider.abi.Pack("openWindow")
+}
+
+// UnpackOpenWindow is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xd0d529a7.
+//
+// Solidity: function openWindow() view returns((uint64,uint64,uint64,uint64,bytes32) w)
+func (sectorProvider *SectorProvider) UnpackOpenWindow(data []byte) (ProvingPeriodsWindow, error) {
+	out, err := sectorProvider.abi.Unpack("openWindow", data)
+	if err != nil {
+		return *new(ProvingPeriodsWindow), err
+	}
+	out0 := *abi.ConvertType(out[0], new(ProvingPeriodsWindow)).(*ProvingPeriodsWindow)
+	return out0, nil
+}
+
+// PackOwed is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xdf18e047.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function owed(address ) view returns(uint256)
+func (sectorProvider *SectorProvider) PackOwed(arg0 common.Address) []byte {
+	enc, err := sectorProvider.abi.Pack("owed", arg0)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackOwed is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xdf18e047.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function owed(address ) view returns(uint256)
+func (sectorProvider *SectorProvider) TryPackOwed(arg0 common.Address) ([]byte, error) {
+	return sectorProvider.abi.Pack("owed", arg0)
+}
+
+// UnpackOwed is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xdf18e047.
+//
+// Solidity: function owed(address ) view returns(uint256)
+func (sectorProvider *SectorProvider) UnpackOwed(data []byte) (*big.Int, error) {
+	out, err := sectorProvider.abi.Unpack("owed", data)
+	if err != nil {
+		return new(big.Int), err
+	}
+	out0 := abi.ConvertType(out[0], new(big.Int)).(*big.Int)
+	return out0, nil
+}
+
+// PackPinSeed is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xda993aab.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function pinSeed(address provider, uint64 number) returns()
+func (sectorProvider *SectorProvider) PackPinSeed(provider common.Address, number uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("pinSeed", provider, number)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackPinSeed is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xda993aab.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function pinSeed(address provider, uint64 number) returns()
+func (sectorProvider *SectorProvider) TryPackPinSeed(provider common.Address, number uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("pinSeed", provider, number)
+}
+
+// PackPlaceOf is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x31dc8462.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function placeOf(uint64 number) view returns(uint64 deadline, uint64 partition)
+func (sectorProvider *SectorProvider) PackPlaceOf(number uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("placeOf", number)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackPlaceOf is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x31dc8462.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function placeOf(uint64 number) view returns(uint64 deadline, uint64 partition)
+func (sectorProvider *SectorProvider) TryPackPlaceOf(number uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("placeOf", number)
+}
+
+// PlaceOfOutput serves as a container for the return parameters of contract
+// method PlaceOf.
+type PlaceOfOutput struct {
+	Deadline  uint64
+	Partition uint64
+}
+
+// UnpackPlaceOf is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x31dc8462.
+//
+// Solidity: function placeOf(uint64 number) view returns(uint64 deadline, uint64 partition)
+func (sectorProvider *SectorProvider) UnpackPlaceOf(data []byte) (PlaceOfOutput, error) {
+	out, err := sectorProvider.abi.Unpack("placeOf", data)
+	outstruct := new(PlaceOfOutput)
+	if err != nil {
+		return *outstruct, err
+	}
+	outstruct.Deadline = *abi.ConvertType(out[0], new(uint64)).(*uint64)
+	outstruct.Partition = *abi.ConvertType(out[1], new(uint64)).(*uint64)
+	return *outstruct, nil
+}
+
+// PackPool is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x16f0115b.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function pool() view returns(uint256)
+func (sectorProvider *SectorProvider) PackPool() []byte {
+	enc, err := sectorProvider.abi.Pack("pool")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackPool is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x16f0115b.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function pool() view returns(uint256)
+func (sectorProvider *SectorProvider) TryPackPool() ([]byte, error) {
+	return sectorProvider.abi.Pack("pool")
+}
+
+// UnpackPool is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x16f0115b.
+//
+// Solidity: function pool() view returns(uint256)
+func (sectorProvider *SectorProvider) UnpackPool(data []byte) (*big.Int, error) {
+	out, err := sectorProvider.abi.Unpack("pool", data)
+	if err != nil {
+		return new(big.Int), err
+	}
+	out0 := abi.ConvertType(out[0], new(big.Int)).(*big.Int)
+	return out0, nil
+}
+
+// PackPreCommit is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xea4a4cdc.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function preCommit((uint64,uint64,uint64,uint64,bytes32,bytes32) said) returns()
+func (sectorProvider *SectorProvider) PackPreCommit(said PreCommitment) []byte {
+	enc, err := sectorProvider.abi.Pack("preCommit", said)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackPreCommit is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xea4a4cdc.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function preCommit((uint64,uint64,uint64,uint64,bytes32,bytes32) said) returns()
+func (sectorProvider *SectorProvider) TryPackPreCommit(said PreCommitment) ([]byte, error) {
+	return sectorProvider.abi.Pack("preCommit", said)
+}
+
+// PackProvePossession is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xe0317719.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function provePossession(uint64 deadline, uint64 partition, uint64[] numbers, bytes[] proofs) returns()
+func (sectorProvider *SectorProvider) PackProvePossession(deadline uint64, partition uint64, numbers []uint64, proofs [][]byte) []byte {
+	enc, err := sectorProvider.abi.Pack("provePossession", deadline, partition, numbers, proofs)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackProvePossession is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xe0317719.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function provePossession(uint64 deadline, uint64 partition, uint64[] numbers, bytes[] proofs) returns()
+func (sectorProvider *SectorProvider) TryPackProvePossession(deadline uint64, partition uint64, numbers []uint64, proofs [][]byte) ([]byte, error) {
+	return sectorProvider.abi.Pack("provePossession", deadline, partition, numbers, proofs)
+}
+
+// PackSector is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xac1ec0e6.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function sector(address provider, uint64 number) view returns((uint8,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint256,bytes32,bytes32,bytes32,bytes32) info)
+func (sectorProvider *SectorProvider) PackSector(provider common.Address, number uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("sector", provider, number)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackSector is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xac1ec0e6.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function sector(address provider, uint64 number) view returns((uint8,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint256,bytes32,bytes32,bytes32,bytes32) info)
+func (sectorProvider *SectorProvider) TryPackSector(provider common.Address, number uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("sector", provider, number)
+}
+
+// UnpackSector is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xac1ec0e6.
+//
+// Solidity: function sector(address provider, uint64 number) view returns((uint8,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint64,uint256,bytes32,bytes32,bytes32,bytes32) info)
+func (sectorProvider *SectorProvider) UnpackSector(data []byte) (SectorInfo, error) {
+	out, err := sectorProvider.abi.Unpack("sector", data)
+	if err != nil {
+		return *new(SectorInfo), err
+	}
+	out0 := *abi.ConvertType(out[0], new(SectorInfo)).(*SectorInfo)
+	return out0, nil
+}
+
+// PackTerminate is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x896f97a5.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function terminate(uint64 number) returns()
+func (sectorProvider *SectorProvider) PackTerminate(number uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("terminate", number)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackTerminate is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x896f97a5.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function terminate(uint64 number) returns()
+func (sectorProvider *SectorProvider) TryPackTerminate(number uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("terminate", number)
+}
+
+// PackTicketFor is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x6573b214.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function ticketFor(address provider, uint64 number, uint64 ticketEpoch) view returns(bytes32)
+func (sectorProvider *SectorProvider) PackTicketFor(provider common.Address, number uint64, ticketEpoch uint64) []byte {
+	enc, err := sectorProvider.abi.Pack("ticketFor", provider, number, ticketEpoch)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackTicketFor is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x6573b214.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function ticketFor(address provider, uint64 number, uint64 ticketEpoch) view returns(bytes32)
+func (sectorProvider *SectorProvider) TryPackTicketFor(provider common.Address, number uint64, ticketEpoch uint64) ([]byte, error) {
+	return sectorProvider.abi.Pack("ticketFor", provider, number, ticketEpoch)
+}
+
+// UnpackTicketFor is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x6573b214.
+//
+// Solidity: function ticketFor(address provider, uint64 number, uint64 ticketEpoch) view returns(bytes32)
+func (sectorProvider *SectorProvider) UnpackTicketFor(data []byte) ([32]byte, error) {
+	out, err := sectorProvider.abi.Unpack("ticketFor", data)
+	if err != nil {
+		return *new([32]byte), err
+	}
+	out0 := *abi.ConvertType(out[0], new([32]byte)).(*[32]byte)
+	return out0, nil
+}
+
+// PackToken is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xfc0c546a.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function token() view returns(address)
+func (sectorProvider *SectorProvider) PackToken() []byte {
+	enc, err := sectorProvider.abi.Pack("token")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackToken is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xfc0c546a.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function token() view returns(address)
+func (sectorProvider *SectorProvider) TryPackToken() ([]byte, error) {
+	return sectorProvider.abi.Pack("token")
+}
+
+// UnpackToken is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xfc0c546a.
+//
+// Solidity: function token() view returns(address)
+func (sectorProvider *SectorProvider) UnpackToken(data []byte) (common.Address, error) {
+	out, err := sectorProvider.abi.Unpack("token", data)
+	if err != nil {
+		return *new(common.Address), err
+	}
+	out0 := *abi.ConvertType(out[0], new(common.Address)).(*common.Address)
+	return out0, nil
+}
+
+// PackUnburnt is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x05ce34b5.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function unburnt() view returns(uint256)
+func (sectorProvider *SectorProvider) PackUnburnt() []byte {
+	enc, err := sectorProvider.abi.Pack("unburnt")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackUnburnt is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x05ce34b5.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function unburnt() view returns(uint256)
+func (sectorProvider *SectorProvider) TryPackUnburnt() ([]byte, error) {
+	return sectorProvider.abi.Pack("unburnt")
+}
+
+// UnpackUnburnt is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0x05ce34b5.
+//
+// Solidity: function unburnt() view returns(uint256)
+func (sectorProvider *SectorProvider) UnpackUnburnt(data []byte) (*big.Int, error) {
+	out, err := sectorProvider.abi.Unpack("unburnt", data)
+	if err != nil {
+		return new(big.Int), err
+	}
+	out0 := abi.ConvertType(out[0], new(big.Int)).(*big.Int)
+	return out0, nil
+}
+
+// PackWithdraw is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x3ccfd60b.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function withdraw() returns()
+func (sectorProvider *SectorProvider) PackWithdraw() []byte {
+	enc, err := sectorProvider.abi.Pack("withdraw")
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackWithdraw is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0x3ccfd60b.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function withdraw() returns()
+func (sectorProvider *SectorProvider) TryPackWithdraw() ([]byte, error) {
+	return sectorProvider.abi.Pack("withdraw")
+}
+
+// SectorProviderBurnt represents a Burnt event raised by the SectorProvider contract.
+type SectorProviderBurnt struct {
+	Amount *big.Int
+	Raw    *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderBurntEventName = "Burnt"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderBurnt) ContractEventName() string {
+	return SectorProviderBurntEventName
+}
+
+// UnpackBurntEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Burnt(uint256 amount)
+func (sectorProvider *SectorProvider) UnpackBurntEvent(log *types.Log) (*SectorProviderBurnt, error) {
+	event := "Burnt"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderBurnt)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderCommitted represents a Committed event raised by the SectorProvider contract.
+type SectorProviderCommitted struct {
+	Provider    common.Address
+	Number      uint64
+	FirstPeriod uint64
+	Raw         *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderCommittedEventName = "Committed"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderCommitted) ContractEventName() string {
+	return SectorProviderCommittedEventName
+}
+
+// UnpackCommittedEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Committed(address indexed provider, uint64 indexed number, uint64 firstPeriod)
+func (sectorProvider *SectorProvider) UnpackCommittedEvent(log *types.Log) (*SectorProviderCommitted, error) {
+	event := "Committed"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderCommitted)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderExpired represents a Expired event raised by the SectorProvider contract.
+type SectorProviderExpired struct {
+	Provider common.Address
+	Number   uint64
+	Returned *big.Int
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderExpiredEventName = "Expired"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderExpired) ContractEventName() string {
+	return SectorProviderExpiredEventName
+}
+
+// UnpackExpiredEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Expired(address indexed provider, uint64 indexed number, uint256 returned)
+func (sectorProvider *SectorProvider) UnpackExpiredEvent(log *types.Log) (*SectorProviderExpired, error) {
+	event := "Expired"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderExpired)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderFaultDeclared represents a FaultDeclared event raised by the SectorProvider contract.
+type SectorProviderFaultDeclared struct {
+	Provider   common.Address
+	Number     uint64
+	FromPeriod uint64
+	Raw        *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderFaultDeclaredEventName = "FaultDeclared"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderFaultDeclared) ContractEventName() string {
+	return SectorProviderFaultDeclaredEventName
+}
+
+// UnpackFaultDeclaredEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event FaultDeclared(address indexed provider, uint64 indexed number, uint64 fromPeriod)
+func (sectorProvider *SectorProvider) UnpackFaultDeclaredEvent(log *types.Log) (*SectorProviderFaultDeclared, error) {
+	event := "FaultDeclared"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderFaultDeclared)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderFunded represents a Funded event raised by the SectorProvider contract.
+type SectorProviderFunded struct {
+	From   common.Address
+	Amount *big.Int
+	Raw    *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderFundedEventName = "Funded"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderFunded) ContractEventName() string {
+	return SectorProviderFundedEventName
+}
+
+// UnpackFundedEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Funded(address indexed from, uint256 amount)
+func (sectorProvider *SectorProvider) UnpackFundedEvent(log *types.Log) (*SectorProviderFunded, error) {
+	event := "Funded"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderFunded)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderMissed represents a Missed event raised by the SectorProvider contract.
+type SectorProviderMissed struct {
+	Provider common.Address
+	Number   uint64
+	Period   uint64
+	Periods  uint64
+	Fee      *big.Int
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderMissedEventName = "Missed"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderMissed) ContractEventName() string {
+	return SectorProviderMissedEventName
+}
+
+// UnpackMissedEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Missed(address indexed provider, uint64 indexed number, uint64 period, uint64 periods, uint256 fee)
+func (sectorProvider *SectorProvider) UnpackMissedEvent(log *types.Log) (*SectorProviderMissed, error) {
+	event := "Missed"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderMissed)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderPreCommitExpired represents a PreCommitExpired event raised by the SectorProvider contract.
+type SectorProviderPreCommitExpired struct {
+	Provider common.Address
+	Number   uint64
+	Fee      *big.Int
+	Returned *big.Int
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderPreCommitExpiredEventName = "PreCommitExpired"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderPreCommitExpired) ContractEventName() string {
+	return SectorProviderPreCommitExpiredEventName
+}
+
+// UnpackPreCommitExpiredEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event PreCommitExpired(address indexed provider, uint64 indexed number, uint256 fee, uint256 returned)
+func (sectorProvider *SectorProvider) UnpackPreCommitExpiredEvent(log *types.Log) (*SectorProviderPreCommitExpired, error) {
+	event := "PreCommitExpired"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderPreCommitExpired)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderPreCommitted represents a PreCommitted event raised by the SectorProvider contract.
+type SectorProviderPreCommitted struct {
+	Provider  common.Address
+	Number    uint64
+	Said      PreCommitment
+	Ticket    [32]byte
+	SeedEpoch uint64
+	Deposit   *big.Int
+	Raw       *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderPreCommittedEventName = "PreCommitted"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderPreCommitted) ContractEventName() string {
+	return SectorProviderPreCommittedEventName
+}
+
+// UnpackPreCommittedEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event PreCommitted(address indexed provider, uint64 indexed number, (uint64,uint64,uint64,uint64,bytes32,bytes32) said, bytes32 ticket, uint64 seedEpoch, uint256 deposit)
+func (sectorProvider *SectorProvider) UnpackPreCommittedEvent(log *types.Log) (*SectorProviderPreCommitted, error) {
+	event := "PreCommitted"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderPreCommitted)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderProven represents a Proven event raised by the SectorProvider contract.
+type SectorProviderProven struct {
+	Provider   common.Address
+	Period     uint64
+	Deadline   uint64
+	Partition  uint64
+	Randomness [32]byte
+	Numbers    []uint64
+	Reward     *big.Int
+	Raw        *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderProvenEventName = "Proven"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderProven) ContractEventName() string {
+	return SectorProviderProvenEventName
+}
+
+// UnpackProvenEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Proven(address indexed provider, uint64 indexed period, uint64 deadline, uint64 partition, bytes32 randomness, uint64[] numbers, uint256 reward)
+func (sectorProvider *SectorProvider) UnpackProvenEvent(log *types.Log) (*SectorProviderProven, error) {
+	event := "Proven"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderProven)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderRecovered represents a Recovered event raised by the SectorProvider contract.
+type SectorProviderRecovered struct {
+	Provider common.Address
+	Number   uint64
+	Period   uint64
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderRecoveredEventName = "Recovered"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderRecovered) ContractEventName() string {
+	return SectorProviderRecoveredEventName
+}
+
+// UnpackRecoveredEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Recovered(address indexed provider, uint64 indexed number, uint64 period)
+func (sectorProvider *SectorProvider) UnpackRecoveredEvent(log *types.Log) (*SectorProviderRecovered, error) {
+	event := "Recovered"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderRecovered)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderRecoveryDeclared represents a RecoveryDeclared event raised by the SectorProvider contract.
+type SectorProviderRecoveryDeclared struct {
+	Provider common.Address
+	Number   uint64
+	Period   uint64
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderRecoveryDeclaredEventName = "RecoveryDeclared"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderRecoveryDeclared) ContractEventName() string {
+	return SectorProviderRecoveryDeclaredEventName
+}
+
+// UnpackRecoveryDeclaredEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event RecoveryDeclared(address indexed provider, uint64 indexed number, uint64 period)
+func (sectorProvider *SectorProvider) UnpackRecoveryDeclaredEvent(log *types.Log) (*SectorProviderRecoveryDeclared, error) {
+	event := "RecoveryDeclared"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderRecoveryDeclared)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderSeedPinned represents a SeedPinned event raised by the SectorProvider contract.
+type SectorProviderSeedPinned struct {
+	Provider common.Address
+	Number   uint64
+	Seed     [32]byte
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderSeedPinnedEventName = "SeedPinned"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderSeedPinned) ContractEventName() string {
+	return SectorProviderSeedPinnedEventName
+}
+
+// UnpackSeedPinnedEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event SeedPinned(address indexed provider, uint64 indexed number, bytes32 seed)
+func (sectorProvider *SectorProvider) UnpackSeedPinnedEvent(log *types.Log) (*SectorProviderSeedPinned, error) {
+	event := "SeedPinned"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderSeedPinned)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderTerminated represents a Terminated event raised by the SectorProvider contract.
+type SectorProviderTerminated struct {
+	Provider common.Address
+	Number   uint64
+	Reason   uint8
+	Fee      *big.Int
+	Returned *big.Int
+	Raw      *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderTerminatedEventName = "Terminated"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderTerminated) ContractEventName() string {
+	return SectorProviderTerminatedEventName
+}
+
+// UnpackTerminatedEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Terminated(address indexed provider, uint64 indexed number, uint8 reason, uint256 fee, uint256 returned)
+func (sectorProvider *SectorProvider) UnpackTerminatedEvent(log *types.Log) (*SectorProviderTerminated, error) {
+	event := "Terminated"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderTerminated)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// SectorProviderWithdrawn represents a Withdrawn event raised by the SectorProvider contract.
+type SectorProviderWithdrawn struct {
+	Account common.Address
+	Amount  *big.Int
+	Raw     *types.Log // Blockchain specific contextual infos
+}
+
+const SectorProviderWithdrawnEventName = "Withdrawn"
+
+// ContractEventName returns the user-defined event name.
+func (SectorProviderWithdrawn) ContractEventName() string {
+	return SectorProviderWithdrawnEventName
+}
+
+// UnpackWithdrawnEvent is the Go binding that unpacks the event data emitted
+// by contract.
+//
+// Solidity: event Withdrawn(address indexed account, uint256 amount)
+func (sectorProvider *SectorProvider) UnpackWithdrawnEvent(log *types.Log) (*SectorProviderWithdrawn, error) {
+	event := "Withdrawn"
+	if len(log.Topics) == 0 {
+		return nil, bind.ErrNoEventSignature
+	}
+	if log.Topics[0] != sectorProvider.abi.Events[event].ID {
+		return nil, bind.ErrEventSignatureMismatch
+	}
+	out := new(SectorProviderWithdrawn)
+	if len(log.Data) > 0 {
+		if err := sectorProvider.abi.UnpackIntoInterface(out, event, log.Data); err != nil {
+			return nil, err
+		}
+	}
+	var indexed abi.Arguments
+	for _, arg := range sectorProvider.abi.Events[event].Inputs {
+		if arg.Indexed {
+			indexed = append(indexed, arg)
+		}
+	}
+	if err := abi.ParseTopics(out, indexed, log.Topics[1:]); err != nil {
+		return nil, err
+	}
+	out.Raw = log
+	return out, nil
+}
+
+// UnpackError attempts to decode the provided error data using user-defined
+// error definitions.
+func (sectorProvider *SectorProvider) UnpackError(raw []byte) (any, error) {
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_AlreadyProven"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsAlreadyProvenError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidCommD"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidCommDError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidExpiration"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidExpirationError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidFees"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidFeesError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidPeriod"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidPeriodError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidProof"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidProofError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidProving"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidProvingError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidSealing"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidSealingError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_InvalidSize"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsInvalidSizeError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotDue"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotDueError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotEnded"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotEndedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotFaulty"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotFaultyError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotLive"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotLiveError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotMissed"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotMissedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotPreCommitted"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotPreCommittedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NotVoid"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNotVoidError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NothingOwed"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNothingOwedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NothingToProve"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNothingToProveError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_NumberUsed"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsNumberUsedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_ProofCount"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsProofCountError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_ProofLength"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsProofLengthError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_SeedTooEarly"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsSeedTooEarlyError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_TicketOutOfReach"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsTicketOutOfReachError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_TransferFailed"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsTransferFailedError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_Void"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsVoidError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_WindowNotOpen"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsWindowNotOpenError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_WrongCommR"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsWrongCommRError(raw[4:])
+	}
+	if bytes.Equal(raw[:4], sectorProvider.abi.Errors["Sectors_WrongPartition"].ID.Bytes()[:4]) {
+		return sectorProvider.UnpackSectorsWrongPartitionError(raw[4:])
+	}
+	return nil, errors.New("Unknown error")
+}
+
+// SectorProviderSectorsAlreadyProven represents a Sectors_AlreadyProven error raised by the SectorProvider contract.
+type SectorProviderSectorsAlreadyProven struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_AlreadyProven(uint64 number)
+func SectorProviderSectorsAlreadyProvenErrorID() common.Hash {
+	return common.HexToHash("0x70694527e91cadfcf1c9a54ef6957e12f450bc0a6fc3354c9a5e3474764d82e3")
+}
+
+// UnpackSectorsAlreadyProvenError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_AlreadyProven(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsAlreadyProvenError(raw []byte) (*SectorProviderSectorsAlreadyProven, error) {
+	out := new(SectorProviderSectorsAlreadyProven)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_AlreadyProven", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidCommD represents a Sectors_InvalidCommD error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidCommD struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidCommD()
+func SectorProviderSectorsInvalidCommDErrorID() common.Hash {
+	return common.HexToHash("0xeab9ad40e118d8d2929ffc2e4bc0ebb119b9c84fe74922601d8ac184f9b8ae0b")
+}
+
+// UnpackSectorsInvalidCommDError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidCommD()
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidCommDError(raw []byte) (*SectorProviderSectorsInvalidCommD, error) {
+	out := new(SectorProviderSectorsInvalidCommD)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidCommD", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidExpiration represents a Sectors_InvalidExpiration error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidExpiration struct {
+	Earliest uint64
+	Latest   uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidExpiration(uint64 earliest, uint64 latest)
+func SectorProviderSectorsInvalidExpirationErrorID() common.Hash {
+	return common.HexToHash("0x939b40a3af254f6e7726712bd9b7a0381613f92f71a05cd7b2c6f072bcb391d7")
+}
+
+// UnpackSectorsInvalidExpirationError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidExpiration(uint64 earliest, uint64 latest)
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidExpirationError(raw []byte) (*SectorProviderSectorsInvalidExpiration, error) {
+	out := new(SectorProviderSectorsInvalidExpiration)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidExpiration", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidFees represents a Sectors_InvalidFees error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidFees struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidFees()
+func SectorProviderSectorsInvalidFeesErrorID() common.Hash {
+	return common.HexToHash("0x3594d1bf2fa6f68a9e53c3016de86fda7e4e24456199eeba46d67a8619a90e1f")
+}
+
+// UnpackSectorsInvalidFeesError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidFees()
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidFeesError(raw []byte) (*SectorProviderSectorsInvalidFees, error) {
+	out := new(SectorProviderSectorsInvalidFees)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidFees", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidPeriod represents a Sectors_InvalidPeriod error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidPeriod struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidPeriod()
+func SectorProviderSectorsInvalidPeriodErrorID() common.Hash {
+	return common.HexToHash("0x8ba519b94728c4c1e0c01e4917de81ff1882a2196ea0caf99a1db30f17bdd88f")
+}
+
+// UnpackSectorsInvalidPeriodError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidPeriod()
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidPeriodError(raw []byte) (*SectorProviderSectorsInvalidPeriod, error) {
+	out := new(SectorProviderSectorsInvalidPeriod)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidPeriod", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidProof represents a Sectors_InvalidProof error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidProof struct {
+	Number uint64
+	Leaf   uint32
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidProof(uint64 number, uint32 leaf)
+func SectorProviderSectorsInvalidProofErrorID() common.Hash {
+	return common.HexToHash("0xa22db4329113e64a191af3c688ddb9ebec628ca1d046a82422f72ac3d5670458")
+}
+
+// UnpackSectorsInvalidProofError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidProof(uint64 number, uint32 leaf)
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidProofError(raw []byte) (*SectorProviderSectorsInvalidProof, error) {
+	out := new(SectorProviderSectorsInvalidProof)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidProof", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidProving represents a Sectors_InvalidProving error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidProving struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidProving()
+func SectorProviderSectorsInvalidProvingErrorID() common.Hash {
+	return common.HexToHash("0x53190a8fd2a27060c66c247308f5b1de954d342c11e5e3dc8325ee8812372a4b")
+}
+
+// UnpackSectorsInvalidProvingError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidProving()
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidProvingError(raw []byte) (*SectorProviderSectorsInvalidProving, error) {
+	out := new(SectorProviderSectorsInvalidProving)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidProving", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidSealing represents a Sectors_InvalidSealing error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidSealing struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidSealing()
+func SectorProviderSectorsInvalidSealingErrorID() common.Hash {
+	return common.HexToHash("0xe55e7de77aeeecc52124b3675c122417c612be61b83f77a0a997194b2d1c1600")
+}
+
+// UnpackSectorsInvalidSealingError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidSealing()
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidSealingError(raw []byte) (*SectorProviderSectorsInvalidSealing, error) {
+	out := new(SectorProviderSectorsInvalidSealing)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidSealing", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsInvalidSize represents a Sectors_InvalidSize error raised by the SectorProvider contract.
+type SectorProviderSectorsInvalidSize struct {
+	Size uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_InvalidSize(uint64 size)
+func SectorProviderSectorsInvalidSizeErrorID() common.Hash {
+	return common.HexToHash("0xd3df25c37df5098885a725df5614efc5f29cdd1c9edcd84ef655d5e8387e4587")
+}
+
+// UnpackSectorsInvalidSizeError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_InvalidSize(uint64 size)
+func (sectorProvider *SectorProvider) UnpackSectorsInvalidSizeError(raw []byte) (*SectorProviderSectorsInvalidSize, error) {
+	out := new(SectorProviderSectorsInvalidSize)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_InvalidSize", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotDue represents a Sectors_NotDue error raised by the SectorProvider contract.
+type SectorProviderSectorsNotDue struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotDue(uint64 number)
+func SectorProviderSectorsNotDueErrorID() common.Hash {
+	return common.HexToHash("0x2c25a9e2e61efd762abf11690c197b4401c3a3c235d99a52891f2f41c80224f7")
+}
+
+// UnpackSectorsNotDueError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotDue(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotDueError(raw []byte) (*SectorProviderSectorsNotDue, error) {
+	out := new(SectorProviderSectorsNotDue)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotDue", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotEnded represents a Sectors_NotEnded error raised by the SectorProvider contract.
+type SectorProviderSectorsNotEnded struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotEnded(uint64 number)
+func SectorProviderSectorsNotEndedErrorID() common.Hash {
+	return common.HexToHash("0x29c25e7e417906ff9135fb2a203f208569d28066875a849aa2cc5679d24b8b49")
+}
+
+// UnpackSectorsNotEndedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotEnded(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotEndedError(raw []byte) (*SectorProviderSectorsNotEnded, error) {
+	out := new(SectorProviderSectorsNotEnded)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotEnded", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotFaulty represents a Sectors_NotFaulty error raised by the SectorProvider contract.
+type SectorProviderSectorsNotFaulty struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotFaulty(uint64 number)
+func SectorProviderSectorsNotFaultyErrorID() common.Hash {
+	return common.HexToHash("0xb0340788ce7e339c28eb9856d311cddffd6619df2e0a243407bfb51b1ca088a6")
+}
+
+// UnpackSectorsNotFaultyError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotFaulty(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotFaultyError(raw []byte) (*SectorProviderSectorsNotFaulty, error) {
+	out := new(SectorProviderSectorsNotFaulty)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotFaulty", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotLive represents a Sectors_NotLive error raised by the SectorProvider contract.
+type SectorProviderSectorsNotLive struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotLive(uint64 number)
+func SectorProviderSectorsNotLiveErrorID() common.Hash {
+	return common.HexToHash("0xebb58514f8bf6322f43e8835c3a13b0260226d3ee7f4b401faeed017553c7e8e")
+}
+
+// UnpackSectorsNotLiveError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotLive(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotLiveError(raw []byte) (*SectorProviderSectorsNotLive, error) {
+	out := new(SectorProviderSectorsNotLive)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotLive", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotMissed represents a Sectors_NotMissed error raised by the SectorProvider contract.
+type SectorProviderSectorsNotMissed struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotMissed(uint64 number)
+func SectorProviderSectorsNotMissedErrorID() common.Hash {
+	return common.HexToHash("0x58b38d73e3830415ae8dfcf8a5ef26095775556a1a15794b3129198f96ce4fc6")
+}
+
+// UnpackSectorsNotMissedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotMissed(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotMissedError(raw []byte) (*SectorProviderSectorsNotMissed, error) {
+	out := new(SectorProviderSectorsNotMissed)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotMissed", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotPreCommitted represents a Sectors_NotPreCommitted error raised by the SectorProvider contract.
+type SectorProviderSectorsNotPreCommitted struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotPreCommitted(uint64 number)
+func SectorProviderSectorsNotPreCommittedErrorID() common.Hash {
+	return common.HexToHash("0x782613c5b548037cf3bfcd3635a56dcc53814d200b55a57eeb36a8fc059e8f73")
+}
+
+// UnpackSectorsNotPreCommittedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotPreCommitted(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotPreCommittedError(raw []byte) (*SectorProviderSectorsNotPreCommitted, error) {
+	out := new(SectorProviderSectorsNotPreCommitted)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotPreCommitted", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNotVoid represents a Sectors_NotVoid error raised by the SectorProvider contract.
+type SectorProviderSectorsNotVoid struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NotVoid(uint64 number)
+func SectorProviderSectorsNotVoidErrorID() common.Hash {
+	return common.HexToHash("0x1407695e98ef61f60723e1443fc9819ac529cde01e7b1d783f529268f7e121b7")
+}
+
+// UnpackSectorsNotVoidError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NotVoid(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNotVoidError(raw []byte) (*SectorProviderSectorsNotVoid, error) {
+	out := new(SectorProviderSectorsNotVoid)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NotVoid", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNothingOwed represents a Sectors_NothingOwed error raised by the SectorProvider contract.
+type SectorProviderSectorsNothingOwed struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NothingOwed()
+func SectorProviderSectorsNothingOwedErrorID() common.Hash {
+	return common.HexToHash("0x077b1b8c28adc3cff89e4200b1e69da2ce8a2077bb0dc0e9c95a3b0095b7737c")
+}
+
+// UnpackSectorsNothingOwedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NothingOwed()
+func (sectorProvider *SectorProvider) UnpackSectorsNothingOwedError(raw []byte) (*SectorProviderSectorsNothingOwed, error) {
+	out := new(SectorProviderSectorsNothingOwed)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NothingOwed", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNothingToProve represents a Sectors_NothingToProve error raised by the SectorProvider contract.
+type SectorProviderSectorsNothingToProve struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NothingToProve()
+func SectorProviderSectorsNothingToProveErrorID() common.Hash {
+	return common.HexToHash("0x522b7fb272147c0e632f59bdf56febd851dd36ffb68b4f5fac840dfe3a8a0d7a")
+}
+
+// UnpackSectorsNothingToProveError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NothingToProve()
+func (sectorProvider *SectorProvider) UnpackSectorsNothingToProveError(raw []byte) (*SectorProviderSectorsNothingToProve, error) {
+	out := new(SectorProviderSectorsNothingToProve)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NothingToProve", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsNumberUsed represents a Sectors_NumberUsed error raised by the SectorProvider contract.
+type SectorProviderSectorsNumberUsed struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_NumberUsed(uint64 number)
+func SectorProviderSectorsNumberUsedErrorID() common.Hash {
+	return common.HexToHash("0xb43df6de2e320b759d1d4e48d0f96c37939e1a3d1d1a7c402bf0097ffc0e0843")
+}
+
+// UnpackSectorsNumberUsedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_NumberUsed(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsNumberUsedError(raw []byte) (*SectorProviderSectorsNumberUsed, error) {
+	out := new(SectorProviderSectorsNumberUsed)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_NumberUsed", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsProofCount represents a Sectors_ProofCount error raised by the SectorProvider contract.
+type SectorProviderSectorsProofCount struct {
+	Numbers *big.Int
+	Proofs  *big.Int
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_ProofCount(uint256 numbers, uint256 proofs)
+func SectorProviderSectorsProofCountErrorID() common.Hash {
+	return common.HexToHash("0x06f735473324ca7f26768f93d061e9c95ba6cf605246118cc5458e01836d57b1")
+}
+
+// UnpackSectorsProofCountError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_ProofCount(uint256 numbers, uint256 proofs)
+func (sectorProvider *SectorProvider) UnpackSectorsProofCountError(raw []byte) (*SectorProviderSectorsProofCount, error) {
+	out := new(SectorProviderSectorsProofCount)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_ProofCount", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsProofLength represents a Sectors_ProofLength error raised by the SectorProvider contract.
+type SectorProviderSectorsProofLength struct {
+	Number uint64
+	Want   *big.Int
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_ProofLength(uint64 number, uint256 want)
+func SectorProviderSectorsProofLengthErrorID() common.Hash {
+	return common.HexToHash("0xb2641d0c779c99ec5cab10a0b5034b6f63cb5753a5ac6ed34dbc09f58f65d930")
+}
+
+// UnpackSectorsProofLengthError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_ProofLength(uint64 number, uint256 want)
+func (sectorProvider *SectorProvider) UnpackSectorsProofLengthError(raw []byte) (*SectorProviderSectorsProofLength, error) {
+	out := new(SectorProviderSectorsProofLength)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_ProofLength", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsSeedTooEarly represents a Sectors_SeedTooEarly error raised by the SectorProvider contract.
+type SectorProviderSectorsSeedTooEarly struct {
+	SeedEpoch uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_SeedTooEarly(uint64 seedEpoch)
+func SectorProviderSectorsSeedTooEarlyErrorID() common.Hash {
+	return common.HexToHash("0x5c871b03a4699a63cd3721dc12ee695b90a193948ed8f79bd97c260a722e207f")
+}
+
+// UnpackSectorsSeedTooEarlyError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_SeedTooEarly(uint64 seedEpoch)
+func (sectorProvider *SectorProvider) UnpackSectorsSeedTooEarlyError(raw []byte) (*SectorProviderSectorsSeedTooEarly, error) {
+	out := new(SectorProviderSectorsSeedTooEarly)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_SeedTooEarly", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsTicketOutOfReach represents a Sectors_TicketOutOfReach error raised by the SectorProvider contract.
+type SectorProviderSectorsTicketOutOfReach struct {
+	TicketEpoch uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_TicketOutOfReach(uint64 ticketEpoch)
+func SectorProviderSectorsTicketOutOfReachErrorID() common.Hash {
+	return common.HexToHash("0x5f7157180d0a82f6c75410f468ef038d7f115a5451b86f5210dbde61e9cc4a2e")
+}
+
+// UnpackSectorsTicketOutOfReachError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_TicketOutOfReach(uint64 ticketEpoch)
+func (sectorProvider *SectorProvider) UnpackSectorsTicketOutOfReachError(raw []byte) (*SectorProviderSectorsTicketOutOfReach, error) {
+	out := new(SectorProviderSectorsTicketOutOfReach)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_TicketOutOfReach", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsTransferFailed represents a Sectors_TransferFailed error raised by the SectorProvider contract.
+type SectorProviderSectorsTransferFailed struct {
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_TransferFailed()
+func SectorProviderSectorsTransferFailedErrorID() common.Hash {
+	return common.HexToHash("0xa9d6e5118698657575e418c2dba51a3bb08330d5f5d2c261f86117b70d2d217a")
+}
+
+// UnpackSectorsTransferFailedError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_TransferFailed()
+func (sectorProvider *SectorProvider) UnpackSectorsTransferFailedError(raw []byte) (*SectorProviderSectorsTransferFailed, error) {
+	out := new(SectorProviderSectorsTransferFailed)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_TransferFailed", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsVoid represents a Sectors_Void error raised by the SectorProvider contract.
+type SectorProviderSectorsVoid struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_Void(uint64 number)
+func SectorProviderSectorsVoidErrorID() common.Hash {
+	return common.HexToHash("0x3c92f7563ee745d00bacb87767d3c558a04c746098e70294fbac575086ab4851")
+}
+
+// UnpackSectorsVoidError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_Void(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsVoidError(raw []byte) (*SectorProviderSectorsVoid, error) {
+	out := new(SectorProviderSectorsVoid)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_Void", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsWindowNotOpen represents a Sectors_WindowNotOpen error raised by the SectorProvider contract.
+type SectorProviderSectorsWindowNotOpen struct {
+	Deadline uint64
+	Open     uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_WindowNotOpen(uint64 deadline, uint64 open)
+func SectorProviderSectorsWindowNotOpenErrorID() common.Hash {
+	return common.HexToHash("0xda4cd3616bcee9c30738dc847bd5b4a7d8afda743c52cc644216c02893affa78")
+}
+
+// UnpackSectorsWindowNotOpenError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_WindowNotOpen(uint64 deadline, uint64 open)
+func (sectorProvider *SectorProvider) UnpackSectorsWindowNotOpenError(raw []byte) (*SectorProviderSectorsWindowNotOpen, error) {
+	out := new(SectorProviderSectorsWindowNotOpen)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_WindowNotOpen", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsWrongCommR represents a Sectors_WrongCommR error raised by the SectorProvider contract.
+type SectorProviderSectorsWrongCommR struct {
+	Want [32]byte
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_WrongCommR(bytes32 want)
+func SectorProviderSectorsWrongCommRErrorID() common.Hash {
+	return common.HexToHash("0xecc1ede5b8f0e38c6540ad46e4a4ff859851c56aa24a0109431a815b9a314590")
+}
+
+// UnpackSectorsWrongCommRError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_WrongCommR(bytes32 want)
+func (sectorProvider *SectorProvider) UnpackSectorsWrongCommRError(raw []byte) (*SectorProviderSectorsWrongCommR, error) {
+	out := new(SectorProviderSectorsWrongCommR)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_WrongCommR", raw); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// SectorProviderSectorsWrongPartition represents a Sectors_WrongPartition error raised by the SectorProvider contract.
+type SectorProviderSectorsWrongPartition struct {
+	Number uint64
+}
+
+// ErrorID returns the hash of canonical representation of the error's signature.
+//
+// Solidity: error Sectors_WrongPartition(uint64 number)
+func SectorProviderSectorsWrongPartitionErrorID() common.Hash {
+	return common.HexToHash("0xd6f90c110fa68b2a08633d5c748b82b977c3090693031f526d27ca71b7b110b3")
+}
+
+// UnpackSectorsWrongPartitionError is the Go binding used to decode the provided
+// error data into the corresponding Go error struct.
+//
+// Solidity: error Sectors_WrongPartition(uint64 number)
+func (sectorProvider *SectorProvider) UnpackSectorsWrongPartitionError(raw []byte) (*SectorProviderSectorsWrongPartition, error) {
+	out := new(SectorProviderSectorsWrongPartition)
+	if err := sectorProvider.abi.UnpackIntoInterface(out, "Sectors_WrongPartition", raw); err != nil {
 		return nil, err
 	}
 	return out, nil

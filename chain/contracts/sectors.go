@@ -1,0 +1,160 @@
+package contracts
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/hostnode/hostnode/chain/contracts/bindings"
+)
+
+// BlockHashReach is how many blocks back the EVM knows the hash of a block.
+const BlockHashReach = 256
+
+// MaxWindowBlocks is the longest window of a deadline. It is shorter than
+// BlockHashReach, so that every block of a window knows the hash that its challenge is
+// made of.
+const MaxWindowBlocks = 250
+
+// BasisPoints are the whole of a deposit, of which fees are parts.
+const BasisPoints = 10_000
+
+// ErrInvalidSectorConfig says that the sector provider's constructor would refuse a
+// configuration.
+var ErrInvalidSectorConfig = errors.New("invalid sector provider configuration")
+
+// SectorStatus is a sector's status as the contract numbers it.
+type SectorStatus uint8
+
+// The statuses of a sector.
+const (
+	SectorNone         SectorStatus = iota // never precommitted, or that was taken back
+	SectorPreCommitted                     // waits for its proof
+	SectorVoid                             // its proof can no longer come
+	SectorActive                           // proves its possession once a period
+	SectorFaulty                           // does not, and pays for it
+	SectorTerminated                       // ended before its expiration
+	SectorEnded                            // reached its expiration; the deposit is there
+	SectorExpired                          // reached its expiration; the deposit was collected
+)
+
+// String names a status.
+func (s SectorStatus) String() string {
+	names := [...]string{
+		"none", "precommitted", "void", "active", "faulty", "terminated", "ended", "expired",
+	}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("status %d", uint8(s))
+}
+
+// TerminationReason says why a sector ended before its expiration, as the contract
+// numbers it.
+type TerminationReason uint8
+
+// The reasons of a termination.
+const (
+	TerminatedByProvider     TerminationReason = iota // the provider gave it up
+	TerminatedByFaultAge                              // faulty for too many periods in a row
+	TerminatedByDepositSpent                          // nothing at stake any more
+)
+
+// String names a reason.
+func (r TerminationReason) String() string {
+	names := [...]string{"given up", "faulty too long", "deposit spent"}
+	if int(r) < len(names) {
+		return names[r]
+	}
+	return fmt.Sprintf("reason %d", uint8(r))
+}
+
+// SectorProviderCreation returns the data of the transaction that creates a sector
+// provider which holds deposits in token, or ErrInvalidSectorConfig. Any block will do,
+// and any number of providers may use the contract.
+func SectorProviderCreation(config bindings.SectorConfig, token common.Address) ([]byte, error) {
+	if err := CheckSectorConfig(config); err != nil {
+		return nil, err
+	}
+	return creation(bindings.SectorProviderMetaData.ParseABI,
+		bindings.SectorProviderMetaData.Bin, config, token)
+}
+
+// CheckSectorConfig returns ErrInvalidSectorConfig with the reason when the sector
+// provider's constructor would refuse the configuration.
+func CheckSectorConfig(config bindings.SectorConfig) error {
+	for _, reason := range []string{
+		periodsProblem(config.Proving),
+		feesProblem(config.Deposits),
+		sealingProblem(config.Sealing, config.Proving.PeriodBlocks),
+	} {
+		if reason != "" {
+			return fmt.Errorf("%w: %s", ErrInvalidSectorConfig, reason)
+		}
+	}
+	return nil
+}
+
+func periodsProblem(p bindings.ProvingConfig) string {
+	switch {
+	case p.PeriodBlocks == 0 || p.PeriodBlocks > math.MaxUint32:
+		return fmt.Sprintf("a proving period of %d blocks", p.PeriodBlocks)
+	case p.Deadlines == 0 || p.PeriodBlocks%p.Deadlines != 0:
+		return fmt.Sprintf("%d blocks cannot be cut into %d equal windows", p.PeriodBlocks, p.Deadlines)
+	case p.PeriodBlocks/p.Deadlines > MaxWindowBlocks:
+		return fmt.Sprintf("windows of %d blocks, of at most %d the challenge is known to the end",
+			p.PeriodBlocks/p.Deadlines, MaxWindowBlocks)
+	case p.PartitionSectors == 0:
+		return "partitions of 0 sectors"
+	case p.FaultCutoff >= p.PeriodBlocks:
+		return fmt.Sprintf("a cutoff of %d blocks in periods of %d", p.FaultCutoff, p.PeriodBlocks)
+	case p.Leaves == 0 || p.Leaves > math.MaxUint16:
+		return fmt.Sprintf("%d leaves in a proof of possession", p.Leaves)
+	case p.MaxFaultPeriods == 0:
+		return "0 periods until a faulty sector is terminated"
+	}
+	return ""
+}
+
+func feesProblem(d bindings.DepositConfig) string {
+	switch {
+	case d.DepositPerByte == 0:
+		return "no deposit"
+	case d.VoidFee > BasisPoints || d.TerminationFee > BasisPoints:
+		return fmt.Sprintf("fees of %d and %d are more than the deposit's %d basis points",
+			d.VoidFee, d.TerminationFee, BasisPoints)
+	case d.MissedFee > d.TerminationFee:
+		return fmt.Sprintf("to miss a proof costs %d, more than the %d of leaving",
+			d.MissedFee, d.TerminationFee)
+	case d.FaultFee > d.MissedFee:
+		return fmt.Sprintf("a declared fault costs %d, more than the %d of an undeclared one",
+			d.FaultFee, d.MissedFee)
+	}
+	return ""
+}
+
+func sealingProblem(s bindings.SealingConfig, periodBlocks uint64) string {
+	const longest = 1<<40 - 1 // blocks
+	switch {
+	case s.TicketLookback == 0 || s.TicketLookback >= BlockHashReach:
+		return fmt.Sprintf("tickets of %d blocks before, of 1 to %d the hash is known",
+			s.TicketLookback, BlockHashReach-1)
+	case s.ChallengeDelay == 0 || s.ChallengeDelay > math.MaxUint32:
+		return fmt.Sprintf("a seed after %d blocks", s.ChallengeDelay)
+	case s.CommitDue < s.ChallengeDelay+BlockHashReach:
+		return fmt.Sprintf("a commit is due after %d blocks, but the seed may be pinned until %d",
+			s.CommitDue, s.ChallengeDelay+BlockHashReach)
+	case s.MinLife/2 < periodBlocks:
+		return fmt.Sprintf("a life of %d blocks is less than two periods of %d", s.MinLife, periodBlocks)
+	case s.MaxLife > longest:
+		return fmt.Sprintf("a life of %d blocks is more than %d", s.MaxLife, uint64(longest))
+	case s.CommitDue > s.MaxLife || s.MinLife > s.MaxLife-s.CommitDue:
+		return fmt.Sprintf("at most %d blocks from precommit to expiration leave no room for %d and %d",
+			s.MaxLife, s.CommitDue, s.MinLife)
+	case s.Leaves == 0 || s.Leaves > math.MaxUint16:
+		return fmt.Sprintf("%d leaves in the proof of a commit", s.Leaves)
+	}
+	return ""
+}
