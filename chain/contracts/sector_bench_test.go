@@ -313,8 +313,8 @@ func (y *yard) preCommitted(provider common.Address, number uint64) *testSector 
 	return s
 }
 
-// active is a sector committed as early as possible, which takes the yard on by some
-// blocks, and then on to the block before the next period.
+// active is a sector committed in the last block of a period; its first window is in the
+// next one.
 func (y *yard) active(provider common.Address, number uint64) *testSector {
 	y.t.Helper()
 	return y.actives(provider, number)[0]
@@ -322,9 +322,11 @@ func (y *yard) active(provider common.Address, number uint64) *testSector {
 
 func (y *yard) actives(provider common.Address, numbers ...uint64) []*testSector {
 	y.t.Helper()
-	if y.block%periodBlocks+seedDelay+1 >= periodBlocks {
-		y.block += periodBlocks / 2
+	const into = periodBlocks - 1 - seedDelay - 1 // blocks into a period
+	if y.block%periodBlocks > into {
+		y.block += periodBlocks
 	}
+	y.block += into - y.block%periodBlocks
 	var all []*testSector
 	for _, number := range numbers {
 		all = append(all, y.preCommitted(provider, number))
@@ -333,7 +335,6 @@ func (y *yard) actives(provider common.Address, numbers ...uint64) []*testSector
 	for _, s := range all {
 		y.does(provider, s.packCommit())
 	}
-	y.block += periodBlocks - 1 - y.block%periodBlocks
 	return all
 }
 
@@ -409,13 +410,19 @@ func numbersOf(sectors []*testSector) []uint64 {
 	return numbers
 }
 
-// wantMoney fails the test unless what is left of the deposit and what was lost, in
-// all, are these.
-func (y *yard) wantMoney(s *testSector, left, lost int64) {
+// wantLeft fails the test unless that much is left of the deposit.
+func (y *yard) wantLeft(s *testSector, left int64) {
 	y.t.Helper()
 	if got := y.info(s.provider, s.number).Deposit.Int64(); got != left {
 		y.t.Fatalf("block %d: deposit is %d, want %d", y.block, got, left)
 	}
+}
+
+// wantMoney fails the test unless what is left of the deposit and what was lost, in
+// all, are these.
+func (y *yard) wantMoney(s *testSector, left, lost int64) {
+	y.t.Helper()
+	y.wantLeft(s, left)
 	if got := y.unburnt(); got != lost {
 		y.t.Fatalf("block %d: %d are lost, want %d", y.block, got, lost)
 	}
@@ -426,7 +433,6 @@ func (y *yard) wantMoney(s *testSector, left, lost int64) {
 func (y *yard) checkBooks(sectors ...*testSector) {
 	y.t.Helper()
 	defer y.scratch()()
-	held := y.pool() + y.unburnt() + y.owed(alice) + y.owed(bob)
 	type key struct {
 		provider common.Address
 		number   uint64
@@ -440,7 +446,7 @@ func (y *yard) checkBooks(sectors ...*testSector) {
 			_, _, _ = y.attempt(nobody, y.address, sectorABI.PackMarkMissed(s.provider, s.number, period-1))
 		}
 	}
-	held = y.pool() + y.unburnt() + y.owed(alice) + y.owed(bob)
+	held := y.pool() + y.unburnt() + y.owed(alice) + y.owed(bob)
 	for s := range every {
 		held += y.info(s.provider, s.number).Deposit.Int64()
 	}
