@@ -481,7 +481,7 @@ func (y *yard) eachCall(s *testSector) map[string][]byte {
 	}
 }
 
-func kinds(calls map[string][]byte) []string { return slices.Sorted(maps.Keys(calls)) }
+func kinds[V any](named map[string]V) []string { return slices.Sorted(maps.Keys(named)) }
 
 func TestHashesOfTheBenchDifferByForkAndNumber(t *testing.T) {
 	b := newBench(t)
