@@ -68,15 +68,24 @@ func TestSimulatedHostsSaveTheirStatesAndTruncateTheQueue(t *testing.T) {
 	}
 }
 
-// What a cluster without quorum takes longer for is made up for: a host with time enough is
-// paid, and misses nothing.
+// What a cluster without quorum takes longer for is made up for: whatever the host fills is paid,
+// and it misses nothing. A request may expire while nothing can be stored; most do not.
 func TestAHostIsPaidWhateverItsClusterAnswers(t *testing.T) {
 	t.Parallel()
+	sold := 0
 	for i := range *seeds {
-		out := Run(t, *first+uint64(i), Scenarios()["cluster"])
-		if out.Problem != nil || out.Events["PayoutReceived"] == 0 || out.Events["ProofMissed"] > 0 {
-			t.Errorf("seed %d: %d payouts, %d proofs missed: %v", *first+uint64(i),
-				out.Events["PayoutReceived"], out.Events["ProofMissed"], out.Problem)
+		seed := *first + uint64(i)
+		out := Run(t, seed, Scenarios()["cluster"])
+		filled, paid, missed := out.Events["SlotFilled"], out.Events["PayoutReceived"], out.Events["ProofMissed"]
+		if out.Problem != nil || paid != filled || missed > 0 {
+			t.Errorf("seed %d: %d slots filled, %d paid, %d proofs missed: %v", seed, filled, paid, missed, out.Problem)
+		}
+		if paid > 0 {
+			sold++
 		}
 	}
+	if 2*sold < *seeds {
+		t.Errorf("only in %d of %d seeds something was sold", sold, *seeds)
+	}
+	t.Logf("in %d of %d seeds something was sold", sold, *seeds)
 }
