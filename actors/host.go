@@ -141,8 +141,10 @@ func (h *Host) Stop(ctx context.Context) error {
 }
 
 func (h *Host) recordStop(ctx context.Context) error {
-	return h.env.appendHost(ctx, &messages.HostStopped{
-		At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.Epoch,
+	return h.env.inTurn(ctx, func() error {
+		return h.env.appendHost(ctx, &messages.HostStopped{
+			At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.Epoch,
+		})
 	})
 }
 

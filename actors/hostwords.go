@@ -49,9 +49,7 @@ func (e *env) writeWords(ctx context.Context) {
 		next := e.words.waiting[0]
 		e.words.waiting = e.words.waiting[1:]
 		e.words.mu.Unlock()
-		err := e.RT.Guarded("host's stream", func() error {
-			return e.ask(ctx, func() error { return e.appendHost(ctx, next.event) })
-		})
+		err := e.RT.Guarded("host's stream", func() error { return e.sayHost(ctx, next.event) })
 		switch {
 		case ctx.Err() != nil: // It stays `writing`: nothing is written any more.
 			return

@@ -28,8 +28,9 @@ const DefaultHeartbeat = 5 * time.Minute
 
 // owner is what a process knows of its host's stream. Safe for concurrent use.
 type owner struct {
-	// words lets one write the stream at a time: it waits for the store, and so may end
-	// with its context.
+	// words lets one write the stream at a time, until it is known whether the store has the
+	// word: what comes at its revision meanwhile would be judged by it. It may end with its
+	// context.
 	words   *shell.Pool
 	count   uint64 // events in the stream, as far as this process knows
 	looking bool   // guarded by lookMu
@@ -66,7 +67,7 @@ func (e *env) takeOver(ctx context.Context) error {
 		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
 		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
 	}
-	return e.ask(ctx, func() error { return e.appendHost(ctx, started) })
+	return e.sayHost(ctx, started)
 }
 
 // readHost reads the last start and how many events the host's stream has.
@@ -98,14 +99,26 @@ func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, m
 	return nil
 }
 
-// appendHost writes the next word of this process. ErrTakenOver when another
-// process has spoken.
-func (e *env) appendHost(ctx context.Context, m hostWord) error {
+// sayHost writes the next word of this process, and asks the store until it has it, before
+// another word has its turn. ErrTakenOver when another process has spoken.
+func (e *env) sayHost(ctx context.Context, m hostWord) error {
+	return e.inTurn(ctx, func() error {
+		return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
+	})
+}
+
+// inTurn lets one word of this process be written at a time.
+func (e *env) inTurn(ctx context.Context, write func() error) error {
 	leave, err := e.owner.words.Enter(ctx, time.Time{})
 	if err != nil {
 		return fmt.Errorf("write the host's record: %w", err)
 	}
 	defer leave()
+	return write()
+}
+
+// appendHost tries once to write the next word of this process. It is for inTurn.
+func (e *env) appendHost(ctx context.Context, m hostWord) error {
 	for {
 		err := e.appendHostAt(ctx, e.owner.count, m)
 		switch {
@@ -183,9 +196,7 @@ func (e *env) beat(ctx context.Context) {
 	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
 		e.Turn(ctx, "heartbeat")
 		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
-		err := e.RT.Guarded("heartbeat", func() error {
-			return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
-		})
+		err := e.RT.Guarded("heartbeat", func() error { return e.sayHost(ctx, m) })
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:

@@ -3,14 +3,14 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
-	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/shell/shelltest"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/messages"
 )
 
@@ -24,22 +24,27 @@ func (hangingStore) Append(
 	return events.AppendResult{}, ctx.Err()
 }
 
+// speaker says words of the host's stream.
+func speaker(store events.Store) *env {
+	e := bareEnv(store)
+	e.owner.words = shell.NewPool("words", 1)
+	return e
+}
+
+func heartbeat() *messages.HostHeartbeat {
+	return &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())}
+}
+
 // A word of the host's stream that waits for another one ends with its context.
 func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &env{
-			Chain: &chainview.Chain{Base: &shell.Base{Store: hangingStore{}, Codec: catalog.Codec()}}, owner: owner{words: shell.NewPool("words", 1)},
-		}
+		e := speaker(hangingStore{})
 		first, end := context.WithCancel(t.Context())
-		go func() {
-			_ = e.appendHost(first, &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())})
-		}()
+		go func() { _ = e.sayHost(first, heartbeat()) }()
 		synctest.Wait()
 		second, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() {
-			done <- e.appendHost(second, &messages.HostHeartbeat{At: events.TimeToMessage(shelltest.Clock{}.Now())})
-		}()
+		go func() { done <- e.sayHost(second, heartbeat()) }()
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
@@ -52,5 +57,51 @@ func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 			t.Error("it waits on")
 		}
 		end()
+		synctest.Wait()
+	})
+}
+
+// deafStore takes appends, and has no answer for some of them.
+type deafStore struct {
+	events.Store
+	unanswered int
+}
+
+func (s *deafStore) Append(
+	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	r, err := s.Store.Append(ctx, stream, expected, batch)
+	if s.unanswered--; s.unanswered >= 0 && err == nil {
+		return events.AppendResult{}, events.ErrAway
+	}
+	return r, err
+}
+
+// A word of which nobody knows whether it is in the record is not overtaken by another one,
+// behind which it would be written once more.
+func TestAWordOfTheHostIsWrittenOnceThoughItsAnswerIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &deafStore{events.NewMemory(), 2}
+		e := speaker(store)
+		done := make(chan error, 2)
+		said := &messages.RecordWentBack{At: heartbeat().GetAt(), Epoch: 1}
+		go func() { done <- e.sayHost(t.Context(), said) }()
+		time.Sleep(time.Millisecond) // The store has it, and it is about to be asked again.
+		go func() { done <- e.sayHost(t.Context(), heartbeat()) }()
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		var types []string
+		for r, err := range store.ReadStream(t.Context(), events.HostStream(snapshotHost), events.ReadStream{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			types = append(types, r.Type)
+		}
+		if want := []string{"RecordWentBack", "HostHeartbeat"}; !slices.Equal(types, want) {
+			t.Errorf("the stream holds %v, want %v", types, want)
+		}
 	})
 }
