@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ethereum/go-ethereum/core/types"
-
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -45,7 +44,7 @@ func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint6
 	}
 	var taken []events.TakenProof
 	for _, r := range receipts {
-		if r == nil || r.Status != types.ReceiptStatusSuccessful { // A reorganisation took it back.
+		if !rpc.Succeeded(r) { // A reorganisation took it back.
 			continue
 		}
 		receipt, err := m.conn.InBlock(ctx, r)

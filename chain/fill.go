@@ -159,7 +159,7 @@ func (m *Market) unheardFill(
 		return events.Fill{}, false, err
 	}
 	receipt, err := m.conn.Receipt(ctx, hash)
-	if err != nil || receipt == nil || receipt.Status != types.ReceiptStatusSuccessful {
+	if err != nil || !rpc.Succeeded(receipt) {
 		return events.Fill{}, false, err
 	}
 	fill, err = m.fillFrom(ctx, receipt, request)
@@ -235,7 +235,7 @@ func (m *Market) ownFill(
 	if err != nil {
 		return events.Fill{}, err
 	}
-	if receipt == nil {
+	if !rpc.Succeeded(receipt) {
 		return events.Fill{}, errFillNotFound
 	}
 	return m.fillFrom(ctx, receipt, request)

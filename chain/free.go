@@ -193,7 +193,7 @@ func (m *Market) earlierPayout(
 	if err != nil {
 		return events.PayoutReceipt{}, err
 	}
-	if r == nil {
+	if !rpc.Succeeded(r) {
 		return forgottenPayout(facts), nil
 	}
 	payout, err := m.payoutFrom(ctx, r)

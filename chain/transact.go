@@ -136,7 +136,7 @@ func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Rece
 		return events.Receipt{}, err
 	}
 	r, err := m.conn.Receipt(ctx, hash)
-	if err != nil || r == nil {
+	if err != nil || !rpc.Succeeded(r) { // A reorganisation took it back.
 		return events.Receipt{}, err
 	}
 	return m.conn.InBlock(ctx, r)

@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,5 +199,39 @@ func TestProofOfADroppedBlockIsNotSentAgainWhenItsChallengeMoved(t *testing.T) {
 				t.Fatalf("the proof was not made again: %v", err)
 			}
 		})
+	}
+}
+
+// failed lets every transaction have failed by its receipt.
+func failed(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
+	a := node(r)
+	if r.Method == "eth_getTransactionReceipt" {
+		a.Result = bytes.Replace(a.Result, []byte(`"status":"0x1"`), []byte(`"status":"0x0"`), 1)
+	}
+	return a
+}
+
+// What succeeded once may have been mined in another block, and have failed there: who asks
+// again is told what the contract says now.
+func TestAnEarlierSuccessThatFailedSinceIsNone(t *testing.T) {
+	w := newWorld(t)
+	m, _, call, period := w.proving()
+	proof := func(ctx context.Context) error {
+		_, err := m.SubmitProof(ctx, call, period, goodProof(1))
+		return err
+	}
+	w.drive("host", proof)
+	if err := proof(t.Context()); err != nil {
+		t.Fatalf("the proof again: %v, want the receipt of before", err)
+	}
+	w.gate.has(failed)
+	if err := proof(t.Context()); !errors.Is(err, events.ErrProofAlreadySubmitted) {
+		t.Errorf("the proof: %v, want what the contract says", err)
+	}
+	if fill, err := m.FillSlot(t.Context(), call, goodProof(1)); err == nil {
+		t.Errorf("the fill: %+v, want that it is not found", fill)
+	}
+	if r, err := m.ReserveSlot(t.Context(), call); err == nil && !r.TxHash.Zero() {
+		t.Errorf("the reservation: %+v", r)
 	}
 }

@@ -172,7 +172,7 @@ func (m *Market) earlierMarking(ctx context.Context, key string) (marking events
 		return marking, false, err
 	}
 	receipt, err := m.conn.Receipt(ctx, hashes[len(hashes)-1])
-	if err != nil || receipt == nil || receipt.Status != types.ReceiptStatusSuccessful {
+	if err != nil || !rpc.Succeeded(receipt) {
 		return marking, false, err // A reorganisation took it back.
 	}
 	marking, err = m.markingFrom(ctx, receipt)

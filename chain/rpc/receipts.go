@@ -71,3 +71,7 @@ func ReceiptIn(r *types.Receipt, block *Header) (events.Receipt, error) {
 		TxHash: events.Hash(r.TxHash), Block: block.Head(), Fee: fee, GasUsed: r.GasUsed,
 	}, nil
 }
+
+// Succeeded says that a transaction is mined and did what it should. What was once told to
+// have succeeded may be mined in another block now, and fail there.
+func Succeeded(r *types.Receipt) bool { return r != nil && r.Status == types.ReceiptStatusSuccessful }

@@ -262,8 +262,8 @@ func (m *Manager) recheck(ctx context.Context) error {
 	asked := m.rechecks
 	m.rechecks = nil
 	for i, r := range asked {
-		if receipt := receipts[i]; receipt != nil && receipt.Status == types.ReceiptStatusSuccessful {
-			r.wait <- result{receipt: receipt}
+		if rpc.Succeeded(receipts[i]) {
+			r.wait <- result{receipt: receipts[i]}
 			continue
 		}
 		if r.in.done {
