@@ -235,6 +235,22 @@ func (n *Node) prover(o Options) (*prover.SlotProver, error) {
 	}), nil
 }
 
+// errNotBegun: the event store has not taken the start of the host, which asks it for nothing
+// else until then.
+var errNotBegun = fmt.Errorf("%w: the start of this host is not in the record yet", events.ErrAway)
+
+// answers says whether the event store answers a host that has begun or not. One that shows
+// what it holds may take nothing, as a leader that is cut off from the others.
+func answers(ctx context.Context, store events.Store, begun bool) error {
+	if _, err := store.Head(ctx); err != nil {
+		return err
+	}
+	if !begun {
+		return errNotBegun
+	}
+	return nil
+}
+
 // proveUntilBooted is untilBooted for a host that is told when it has begun.
 func (n *Node) proveUntilBooted(
 	ctx context.Context, o Options, slots port.Prover, hosts <-chan *actors.Host,
@@ -257,10 +273,7 @@ func (n *Node) proveUntilBooted(
 		s, err := host.Status(ctx)
 		return err != nil || s.Booted
 	}
-	ask := func(ctx context.Context) error {
-		_, err := o.Store.Head(ctx)
-		return err
-	}
+	ask := func(ctx context.Context) error { return answers(ctx, o.Store, host != nil) }
 	keep := func(ctx context.Context) error { return n.keep(ctx, o, slots) }
 	return begin(context.WithoutCancel(ctx), func(ctx context.Context) {
 		untilBooted(ctx, booted, ask, keep, o.Waits, o.Proves)

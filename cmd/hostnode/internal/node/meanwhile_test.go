@@ -175,6 +175,15 @@ func TestAStoreThatTakesNothingIsWaitedForBeforeTheHostBegins(t *testing.T) {
 	})
 }
 
+// As a leader that is cut off, which goes on serving reads: the host has not begun.
+func TestAStoreThatDoesNotTakeTheStartOfTheHostIsAway(t *testing.T) {
+	for begun, want := range map[bool]error{false: events.ErrAway, true: nil} {
+		if err := answers(t.Context(), events.NewMemory(), begun); !errors.Is(err, want) {
+			t.Errorf("begun %t: %v, want %v", begun, err, want)
+		}
+	}
+}
+
 func TestAStartTellsWhatIsProvenMeanwhile(t *testing.T) {
 	p := waiting(t)
 	p.start.waits(events.ErrAway)
