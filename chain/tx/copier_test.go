@@ -196,7 +196,7 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 		t.Run(fmt.Sprintf("truncates=%t", truncates), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				memory := events.NewMemory()
-				var healed atomic.Bool
+				var healed, changed atomic.Bool
 				var kept []events.NewEvent
 				store := wanting{memory, func(batch []events.NewEvent, commit func() error) error {
 					same := len(batch) == len(kept)
@@ -210,6 +210,7 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 						kept = batch
 						return events.ErrAway
 					case !same:
+						changed.Store(true)
 						return &events.WrongRevisionError{Actual: uint64(len(kept)) - 1, Exists: true}
 					}
 					return events.ErrAway
@@ -220,8 +221,8 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 					c.put(r)
 					synctest.Wait()
 				}
-				if err := c.failure(); err != nil {
-					t.Fatalf("what is not committed yet is taken for lost: %v", err)
+				if err := c.failure(); err != nil || changed.Load() {
+					t.Fatalf("what is not committed yet is taken for lost: %v, or sent in another way: %t", err, changed.Load())
 				}
 				if !truncates {
 					if _, err := memory.Append(t.Context(), owner().Stream, events.NoStream(), kept); err != nil {
