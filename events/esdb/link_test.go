@@ -227,6 +227,28 @@ func TestOnlyALeaderIsPicked(t *testing.T) {
 	}
 }
 
+// A leader that cannot be reached now may be back, and nobody else is one until it is named.
+func TestTheLeaderThatWasHeardOfIsKept(t *testing.T) {
+	one, other, nobody := &errNotLeader{leader: "a:1"}, &errNotLeader{leader: "b:1"}, &errNotLeader{}
+	for name, c := range map[string]struct {
+		before *errNotLeader
+		err    error
+		want   *errNotLeader
+	}{
+		"the connection failed":          {one, away(errLost), one},
+		"a node follows, and names none": {one, nobody, one},
+		"a node names another":           {one, fmt.Errorf("c:1: %w", other), other},
+		"a node names the first":         {nil, one, one},
+		// Then its cluster is asked.
+		"a node that was named alone follows": {nil, nobody, nobody},
+		"nothing was heard":                   {nil, away(errLost), nil},
+	} {
+		if got := heard(c.before, c.err); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestTheClientsLinesGoToTheLogAtDebugLevel(t *testing.T) {
 	logger, hook := test.NewNullLogger()
 	logger.SetLevel(logrus.DebugLevel)

@@ -83,14 +83,16 @@ func TestARefusedAppendIsNeverAWrittenOne(t *testing.T) {
 		"nobody leads, and reads go on":         func(c *standin.Cluster) { c.Elect(true) },
 		"success at a revision that cannot be":  func(c *standin.Cluster) { c.Decide(always(standin.OddSuccess)) },
 		"an error of a code that nobody knows":  func(c *standin.Cluster) { c.Decide(always(standin.OddError)) },
+		"neither success nor error":             func(c *standin.Cluster) { c.Decide(always(standin.NoResult)) },
 		"no answer, and nothing is written":     func(c *standin.Cluster) { c.Decide(always(standin.Lost)) },
 		"no answer, although it is written":     func(c *standin.Cluster) { c.Decide(always(standin.Unanswered)) },
 		"the leader is killed, and another one": func(c *standin.Cluster) { c.Kill(0); c.Elect(false); c.Start(0) },
 	} {
-		t.Run(name, func(t *testing.T) {
+		bothWays(t, name, func(t *testing.T, noBatch bool) {
 			behind := events.NewMemory()
 			c := standin.New(t, behind, 3)
 			cfg := impatient(c.URL())
+			cfg.NoBatch = noBatch
 			s := open(t, cfg)
 			defer s.Close()
 			harmed := make(chan struct{})
@@ -121,6 +123,14 @@ func TestARefusedAppendIsNeverAWrittenOne(t *testing.T) {
 	}
 }
 
+// bothWays runs a test with appends in batches, and each by itself as with a server that has
+// no batches.
+func bothWays(t *testing.T, name string, test func(t *testing.T, noBatch bool)) {
+	for _, noBatch := range []bool{false, true} {
+		t.Run(fmt.Sprintf("%s, noBatch=%t", name, noBatch), func(t *testing.T) { test(t, noBatch) })
+	}
+}
+
 func always(fate standin.Fate) func(string) standin.Fate {
 	return func(string) standin.Fate { return fate }
 }
@@ -129,11 +139,11 @@ func always(fate standin.Fate) func(string) standin.Fate {
 // log: the repetition is not answered, another append is judged by what nobody can read.
 func TestWhatIsNotCommittedYetIsNotLost(t *testing.T) {
 	for _, commit := range []bool{true, false} {
-		t.Run(fmt.Sprintf("commit=%t", commit), func(t *testing.T) {
+		bothWays(t, fmt.Sprintf("commit=%t", commit), func(t *testing.T, noBatch bool) {
 			behind := events.NewMemory()
 			c := standin.New(t, behind, 1)
 			cfg := impatient(c.URL())
-			cfg.Patience = cfg.CallTimeout
+			cfg.Patience, cfg.NoBatch = cfg.CallTimeout, noBatch
 			s := open(t, cfg)
 			defer s.Close()
 			if _, err := s.Append(t.Context(), "a-1", events.NoStream(), numberedEvent("a-1", 0)); err != nil {
@@ -233,7 +243,9 @@ func TestAppendsOfEveryFate(t *testing.T) {
 				}
 				return standin.Fate(chance.IntN(int(standin.OddSuccess) + 1))
 			})
-			s := open(t, impatient(c.URL()))
+			cfg := impatient(c.URL())
+			cfg.NoBatch = seed/2%2 == 1
+			s := open(t, cfg)
 			defer s.Close()
 			var written atomic.Int32
 			problems := make(chan error, writers)

@@ -21,21 +21,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Append is a single append. It is always done, or refused, by the server behind:
-// what goes wrong with appends goes wrong with batches here, and a node that cannot
-// write says so.
+// Append is a single append. A node that cannot write says so by a code of its own there.
 func (n *node) Append(s streams.Streams_AppendServer) error {
 	if trailers, err := n.refusal(wantsLeader(s.Context())); err != nil {
 		s.SetTrailer(trailers)
 		return err
 	}
-	if _, election, _, _ := n.c.now(n); election {
-		return status.Error(codes.Unavailable, notReady)
-	}
-	call, err := n.c.backend.streams.Append(s.Context())
-	if err != nil {
-		return err
-	}
+	var parts []*streams.AppendReq
 	for {
 		m, err := s.Recv()
 		if errors.Is(err, io.EOF) {
@@ -44,6 +36,59 @@ func (n *node) Append(s streams.Streams_AppendServer) error {
 		if err != nil {
 			return err
 		}
+		parts = append(parts, m)
+	}
+	if len(parts) == 0 {
+		return status.Error(codes.InvalidArgument, "an append without options")
+	}
+	fate, wrong := n.c.rule(proposalOfOne(parts))
+	switch fate {
+	case Done:
+		return n.hand(s, parts)
+	case Unanswered:
+		if err := n.hand(silently{s}, parts); err != nil {
+			return err
+		}
+	case NotReady:
+		return status.Error(codes.Unavailable, notReady)
+	case OddError:
+		return status.Error(codes.Unknown, "odd")
+	case NoResult:
+		return s.SendAndClose(&streams.AppendResp{})
+	case OddSuccess:
+		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_Success_{Success: &streams.AppendResp_Success{
+			CurrentRevisionOption: &streams.AppendResp_Success_CurrentRevision{CurrentRevision: oddRevision},
+		}}})
+	case refused:
+		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
+			WrongExpectedVersion: &streams.AppendResp_WrongExpectedVersion{
+				CurrentRevisionOption: &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: wrong.Actual},
+			},
+		}})
+	case kept:
+		select {
+		case <-time.After(commitTimeout):
+			return status.Error(codes.Aborted, "Operation timed out")
+		case <-s.Context().Done():
+		}
+	case Lost:
+	}
+	<-s.Context().Done()
+	return s.Context().Err()
+}
+
+// silently loses the answer.
+type silently struct{ streams.Streams_AppendServer }
+
+func (silently) SendAndClose(*streams.AppendResp) error { return nil }
+
+// hand gives an append to the server behind, and its answer to the client.
+func (n *node) hand(s streams.Streams_AppendServer, parts []*streams.AppendReq) error {
+	call, err := n.c.backend.streams.Append(s.Context())
+	if err != nil {
+		return err
+	}
+	for _, m := range parts {
 		if call.Send(m) != nil {
 			break // The server has answered.
 		}
@@ -150,48 +195,31 @@ func (b *batches) fail(id *shared.UUID, code codes.Code, message string, detail 
 
 // deliver says whether an append goes to the server behind, and answers it if not.
 func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
-	options, correlation := parts[0].GetOptions(), parts[0].GetCorrelationId()
-	stream := string(options.GetStreamIdentifier().GetStreamName())
-	c := b.n.c
-	c.mu.Lock()
-	fate := c.fate
-	if c.cut {
-		wrong, repeated := c.judge(proposalOf(stream, parts))
-		c.mu.Unlock()
-		if wrong == nil && !repeated { // A repetition is never answered.
-			time.AfterFunc(commitTimeout, func() {
-				b.fail(correlation, codes.DeadlineExceeded, "Operation timed out", &shared.Timeout{})
-			})
-		}
-		if wrong != nil {
-			b.fail(correlation, codes.AlreadyExists, "wrong expected version", &shared.WrongExpectedVersion{
-				CurrentStreamRevisionOption: &shared.WrongExpectedVersion_CurrentStreamRevision{
-					CurrentStreamRevision: wrong.Actual,
-				},
-			})
-		}
-		return false
-	}
-	election := c.leader < 0
-	c.mu.Unlock()
-	what := Done
-	switch {
-	case election:
-		what = NotReady
-	case fate != nil:
-		what = fate(stream)
-	}
-	switch what {
+	correlation := parts[0].GetCorrelationId()
+	fate, wrong := b.n.c.rule(proposalOf(parts))
+	switch fate {
 	case NotReady:
 		b.fail(correlation, codes.OK, notReady, &emptypb.Empty{})
 	case OddError:
 		b.fail(correlation, codes.Code(99), "odd", &emptypb.Empty{})
+	case NoResult:
+		b.answer(&streams.BatchAppendResp{CorrelationId: correlation})
 	case OddSuccess:
 		b.answer(&streams.BatchAppendResp{CorrelationId: correlation, Result: &streams.BatchAppendResp_Success_{
 			Success: &streams.BatchAppendResp_Success{
 				CurrentRevisionOption: &streams.BatchAppendResp_Success_CurrentRevision{CurrentRevision: oddRevision},
 			},
 		}})
+	case refused:
+		b.fail(correlation, codes.AlreadyExists, "wrong expected version", &shared.WrongExpectedVersion{
+			CurrentStreamRevisionOption: &shared.WrongExpectedVersion_CurrentStreamRevision{
+				CurrentStreamRevision: wrong.Actual,
+			},
+		})
+	case kept:
+		time.AfterFunc(commitTimeout, func() {
+			b.fail(correlation, codes.DeadlineExceeded, "Operation timed out", &shared.Timeout{})
+		})
 	case Lost:
 	case Unanswered:
 		b.mu.Lock()
@@ -205,8 +233,8 @@ func (b *batches) deliver(id string, parts []*streams.BatchAppendReq) bool {
 }
 
 // proposalOf is an append as the store takes it.
-func proposalOf(stream string, parts []*streams.BatchAppendReq) proposal {
-	p := proposal{stream: stream}
+func proposalOf(parts []*streams.BatchAppendReq) proposal {
+	p := proposal{stream: string(parts[0].GetOptions().GetStreamIdentifier().GetStreamName())}
 	switch e := parts[0].GetOptions().GetExpectedStreamPosition().(type) {
 	case *streams.BatchAppendReq_Options_StreamPosition:
 		p.expected = events.Exact(e.StreamPosition)
@@ -217,14 +245,44 @@ func proposalOf(stream string, parts []*streams.BatchAppendReq) proposal {
 	}
 	for _, part := range parts {
 		for _, m := range part.GetProposedMessages() {
-			meta, foreign := events.DecodeMetadata(m.GetCustomMetadata())
-			p.batch = append(p.batch, events.NewEvent{
-				ID: idOf(m.GetId()), Type: m.GetMetadata()["type"], Data: m.GetData(), Meta: meta, Foreign: foreign,
-				Binary: m.GetMetadata()["content-type"] != "application/json",
-			})
+			p.add(m)
 		}
 	}
 	return p
+}
+
+// proposalOfOne is a single append as the store takes it.
+func proposalOfOne(parts []*streams.AppendReq) proposal {
+	options := parts[0].GetOptions()
+	p := proposal{stream: string(options.GetStreamIdentifier().GetStreamName())}
+	switch e := options.GetExpectedStreamRevision().(type) {
+	case *streams.AppendReq_Options_Revision:
+		p.expected = events.Exact(e.Revision)
+	case *streams.AppendReq_Options_NoStream:
+		p.expected = events.NoStream()
+	case *streams.AppendReq_Options_StreamExists:
+		p.expected = events.StreamExists()
+	}
+	for _, part := range parts[1:] {
+		p.add(part.GetProposedMessage())
+	}
+	return p
+}
+
+// proposed is an event in either kind of append.
+type proposed interface {
+	GetId() *shared.UUID
+	GetMetadata() map[string]string
+	GetCustomMetadata() []byte
+	GetData() []byte
+}
+
+func (p *proposal) add(m proposed) {
+	meta, foreign := events.DecodeMetadata(m.GetCustomMetadata())
+	p.batch = append(p.batch, events.NewEvent{
+		ID: idOf(m.GetId()), Type: m.GetMetadata()["type"], Data: m.GetData(), Meta: meta, Foreign: foreign,
+		Binary: m.GetMetadata()["content-type"] != "application/json",
+	})
 }
 
 // idOf is an event's id, in either of its forms.

@@ -56,8 +56,15 @@ const (
 	Unanswered
 	// OddError is answered with an error that says nothing, and not written.
 	OddError
+	// NoResult is answered with neither error nor success, and not written.
+	NoResult
 	// OddSuccess is answered with success at a revision that cannot be, and not written.
 	OddSuccess
+
+	// At a leader that is cut off, kept is in its log and not committed, and refused is judged
+	// by that. What it has in its log already is Lost.
+	kept
+	refused
 )
 
 // proposal is an append that a leader has in its log and has not committed.
@@ -244,6 +251,30 @@ func (c *Cluster) members() (all []*gossip.MemberInfo) {
 		all = append(all, &gossip.MemberInfo{State: state, IsAlive: n.lives(), HttpEndPoint: n.endPoint()})
 	}
 	return all
+}
+
+// rule is what becomes of an append, and for one that is refused why.
+func (c *Cluster) rule(p proposal) (Fate, *events.WrongRevisionError) {
+	c.mu.Lock()
+	fate, election := c.fate, c.leader < 0
+	if c.cut {
+		defer c.mu.Unlock()
+		switch wrong, repeated := c.judge(p); {
+		case wrong != nil:
+			return refused, wrong
+		case repeated:
+			return Lost, nil
+		}
+		return kept, nil
+	}
+	c.mu.Unlock()
+	switch {
+	case election:
+		return NotReady, nil
+	case fate != nil:
+		return fate(p.stream), nil
+	}
+	return Done, nil
 }
 
 // judge is what a leader that is cut off makes of an append: no error when it keeps it
