@@ -49,7 +49,7 @@ type Config struct {
 	// answers. 0: 10 s.
 	ProbeEvery time.Duration
 	// MinPause and MaxPause bound the pauses between attempts to reach the
-	// server, which grow with the time that it is away. 0: 25 ms and 5 s.
+	// server, which grow with the time that it is away. 0: 10 ms and 5 s.
 	MinPause, MaxPause time.Duration
 	// MaxCalls is the most calls, reads and subscriptions at a time, abandoned
 	// ones included until they end; further ones wait. 0: 4096.
@@ -64,7 +64,7 @@ const (
 	defaultPatience    = 30 * time.Second
 	defaultOpenTimeout = 15 * time.Second
 	defaultProbeEvery  = 10 * time.Second
-	defaultMinPause    = 25 * time.Millisecond
+	defaultMinPause    = 10 * time.Millisecond
 	defaultMaxPause    = 5 * time.Second
 	defaultMaxCalls    = 4096
 	// minKeepAlive is the least interval of pings that gRPC takes.
