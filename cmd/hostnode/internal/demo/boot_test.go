@@ -17,11 +17,15 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// leaving is a store that goes away and comes back.
+// leaving is a store that goes away and comes back. One that is readable only takes nothing
+// meanwhile, as a leader that is cut off from the others.
 type leaving struct {
 	events.Store
-	away atomic.Bool
+	away     atomic.Bool
+	readable bool
 }
+
+func (l *leaving) silent() bool { return l.away.Load() && !l.readable }
 
 func (l *leaving) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
@@ -35,14 +39,14 @@ func (l *leaving) Append(
 func (l *leaving) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
-	if l.away.Load() {
+	if l.silent() {
 		return func(yield func(events.Recorded, error) bool) { yield(events.Recorded{}, events.ErrAway) }
 	}
 	return l.Store.ReadStream(ctx, stream, q)
 }
 
 func (l *leaving) Head(ctx context.Context) (events.Position, error) {
-	if l.away.Load() {
+	if l.silent() {
 		return 0, events.ErrAway
 	}
 	return l.Store.Head(ctx)
@@ -50,6 +54,12 @@ func (l *leaving) Head(ctx context.Context) (events.Position, error) {
 
 // The store leaves when the start has found that the host may begin: it has said no word yet.
 func TestAStoreThatGoesAwayWhileTheHostBootsCostsNoProof(t *testing.T) {
+	for name, readable := range map[string]bool{"it answers nothing": false, "it takes nothing": true} {
+		t.Run(name, func(t *testing.T) { bootsWithout(t, readable) })
+	}
+}
+
+func bootsWithout(t *testing.T, readable bool) {
 	s := setFor(t, 3, func(c *client) string { return c.url })
 	id := s.begin(t)
 	poll(t, func(ctx context.Context) bool {
@@ -65,7 +75,7 @@ func TestAStoreThatGoesAwayWhileTheHostBootsCostsNoProof(t *testing.T) {
 	s.halt()
 	check(t, s.node.Stop(t.Context()))
 
-	store := &leaving{Store: s.store}
+	store := &leaving{Store: s.store, readable: readable}
 	store.away.Store(true)
 	var told atomic.Pointer[health.OutageFacts]
 	told.Store(&health.OutageFacts{})
