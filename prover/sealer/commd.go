@@ -53,7 +53,7 @@ func (s *CommDSealer) PreCommit1(
 		err = s.build(ctx, sector, commD, progress)
 	}
 	if err == nil {
-		err = s.setSeal(sector, sealed{Ticket: ticket, CommD: commD})
+		err = s.begin(sector, ticket, commD)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("first step of %s: %w", sector, err)

@@ -23,12 +23,15 @@ func (p storedPiece) end() uint64 { return p.Offset + p.Size }
 // pieces are those of a sector that were written, by offset.
 func (k *kept) pieces(sector events.SectorRef) ([]storedPiece, error) {
 	b, err := k.files.Note(sector, piecesNote)
-	if err != nil || b == nil {
-		return nil, err
+	if err == nil && b == nil {
+		return nil, nil
 	}
-	list, err := decodePieces(b)
+	var list []storedPiece
+	if err == nil {
+		list, err = decodePieces(b)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("note of the pieces of %s: %w", sector, err)
+		return nil, fmt.Errorf("note of the pieces of %s: do the first step again: %w", sector, err)
 	}
 	return list, nil
 }
@@ -66,7 +69,7 @@ func (k *kept) seal(sector events.SectorRef) (*sealed, error) {
 	}
 	s, err := decodeSeal(b)
 	if err != nil {
-		return nil, fmt.Errorf("note of the seal of %s: %w", sector, err)
+		return nil, fmt.Errorf("note of the seal of %s: do both first steps again: %w", sector, err)
 	}
 	return s, nil
 }
@@ -99,6 +102,19 @@ func decodeSeal(b []byte) (*sealed, error) {
 		return nil, fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
 	}
 	return &s, nil
+}
+
+// begin notes that the first step ended. For the same ticket what came after it stays. A note that
+// is damaged is written anew: the second step gives the same CommR.
+func (k *kept) begin(sector events.SectorRef, ticket, commD events.Hash) error {
+	seal, err := k.seal(sector)
+	if err != nil && !errors.Is(err, events.ErrSectorDamaged) {
+		return err
+	}
+	if seal != nil && seal.Ticket == ticket && seal.CommD == commD {
+		return nil
+	}
+	return k.setSeal(sector, sealed{Ticket: ticket, CommD: commD})
 }
 
 func (k *kept) setSeal(sector events.SectorRef, s sealed) error {

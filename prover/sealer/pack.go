@@ -17,6 +17,9 @@ func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece
 		return events.Hash{}, err
 	}
 	list, err := k.pieces(sector)
+	if errors.Is(err, events.ErrSectorDamaged) {
+		list, err = k.noteAnew(ctx, sector, pieces, placed)
+	}
 	if err != nil {
 		return events.Hash{}, err
 	}
@@ -45,6 +48,29 @@ func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece
 		return events.Hash{}, err
 	}
 	return CommD(sector, pieces)
+}
+
+// noteAnew writes a damaged note of the pieces again: those that should be there, and which of them are.
+func (k *kept) noteAnew(
+	ctx context.Context, sector events.SectorRef, pieces []Piece, placed []commd.Placed,
+) ([]storedPiece, error) {
+	list := []storedPiece{}
+	for _, p := range placed {
+		if !p.Filler {
+			payload := uint64(pieces[len(list)].Payload)
+			list = append(list, storedPiece{p.Offset, p.Size, payload, commd.CID(p.Root), true})
+		}
+	}
+	if err := k.setPieces(sector, list); err != nil {
+		return nil, err
+	}
+	if err := k.repair(ctx, sector); err != nil {
+		return nil, err
+	}
+	for i := range list { // None is damaged, else repair had said so.
+		list[i].Damaged = false
+	}
+	return list, k.setPieces(sector, list)
 }
 
 // clearGaps makes zero what belongs to no piece: a piece that was refused may have left something.

@@ -187,23 +187,57 @@ func TestATreeThatIsDamagedIsBuiltAgain(t *testing.T) {
 	}
 }
 
-func TestDamagedNotesAreNamed(t *testing.T) {
+func TestDamagedNotesAreNamedAndWrittenAnew(t *testing.T) {
 	for _, title := range []string{"pieces", "seal"} {
-		m := sectorstest.NewMemory()
-		s := sealer.NewCommD(m, 0)
-		out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil)
-		if err != nil {
-			t.Fatal(err)
+		for kind, damage := range map[string]func(m *sectorstest.Memory) error{
+			"by its checksum": func(m *sectorstest.Memory) error { m.DamageNote(sealertest.Sector, title); return nil },
+			"by its form":     func(m *sectorstest.Memory) error { return m.SetNote(sealertest.Sector, title, []byte("{")) },
+		} {
+			t.Run(title+" "+kind, func(t *testing.T) {
+				m := sectorstest.NewMemory()
+				s := sealer.NewCommD(m, 0)
+				l := sealertest.NewLoad(t, 0, 4000, 'a')
+				pieces := []sealer.Piece{l.Piece}
+				add := func() error {
+					return s.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+				}
+				seal := func() error {
+					out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, pieces, nil)
+					if err == nil {
+						_, _, err = s.PreCommit2(t.Context(), sealertest.Sector, out, nil)
+					}
+					return err
+				}
+				if err := errors.Join(add(), seal()); err != nil {
+					t.Fatal(err)
+				}
+				want, err := s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := damage(m); err != nil {
+					t.Fatal(err)
+				}
+				if title == "pieces" {
+					err = add()
+				} else {
+					_, err = s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 20)
+				}
+				if !errors.Is(err, events.ErrSectorDamaged) {
+					t.Fatal(err)
+				}
+				m.Change(sealertest.Sector, events.SectorUnsealed, func(b []byte) []byte { b[7] ^= 1; return b })
+				if err := seal(); !errors.Is(err, events.ErrSectorDamaged) || !strings.Contains(err.Error(), l.CID) {
+					t.Fatalf("with damaged data besides: %v", err)
+				}
+				if err := errors.Join(add(), seal()); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := s.Challenge(t.Context(), sealertest.Sector, events.Hash{}, 20); err != nil || string(got) != string(want) {
+					t.Fatal(err)
+				}
+			})
 		}
-		if err := m.SetNote(sealertest.Sector, title, []byte("{")); err != nil {
-			t.Fatal(err)
-		}
-		l := sealertest.NewLoad(t, 0, 16000, 'a')
-		err = s.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
-		if !errors.Is(err, events.ErrSectorDamaged) {
-			t.Errorf("%s: %v", title, err)
-		}
-		_ = out
 	}
 }
 

@@ -112,7 +112,7 @@ func (s *SimSealer) PreCommit1(
 		err = s.compare(ctx, sector, commD)
 	}
 	if err == nil {
-		err = s.setSeal(sector, sealed{Ticket: ticket, CommD: commD})
+		err = s.begin(sector, ticket, commD)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("first step of %s: %w", sector, err)

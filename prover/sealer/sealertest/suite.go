@@ -310,11 +310,25 @@ func repeated(t *testing.T, w World) {
 			t.Fatal(diff)
 		}
 	}
-	// A later step without the earlier ones before it, as after a crash between them.
+	// The first step again, late: what came after it stays.
 	s := w.Restart()
+	if out, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); err != nil || !bytes.Equal(out, first.Out) {
+		t.Fatal(out, err)
+	}
+	if proof, err := s.Challenge(t.Context(), Sector, day, leaves); err != nil || !bytes.Equal(proof, first.Proof) {
+		t.Fatal(err)
+	}
+	// A later step without the earlier ones before it, as after a crash between them.
 	commD, commR, err := s.PreCommit2(t.Context(), Sector, first.Out, nil)
 	if err != nil || commD != first.CommD || commR != first.CommR {
 		t.Fatal(commD, commR, err)
+	}
+	// With another ticket sealing begins anew.
+	if _, err := s.PreCommit1(t.Context(), Sector, events.Hash{77}, pieces(all), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Challenge(t.Context(), Sector, day, leaves); !errors.Is(err, events.ErrSectorStep) {
+		t.Fatal(err)
 	}
 }
 
