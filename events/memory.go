@@ -207,7 +207,7 @@ func (m *Memory) add(stream string, e NewEvent, now time.Time) {
 		target.hasMeta = true
 	}
 	s.ended = e.Type == TypeTombstone
-	for _, virtual := range VirtualOf(stream, e.Type, e.Meta.Correlation, len(s.positions) == 1) {
+	for _, virtual := range VirtualOf(&m.all[position-1]) {
 		m.link(virtual, e.ID, position)
 	}
 }

@@ -26,13 +26,9 @@ func (m *Memory) ReadStream(
 		if q.Backward {
 			next = min(q.From, last)
 		}
-		for n := 0; (q.Limit <= 0 || n < q.Limit) && next >= first && next <= last; {
-			position := positions[next-first]
-			if link := linkOf(stream, next); link == nil || m.shows(position) {
-				if !m.yieldAt(ctx, position, yield, link) {
-					return
-				}
-				n++
+		for n := 0; (q.Limit <= 0 || n < q.Limit) && next >= first && next <= last; n++ {
+			if !m.yieldOf(ctx, stream, next, positions[next-first], yield) {
+				return
 			}
 			if q.Backward && next == 0 {
 				return
@@ -44,20 +40,23 @@ func (m *Memory) ReadStream(
 	}
 }
 
-// shows reports whether an event can be read in its own stream.
-func (m *Memory) shows(position Position) bool {
-	m.mu.Lock()
-	r := m.all[position-1]
-	m.mu.Unlock()
-	first, _, err := m.visible(r.Stream)
-	return err == nil && r.Revision >= first
-}
-
-func linkOf(stream string, revision uint64) *Link {
+// yieldOf hands out an event of a stream. A virtual one has links to it.
+func (m *Memory) yieldOf(
+	ctx context.Context, stream string, revision uint64, position Position, yield func(Recorded, error) bool,
+) bool {
 	if !IsVirtual(stream) {
-		return nil
+		return m.yieldAt(ctx, position, yield)
 	}
-	return &Link{stream, revision}
+	more := false
+	m.yieldAt(ctx, position, func(r Recorded, err error) bool {
+		if err == nil {
+			r.Link = LinkTo(&r, stream, revision)
+			r, err = ResolveLink(ctx, m, r)
+		}
+		more = yield(r, err) && err == nil
+		return more
+	})
+	return more
 }
 
 // visible are the positions of what can be read of a stream, from a first
@@ -101,7 +100,7 @@ func (m *Memory) ReadAll(
 				return
 			}
 			after++
-			if !m.yieldAt(ctx, after, yield, nil) {
+			if !m.yieldAt(ctx, after, yield) {
 				return
 			}
 		}
@@ -119,7 +118,7 @@ func (m *Memory) ReadBack(ctx context.Context, before Position, limit int) iter.
 		before = min(before, head+1)
 		for n := 0; before > 1 && (limit <= 0 || n < limit); n++ {
 			before--
-			if !m.yieldAt(ctx, before, yield, nil) {
+			if !m.yieldAt(ctx, before, yield) {
 				return
 			}
 		}
@@ -147,7 +146,7 @@ func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Record
 			head, changed := m.head()
 			for after < head {
 				after++
-				if !m.yieldAt(ctx, after, yield, nil) {
+				if !m.yieldAt(ctx, after, yield) {
 					return
 				}
 			}
@@ -164,9 +163,7 @@ func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Record
 }
 
 // yieldAt hands out one event, or the reason why there are no more.
-func (m *Memory) yieldAt(
-	ctx context.Context, position Position, yield func(Recorded, error) bool, link *Link,
-) bool {
+func (m *Memory) yieldAt(ctx context.Context, position Position, yield func(Recorded, error) bool) bool {
 	if err := m.usable(ctx); err != nil {
 		yield(Recorded{}, err)
 		return false
@@ -174,7 +171,7 @@ func (m *Memory) yieldAt(
 	m.mu.Lock()
 	r := m.all[position-1]
 	m.mu.Unlock()
-	r.Data, r.Foreign, r.Link = bytes.Clone(r.Data), bytes.Clone(r.Foreign), link
+	r.Data, r.Foreign = bytes.Clone(r.Data), bytes.Clone(r.Foreign)
 	return yield(r, nil)
 }
 

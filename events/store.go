@@ -55,8 +55,8 @@ type Store interface {
 	// first error. Limit 0 means no limit.
 	//
 	// A virtual stream (system.go) yields the events that it links to, each with
-	// its Link, without those that cannot be read in their own stream; From
-	// counts the links.
+	// its Link. Of one that cannot be read in its own stream it yields the link
+	// alone (Recorded.Gone). From counts the links.
 	ReadStream(ctx context.Context, stream string, q ReadStream) iter.Seq2[Recorded, error]
 
 	// ReadAll yields the events of all streams in global order, starting after

@@ -1,19 +1,28 @@
 package events
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Names, event types and metadata keys that begin with "$" belong to the
-// system, as in EventStoreDB (spec/eventstore.md §4). Besides the metadata of
+// system, as in EventStoreDB (spec/eventstore.md §4, §11). Besides the metadata of
 // streams these are the virtual streams: indexes over all streams that are not
-// the system's own, made by the store as it writes, with a numbering of their
-// own that begins with 0.
+// the system's own, and over the metadata of these, made by the store as it
+// writes, with a numbering of their own that begins with 0. They hold links.
 //
-//	$ce-<category>     the events of all streams of a category
-//	$et-<type>         the events of a type
-//	$bc-<correlation>  the events of a conversation (Metadata.Correlation)
+//	$ce-<category>     the events of all streams that have a dash, but not as their
+//	                   first character; what deleted one of them; of a link that
+//	                   somebody wrote, a link to what that one names
+//	$et-<type>         the events of a type, metadata too, but no links; what
+//	                   deletes a stream is in $et-$deleted
+//	$bc-<correlation>  the events of a conversation, but no links
 //	$streams           the first event of each stream
 //
 // A real EventStoreDB has them while its system projections run.
@@ -33,12 +42,26 @@ const (
 	// TypeLink is the type of what a virtual stream holds: its data names the
 	// event, "revision@stream".
 	TypeLink = "$>"
+	// typeDeleted stands for the type of what deletes a stream, in indexes.
+	typeDeleted = "$deleted"
 )
+
+// tombstoneRevision is that of a tombstone for whoever asks: it is behind every
+// event that can be.
+const tombstoneRevision = math.MaxInt64
 
 // Link is the place of an event in a virtual stream.
 type Link struct {
 	Stream   string
 	Revision uint64
+	// Target is the event that the link names, "revision@stream".
+	Target string
+	// Origin is the stream of the event that the link was made for: that of the
+	// target, or the one in which somebody linked to it. Empty: the store does not
+	// know, as it is behind a network.
+	Origin string
+	// Meta is the link's own metadata, JSON.
+	Meta string
 }
 
 // IsSystem reports whether a stream belongs to the system: no fold of hostnode
@@ -66,25 +89,245 @@ func MetadataOf(stream string) (string, bool) {
 
 func isMetadataStream(stream string) bool { return strings.HasPrefix(stream, metadataPrefix) }
 
-// VirtualOf are the virtual streams that an event belongs to, in a fixed
-// order; none for events of the system. first says that it is the first event
-// of its stream.
-func VirtualOf(stream, eventType, correlation string, first bool) []string {
-	if IsSystem(stream) || strings.HasPrefix(eventType, systemPrefix) {
+// VirtualOf are the virtual streams that an event belongs to, in a fixed order.
+// Of an event that has no place yet, whatever is the first of its stream counts
+// as one with revision 0.
+func VirtualOf(r *Recorded) []string {
+	if !isIndexed(r) {
 		return nil
 	}
 	all := make([]string, 0, 4)
-	all = append(all, VirtualCategory+Category(stream), VirtualType+eventType)
-	if correlation != "" {
+	if category := indexedCategory(r); category != "" {
+		all = append(all, VirtualCategory+category)
+	}
+	if eventType := indexedType(r); eventType != "" {
+		all = append(all, VirtualType+eventType)
+	}
+	if correlation := indexedCorrelation(r); correlation != "" {
 		all = append(all, VirtualCorrelated+correlation)
 	}
-	if first {
+	if isFirst(r) {
 		all = append(all, VirtualStreams)
 	}
 	return all
 }
 
-// LinkData is what the link to an event says.
-func LinkData(stream string, revision uint64) []byte {
-	return []byte(strconv.FormatUint(revision, 10) + "@" + stream)
+// Belongs reports whether VirtualOf has a virtual stream, without making names.
+func Belongs(virtual string, r *Recorded) bool {
+	if !isIndexed(r) {
+		return false
+	}
+	if virtual == VirtualStreams {
+		return isFirst(r)
+	}
+	if of, ok := strings.CutPrefix(virtual, VirtualCategory); ok {
+		return of != "" && indexedCategory(r) == of
+	}
+	if of, ok := strings.CutPrefix(virtual, VirtualType); ok {
+		return of != "" && indexedType(r) == of
+	}
+	of, ok := strings.CutPrefix(virtual, VirtualCorrelated)
+	return ok && of != "" && indexedCorrelation(r) == of
+}
+
+// isIndexed reports whether any virtual stream may have an event: the streams of
+// users and their metadata are indexed, those of the system are not.
+func isIndexed(r *Recorded) bool {
+	of, ok := MetadataOf(r.Stream)
+	if !ok {
+		of = r.Stream
+	}
+	return !IsSystem(of)
+}
+
+func indexedCategory(r *Recorded) string {
+	stream := r.Stream
+	if of, ok := MetadataOf(stream); ok {
+		if !deletes(r) {
+			return ""
+		}
+		stream = of
+	}
+	category, _, ok := strings.Cut(stream, "-")
+	if !ok {
+		return ""
+	}
+	return category
+}
+
+func indexedType(r *Recorded) string {
+	switch {
+	case r.Type == TypeLink:
+		return ""
+	case deletes(r):
+		return typeDeleted
+	}
+	return r.Type
+}
+
+// indexedCorrelation is the conversation of an event. Somebody else's metadata
+// may name it by a number, or by true and false, which .NET writes as names.
+func indexedCorrelation(r *Recorded) string {
+	if r.Type == TypeLink {
+		return ""
+	}
+	if r.Meta.Correlation != "" || r.Foreign == nil {
+		return r.Meta.Correlation
+	}
+	var said struct {
+		Correlation json.RawMessage `json:"$correlationId"`
+	}
+	if json.Unmarshal(r.Foreign, &said) != nil {
+		return ""
+	}
+	text := string(said.Correlation)
+	switch {
+	case text == "", text == "null", text[0] == '{', text[0] == '[':
+		return ""
+	case text[0] == '"': // Beside something that Metadata cannot be.
+		if json.Unmarshal(said.Correlation, &text) != nil {
+			return ""
+		}
+		return text
+	case text == "true":
+		return "True"
+	case text == "false":
+		return "False"
+	}
+	return text
+}
+
+func isFirst(r *Recorded) bool { return r.Revision == 0 && r.Type != TypeTombstone }
+
+// deletes reports whether an event deletes a stream, softly or for good.
+func deletes(r *Recorded) bool {
+	if !isMetadataStream(r.Stream) {
+		return r.Type == TypeTombstone
+	}
+	if r.Type != TypeMetadata {
+		return false
+	}
+	meta, err := ParseStreamMetadata(r.Data)
+	return err == nil && meta.Deleted()
+}
+
+// LinkTo is the link that a virtual stream has for an event that belongs to it.
+func LinkTo(r *Recorded, virtual string, revision uint64) *Link {
+	l := &Link{Stream: virtual, Revision: revision, Origin: r.Stream}
+	follows := r.Type == TypeLink && strings.HasPrefix(virtual, VirtualCategory)
+	switch {
+	case !follows && r.Type == TypeTombstone:
+		l.Target = target(r.Stream, tombstoneRevision)
+	case !follows:
+		l.Target = target(r.Stream, r.Revision)
+	case len(r.Data) <= mostTargetBytes:
+		l.Target = string(r.Data)
+	}
+	l.Meta = linkMeta(r, virtual)
+	return l
+}
+
+// Follows reports whether the link stands for one that somebody wrote in Origin,
+// and names what that one names.
+func (l *Link) Follows(r *Recorded) bool {
+	return r.Type == TypeLink && strings.HasPrefix(l.Stream, VirtualCategory)
+}
+
+// mostTargetBytes is the longest text that can name an event.
+const mostTargetBytes = MaxStreamNameBytes + len("18446744073709551615@")
+
+func target(stream string, revision uint64) string {
+	return strconv.FormatUint(revision, 10) + "@" + stream
+}
+
+// ParseTarget takes apart what a link says; false when that can be no event.
+func ParseTarget(text string) (stream string, revision uint64, ok bool) {
+	if len(text) > mostTargetBytes {
+		return "", 0, false
+	}
+	number, stream, ok := strings.Cut(text, "@")
+	revision, err := strconv.ParseUint(number, 10, 63)
+	return stream, revision, ok && err == nil && stream != ""
+}
+
+// linkVersion stands for the projection that would have made the link.
+const linkVersion = "1:-1:1:4"
+
+// linkMeta is the metadata of a link. What says where in the log its event
+// stands is ours; the rest is what EventStoreDB's projections write.
+func linkMeta(r *Recorded, virtual string) string {
+	said := struct {
+		Version     string   `json:"$v"`
+		Commit      Position `json:"$c"`
+		Prepare     Position `json:"$p"`
+		Origin      string   `json:"$o,omitempty"`
+		Deleted     int      `json:"$deleted,omitempty"`
+		Timestamp   string   `json:"$eventTimestamp,omitempty"`
+		CausedBy    string   `json:"$causedBy"`
+		Correlation string   `json:"$correlationId,omitempty"`
+	}{
+		Version: linkVersion, Commit: r.Position, Prepare: r.Position, CausedBy: r.ID.String(),
+		Correlation: indexedCorrelation(r),
+	}
+	inCategory := strings.HasPrefix(virtual, VirtualCategory)
+	if inCategory {
+		said.Origin = r.Stream
+		if of, ok := MetadataOf(r.Stream); ok {
+			said.Origin = of
+		}
+	}
+	if (inCategory || strings.HasPrefix(virtual, VirtualType)) && deletes(r) {
+		said.Deleted = -1
+	}
+	if strings.HasPrefix(virtual, VirtualCorrelated) {
+		said.Timestamp = r.Recorded.UTC().Format("2006-01-02T15:04:05.000000Z")
+	}
+	b, err := json.Marshal(said)
+	if err != nil {
+		panic("events: metadata of a link does not encode: " + err.Error())
+	}
+	return string(b)
+}
+
+// Unresolved is what a virtual stream has in place of an event that cannot be
+// read: the link, written at a position and a time, and where the event would be.
+func Unresolved(l *Link, position Position, at time.Time) Recorded {
+	r := Recorded{Link: l, Position: position, Recorded: at}
+	r.Stream, r.Revision, _ = ParseTarget(l.Target)
+	return r
+}
+
+// Gone reports whether nothing but a link was read: its event is deleted,
+// truncated or expired, or never was.
+func (r *Recorded) Gone() bool { return r.Link != nil && r.Type == "" }
+
+// Resolve reads the event that a link names; false when it cannot be read.
+func Resolve(ctx context.Context, s Store, target string) (r Recorded, found bool, err error) {
+	stream, revision, ok := ParseTarget(target)
+	if !ok || IsVirtual(stream) {
+		return Recorded{}, false, nil
+	}
+	for r, err := range s.ReadStream(ctx, stream, ReadStream{From: revision, Limit: 1}) {
+		if errors.Is(err, ErrStreamNotFound) || errors.Is(err, ErrStreamDeleted) {
+			break
+		}
+		if err != nil {
+			return Recorded{}, false, fmt.Errorf("follow a link: %w", err)
+		}
+		return r, r.Revision == revision, nil // Else it is hidden, and this is a later one.
+	}
+	return Recorded{}, false, nil
+}
+
+// ResolveLink puts in place of an event of a virtual stream what its link names.
+func ResolveLink(ctx context.Context, s Store, r Recorded) (Recorded, error) {
+	found, ok, err := Resolve(ctx, s, r.Link.Target)
+	if err != nil {
+		return Recorded{}, err
+	}
+	if !ok {
+		return Unresolved(r.Link, r.Position, r.Recorded), nil
+	}
+	found.Link = r.Link
+	return found, nil
 }

@@ -51,8 +51,23 @@ type setting struct {
 // entryBytes is what the key and value of an index entry have besides the name.
 const entryBytes = 2 + 2*numberBytes + idBytes
 
-// prepare encodes an event. Neighbours of the same type and conversation share
-// their list of virtual streams.
+// virtualOf are the virtual streams that an event belongs to if it is the first
+// of its stream.
+func virtualOf(stream string, e *events.NewEvent) []string {
+	return events.VirtualOf(&events.Recorded{
+		Stream: stream, Type: e.Type, Data: e.Data, Meta: e.Meta, Foreign: e.Foreign,
+	})
+}
+
+// alike reports whether two events of a stream belong to the same virtual streams
+// without a look at what is in them.
+func alike(a, b *events.NewEvent) bool {
+	return a.Type == b.Type && a.Meta.Correlation == b.Meta.Correlation && a.Foreign == nil && b.Foreign == nil &&
+		!events.IsSystem(a.Type)
+}
+
+// prepare encodes an event. Neighbours that are alike share their list of
+// virtual streams.
 func prepare(stream string, e events.NewEvent, virtual []string) newEvent {
 	n := newEvent{
 		id: e.ID, record: encodeRecord(stream, e), virtual: virtual, tombstone: e.Type == events.TypeTombstone,
@@ -69,8 +84,8 @@ func newRequest(stream string, expected events.Expected, batch []events.NewEvent
 	}
 	var virtual []string
 	for i, e := range batch {
-		if i == 0 || e.Type != batch[i-1].Type || e.Meta.Correlation != batch[i-1].Meta.Correlation {
-			virtual = events.VirtualOf(stream, e.Type, e.Meta.Correlation, true)
+		if i == 0 || !alike(&e, &batch[i-1]) {
+			virtual = virtualOf(stream, &e)
 		}
 		r.events[i] = prepare(stream, e, virtual)
 		r.bytes += len(r.events[i].record) + len(stream) + entryBytes

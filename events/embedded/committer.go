@@ -237,8 +237,12 @@ func (c *committer) revived(r *request, e *entry) (*entry, error) {
 			return nil, err
 		}
 	}
-	if _, err := c.head(events.MetadataStream(e.stream)); err != nil {
-		return nil, err
+	stream := events.MetadataStream(e.stream)
+	names := virtualOf(stream, &events.NewEvent{Type: events.TypeMetadata})
+	for _, name := range append(names, stream) {
+		if _, err := c.head(name); err != nil {
+			return nil, err
+		}
 	}
 	return e, c.lookUp(r.events)
 }
@@ -265,11 +269,11 @@ func (c *committer) deleteSoftly(r *request, e *entry) error {
 }
 
 func (c *committer) end(r *request, e *entry) error {
-	tombstone := prepare(r.stream, events.NewEvent{
+	tombstone := events.NewEvent{
 		ID:   events.NewEventID(r.stream, "tombstone", int(e.head.count)),
 		Type: events.TypeTombstone, Data: []byte("{}"),
-	}, nil)
-	return c.write(r, e, []newEvent{tombstone}, c.store.now())
+	}
+	return c.write(r, e, []newEvent{prepare(r.stream, tombstone, virtualOf(r.stream, &tombstone))}, c.store.now())
 }
 
 // setMetadata writes metadata that the store itself sets.
@@ -279,11 +283,11 @@ func (c *committer) setMetadata(r *request, of *entry, meta events.StreamMetadat
 	if err != nil {
 		return err
 	}
-	event := prepare(stream, events.NewEvent{
+	event := events.NewEvent{
 		ID:   events.NewEventID(stream, "store", int(c.last)),
 		Type: events.TypeMetadata, Data: meta.Marshal(),
-	}, nil)
-	return c.write(r, e, []newEvent{event}, now)
+	}
+	return c.write(r, e, []newEvent{prepare(stream, event, virtualOf(stream, &event))}, now)
 }
 
 // commit makes the batch durable, then answers everybody who waits.

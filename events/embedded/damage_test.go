@@ -304,7 +304,7 @@ func TestOpenRefusesWhatItMustNotTouch(t *testing.T) {
 		name, file, text string
 		want             error
 	}{
-		{"a newer format", formatFile, formatPrefix + "3\n", ErrNewerFormat},
+		{"a newer format", formatFile, fmt.Sprintf("%s%d\n", formatPrefix, formatVersion+1), ErrNewerFormat},
 		{"a format that is no number", formatFile, formatPrefix + "one\n", ErrNotAStore},
 		{"format zero", formatFile, formatPrefix + "0\n", ErrNotAStore},
 		{"something else's format", formatFile, "tar\n", ErrNotAStore},

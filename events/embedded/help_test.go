@@ -221,7 +221,7 @@ func unlikeMemory(ctx context.Context, s *Store) (string, error) {
 			return fmt.Sprintf("position %d cannot follow: %+v, %v", r.Position, result, err), nil
 		}
 		streams[r.Stream], streams[events.MetadataStream(r.Stream)] = true, true
-		for _, name := range virtualOf(&r) {
+		for _, name := range events.VirtualOf(&r) {
 			streams[name] = true
 		}
 	}

@@ -16,7 +16,8 @@ import (
 //	h stream, end               -> the head of the stream (head.go)
 //	v virtual stream, end, n    -> position of its event n
 //	w virtual stream, end       -> the head of the virtual stream
-//	m "upgrade"                 -> how far an upgrade has come (upgrade.go)
+//	m "indexes"                 -> how far an upgrade has come (upgrade.go)
+//	m "upgrade"                 -> the same, of an upgrade to format 2
 //
 // Numbers are big-endian, so that keys sort as numbers do. Names are any
 // bytes: a NUL in a name is stored as 00 FF, the name ends with 00 01. So no

@@ -24,8 +24,9 @@ const (
 	dataDir    = "pebble"
 
 	// formatVersion is the version of everything this package stores. Format 2
-	// has virtual streams and stream metadata (upgrade.go).
-	formatVersion = 2
+	// has virtual streams and stream metadata, format 3 the members of virtual
+	// streams that EventStoreDB has (upgrade.go).
+	formatVersion = 3
 	formatPrefix  = "hostnode event store, format "
 	markBytes     = 16
 	markMagic     = 0x686e6d31 // "hnm1"

@@ -45,6 +45,9 @@ func (s *Store) ReadStream(
 		}
 		for !r.over {
 			err := r.fill(r.fillStream)
+			if failed := r.follow(); err == nil {
+				err = failed
+			}
 			if !r.yield(yield) {
 				return
 			}
@@ -68,17 +71,9 @@ func (r *streamReader) fillStream(most int) error {
 
 // begin finds out what can be read and where.
 func (r *streamReader) begin() error {
-	h, err := r.store.durableHead(r.stream)
+	h, err := r.store.readableHead(r.stream)
 	if err != nil {
 		return err
-	}
-	of, isMetadata := events.MetadataOf(r.stream)
-	if isMetadata && !h.ended {
-		target, err := r.store.durableHead(of)
-		if err != nil {
-			return err
-		}
-		h.ended = target.ended
 	}
 	if h.ended {
 		return fmt.Errorf("read %s: %w", r.stream, events.ErrStreamDeleted)
@@ -87,9 +82,6 @@ func (r *streamReader) begin() error {
 		return events.ErrStreamNotFound
 	}
 	meta := h.shown.metadata()
-	if isMetadata {
-		meta.MaxCount = 1
-	}
 	first := meta.First(h.count)
 	if meta.MaxAge > 0 {
 		first, err = r.youngerThan(r.store.now().Add(-meta.MaxAge), first, h.count)
@@ -106,6 +98,19 @@ func (r *streamReader) begin() error {
 		r.over = r.next >= h.count
 	}
 	return nil
+}
+
+// readableHead is the durable head of a stream, with what ends and hides the
+// metadata of another one.
+func (s *Store) readableHead(stream string) (head, error) {
+	h, err := s.durableHead(stream)
+	of, isMetadata := events.MetadataOf(stream)
+	if err != nil || !isMetadata || h.ended {
+		return h, err
+	}
+	target, err := s.durableHead(of)
+	h.ended, h.shown.maxCount = target.ended, 1
+	return h, err
 }
 
 // youngerThan is the first revision from first on, before end, that was not
@@ -173,17 +178,39 @@ func (r *streamReader) fillRevisions(most int) error {
 	ok := index.SeekGE(r.key)
 	for size := 0; len(r.chunk) < most && size < maxChunkBytes && !r.over; {
 		e, err := r.indexed(index, log, ok, len(prefix))
-		shown := err == nil && !r.virtual
-		if err == nil && r.virtual {
-			shown, err = r.shows(&e)
-		}
 		if err != nil {
 			return err
 		}
-		if size += len(e.Data) + entryBytes; shown { // Hidden ones take time, too.
-			r.chunk = append(r.chunk, e)
+		size += len(e.Data) + entryBytes
+		if r.virtual && !e.Link.Follows(&e) {
+			shown, err := r.shows(&e)
+			if err != nil {
+				return err
+			}
+			if !shown {
+				e = events.Unresolved(e.Link, e.Position, e.Recorded)
+			}
 		}
+		r.chunk = append(r.chunk, e)
 		ok = r.step(index)
+	}
+	return nil
+}
+
+// follow puts in place of links that somebody wrote what they name. These are
+// reads of their own, so the chunk is whole by now.
+func (r *streamReader) follow() error {
+	for i := range r.chunk {
+		e := &r.chunk[i]
+		if e.Link == nil || !e.Link.Follows(e) {
+			continue
+		}
+		found, err := events.ResolveLink(r.ctx, r.store, *e)
+		if err != nil {
+			r.chunk = r.chunk[:i]
+			return err
+		}
+		*e = found
 	}
 	return nil
 }
@@ -193,7 +220,7 @@ func (r *streamReader) shows(e *events.Recorded) (bool, error) {
 	h, known := r.targets[e.Stream]
 	if !known {
 		var err error
-		if h, err = r.store.durableHead(e.Stream); err != nil {
+		if h, err = r.store.readableHead(e.Stream); err != nil {
 			return false, err
 		}
 		if r.targets == nil || len(r.targets) >= largestChunk {
@@ -254,8 +281,8 @@ func (r *streamReader) indexed(index, log *pebble.Iterator, ok bool, name int) (
 		return events.Recorded{}, err
 	}
 	if r.virtual {
-		e.Link = &events.Link{Stream: r.stream, Revision: r.next}
-		if !belongs(r.stream, &e) {
+		e.Link = events.LinkTo(&e, r.stream, r.next)
+		if !events.Belongs(r.stream, &e) {
 			return fail(entry.position, fmt.Errorf("%w: it is %q revision %d, a %s",
 				errVirtual, e.Stream, e.Revision, e.Type))
 		}

@@ -241,11 +241,8 @@ func (s *Store) open(cfg Config) (Report, error) {
 	if s.mark, err = openMark(s.guard, s.dir, r.Last); err != nil {
 		return r, err
 	}
-	if format < formatVersion {
-		r.UpgradedFrom = format
-		if r.Unread, err = s.upgrade(r.Last, cfg); err != nil {
-			return r, err
-		}
+	if r.UpgradedFrom, r.Unread, err = s.upgrade(format, r.Last, cfg); err != nil {
+		return r, err
 	}
 	return r, s.failed()
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// A directory of format 1 has neither virtual streams nor heads with metadata.
-// upgrade makes them by reading every event once. Each step is one pebble batch
-// that also says how far the upgrade has come; what a kill leaves is a number
-// of whole steps, and the next Open goes on behind them. FORMAT says 2 only
-// when everything is on disk. Until then an older build can still use the
-// directory: what it adds is behind the steps that were made.
+// A directory of format 1 has neither virtual streams nor heads with metadata;
+// that of format 2 has virtual streams by other rules. upgrade makes them anew by
+// reading every event once. Each step is one pebble batch that also says how far
+// the upgrade has come; what a kill leaves is a number of whole steps, and the
+// next Open goes on behind them. FORMAT says 3 before the first step: from there on
+// an older build would find indexes that are not whole, and write to them.
 
 const (
 	// upgradeEvents and upgradeBytes end a step: some ten milliseconds of work.
@@ -27,8 +27,9 @@ const (
 	upgradeHeads = maxHeads
 )
 
-// upgradeKey has the last position that was done, or nothing.
-var upgradeKey = []byte{prefixFact, 'u', 'p', 'g', 'r', 'a', 'd', 'e'}
+// upgradeKey is there while an upgrade is under way: the last position that was
+// done, and the format from which it began.
+var upgradeKey = []byte{prefixFact, 'i', 'n', 'd', 'e', 'x', 'e', 's'}
 
 // upgrader is one run of the upgrade.
 type upgrader struct {
@@ -36,6 +37,7 @@ type upgrader struct {
 	log   *logger
 	last  events.Position // to do
 	done  events.Position
+	from  int // the format that the directory had
 	heads *heads
 	names interner
 
@@ -48,50 +50,79 @@ type upgrader struct {
 	stepped func(done events.Position)
 }
 
-// upgrade brings the directory from format 1 to 2.
-func (s *Store) upgrade(last events.Position, cfg Config) (skipped uint64, err error) {
+// upgrade brings the directory from an older format to this one, if it has one or
+// an upgrade was not finished. It says from which.
+func (s *Store) upgrade(format int, last events.Position, cfg Config) (from int, skipped uint64, err error) {
+	done, from, err := readUpgrade(s.db)
+	if err != nil || format == formatVersion && from == 0 {
+		return 0, 0, err
+	}
+	if format < formatVersion { // Whatever was done before, an older build may have undone.
+		done, from = 0, format
+	}
 	u := &upgrader{
-		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, heads: newHeads(upgradeHeads),
-		batch: s.db.NewBatch(), stepped: cfg.stepped,
+		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, done: done, from: from,
+		heads: newHeads(upgradeHeads), batch: s.db.NewBatch(), stepped: cfg.stepped,
 	}
-	if u.done, err = readUpgrade(s.db); err != nil {
-		return 0, err
+	u.log.Infof("event store %s: upgrading format %d to %d, events %d to %d", s.dir, from, formatVersion, done+1, last)
+	if format < formatVersion {
+		err = u.begin(s)
 	}
-	u.log.Infof("event store %s: upgrading format 1 to 2, events %d to %d", s.dir, u.done+1, last)
-	err = u.run()
+	if err == nil {
+		err = u.run()
+	}
 	if err := errors.Join(err, u.batch.Close(), s.failed()); err != nil {
-		return 0, fmt.Errorf("upgrade to format 2: %w", err)
+		return from, 0, fmt.Errorf("upgrade to format %d: %w", formatVersion, err)
 	}
-	// The steps are in order in the log: one sync makes all of them durable.
-	if err := errors.Join(s.db.LogData(nil, pebble.Sync), s.failed()); err != nil {
-		return 0, fmt.Errorf("upgrade to format 2: %w", err)
-	}
-	if err := writeFormat(s.guard, s.dir); err != nil {
-		return 0, fmt.Errorf("upgrade to format 2: %w", err)
+	// The steps are before it in the log: one sync makes all of them durable.
+	if err := errors.Join(s.db.Delete(upgradeKey, pebble.Sync), s.failed()); err != nil {
+		return from, 0, fmt.Errorf("upgrade to format %d: %w", formatVersion, err)
 	}
 	u.log.Infof("event store %s: upgraded", s.dir)
-	// Nobody asks for it any more; a kill before this is no harm.
-	return u.skipped, s.db.Delete(upgradeKey, pebble.NoSync)
+	return from, u.skipped, nil
 }
 
-// readUpgrade is how far an earlier run came.
-func readUpgrade(db *pebble.DB) (events.Position, error) {
+// begin says on disk that an upgrade is under way, so that whoever opens the
+// directory next goes on with it.
+func (u *upgrader) begin(s *Store) error {
+	if err := errors.Join(u.db.Set(upgradeKey, u.mark(), pebble.Sync), s.failed()); err != nil {
+		return err
+	}
+	return writeFormat(s.guard, s.dir)
+}
+
+// mark is how far the upgrade is.
+func (u *upgrader) mark() []byte {
+	u.value = binary.BigEndian.AppendUint64(u.value[:0], uint64(u.done))
+	return binary.BigEndian.AppendUint16(u.value, uint16(u.from))
+}
+
+// readUpgrade is how far an earlier run came, and from which format; 0: there is
+// none to go on with.
+func readUpgrade(db *pebble.DB) (done events.Position, from int, err error) {
 	value, closer, err := db.Get(upgradeKey)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return 0, nil
+		return 0, 0, nil
 	} else if err != nil {
-		return 0, damaged(err, "", 0, 0)
+		return 0, 0, damaged(err, "", 0, 0)
 	}
 	defer closer.Close()
-	if len(value) != numberBytes {
-		return 0, &DamagedError{Reason: fmt.Errorf("%w: upgrade mark %x", errLayout, value)}
+	if len(value) != numberBytes+2 {
+		return 0, 0, &DamagedError{Reason: fmt.Errorf("%w: upgrade mark %x", errLayout, value)}
 	}
-	return events.Position(binary.BigEndian.Uint64(value)), nil
+	return events.Position(binary.BigEndian.Uint64(value)), int(binary.BigEndian.Uint16(value[numberBytes:])), nil
 }
 
 // run makes steps to the end. What cannot be read is left out and told: the
 // store goes on with what it has, as it does when damage is found later.
 func (u *upgrader) run() error {
+	if u.done == 0 { // Old indexes, and those of a step that was not counted.
+		for _, letter := range []byte{prefixVirtual, prefixVirtualHead} {
+			if err := u.db.DeleteRange([]byte{letter}, []byte{letter + 1}, pebble.NoSync); err != nil {
+				return err
+			}
+		}
+	}
 	for u.done < u.last {
 		before := u.done
 		if err := u.step(); err != nil {
@@ -157,7 +188,7 @@ func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
 		u.skip(1, err)
 		return nil
 	}
-	for _, name := range virtualOf(&e) {
+	for _, name := range events.VirtualOf(&e) {
 		virtual, err := u.head(name)
 		if err != nil {
 			return err
@@ -169,6 +200,9 @@ func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
 		if err := u.batch.Set(u.key, u.value, nil); err != nil {
 			return err
 		}
+	}
+	if u.from > 1 {
+		return nil
 	}
 	return u.rules(&e)
 }
@@ -225,8 +259,7 @@ func (u *upgrader) write() error {
 		e.changed = false
 	}
 	u.changed = u.changed[:0]
-	u.value = binary.BigEndian.AppendUint64(u.value[:0], uint64(u.done))
-	if err := u.batch.Set(upgradeKey, u.value, nil); err != nil {
+	if err := u.batch.Set(upgradeKey, u.mark(), nil); err != nil {
 		return err
 	}
 	if err := u.batch.Commit(pebble.NoSync); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -18,10 +19,12 @@ import (
 // wrote: four sales, a ledger and a plain stream, a name and a conversation with
 // a NUL, and what format 1 took without a thought: metadata, good and bad, a
 // stream that is called as a virtual one is called now, and a tombstone.
-func format1(t *testing.T) *vfs.MemFS {
+func format1(t *testing.T) *vfs.MemFS { return recordedDirectory(t, "testdata/format1") }
+
+func recordedDirectory(t *testing.T, dir string) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
-	if ok, err := vfs.Clone(vfs.Default, disk, "testdata/format1", "store", vfs.CloneSync); err != nil || !ok {
+	if ok, err := vfs.Clone(vfs.Default, disk, dir, "store", vfs.CloneSync); err != nil || !ok {
 		t.Fatalf("copy the recorded directory: %v, %v", ok, err)
 	}
 	return disk
@@ -34,16 +37,15 @@ func wantVirtual(t *testing.T, s *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, links := map[string][]events.Recorded{}, map[string]uint64{}
+	want := map[string][]events.Recorded{}
 	for _, e := range all {
-		q := events.ReadStream{From: e.Revision, Limit: 1}
-		there, _ := collect(s.ReadStream(t.Context(), e.Stream, q)) // None of a stream that ended.
-		for _, name := range virtualOf(&e) {
-			e.Link = &events.Link{Stream: name, Revision: links[name]}
-			links[name]++
-			if len(there) > 0 && there[0].Revision == e.Revision {
-				want[name] = append(want[name], e)
+		for _, name := range events.VirtualOf(&e) {
+			linked := e
+			linked.Link = events.LinkTo(&e, name, uint64(len(want[name])))
+			if linked, err = events.ResolveLink(t.Context(), s, linked); err != nil {
+				t.Fatal(err)
 			}
+			want[name] = append(want[name], linked)
 		}
 	}
 	if len(want) == 0 {
@@ -66,11 +68,12 @@ func wantFormat1(t *testing.T, s *Store) {
 	wantVirtual(t, s)
 	for stream, want := range map[string]int{
 		"sale-a-0": 10, "sale-a-3": 6, "capacity-a": 20, "plain": 20, "nul\x00-1": 1,
-		"$ce-sale": 36, "$bc-co\x00rr": 1, "$et-SlotFilled": 18, "$streams": 6, "$$plain": 1,
+		"$ce-sale": 36, "$bc-co\x00rr": 1, "$et-SlotFilled": 18, "$streams": 8, "$$plain": 1,
 	} {
 		all, err := collect(s.ReadStream(t.Context(), stream, events.ReadStream{}))
+		all = slices.DeleteFunc(all, func(r events.Recorded) bool { return r.Gone() })
 		if err != nil || len(all) != want {
-			t.Fatalf("%q has %d events, %v, want %d", stream, len(all), err, want)
+			t.Errorf("%q has %d events, %v, want %d", stream, len(all), err, want)
 		}
 	}
 	_, err := collect(s.ReadStream(t.Context(), "gone-1", events.ReadStream{}))
@@ -110,6 +113,51 @@ func TestDirectoryOfFormat1IsUpgraded(t *testing.T) {
 	if got := string(fileBytes(t, disk, "store/"+formatFile)); got != fmt.Sprintf("%s%d\n", formatPrefix, formatVersion) {
 		t.Fatalf("FORMAT says %q", got)
 	}
+}
+
+// wantFormat2 demands what testdata/format2 holds, a directory that a build of
+// format 2 wrote: names with, without and before a dash, a link, numbers as
+// conversations, metadata, streams that were deleted, brought back and ended.
+func wantFormat2(t *testing.T, s *Store) {
+	t.Helper()
+	wantVirtual(t, s)
+	for name, want := range map[string]string{
+		"$ce-sale":     "0@sale-1:gone 1@sale-1 2@sale-1 0@sale-2:gone 0@sale-3 1@sale-3 0@$$sale-2 0@sale-4:gone 0@$$sale-4:gone 1@sale-4",
+		"$ce-pick":     "1@sale-1 1@pick-1",
+		"$ce-gone":     "0@gone-1:gone 9223372036854775807@gone-1:gone 9223372036854775807@gone-2:gone",
+		"$bc-7":        "0@sale-3",
+		"$et-$deleted": "0@$$sale-2 0@$$sale-4:gone 9223372036854775807@gone-1:gone 9223372036854775807@gone-2:gone",
+		"$streams": "0@sale-1:gone 0@sale-2:gone 0@plain 0@-lead 0@sale-3 0@pick-1 0@$$sale-1 0@$$sale-2 0@sale-4:gone " +
+			"0@$$sale-4:gone 0@gone-1:gone",
+		"$ce-plain": "", "$ce-": "",
+	} {
+		var got []string
+		all, err := collect(s.ReadStream(t.Context(), name, events.ReadStream{}))
+		for _, r := range all {
+			if got = append(got, r.Link.Target); r.Gone() {
+				got[len(got)-1] += ":gone"
+			}
+		}
+		if strings.Join(got, " ") != want || want == "" != errors.Is(err, events.ErrStreamNotFound) {
+			t.Errorf("%s has %q, %v, want %q", name, got, err, want)
+		}
+	}
+}
+
+func TestDirectoryOfFormat2HasItsIndexesMadeAnew(t *testing.T) {
+	disk := recordedDirectory(t, "testdata/format2")
+	s, report := mustOpen(t, "store", Config{FS: disk})
+	if report.UpgradedFrom != 2 || report.Unread != 0 || !report.Clean {
+		t.Fatalf("report: %+v", report)
+	}
+	wantFormat2(t, s)
+	mustClose(t, s)
+	s, report = mustOpen(t, "store", Config{FS: disk})
+	defer mustClose(t, s)
+	if report.UpgradedFrom != 0 {
+		t.Fatalf("report of the second start: %+v", report)
+	}
+	wantFormat2(t, s)
 }
 
 // large is a directory of format 1 with enough events for several steps of an

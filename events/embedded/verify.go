@@ -201,7 +201,7 @@ func (w *walker) checkEvent(position events.Position, value []byte) {
 		return
 	}
 	w.v.Events++
-	for _, virtual := range virtualOf(&e) {
+	for _, virtual := range events.VirtualOf(&e) {
 		w.links.add(virtual, position)
 	}
 	for _, err := range []error{w.checkEntry(&e), w.checkEnd(&e), w.checkMetadata(&e)} {
@@ -211,10 +211,6 @@ func (w *walker) checkEvent(position events.Position, value []byte) {
 			})
 		}
 	}
-}
-
-func virtualOf(e *events.Recorded) []string {
-	return events.VirtualOf(e.Stream, e.Type, e.Meta.Correlation, e.Revision == 0)
 }
 
 // checkEntry compares an event with its index entry.

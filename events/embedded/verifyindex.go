@@ -231,7 +231,7 @@ func (w *walker) compareLinks() error {
 		if err != nil {
 			return
 		}
-		for _, virtual := range virtualOf(&e) {
+		for _, virtual := range events.VirtualOf(&e) {
 			if !w.linked(virtual, position) {
 				w.v.add(Finding{
 					Position: position, Stream: e.Stream, Revision: e.Revision,
@@ -294,7 +294,7 @@ func (w *walker) walkLinks() error {
 			continue // walkIndex has seen it.
 		}
 		e, err := readEvent(w.snapshot, entry.position, &w.names)
-		if err == nil && belongs(virtual, &e) {
+		if err == nil && events.Belongs(virtual, &e) {
 			continue
 		}
 		f := Finding{Position: entry.position, Stream: virtual, Revision: n, Problem: errVirtual.Error()}

@@ -15,7 +15,6 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 	"google.golang.org/grpc"
@@ -161,7 +160,7 @@ func TestWhatTheClientPanicsAtIsAnError(t *testing.T) {
 	}
 }
 
-func TestALinkWhoseEventIsGoneIsPassedOver(t *testing.T) {
+func TestOfALinkWhoseEventIsGoneTheLinkIsRead(t *testing.T) {
 	link := func(n uint64, gone bool) *streams.ReadResp {
 		at := func(stream string, revision uint64) *streams.ReadResp_ReadEvent_RecordedEvent {
 			return &streams.ReadResp_ReadEvent_RecordedEvent{
@@ -172,6 +171,7 @@ func TestALinkWhoseEventIsGoneIsPassedOver(t *testing.T) {
 			}
 		}
 		e := &streams.ReadResp_ReadEvent{Link: at("$ce-a", n), Event: at("a-1", n+100)}
+		e.Link.Data = fmt.Appendf(nil, "%d@a-1", n+100)
 		if gone {
 			e.Event = nil
 		}
@@ -187,8 +187,8 @@ func TestALinkWhoseEventIsGoneIsPassedOver(t *testing.T) {
 		}
 		return nil
 	})
-	for limit, want := range map[int]int{0: 4, 1: 1, 2: 2, 3: 3, 4: 4, 9: 4} {
-		var got []uint64
+	for limit, want := range map[int]int{0: 12, 1: 1, 3: 3, 12: 12, 99: 12} {
+		got := 0
 		for r, err := range s.ReadStream(t.Context(), "$ce-a", events.ReadStream{Limit: limit}) {
 			if err != nil {
 				t.Fatal(err)
@@ -196,10 +196,13 @@ func TestALinkWhoseEventIsGoneIsPassedOver(t *testing.T) {
 			if r.Stream != "a-1" || r.Link == nil || r.Link.Stream != "$ce-a" || r.Revision != r.Link.Revision+100 {
 				t.Fatalf("limit %d: %+v with link %+v", limit, r, r.Link)
 			}
-			got = append(got, r.Link.Revision)
+			if r.Link.Revision != uint64(got) || r.Gone() != (got%3 != 2) || r.Position != events.Position(got+1) {
+				t.Errorf("limit %d: event %d is %+v with link %+v", limit, got, r, r.Link)
+			}
+			got++
 		}
-		if diff := cmp.Diff([]uint64{2, 5, 8, 11}[:want], got); diff != "" {
-			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
+		if got != want {
+			t.Errorf("limit %d: %d events, want %d", limit, got, want)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (s *Store) acquireWithin(ctx context.Context, patience time.Duration) (*hel
 }
 
 // ReadStream implements events.Store. A virtual stream is read with its links
-// resolved; links whose event is gone are passed over.
+// resolved.
 func (s *Store) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
@@ -219,13 +219,18 @@ func streamReading(stream string, q events.ReadStream) reading {
 			default:
 				next = at.EventNumber - 1
 			}
+			if !o.ResolveLinkTos || e.Link == nil {
+				return recorded(at), true
+			}
+			link := &events.Link{
+				Stream: e.Link.StreamID, Revision: e.Link.EventNumber,
+				Target: string(e.Link.Data), Meta: string(e.Link.UserMetadata),
+			}
 			if e.Event == nil {
-				return events.Recorded{}, false
+				return events.Unresolved(link, events.Position(e.Link.Position.Commit), e.Link.CreatedDate), true
 			}
 			r := recorded(e.Event)
-			if o.ResolveLinkTos && e.Link != nil {
-				r.Link = &events.Link{Stream: e.Link.StreamID, Revision: e.Link.EventNumber}
-			}
+			r.Link = link
 			return r, true
 		},
 	}

@@ -1,6 +1,10 @@
 package storetest
 
-import "github.com/hostnode/hostnode/events"
+import (
+	"math"
+
+	"github.com/hostnode/hostnode/events"
+)
 
 // oracle is the port in a few lines: the whole log, searched from the start.
 // It knows no positions; those that the store gives must agree.
@@ -8,6 +12,16 @@ type oracle struct {
 	log     []events.Recorded // without metadata
 	streams map[string]*told
 	forgets bool // Options.DeleteForgets
+	// members are what a category has of the streams, in order: their events and
+	// what deleted them.
+	members []member
+}
+
+// member is an event that an index names.
+type member struct {
+	stream   string
+	revision uint64
+	id       events.EventID // Zero: what the store wrote.
 }
 
 // told is what was said about a stream besides its events.
@@ -80,6 +94,7 @@ func (o *oracle) append(
 	}
 	for i, e := range batch {
 		o.log = append(o.log, recorded(e, name, count+uint64(i), 0))
+		o.members = append(o.members, member{name, count + uint64(i), e.ID})
 	}
 	about.revive(count)
 	count += uint64(len(batch))
@@ -119,6 +134,7 @@ func (o *oracle) delete(name string, expected events.Expected, forever bool) err
 	case forever:
 		about.ended = true
 		o.log = append(o.log, events.Recorded{Stream: name, Type: events.TypeTombstone})
+		o.members = append(o.members, member{stream: name, revision: math.MaxInt64})
 	case len(o.stream(name)) == 0 && about.writes == 0:
 		return events.ErrWrongRevision
 	default:
@@ -126,6 +142,7 @@ func (o *oracle) delete(name string, expected events.Expected, forever bool) err
 			about.meta = events.StreamMetadata{}
 		}
 		about.meta = about.meta.DeletedMetadata()
+		o.members = append(o.members, member{stream: events.MetadataStream(name), revision: about.writes})
 		about.writes++
 	}
 	return nil
@@ -149,31 +166,29 @@ func (o *oracle) read(name string, q events.ReadStream) ([]events.Recorded, erro
 	return want, nil
 }
 
-// category is what a read of the category's virtual stream gives.
-func (o *oracle) category(virtual string, q events.ReadStream) ([]events.Recorded, error) {
-	var all []events.Recorded
-	for _, r := range o.log {
-		if r.Type != events.TypeTombstone {
-			r.Link = &events.Link{Stream: virtual, Revision: uint64(len(all))}
-			all = append(all, r)
+// category is what a read of the category's virtual stream gives: links, and the
+// ids of the events that can be read.
+func (o *oracle) category(q events.ReadStream) (links []link, ids []events.EventID, err error) {
+	if len(o.members) == 0 {
+		return nil, nil, events.ErrStreamNotFound
+	}
+	for _, n := range part(0, uint64(len(o.members)), q) {
+		m := o.members[n]
+		l := link{m.stream, m.revision, n, !o.shows(m)}
+		links = append(links, l)
+		if !l.gone && m.id != (events.EventID{}) {
+			ids = append(ids, m.id)
 		}
 	}
-	if len(all) == 0 {
-		return nil, events.ErrStreamNotFound
-	}
-	var want []events.Recorded
-	limit := q.Limit
-	q.Limit = 0 // What its stream hides does not count.
-	for _, r := range part(0, uint64(len(all)), q) {
-		if o.shows(all[r]) && (limit == 0 || len(want) < limit) {
-			want = append(want, all[r])
-		}
-	}
-	return want, nil
+	return links, ids, nil
 }
 
 // shows reports whether an event can be read in its own stream.
-func (o *oracle) shows(r events.Recorded) bool {
-	about := o.told(r.Stream)
-	return !about.ended && r.Revision >= about.meta.First(uint64(len(o.stream(r.Stream))))
+func (o *oracle) shows(m member) bool {
+	if of, ok := events.MetadataOf(m.stream); ok {
+		about := o.told(of)
+		return !about.ended && m.revision == about.writes-1
+	}
+	about, count := o.told(m.stream), uint64(len(o.stream(m.stream)))
+	return !about.ended && m.revision >= about.meta.First(count)
 }

@@ -126,6 +126,9 @@ func (o *own) event(e events.NewEvent) events.NewEvent {
 	if e.Foreign == nil && e.Meta.Correlation != "" {
 		e.Meta.Correlation = o.prefix + e.Meta.Correlation
 	}
+	if stream, revision, ok := events.ParseTarget(string(e.Data)); ok && e.Type == events.TypeLink {
+		e.Data = fmt.Appendf(nil, "%d@%s", revision, o.in(stream))
+	}
 	return e
 }
 
@@ -135,9 +138,12 @@ func (o *own) recorded(ctx context.Context, r events.Recorded) (events.Recorded,
 	if !mine {
 		return r, false, nil
 	}
-	number, err := o.number(ctx, place{r.Position, name, r.Revision})
-	if err != nil {
-		return r, true, err
+	var number events.Position
+	if !r.Gone() { // Else it is that of the link.
+		var err error
+		if number, err = o.number(ctx, place{r.Position, name, r.Revision}); err != nil {
+			return r, true, err
+		}
 	}
 	r.ID, r.Stream, r.Position = o.id(r.ID), name, number
 	r.Type = strings.TrimPrefix(r.Type, o.prefix)
@@ -149,7 +155,9 @@ func (o *own) recorded(ctx context.Context, r events.Recorded) (events.Recorded,
 		if !mine {
 			return r, true, fmt.Errorf("%s revision %d was found by a link in %s", r.Stream, r.Revision, r.Link.Stream)
 		}
-		r.Link = &events.Link{Stream: link, Revision: r.Link.Revision}
+		stream, revision, _ := events.ParseTarget(r.Link.Target)
+		stream, _ = o.out(stream)
+		r.Link = &events.Link{Stream: link, Revision: r.Link.Revision, Target: fmt.Sprintf("%d@%s", revision, stream)}
 	}
 	return r, true, nil
 }

@@ -232,6 +232,9 @@ func (s *shared) Delete(
 	if err != nil && !errors.Is(err, events.ErrClosed) {
 		s.disturb(ctx)
 	}
+	if s.late {
+		go s.project()
+	}
 	return s.far(position), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -33,48 +34,19 @@ func virtuals(t *testing.T, b bench) {
 	t.Run("a virtual stream without events is not found", func(t *testing.T) {
 		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 0)
-		for _, name := range []string{"$ce-b", "$ce-a-1", "$et-other", "$bc-other", "$et-$metadata"} {
+		for _, name := range []string{"$ce-b", "$ce-a-1", "$et-other", "$bc-other", "$et-"} {
 			wantGone(t, s, name, events.ErrStreamNotFound)
 		}
 	})
-	t.Run("the system's own streams and types are in no virtual stream", func(t *testing.T) {
-		s := b.open(t)
-		mustAppend(t, s, "$a-1", events.NoStream(), 0)
-		mustAppend(t, s, "a-1", events.NoStream(), 3)
-		setMetadata(t, s, "a-1", `{}`)
-		mustDelete(t, s, "b-1", events.Any(), true)
-		awaitLinks(t, s, "$ce-a", 1)
-		for _, name := range []string{"$ce-$a", "$ce-$$a", "$et-$metadata", "$et-" + events.TypeTombstone, "$ce-b"} {
-			wantGone(t, s, name, events.ErrStreamNotFound)
-		}
-		wantLinks(t, s, "$et-type-0", events.ReadStream{}, link{"a-1", 0, 0})
+	t.Run("links, deletions and tombstones are in the category, the system's own streams are not", func(t *testing.T) {
+		members(t, b)
 	})
-	t.Run("a virtual stream does not have what its own stream hides", func(t *testing.T) {
-		if b.Late {
-			t.Skip("this server links to the metadata of deleted streams, too")
-		}
-		s := b.open(t)
-		for _, name := range []string{"a-1", "a-2", "a-3", "a-4"} {
-			mustAppend(t, s, name, events.NoStream(), 0, 1)
-		}
-		setMetadata(t, s, "a-1", `{"$tb":1}`)
-		setMetadata(t, s, "a-2", `{"$maxCount":1}`)
-		mustDelete(t, s, "a-3", events.Any(), false)
-		mustDelete(t, s, "a-4", events.Any(), true)
-		want := []link{{"a-1", 1, 1}, {"a-2", 1, 3}}
-		wantLinks(t, s, "$ce-a", events.ReadStream{}, want...)
-		wantLinks(t, s, "$ce-a", events.ReadStream{Limit: 1}, want[0])
-		wantLinks(t, s, "$ce-a", events.ReadStream{From: 2}, want[1])
-		wantLinks(t, s, "$ce-a", events.ReadStream{From: events.End, Backward: true, Limit: 1}, want[1])
-		wantLinks(t, s, "$ce-a", events.ReadStream{From: 0, Backward: true})
-		wantLinks(t, s, "$et-type-0", events.ReadStream{})
-		mustAppend(t, s, "a-3", events.NoStream(), 2)
-		wantLinks(t, s, "$ce-a", events.ReadStream{From: 4}, link{"a-3", 2, 8})
-	})
+	t.Run("of what its own stream hides a virtual stream has the link", func(t *testing.T) { unseen(t, b) })
+	if b.Shared {
+		return // What others write is in these, too.
+	}
+	t.Run("metadata and deletions have types, and numbers are conversations", func(t *testing.T) { typed(t, b.open(t)) })
 	t.Run("the stream of streams has the first event of each", func(t *testing.T) {
-		if b.Shared || b.Late {
-			t.Skip("the streams of others are in it too")
-		}
 		s := b.open(t)
 		mustAppend(t, s, "b-1", events.NoStream(), 0, 1)
 		mustAppend(t, s, "a", events.NoStream(), 0)
@@ -82,9 +54,86 @@ func virtuals(t *testing.T, b bench) {
 		mustAppend(t, s, "a-1", events.NoStream(), 0, 1)
 		mustDelete(t, s, "a-1", events.Any(), false)
 		mustAppend(t, s, "a-1", events.NoStream(), 2)
+		mustDelete(t, s, "never", events.Any(), true)
 		wantLinks(t, s, events.VirtualStreams, events.ReadStream{},
-			link{"b-1", 0, 0}, link{"a", 0, 1})
+			to("b-1", 0, 0), to("a", 0, 1), gone("a-1", 0, 2), gone("$$a-1", 0, 3))
 	})
+}
+
+func members(t *testing.T, b bench) {
+	s := b.open(t)
+	mustAppend(t, s, "a-1", events.NoStream(), 0, 1)
+	for _, name := range []string{"a", "-a", "$a-1"} {
+		mustAppend(t, s, name, events.NoStream(), 0)
+	}
+	setMetadata(t, s, "a-1", `{"$maxCount":9}`)
+	picked := []events.NewEvent{
+		{ID: id(100), Type: events.TypeLink, Data: []byte("1@a-1"), Binary: true},
+		{ID: id(101), Type: events.TypeLink, Data: []byte("9@a-1"), Binary: true},
+	}
+	if _, err := s.Append(t.Context(), "a-2", events.NoStream(), picked); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, s, "a-3", events.NoStream(), 0)
+	mustDelete(t, s, "a-3", events.Any(), false)
+	mustDelete(t, s, "a-4", events.Any(), true)
+	want := []link{
+		to("a-1", 0, 0), to("a-1", 1, 1), to("a-1", 1, 2), gone("a-1", 9, 3), gone("a-3", 0, 4), to("$$a-3", 0, 5),
+		gone("a-4", math.MaxInt64, 6),
+	}
+	b.await(t, s, "$ce-a", len(want))
+	wantLinks(t, s, "$ce-a", events.ReadStream{}, want...)
+	for _, name := range []string{"$ce-", "$ce-$a", "$ce-$$a", "$ce-$", "$ce-$$"} {
+		if name != "$ce-" || !b.Shared { // Behind a prefix no name begins with a dash.
+			wantGone(t, s, name, events.ErrStreamNotFound)
+		}
+	}
+	b.await(t, s, "$et-type-0", 4)
+	wantLinks(t, s, "$et-type-0", events.ReadStream{},
+		to("a-1", 0, 0), to("a", 0, 1), to("-a", 0, 2), gone("a-3", 0, 3))
+}
+
+func unseen(t *testing.T, b bench) {
+	s := b.open(t)
+	for _, name := range []string{"a-1", "a-2", "a-3", "a-4"} {
+		mustAppend(t, s, name, events.NoStream(), 0, 1)
+	}
+	setMetadata(t, s, "a-1", `{"$tb":1}`)
+	setMetadata(t, s, "a-2", `{"$maxCount":1}`)
+	mustDelete(t, s, "a-3", events.Any(), false)
+	mustDelete(t, s, "a-4", events.Any(), true)
+	want := []link{
+		gone("a-1", 0, 0), to("a-1", 1, 1), gone("a-2", 0, 2), to("a-2", 1, 3), gone("a-3", 0, 4), gone("a-3", 1, 5),
+		gone("a-4", 0, 6), gone("a-4", 1, 7), to("$$a-3", 0, 8), gone("a-4", math.MaxInt64, 9),
+	}
+	b.await(t, s, "$ce-a", len(want))
+	wantLinks(t, s, "$ce-a", events.ReadStream{}, want...)
+	wantLinks(t, s, "$ce-a", events.ReadStream{Limit: 2}, want[:2]...)
+	wantLinks(t, s, "$ce-a", events.ReadStream{From: 9}, want[9])
+	wantLinks(t, s, "$ce-a", events.ReadStream{From: 1, Backward: true}, want[1], want[0])
+	b.await(t, s, "$et-type-0", 4)
+	wantLinks(t, s, "$et-type-0", events.ReadStream{},
+		gone("a-1", 0, 0), gone("a-2", 0, 1), gone("a-3", 0, 2), gone("a-4", 0, 3))
+	mustAppend(t, s, "a-3", events.NoStream(), 2)
+	b.awaitRevived(t, s, "a-3")
+	b.await(t, s, "$ce-a", len(want)+1)
+	wantLinks(t, s, "$ce-a", events.ReadStream{From: 8}, gone("$$a-3", 0, 8), want[9], to("a-3", 2, 10))
+}
+
+func typed(t *testing.T, s events.Store) {
+	numbered := event(0)
+	numbered.Meta, numbered.Foreign = events.Metadata{}, []byte(`{"$correlationId":7,"own":true}`)
+	if _, err := s.Append(t.Context(), "a-1", events.NoStream(), []events.NewEvent{numbered}); err != nil {
+		t.Fatal(err)
+	}
+	setMetadata(t, s, "a-1", `{}`)
+	mustDelete(t, s, "a-1", events.Any(), false)
+	mustDelete(t, s, "b", events.Any(), true)
+	setMetadata(t, s, "$c", `{}`)
+	wantLinks(t, s, "$bc-7", events.ReadStream{}, gone("a-1", 0, 0))
+	wantLinks(t, s, "$et-$metadata", events.ReadStream{}, gone("$$a-1", 0, 0))
+	wantLinks(t, s, "$et-$deleted", events.ReadStream{}, to("$$a-1", 1, 0), gone("b", math.MaxInt64, 1))
+	wantGone(t, s, "$et-"+events.TypeTombstone, events.ErrStreamNotFound)
 }
 
 // link is an event of a virtual stream.
@@ -92,7 +141,12 @@ type link struct {
 	stream   string
 	revision uint64
 	place    uint64 // in the virtual stream
+	gone     bool   // nothing else can be read
 }
+
+func to(stream string, revision, place uint64) link { return link{stream, revision, place, false} }
+
+func gone(stream string, revision, place uint64) link { return link{stream, revision, place, true} }
 
 // wantLinks demands that a read of a virtual stream gives these events. Event n
 // stands at revision n, or at a revision that differs by a multiple of 3.
@@ -107,7 +161,10 @@ func wantLinks(t testing.TB, s events.Store, virtual string, q events.ReadStream
 		if r.Link == nil || r.Link.Stream != virtual {
 			t.Fatalf("read %s %+v: %s revision %d has the link %v", virtual, q, r.Stream, r.Revision, r.Link)
 		}
-		links = append(links, link{r.Stream, r.Revision, r.Link.Revision})
+		if stream, revision, ok := events.ParseTarget(r.Link.Target); !ok || stream != r.Stream || revision != r.Revision {
+			t.Fatalf("read %s %+v: %s revision %d has a link to %q", virtual, q, r.Stream, r.Revision, r.Link.Target)
+		}
+		links = append(links, link{r.Stream, r.Revision, r.Link.Revision, r.Gone()})
 	}
 	if !slices.Equal(links, want) {
 		t.Fatalf("read %s %+v: %v, want %v", virtual, q, links, want)
@@ -209,7 +266,9 @@ func belongs(t *testing.T, b bench) {
 		var want []events.Recorded
 		for _, r := range log {
 			if has(r) {
-				r.Link = &events.Link{Stream: virtual, Revision: uint64(len(want))}
+				r.Link = &events.Link{
+					Stream: virtual, Revision: uint64(len(want)), Target: fmt.Sprintf("%d@%s", r.Revision, r.Stream),
+				}
 				want = append(want, r)
 			}
 		}
@@ -228,7 +287,7 @@ func linked(t *testing.T, b bench) {
 		name := fmt.Sprintf("a-%d", n%2)
 		mustAppend(t, s, name, events.ExpectNext(n/2), int(n))
 		mustAppend(t, s, "b-1", events.ExpectNext(n), int(100+n))
-		all = append(all, link{name, n / 2, n})
+		all = append(all, to(name, n/2, n))
 	}
 	b.await(t, s, "$ce-a", count)
 	for _, q := range everyRead(count) {

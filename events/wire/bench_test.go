@@ -131,25 +131,73 @@ func batchFailure(r *streams.BatchAppendResp) error {
 	return nil
 }
 
-func BenchmarkReadLog(b *testing.B) {
+// benchEvents is how many events a benchmark of reading reads.
+const benchEvents = 20_000
+
+// reads runs a benchmark that reads all of a large stream, or of the log.
+func reads(b *testing.B, read func(*testing.B, *esdb.Client)) {
 	overStores(b, func(b *testing.B, s *served) {
-		const n = 20_000
-		fill(b, s.store, "big-1", n, payload)
+		fill(b, s.store, "big-1", benchEvents, payload)
 		c := s.client(b, "")
+		b.ReportAllocs()
 		b.ResetTimer()
 		for range b.N {
-			r, err := c.ReadAll(b.Context(), esdb.ReadAllOptions{}, math.MaxUint64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for range n {
-				if _, err := r.Recv(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			r.Close()
+			read(b, c)
 		}
-		b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "events/s")
+		b.ReportMetric(float64(b.N)*benchEvents/b.Elapsed().Seconds(), "events/s")
+	})
+}
+
+func receive(b *testing.B, r *esdb.ReadStream, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	for range benchEvents {
+		if _, err := r.Recv(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkReadLog(b *testing.B) {
+	reads(b, func(b *testing.B, c *esdb.Client) {
+		r, err := c.ReadAll(b.Context(), esdb.ReadAllOptions{}, math.MaxUint64)
+		receive(b, r, err)
+	})
+}
+
+func BenchmarkReadStream(b *testing.B) {
+	reads(b, func(b *testing.B, c *esdb.Client) {
+		r, err := c.ReadStream(b.Context(), "big-1", esdb.ReadStreamOptions{}, math.MaxUint64)
+		receive(b, r, err)
+	})
+}
+
+func BenchmarkReadCategory(b *testing.B) {
+	reads(b, func(b *testing.B, c *esdb.Client) {
+		r, err := c.ReadStream(b.Context(), "$ce-big", esdb.ReadStreamOptions{ResolveLinkTos: true}, math.MaxUint64)
+		receive(b, r, err)
+	})
+}
+
+// BenchmarkCatchUp is a subscription to the log that reads what is there.
+func BenchmarkCatchUp(b *testing.B) {
+	reads(b, func(b *testing.B, c *esdb.Client) {
+		sub, err := c.SubscribeToAll(b.Context(), esdb.SubscribeToAllOptions{From: esdb.Start{}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer sub.Close()
+		for n := 0; n < benchEvents; {
+			switch e := sub.Recv(); {
+			case e.EventAppeared != nil:
+				n++
+			case e.SubscriptionDropped != nil:
+				b.Fatal(e.SubscriptionDropped.Error)
+			}
+		}
 	})
 }
 

@@ -171,7 +171,8 @@ func linkTo(r events.Recorded) events.Recorded {
 		Revision: r.Link.Revision,
 		Position: r.Position,
 		Type:     events.TypeLink,
-		Data:     events.LinkData(r.Stream, r.Revision),
+		Data:     []byte(r.Link.Target),
+		Foreign:  []byte(r.Link.Meta),
 		Binary:   true,
 		Recorded: r.Recorded,
 	}

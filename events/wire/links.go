@@ -3,8 +3,6 @@ package wire
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -12,12 +10,8 @@ import (
 // linked is the event that somebody's link names, "revision@stream"; nil when
 // it names none that can be read.
 func (s *Server) linked(ctx context.Context, link []byte) (*events.Recorded, error) {
-	if len(link) > events.MaxStreamNameBytes+len("18446744073709551615@") {
-		return nil, nil
-	}
-	number, stream, ok := strings.Cut(string(link), "@")
-	revision, err := strconv.ParseUint(number, 10, 63)
-	if !ok || err != nil || stream == "" || events.IsVirtual(stream) {
+	stream, _, ok := events.ParseTarget(string(link))
+	if !ok || events.IsVirtual(stream) {
 		return nil, nil
 	}
 	switch err := s.allow(ctx, toRead, stream); {
@@ -26,16 +20,23 @@ func (s *Server) linked(ctx context.Context, link []byte) (*events.Recorded, err
 	case err != nil:
 		return nil, err
 	}
-	for r, err := range s.cfg.Store.ReadStream(ctx, stream, events.ReadStream{From: revision, Limit: 1}) {
-		switch {
-		case errors.Is(err, events.ErrStreamNotFound), errors.Is(err, events.ErrStreamDeleted):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		case r.Revision != revision:
-			return nil, nil // It is hidden; this is a later one.
-		}
-		return &r, nil
+	r, found, err := events.Resolve(ctx, s.cfg.Store, string(link))
+	if err != nil || !found {
+		return nil, err
 	}
-	return nil, nil
+	return &r, nil
+}
+
+// seesLinked reports whether the caller may see a link of an index, whose streams
+// have an access control list each: that of the event, and that of what was linked.
+func (c *reader) seesLinked(ctx context.Context, r *events.Recorded) (bool, error) {
+	for _, stream := range [...]string{r.Stream, r.Link.Origin} {
+		if stream == "" {
+			continue
+		}
+		if sees, err := c.sight.sees(ctx, stream); err != nil || !sees {
+			return false, err
+		}
+	}
+	return true, nil
 }

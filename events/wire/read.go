@@ -102,8 +102,8 @@ func (c *reader) sendPage(ctx context.Context) error {
 	c.sight.forget()
 	for i := range c.page.all {
 		r := &c.page.all[i]
-		if r.Link != nil { // Of an index over streams, each with its own ACL.
-			sees, err := c.sight.sees(ctx, r.Stream)
+		if r.Link != nil {
+			sees, err := c.seesLinked(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,10 @@ func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
 	}
 	switch {
 	case r.Link != nil && c.resolve:
-		e.Event, e.Link = recorded(*r, c.id), recorded(linkTo(*r), c.id)
+		e.Link = recorded(linkTo(*r), c.id)
+		if !r.Gone() {
+			e.Event = recorded(*r, c.id)
+		}
 	case r.Link != nil:
 		e.Event = recorded(linkTo(*r), c.id)
 	case r.Type == events.TypeLink && c.resolve:

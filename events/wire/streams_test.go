@@ -301,8 +301,56 @@ func TestVirtualStreamsAreLinks(t *testing.T) {
 	if got := read("$streams", true); len(got) != 3 {
 		t.Errorf("$streams has %d events, want 3", len(got))
 	}
+	if meta := string(read("$ce-cat", false)[1].Event.UserMetadata); !strings.HasPrefix(meta,
+		`{"$v":"1:-1:1:4","$c":3,"$p":3,"$o":"cat-b","$causedBy":"`) {
+		t.Errorf("the metadata of a link is %s", meta)
+	}
 	_, err := c.AppendToStream(soon(t), "$ce-cat", esdb.AppendToStreamOptions{}, event("Purred", "{}"))
 	wantCode(t, err, esdb.ErrorCodeAccessDenied)
+}
+
+// TestIndexesHaveTheMembersOfARealServer holds what the official client sees to
+// spec/eventstore.md §11, "Links and indexes".
+func TestIndexesHaveTheMembersOfARealServer(t *testing.T) {
+	s := serve(t, nil)
+	c := s.client(t, "")
+	numbered := event("x", "{}")
+	numbered.Metadata = []byte(`{"$correlationId":7}`)
+	appendTo(t, c, "b-1", event("x", "{}"), numbered)
+	appendTo(t, c, "plain", event("x", "{}"))
+	appendTo(t, c, "-lead", event("x", "{}"))
+	link := event("$>", "1@b-1")
+	link.ContentType = esdb.ContentTypeBinary
+	appendTo(t, c, "d-1", link)
+	if _, err := c.DeleteStream(soon(t), "d-1", esdb.DeleteStreamOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.TombstoneStream(soon(t), "b-1", esdb.TombstoneStreamOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for stream, want := range map[string]string{
+		"$ce-b":    "0@b-1:gone 1@b-1:gone 9223372036854775807@b-1:gone",
+		"$ce-d":    "1@b-1:gone 0@$$d-1",
+		"$bc-7":    "1@b-1:gone",
+		"$streams": "0@b-1:gone 0@plain 0@-lead 0@d-1:gone 0@$$d-1",
+	} {
+		var got []string
+		all, err := readAll(c.ReadStream(soon(t), stream, esdb.ReadStreamOptions{ResolveLinkTos: true}, 10))
+		for _, e := range all {
+			says := string(e.Link.Data)
+			if e.Event == nil {
+				says += ":gone"
+			}
+			got = append(got, says)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s has %q, %v, want %q", stream, got, err, want)
+		}
+	}
+	for _, stream := range []string{"$ce-plain", "$ce-", "$ce-$$d"} {
+		_, err := readAll(c.ReadStream(soon(t), stream, esdb.ReadStreamOptions{}, 10))
+		wantCode(t, err, esdb.ErrorCodeResourceNotFound)
+	}
 }
 
 func TestLinksThatSomebodyWroteAreResolved(t *testing.T) {

@@ -144,7 +144,7 @@ func (t *tail) wake(r events.Recorded) {
 		}
 	}
 	signal(t.followers[r.Stream])
-	for _, virtual := range events.VirtualOf(r.Stream, r.Type, r.Meta.Correlation, r.Revision == 0) {
+	for _, virtual := range events.VirtualOf(&r) {
 		signal(t.followers[virtual])
 	}
 }

@@ -63,12 +63,17 @@ func (p *Process) owner(ctx context.Context) (events.Address, error) {
 	if err != nil || !owner.Zero() || p.Store.Embedded == nil {
 		return owner, err
 	}
-	last, found, err := events.Last(ctx, p.Store, events.VirtualCategory+events.CategoryHost)
-	if err != nil {
-		return owner, fmt.Errorf("look whose record it is: %w", err)
+	q := events.ReadStream{From: events.End, Backward: true}
+	for r, err := range p.Store.ReadStream(ctx, events.VirtualCategory+events.CategoryHost, q) {
+		if errors.Is(err, events.ErrStreamNotFound) {
+			break
+		}
+		if err != nil {
+			return owner, fmt.Errorf("look whose record it is: %w", err)
+		}
+		if !r.Gone() && !events.IsSystem(r.Stream) { // Not what deletes a stream.
+			return events.ParseAddress(strings.TrimPrefix(r.Stream, events.CategoryHost+"-"))
+		}
 	}
-	if !found {
-		return owner, nil
-	}
-	return events.ParseAddress(strings.TrimPrefix(last.Stream, events.CategoryHost+"-"))
+	return owner, nil
 }
