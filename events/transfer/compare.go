@@ -18,9 +18,6 @@ type Difference struct {
 	Stream string
 	// What differs, as a sentence.
 	What string
-	// Revision is the first event that differs, when Located.
-	Revision uint64
-	Located  bool
 }
 
 func (d Difference) String() string { return d.Stream + ": " + d.What }
@@ -58,7 +55,6 @@ func Compare(ctx context.Context, first Digest, a, b events.Store, subset bool) 
 		for n < len(x) && n < len(y) && x[n] == y[n] {
 			n++
 		}
-		differences[i].Revision, differences[i].Located = uint64(n), true
 		differences[i].What += fmt.Sprintf("; the first that differs is event %d", n)
 	}
 	return differences, nil

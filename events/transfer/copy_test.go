@@ -34,11 +34,7 @@ func TestACopyHoldsWhatTheSourceHolds(t *testing.T) {
 			t.Fatalf("the second copy wrote up to %d behind %d, %v: %+v", now, head, err, again)
 		}
 		history(t, from, "second")
-		after := transfer.Options{}
-		if rapid.Bool().Draw(t, "from the checkpoint") {
-			after.After = report.Position
-		}
-		mustCopy(t, from, to, after)
+		mustCopy(t, from, to, transfer.Options{})
 		wantSame(t, from, to)
 	})
 }
@@ -227,15 +223,6 @@ func TestASourceThatThrewEventsAwayIsRefused(t *testing.T) {
 				t.Fatalf("the copy shows %v, want the last two events", last)
 			}
 		})
-	}
-}
-
-func TestACheckpointThatDoesNotFitTheTargetIsAConflict(t *testing.T) {
-	from, to := events.NewMemory(), events.NewMemory()
-	add(t, from, "sale-a", 0, 1, 2)
-	_, err := transfer.Copy(t.Context(), from, to, transfer.Options{After: 2})
-	if !errors.Is(err, transfer.ErrConflict) || !strings.Contains(err.Error(), "start again from the beginning") {
-		t.Fatalf("%v", err)
 	}
 }
 

@@ -19,10 +19,12 @@ func Export(ctx context.Context, from events.Store, w io.Writer, o Options) (Rep
 	if err != nil {
 		return report, fmt.Errorf("export: %w", err)
 	}
-	e := &exporter{from: from, last: last, options: o, seen: tally{}, report: &report}
+	e := &exporter{from: &logSource{store: from, last: last}, options: o, seen: tally{}, report: &report}
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	e.out.w = buffered
-	if err := e.all(ctx); err != nil {
+	err = e.all(ctx)
+	report.Others = e.from.others
+	if err != nil {
 		return report, fmt.Errorf("export: %w", err)
 	}
 	if err := buffered.Flush(); err != nil {
@@ -32,8 +34,7 @@ func Export(ctx context.Context, from events.Store, w io.Writer, o Options) (Rep
 }
 
 type exporter struct {
-	from    events.Store
-	last    events.Position
+	from    *logSource
 	options Options
 	seen    tally
 	out     writer
@@ -44,13 +45,11 @@ func (e *exporter) all(ctx context.Context) error {
 	if err := e.out.line(line{Format: fileFormat, Version: FileVersion}); err != nil {
 		return err
 	}
-	if e.last > 0 {
-		if err := e.events(ctx); err != nil {
-			return err
-		}
+	if err := e.from.each(ctx, e.item); err != nil {
+		return err
 	}
 	digest := e.seen.digest()
-	digest.Position = e.last
+	digest.Position = e.from.last
 	for _, s := range digest.Streams {
 		if s.Events > 0 {
 			e.report.Streams++
@@ -70,42 +69,19 @@ func (e *exporter) all(ctx context.Context) error {
 			e.report.Metadata++
 		}
 	}
-	e.report.Digest, e.report.Position = digest, e.last
+	e.report.Digest = digest
 	return e.out.line(line{End: &ending{
 		Events: digest.Events, Streams: len(digest.Streams), Digest: digest.Sum.String(),
 	}})
 }
 
-func (e *exporter) events(ctx context.Context) error {
-	for r, err := range e.from.ReadAll(ctx, 0, 0) {
-		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		if r.Position > e.last {
-			return nil
-		}
-		if err := e.event(r); err != nil {
-			return err
-		}
-		if r.Position == e.last {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (e *exporter) event(r events.Recorded) error {
-	i, ok := itemOf(r)
-	if !ok {
-		e.report.Others++
-		return nil
-	}
+func (e *exporter) item(i item) error {
 	if err := e.seen.add(i); err != nil {
 		return err
 	}
 	s := e.seen[i.stream]
-	if n := e.report.Copied; e.options.Progress != nil && (n%tellEvery == 0 || r.Position == e.last) {
-		e.options.Progress(Progress{Step: StepCopy, Position: r.Position, Last: e.last, Events: n})
+	if n := e.report.Copied; e.options.Progress != nil && (n%tellEvery == 0 || i.position == e.from.last) {
+		e.options.Progress(Progress{Step: StepCopy, Position: i.position, Last: e.from.last, Events: n})
 	}
 	if i.about != isEvent {
 		return nil
@@ -118,5 +94,5 @@ func (e *exporter) event(r events.Recorded) error {
 	i.revision = s.events - 1
 	e.report.Copied++
 	e.report.Bytes += uint64(i.event.Size())
-	return e.out.eventLine(i, r.Recorded)
+	return e.out.eventLine(i, i.recorded)
 }

@@ -175,7 +175,7 @@ func mustCopy(t failer, from, to events.Store, o transfer.Options) transfer.Repo
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	if err := transfer.Check(t.Context(), report.Digest, from, to); o.After == 0 && err != nil {
+	if err := transfer.Check(t.Context(), report.Digest, from, to); err != nil {
 		t.Fatalf("%v", err)
 	}
 	return report

@@ -25,7 +25,6 @@ func Import(ctx context.Context, r io.Reader, to events.Store, o Options) (Repor
 		}
 	}
 	do := &run{source: src, to: to, options: o}
-	do.options.After = 0
 	if err := do.do(ctx); err != nil {
 		return do.report, fmt.Errorf("import: %w", err)
 	}

@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 )
@@ -16,8 +17,9 @@ type item struct {
 	sum      Sum // of the event
 	about    about
 	metadata events.StreamMetadata
-	// position is where the source has it in its log; 0 in a file.
+	// position is where the source has it in its log, since recorded; zero in a file.
 	position events.Position
+	recorded time.Time
 }
 
 type about uint8
@@ -37,22 +39,20 @@ type source interface {
 
 // logSource is the log of a store up to a position.
 type logSource struct {
-	store       events.Store
-	after, last events.Position
-	// others counts what is not transferred; nil: nobody asks.
-	others *uint64
+	store events.Store
+	last  events.Position
+	// others is how much of what was read last is not transferred.
+	others uint64
 }
 
 func (l *logSource) rewinds() bool { return true }
 
 func (l *logSource) each(ctx context.Context, do func(item) error) error {
-	if l.others != nil {
-		*l.others = 0
-	}
-	if l.last <= l.after {
+	l.others = 0
+	if l.last == 0 {
 		return nil
 	}
-	for r, err := range l.store.ReadAll(ctx, l.after, 0) {
+	for r, err := range l.store.ReadAll(ctx, 0, 0) {
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
@@ -61,9 +61,7 @@ func (l *logSource) each(ctx context.Context, do func(item) error) error {
 		}
 		i, ok := itemOf(r)
 		if !ok {
-			if l.others != nil {
-				*l.others++
-			}
+			l.others++
 		} else if err := do(i); err != nil {
 			return err
 		}
@@ -76,7 +74,7 @@ func (l *logSource) each(ctx context.Context, do func(item) error) error {
 
 // itemOf says what an event of the log means; false when it is not transferred.
 func itemOf(r events.Recorded) (item, bool) {
-	i := item{stream: r.Stream, revision: r.Revision, position: r.Position}
+	i := item{stream: r.Stream, revision: r.Revision, position: r.Position, recorded: r.Recorded}
 	if of, ok := events.MetadataOf(r.Stream); ok {
 		if r.Type != events.TypeMetadata || !transferred(of) {
 			return i, false

@@ -15,10 +15,6 @@ type run struct {
 	to      events.Store
 	options Options
 	last    events.Position
-	// scavenging: revisions may be missing in the source, if that is accepted.
-	scavenging bool
-	// resumed: the source begins in the middle, so its streams have no digest.
-	resumed bool
 
 	there  tally // what the target has
 	seen   tally // what the source has had so far
@@ -33,7 +29,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.survey(ctx); err != nil {
 		return err
 	}
-	if r.source.rewinds() && !r.resumed {
+	if r.source.rewinds() {
 		if err := r.compare(ctx); err != nil {
 			return err
 		}
@@ -106,15 +102,15 @@ func (r *run) conflict(stream, what string) {
 func (r *run) judge() (scavenged []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.seen)) {
 		s, t := r.seen[name], r.there.of(name)
-		if s.next > s.events && !r.resumed {
+		if s.next > s.events {
 			scavenged = append(scavenged, name)
 		}
 		switch {
 		case t.next > t.events:
 			r.conflict(name, "the target has thrown away a part of it")
-		case t.events > s.events && !r.resumed:
+		case t.events > s.events:
 			r.conflict(name, fmt.Sprintf("%d events in the source, %d in the target", s.events, t.events))
-		case t.ended && !s.ended && !r.resumed:
+		case t.ended && !s.ended:
 			r.conflict(name, "it was deleted for good in the target")
 		}
 	}
@@ -141,11 +137,7 @@ func (r *run) refuse(scavenged []string) error {
 // copy takes the next item, and writes when the window is full.
 func (r *run) copy(ctx context.Context, i item) error {
 	r.tell(StepCopy, i.position, r.last)
-	// After a resumption the stream begins where the target's ends, or before.
 	s := r.seen.of(i.stream)
-	if r.resumed && s.next == 0 && i.about == isEvent {
-		s.events, s.next = i.revision, i.revision
-	}
 	number := s.events
 	if err := r.seen.add(i); err != nil {
 		return err
@@ -155,20 +147,13 @@ func (r *run) copy(ctx context.Context, i item) error {
 	}
 	t := r.there.of(i.stream)
 	switch {
-	case s.next > s.events && (r.resumed || !r.options.AcceptScavenged):
+	case s.next > s.events && !r.options.AcceptScavenged:
 		return listed(ErrScavenged, []Difference{{
 			Stream: i.stream, What: fmt.Sprintf("event %d follows event %d", i.revision, int64(number)-1),
 		}})
-	case r.resumed && number > t.events:
-		return listed(ErrConflict, []Difference{{
-			Stream: i.stream, What: fmt.Sprintf("event %d is next, the target has %d: start again from the "+
-				"beginning", number, t.events),
-		}})
 	case number < t.events:
 		r.report.Present++
-		if !r.resumed {
-			r.meet(i)
-		}
+		r.meet(i)
 		return r.refuse(nil)
 	}
 	t.events++ // As soon as the batch is written, which comes before anything else.
@@ -193,9 +178,6 @@ func (r *run) finish(ctx context.Context) error {
 			}
 			continue
 		}
-		if t.ended { // Before the checkpoint.
-			continue
-		}
 		if err := r.setMetadata(ctx, name, s); err != nil {
 			return err
 		}
@@ -208,9 +190,6 @@ func (r *run) finish(ctx context.Context) error {
 // and keys of others that the target has stay. What the target says is read
 // again, because an append to a deleted stream changes it.
 func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
-	if r.resumed && !s.told {
-		return nil
-	}
 	stream := events.MetadataStream(name)
 	have, next := events.StreamMetadata{}, uint64(0)
 	last, found, err := events.Last(ctx, r.to, stream)

@@ -11,11 +11,6 @@ import (
 
 // Options for Copy and Import.
 type Options struct {
-	// After is a position of the source behind which to go on: what stands
-	// before it was copied by a run that reported it (Report.Position), and is
-	// not compared again. 0 compares everything that both have. Import has no
-	// use for it.
-	After events.Position
 	// AcceptScavenged takes what is left of streams whose beginning the source
 	// has thrown away. Their events get new revisions, beginning with 0.
 	AcceptScavenged bool
@@ -64,9 +59,7 @@ type Report struct {
 	// Conflicts are streams in which the target has something else. Then nothing
 	// was written, unless the source is a pipe.
 	Conflicts []Difference
-	// Position is how far in the source's log everything is copied.
-	Position events.Position
-	// Digest is what the source holds, up to Position. Empty with Options.After.
+	// Digest is what the source holds, up to where its log ended.
 	Digest Digest
 }
 
@@ -93,19 +86,15 @@ func Copy(ctx context.Context, from, to events.Store, o Options) (Report, error)
 	if err != nil {
 		return Report{}, fmt.Errorf("copy: source: %w", err)
 	}
-	var others uint64
-	src := &logSource{store: from, after: o.After, last: last, others: &others}
-	r := &run{source: src, to: to, options: o, last: last, scavenging: true, resumed: o.After > 0}
+	src := &logSource{store: from, last: last}
+	r := &run{source: src, to: to, options: o, last: last}
 	err = r.do(ctx)
-	r.report.Others = others
+	r.report.Others = src.others
 	if err != nil {
 		return r.report, fmt.Errorf("copy: %w", err)
 	}
-	r.report.Position = max(last, o.After)
-	if !r.resumed {
-		r.report.Digest = r.seen.digest()
-		r.report.Digest.Position = last
-	}
+	r.report.Digest = r.seen.digest()
+	r.report.Digest.Position = last
 	return r.report, nil
 }
 
