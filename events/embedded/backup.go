@@ -116,19 +116,7 @@ func (b *backup) inside() (bool, error) {
 		return false, err
 	}
 	at, err := b.real(b.dir)
-	if err != nil {
-		return false, err
-	}
-	for {
-		if at == store {
-			return true, nil
-		}
-		parent := b.fs.PathDir(at)
-		if parent == at {
-			return false, nil
-		}
-		at = parent
-	}
+	return err == nil && within(b.fs, store, at), err
 }
 
 // real is a path without symbolic links, as far as it exists.

@@ -39,7 +39,7 @@ type committer struct {
 
 func newCommitter(s *Store, last events.Position) *committer {
 	return &committer{
-		store: s, heads: newHeads(maxHeads), recent: newRecent(maxRecent), last: last,
+		store: s, heads: newHeads(s.db, maxHeads), recent: newRecent(maxRecent), last: last,
 		batch: s.db.NewBatch(), before: map[string]head{},
 	}
 }
@@ -108,7 +108,7 @@ func (c *committer) mustReadBatch(r *request) bool {
 
 // decide applies the rules of events.Store.Append and Delete.
 func (c *committer) decide(r *request) (events.AppendResult, error) {
-	e, err := c.head(r.stream)
+	e, err := c.heads.head(r.stream)
 	if err != nil {
 		return events.AppendResult{}, err
 	}
@@ -147,7 +147,7 @@ func (c *committer) ended(e *entry) (bool, error) {
 	if e.head.ended || !ok || e.head.count > 0 {
 		return e.head.ended, nil
 	}
-	target, err := c.head(of)
+	target, err := c.heads.head(of)
 	return err == nil && target.head.ended, err
 }
 
@@ -233,14 +233,14 @@ func (c *committer) revived(r *request, e *entry) (*entry, error) {
 			return nil, nil
 		}
 		var err error
-		if e, err = c.head(of); err != nil || !e.head.deleted() {
+		if e, err = c.heads.head(of); err != nil || !e.head.deleted() {
 			return nil, err
 		}
 	}
 	stream := events.MetadataStream(e.stream)
 	names := virtualOf(stream, &events.NewEvent{Type: events.TypeMetadata})
 	for _, name := range append(names, stream) {
-		if _, err := c.head(name); err != nil {
+		if _, err := c.heads.head(name); err != nil {
 			return nil, err
 		}
 	}
@@ -279,7 +279,7 @@ func (c *committer) end(r *request, e *entry) error {
 // setMetadata writes metadata that the store itself sets.
 func (c *committer) setMetadata(r *request, of *entry, meta events.StreamMetadata, now time.Time) error {
 	stream := events.MetadataStream(of.stream)
-	e, err := c.head(stream)
+	e, err := c.heads.head(stream)
 	if err != nil {
 		return err
 	}

@@ -23,20 +23,22 @@ type copying struct {
 
 // copyOf is the backup to which a name belongs, or nil.
 func (g *guard) copyOf(name string) *copying {
-	c := g.copying.Load()
-	if c == nil {
-		return nil
+	if c := g.copying.Load(); c != nil && within(g.FS, c.dir, name) {
+		return c
 	}
-	for {
-		if name == c.dir {
-			return c
+	return nil
+}
+
+// within reports whether a path is a directory or below it.
+func within(fsys vfs.FS, dir, path string) bool {
+	for path != dir {
+		parent := fsys.PathDir(path)
+		if parent == path {
+			return false
 		}
-		parent := g.FS.PathDir(name)
-		if parent == name {
-			return nil
-		}
-		name = parent
+		path = parent
 	}
+	return true
 }
 
 func (c *copying) create(open func() (vfs.File, error)) (vfs.File, error) {

@@ -137,7 +137,7 @@ func FuzzDecodeValues(f *testing.F) {
 }
 
 func TestHeadsAndRecentForgetTheOldest(t *testing.T) {
-	h := newHeads(4)
+	h := newHeads(nil, 4)
 	for n := range 10 {
 		h.add(string(rune('a'+n)), head{count: uint64(n)})
 		h.forget()

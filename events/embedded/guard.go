@@ -115,13 +115,18 @@ func (g *guard) create(op, name string, open func() (vfs.File, error)) (vfs.File
 		f, err := vfs.NewMem().Create("file", vfs.WriteCategoryUnspecified)
 		return &guarded{File: f, guard: g, name: name, hide: true}, err
 	}
-	wait := time.NewTimer(g.pause)
-	defer wait.Stop()
+	g.wait(g.pause)
+	return nil, g.refuse(op, name)
+}
+
+// wait pauses, and no longer than the store is open.
+func (g *guard) wait(pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	select {
 	case <-g.closing:
-	case <-wait.C:
+	case <-timer.C:
 	}
-	return nil, g.refuse(op, name)
 }
 
 func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {

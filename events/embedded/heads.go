@@ -1,6 +1,10 @@
 package embedded
 
-import "github.com/hostnode/hostnode/events"
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/hostnode/hostnode/events"
+)
 
 // Limits of what the committer remembers.
 const (
@@ -39,13 +43,28 @@ func (e *entry) settle() {
 // heads is a bounded cache of heads in two generations: when the young one is
 // full it becomes the old one, and what is asked for moves back to the young.
 type heads struct {
+	db         pebble.Reader // where those are that are not in memory
 	young, old map[string]*entry
 	weight     int // of the young
 	most       int
+	key        []byte
 }
 
-func newHeads(most int) *heads {
-	return &heads{young: map[string]*entry{}, most: most}
+func newHeads(db pebble.Reader, most int) *heads {
+	return &heads{db: db, young: map[string]*entry{}, most: most}
+}
+
+// head is the head of a stream, with what was decided of it.
+func (h *heads) head(stream string) (*entry, error) {
+	if e := h.get(stream); e != nil {
+		return e, nil
+	}
+	h.key = appendHeadKey(h.key[:0], stream)
+	known, err := readHead(h.db, h.key, stream)
+	if err != nil {
+		return nil, err
+	}
+	return h.add(stream, known), nil
 }
 
 func (h *heads) get(stream string) *entry {

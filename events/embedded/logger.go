@@ -40,14 +40,8 @@ func (l *logger) Fatalf(format string, args ...any) {
 // corruption is told of each reading of damaged bytes.
 func (l *logger) corruption(i pebble.DataCorruptionInfo) {
 	l.once(fmt.Sprintf("damaged: %s: %s", i.Path, firstLine(i.Details.Error())))
-	if !l.guard.stopped() {
-		return
-	}
-	wait := time.NewTimer(corruptionPause)
-	defer wait.Stop()
-	select {
-	case <-l.guard.closing:
-	case <-wait.C:
+	if l.guard.stopped() {
+		l.guard.wait(corruptionPause)
 	}
 }
 

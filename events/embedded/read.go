@@ -74,24 +74,24 @@ func (r *reader) yield(yield func(events.Recorded, error) bool) bool {
 func (s *Store) ReadAll(
 	ctx context.Context, after events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
-	return s.readLog(ctx, after, limit, (*reader).fillAll)
+	return s.readLog(ctx, after, limit, false)
 }
 
 // ReadBack implements events.Store.
 func (s *Store) ReadBack(
 	ctx context.Context, before events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
-	return s.readLog(ctx, before, limit, (*reader).fillBack)
+	return s.readLog(ctx, before, limit, true)
 }
 
-// readLog reads on from a position in the direction that fill has.
+// readLog reads on from a position, or back from it.
 func (s *Store) readLog(
-	ctx context.Context, at events.Position, limit int, fill func(*reader, events.Position) error,
+	ctx context.Context, at events.Position, limit int, back bool,
 ) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		r := s.newReader(ctx, limit)
 		for {
-			err := fill(r, at)
+			err := r.fillLog(at, back)
 			if len(r.chunk) > 0 {
 				at = r.chunk[len(r.chunk)-1].Position
 			}
@@ -120,7 +120,7 @@ func (s *Store) Subscribe(
 			// would wake nobody. So is the failure: what was durable before it
 			// is still delivered.
 			changed, failed := s.changed(), s.failed()
-			err := r.fillAll(after)
+			err := r.fillLog(after, false)
 			if len(r.chunk) > 0 {
 				after = r.chunk[len(r.chunk)-1].Position
 			}
@@ -177,61 +177,42 @@ func (s *Store) Wait(ctx context.Context, after events.Position) error {
 	}
 }
 
-// fillAll reads the next events in global order, up to what is durable.
-func (r *reader) fillAll(after events.Position) error {
+// fillLog reads the next events in global order, up to what is durable, or back from a
+// position.
+func (r *reader) fillLog(at events.Position, back bool) error {
 	return r.fill(func(most int) error {
 		synced := events.Position(r.store.synced.Load())
-		if after >= synced {
+		first, end := min(at, synced)+1, synced+1
+		if back {
+			first, end = 1, min(at, end)
+		}
+		if first >= end {
 			return nil
 		}
 		it, err := r.store.db.NewIter(&pebble.IterOptions{
-			LowerBound: appendEventKey(nil, after+1), UpperBound: appendEventKey(nil, synced+1),
+			LowerBound: appendEventKey(nil, first), UpperBound: appendEventKey(nil, end),
 		})
 		if err != nil {
 			return err
 		}
 		defer it.Close()
+		begin, step := it.First, it.Next
+		if back {
+			begin, step = it.Last, it.Prev
+		}
 		size := 0
-		for ok := it.First(); len(r.chunk) < most && size < maxChunkBytes; ok = it.Next() {
-			after++
+		for ok := begin(); len(r.chunk) < most && size < maxChunkBytes && first < end; ok = step() {
+			position := first
+			if back {
+				end--
+				position = end
+			} else {
+				first++
+			}
 			if !ok && it.Error() != nil {
-				return damaged(it.Error(), "", 0, after)
+				return damaged(it.Error(), "", 0, position)
 			}
-			if !ok && after > synced {
-				return nil
-			}
-			e, err := r.event(it, ok, after)
-			if err != nil {
-				return err
-			}
-			size += len(e.Data)
-			r.chunk = append(r.chunk, e)
-		}
-		return nil
-	})
-}
-
-// fillBack reads the events before a position, the last one first.
-func (r *reader) fillBack(before events.Position) error {
-	return r.fill(func(most int) error {
-		before = min(before, events.Position(r.store.synced.Load())+1)
-		if before <= 1 {
-			return nil
-		}
-		it, err := r.store.db.NewIter(&pebble.IterOptions{
-			LowerBound: []byte{prefixEvent}, UpperBound: appendEventKey(nil, before),
-		})
-		if err != nil {
-			return err
-		}
-		defer it.Close()
-		size := 0
-		for ok := it.Last(); len(r.chunk) < most && size < maxChunkBytes && before > 1; ok = it.Prev() {
-			before--
-			if !ok && it.Error() != nil {
-				return damaged(it.Error(), "", 0, before)
-			}
-			e, err := r.event(it, ok, before)
+			e, err := r.event(it, ok, position)
 			if err != nil {
 				return err
 			}

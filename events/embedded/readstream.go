@@ -140,20 +140,13 @@ func (r *streamReader) recorded(revision uint64) (time.Time, error) {
 		return time.Time{}, err
 	}
 	r.key = appendEventKey(r.key[:0], entry.position)
-	value, closer, err := r.store.db.Get(r.key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return time.Time{}, &DamagedError{r.stream, revision, entry.position, errMissing}
-	} else if err != nil {
-		return time.Time{}, damaged(err, r.stream, revision, entry.position)
-	}
-	var at time.Time
-	if err = checkRecord(value); err == nil {
-		at = recordTime(value)
-	}
-	if err := errors.Join(err, closer.Close()); err != nil {
-		return time.Time{}, &DamagedError{r.stream, revision, entry.position, err}
-	}
-	return at, nil
+	place := DamagedError{Stream: r.stream, Revision: revision, Position: entry.position}
+	return get(r.store.db, r.key, place, func(value []byte) (time.Time, error) {
+		if err := checkRecord(value); err != nil {
+			return time.Time{}, err
+		}
+		return recordTime(value), nil
+	})
 }
 
 // fillRevisions reads events by the index of their stream.

@@ -23,8 +23,6 @@ const (
 	upgradeBytes  = 4 << 20
 	// upgradeReport is after how many events the log hears of an upgrade.
 	upgradeReport = 1_000_000
-	// upgradeHeads bounds the heads that an upgrade remembers.
-	upgradeHeads = maxHeads
 )
 
 // upgradeKey is there while an upgrade is under way: the last position that was
@@ -62,7 +60,7 @@ func (s *Store) upgrade(format int, last events.Position, cfg Config) (from int,
 	}
 	u := &upgrader{
 		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, done: done, from: from,
-		heads: newHeads(upgradeHeads), batch: s.db.NewBatch(), stepped: cfg.stepped,
+		heads: newHeads(s.db, maxHeads), batch: s.db.NewBatch(), stepped: cfg.stepped,
 	}
 	u.log.Infof("event store %s: upgrading format %d to %d, events %d to %d", s.dir, from, formatVersion, done+1, last)
 	if format < formatVersion {
@@ -100,17 +98,17 @@ func (u *upgrader) mark() []byte {
 // readUpgrade is how far an earlier run came, and from which format; 0: there is
 // none to go on with.
 func readUpgrade(db *pebble.DB) (done events.Position, from int, err error) {
-	value, closer, err := db.Get(upgradeKey)
-	if errors.Is(err, pebble.ErrNotFound) {
+	done, err = get(db, upgradeKey, DamagedError{}, func(value []byte) (events.Position, error) {
+		if len(value) != numberBytes+2 {
+			return 0, fmt.Errorf("%w: upgrade mark %x", errLayout, value)
+		}
+		from = int(binary.BigEndian.Uint16(value[numberBytes:]))
+		return events.Position(binary.BigEndian.Uint64(value)), nil
+	})
+	if errors.Is(err, errMissing) {
 		return 0, 0, nil
-	} else if err != nil {
-		return 0, 0, damaged(err, "", 0, 0)
 	}
-	defer closer.Close()
-	if len(value) != numberBytes+2 {
-		return 0, 0, &DamagedError{Reason: fmt.Errorf("%w: upgrade mark %x", errLayout, value)}
-	}
-	return events.Position(binary.BigEndian.Uint64(value)), int(binary.BigEndian.Uint16(value[numberBytes:])), nil
+	return done, from, err
 }
 
 // run makes steps to the end. What cannot be read is left out and told: the
@@ -189,7 +187,7 @@ func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
 		return nil
 	}
 	for _, name := range events.VirtualOf(&e) {
-		virtual, err := u.head(name)
+		virtual, err := u.heads.head(name)
 		if err != nil {
 			return err
 		}
@@ -211,7 +209,7 @@ func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
 // tombstones.
 func (u *upgrader) rules(e *events.Recorded) error {
 	if of, meta, ok := metadataEvent(e.Stream, e.Type, e.Data); ok {
-		target, err := u.head(of)
+		target, err := u.heads.head(of)
 		if err != nil {
 			return err
 		}
@@ -221,24 +219,13 @@ func (u *upgrader) rules(e *events.Recorded) error {
 	if e.Type != events.TypeTombstone || events.IsVirtual(e.Stream) {
 		return nil
 	}
-	ended, err := u.head(e.Stream)
+	ended, err := u.heads.head(e.Stream)
 	if err != nil || ended.head.count != e.Revision+1 {
 		return err
 	}
 	u.change(ended)
 	ended.head.ended = true
 	return nil
-}
-
-func (u *upgrader) head(stream string) (*entry, error) {
-	if e := u.heads.get(stream); e != nil {
-		return e, nil
-	}
-	h, err := readHead(u.db, appendHeadKey(nil, stream), stream)
-	if err != nil {
-		return nil, err
-	}
-	return u.heads.add(stream, h), nil
 }
 
 func (u *upgrader) change(e *entry) {

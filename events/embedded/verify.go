@@ -126,14 +126,7 @@ func (w *walker) walk() error {
 }
 
 // usable is checked between steps, so that a long walk can be ended.
-func (w *walker) usable() error {
-	select {
-	case <-w.store.closing:
-		return events.ErrClosed
-	default:
-		return w.ctx.Err()
-	}
-}
+func (w *walker) usable() error { return w.store.usable(w.ctx) }
 
 // walkEvents calls check with the record at every position. After an unreadable
 // block it tries each position of it anew, because where the block ends is not

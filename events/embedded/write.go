@@ -10,62 +10,45 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// head is the head of a stream, with what the batch being made changes.
-func (c *committer) head(stream string) (*entry, error) {
-	if e := c.heads.get(stream); e != nil {
-		return e, nil
+// get reads a value, which parse makes something of while it is there. When it is missing
+// or damaged, so is the place.
+func get[T any](db pebble.Reader, key []byte, place DamagedError, parse func([]byte) (T, error)) (v T, err error) {
+	value, closer, err := db.Get(key)
+	switch {
+	case errors.Is(err, pebble.ErrNotFound):
+		err = errMissing
+	case err != nil:
+		return v, damaged(err, place.Stream, place.Revision, place.Position)
+	default:
+		v, err = parse(value)
+		err = errors.Join(err, closer.Close())
 	}
-	c.key = appendHeadKey(c.key[:0], stream)
-	h, err := readHead(c.store.db, c.key, stream)
 	if err != nil {
-		return nil, err
+		return v, &DamagedError{place.Stream, place.Revision, place.Position, err}
 	}
-	return c.heads.add(stream, h), nil
+	return v, nil
 }
 
 // readHead reads what is stored of a head; the zero head when there is none.
 func readHead(db pebble.Reader, key []byte, stream string) (head, error) {
-	value, closer, err := db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
+	h, err := get(db, key, DamagedError{Stream: stream}, parseHead)
+	if errors.Is(err, errMissing) {
 		return head{}, nil
-	} else if err != nil {
-		return head{}, damaged(err, stream, 0, 0)
 	}
-	h, err := parseHead(value)
-	if err := errors.Join(err, closer.Close()); err != nil {
-		return head{}, &DamagedError{Stream: stream, Reason: err}
-	}
-	return h, nil
+	return h, err
 }
 
 // readEntry reads an entry of the index of a stream.
 func readEntry(db pebble.Reader, key []byte, stream string, revision uint64) (indexEntry, error) {
-	value, closer, err := db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return indexEntry{}, &DamagedError{Stream: stream, Revision: revision, Reason: errMissing}
-	} else if err != nil {
-		return indexEntry{}, damaged(err, stream, revision, 0)
-	}
-	entry, err := parseEntry(value, key[0])
-	if err := errors.Join(err, closer.Close()); err != nil {
-		return indexEntry{}, &DamagedError{Stream: stream, Revision: revision, Reason: err}
-	}
-	return entry, nil
+	return get(db, key, DamagedError{Stream: stream, Revision: revision}, func(value []byte) (indexEntry, error) {
+		return parseEntry(value, key[0])
+	})
 }
 
 // readEvent reads the event at a position.
 func readEvent(db pebble.Reader, position events.Position, names *interner) (events.Recorded, error) {
-	value, closer, err := db.Get(appendEventKey(nil, position))
-	if errors.Is(err, pebble.ErrNotFound) {
-		return events.Recorded{}, &DamagedError{Position: position, Reason: errMissing}
-	} else if err != nil {
-		return events.Recorded{}, damaged(err, "", 0, position)
-	}
-	e, err := decodeRecord(value, names)
-	if err := errors.Join(err, closer.Close()); err != nil {
-		return events.Recorded{}, &DamagedError{Position: position, Reason: err}
-	}
-	return e, nil
+	return get(db, appendEventKey(nil, position), DamagedError{Position: position},
+		func(value []byte) (events.Recorded, error) { return decodeRecord(value, names) })
 }
 
 // same counts how many leading ids of a batch the stream has from a revision on,
@@ -117,14 +100,14 @@ func (c *committer) lookUp(batch []newEvent) error {
 	c.found = c.found[:0]
 	for i := range batch {
 		if sets := batch[i].sets; sets != nil {
-			e, err := c.head(sets.of)
+			e, err := c.heads.head(sets.of)
 			if err != nil {
 				return err
 			}
 			c.found = append(c.found, e)
 		}
 		for _, name := range batch[i].virtual {
-			e, err := c.head(name)
+			e, err := c.heads.head(name)
 			if err != nil {
 				return err
 			}
