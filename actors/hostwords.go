@@ -5,11 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/hostnode/hostnode/actors/chainview"
-	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/shell"
-	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/events/catalog"
 )
 
 // This file writes words into the host's stream in the background, in their order.
@@ -62,12 +58,4 @@ func (e *env) writeWords(ctx context.Context) {
 			next.stored()
 		}
 	}
-}
-
-// ReadQuarantined is what a host left alone by its record.
-func ReadQuarantined(ctx context.Context, store events.Store, host events.Address) ([]quarantine.Work, error) {
-	e := &env{Chain: &chainview.Chain{Base: &shell.Base{Store: store, Codec: catalog.Codec(), Me: host}}}
-	e.quarantined = quarantine.New(e.Base, nil)
-	_, _, err := e.readHost(ctx)
-	return e.quarantined.All(), err
 }

@@ -108,6 +108,12 @@ func New(e Deps) *Ledger {
 	return r
 }
 
+// Once gives the ledger an operator's command in a process without actors, and returns when
+// what follows is durable.
+func (r *Ledger) Once(ctx context.Context, cmd capacity.Command) error {
+	return r.journal.Once(ctx, cmd, OperatorCause)
+}
+
 // NewKeeper saves and loads the state of a ledger.
 func NewKeeper(b *shell.Base) *shell.Keeper[capacity.State] {
 	return &shell.Keeper[capacity.State]{

@@ -160,6 +160,12 @@ func New(e Deps) *Queue {
 	return q
 }
 
+// Once gives the queue an operator's command in a process without actors, and returns when
+// what follows is durable.
+func (q *Queue) Once(ctx context.Context, cmd slotqueue.Command) error {
+	return q.journal.Once(ctx, cmd, ledger.OperatorCause)
+}
+
 // Name is the name of the queue's actor.
 const Name = "SlotQueue"
 

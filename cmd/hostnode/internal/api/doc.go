@@ -4,7 +4,7 @@
 // There are three backends with the same answers. Live asks a running host. Client asks
 // the Live one of another process over its socket. Offline opens the data directory
 // itself, when nobody has its lock: it reads the same views, and writes availabilities
-// and the operator's pause through the same cores with an expected revision.
+// and the operator's pause through the same journals as a host's actors (actors.Record).
 // So a command does not care whether the host runs.
 //
 // Errors are answered as problem+json with a stable code, a sentence and a hint; the one

@@ -185,7 +185,7 @@ func (o *Offline) Status(context.Context) (Status, error) {
 
 // Quarantine implements Backend.
 func (o *Offline) Quarantine(ctx context.Context) (Quarantine, error) {
-	all, err := actors.ReadQuarantined(ctx, o.store.Store, o.host)
+	all, err := o.record().Quarantined(ctx)
 	return Quarantine{AsOf: o.asOf(), Work: quarantinedWork(all)}, err
 }
 
@@ -204,7 +204,7 @@ func (o *Offline) ledgerCommand(ctx context.Context, cmd capacity.Command) error
 		commands = []capacity.Command{capacity.SetQuota{At: o.now(), Bytes: o.cfg.Quota}, cmd}
 	}
 	for _, cmd := range commands {
-		if err := submit(ctx, o.writer(), events.CapacityStream(o.host), ledger, cmd); err != nil {
+		if err := o.record().Ledger(ctx, cmd); err != nil {
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func (o *Offline) queueCommand(ctx context.Context, cmd slotqueue.Command) error
 	if o.cfg.Account.Zero() {
 		return fmt.Errorf("%w: whose queue?", keys.ErrMissing)
 	}
-	return submit(ctx, o.writer(), events.SlotQueueStream(o.host), queue, cmd)
+	return o.record().Queue(ctx, cmd)
 }
 
 // marketTime implements taker: nobody asks the chain.
@@ -234,9 +234,10 @@ func (o *Offline) room() (events.Bytes, bool, error) {
 	return free - min(free, o.cfg.KeepFree), true, nil
 }
 
-func (o *Offline) writer() writer {
+// record is that of the host, which has no other writer now.
+func (o *Offline) record() actors.Record {
 	h := mine(&o.reader, o.views.Hosts().Hosts, func(h projections.Host) string { return h.Host })
-	return writer{store: o.store.Store, meta: events.Metadata{Epoch: h.Epoch, Node: o.cfg.Node, Causation: "operator"}}
+	return actors.NewRecord(o.store.Store, o.host, h.Epoch, o.cfg.Node)
 }
 
 // DroppedBytes is how much of an unfinished write was dropped from the end of
