@@ -85,35 +85,29 @@ func (s *supervisor) stray(ctx context.Context, slot events.SlotID) error {
 type (
 	// holdSlot asks that no sale of a slot begins until releaseSlot. The answer is false
 	// when one lives or begins already.
-	holdSlot struct {
-		slot events.SlotID
-		held chan<- bool // room for one
-	}
+	holdSlot    struct{ slot events.SlotID }
 	releaseSlot struct{ slot events.SlotID }
 )
 
 // held does something while no sale of a slot can begin. errLives when one has begun.
 func (s *supervisor) held(ctx context.Context, self shell.Ref, slot events.SlotID, do func() error) error {
-	held := make(chan bool, 1)
-	self.Tell(holdSlot{slot, held})
-	select {
-	case ok := <-held:
-		if !ok {
-			return fmt.Errorf("%w: a sale of the slot has begun", errLives)
-		}
-	case <-ctx.Done():
-		return ctx.Err()
+	free, err := shell.AskActor[bool](self, holdSlot{slot}).Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if !free {
+		return fmt.Errorf("%w: a sale of the slot has begun", errLives)
 	}
 	defer self.Tell(releaseSlot{slot})
 	return do()
 }
 
-func (s *supervisor) onHold(m holdSlot) {
+func (s *supervisor) onHold(a *shell.Turn, m holdSlot) {
 	free := s.agents[m.slot] == nil && s.beginning[m.slot] == nil
 	if free {
 		s.beginning[m.slot] = &candidate{held: true}
 	}
-	m.held <- free
+	a.Asker()(free, nil)
 }
 
 // onRelease lets the sale begin that was asked for meanwhile.

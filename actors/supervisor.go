@@ -105,7 +105,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case overlookedSale:
 		s.onOverlooked(a, m)
 	case holdSlot:
-		s.onHold(m)
+		s.onHold(a, m)
 	case releaseSlot:
 		s.onRelease(a, m)
 	case sales.Begin:
