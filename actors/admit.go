@@ -59,7 +59,7 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 			r = ag.start.Request
 		}
 		collateral, _ := r.Ask.CollateralPerSlot()
-		sum = admission.SaturatingAdd(sum, collateral)
+		sum = sum.AddSaturating(collateral)
 	}
 	return sum
 }
@@ -81,7 +81,7 @@ func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
 	left := max(0, start.EndsAt.Sub(start.At))
 	perDay := s.ProofsWithin(1, s.ExpectedProofs(start.Request))
 	days := uint64((left + 24*time.Hour - 1) / (24 * time.Hour))
-	gas := admission.SaturatingAdd(balance.SaleWei, balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
+	gas := balance.SaleWei.AddSaturating(balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
 	s.Log.WithField("slot", start.Slot.String()).Infof(
 		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day, %s wei of gas in all",
 		price.MulSaturating(uint64(left/time.Second)), left, perDay, gas)

@@ -102,6 +102,16 @@ func (a Amount) MulSaturating(n uint64) Amount {
 	return MaxAmount()
 }
 
+// AddSaturating returns a+b, or the largest amount when that does not fit: a total never
+// fails, and one that is too large for a promise is too large for every comparison.
+func (a Amount) AddSaturating(b Amount) Amount {
+	var r uint256.Int
+	if _, overflow := r.AddOverflow(&a.v, &b.v); overflow {
+		return MaxAmount()
+	}
+	return Amount{r}
+}
+
 // Div returns a/n rounded down; n must not be zero.
 func (a Amount) Div(n uint64) Amount {
 	var r uint256.Int

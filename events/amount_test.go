@@ -41,7 +41,10 @@ func TestAmountsCountLikeIntegersOfUnlimitedSize(t *testing.T) {
 			if !panics(func() { a.Add(b) }) {
 				t.Fatalf("%v + %v does not fit and did not panic", a, b)
 			}
-		} else if a.Add(b).Big().Cmp(sum) != 0 {
+			if a.AddSaturating(b) != MaxAmount() {
+				t.Fatalf("%v + %v saturates to %v", a, b, a.AddSaturating(b))
+			}
+		} else if a.Add(b).Big().Cmp(sum) != 0 || a.AddSaturating(b) != a.Add(b) {
 			t.Fatalf("%v + %v = %v", a, b, a.Add(b))
 		}
 		if a.Less(b) {

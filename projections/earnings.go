@@ -63,7 +63,7 @@ type earnings struct {
 }
 
 func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.Amount) {
-	t.SaleFees = sum(t.SaleFees, fee)
+	t.SaleFees = t.SaleFees.AddSaturating(fee)
 	c := duties(before, after, e)
 	t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed = c.to(t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed)
 	switch e := e.(type) {
@@ -74,17 +74,17 @@ func (t *earnings) foldSale(before, after sale.State, e sale.Event, fee events.A
 	case *messages.ProofMissed:
 		t.Proofs.Missed++
 	case *messages.PayoutReceived:
-		t.Rewards = sum(t.Rewards, amount(e.GetReward()))
+		t.Rewards = t.Rewards.AddSaturating(amount(e.GetReward()))
 		if e.RewardRecipient != nil {
-			t.Elsewhere = sum(t.Elsewhere, amount(e.GetReward()))
+			t.Elsewhere = t.Elsewhere.AddSaturating(amount(e.GetReward()))
 		}
 	case *messages.CollateralChecked: // Of a record of before CollateralSlashed.
-		t.Slashed = sum(t.Slashed, amount(e.GetSlashed()))
+		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.CollateralSlashed:
-		t.Slashed = sum(t.Slashed, amount(e.GetSlashed()))
+		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.SaleSettled:
-		t.Returned = sum(t.Returned, amount(e.GetCollateralReturned()))
-		t.Lost = sum(t.Lost, amount(e.GetCollateralLost()))
+		t.Returned = t.Returned.AddSaturating(amount(e.GetCollateralReturned()))
+		t.Lost = t.Lost.AddSaturating(amount(e.GetCollateralLost()))
 		t.settled(after.Phase)
 	}
 }
@@ -112,7 +112,7 @@ func (t *earnings) foldTx(before events.Amount, now Transaction) {
 	if before.IsZero() {
 		t.Mined++
 	}
-	t.Fees = sum(t.Fees.SubFloor(before), amount(now.FeeWei))
+	t.Fees = t.Fees.SubFloor(before).AddSaturating(amount(now.FeeWei))
 }
 
 // Earnings is the view of what was earned.

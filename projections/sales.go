@@ -157,7 +157,7 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 		s.Since = s.Last.At
 	}
 	h.earnings.foldSale(before, s.State, e, fee)
-	h.earnings.Repairs = sum(h.earnings.Repairs, s.RepairReward).SubFloor(repaired)
+	h.earnings.Repairs = h.earnings.Repairs.AddSaturating(s.RepairReward).SubFloor(repaired)
 	if s.State.Settled {
 		h.closeSale(slot, s)
 	}
@@ -179,9 +179,9 @@ func (s *openSale) count(before sale.State, e sale.Event) (fee events.Amount) {
 	}
 	switch e := e.(type) {
 	case *messages.CollateralChecked: // Of a record of before CollateralSlashed.
-		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
+		s.Slashed = s.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.CollateralSlashed:
-		s.Slashed = sum(s.Slashed, amount(e.GetSlashed()))
+		s.Slashed = s.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.SlotFilled:
 		if e.RepairReward != nil { // A fill that moved to another block took what it took.
 			s.RepairReward = amount(e.GetRepairReward())
@@ -248,7 +248,7 @@ func (s *openSale) pay(e sale.Event, r *messages.Receipt) (fee events.Amount) {
 	fee = amount(r.GetFeeWei())
 	s.Receipts++
 	s.Gas += r.GetGasUsed()
-	s.Fees = sum(s.Fees, fee)
+	s.Fees = s.Fees.AddSaturating(fee)
 	return fee
 }
 

@@ -65,7 +65,7 @@ func (v *validating) fold(e messages.ValidatorEvent) {
 		v.MaxSlots, v.Groups, v.GroupIndex = e.GetMaxSlots(), e.GetGroups(), e.GetGroupIndex()
 	case *messages.ProofMarked:
 		v.Marked++
-		v.Rewards = sum(v.Rewards, amount(e.GetReward()))
+		v.Rewards = v.Rewards.AddSaturating(amount(e.GetReward()))
 		v.show(Marking{
 			Slot: e.GetSlotId(), Period: e.GetPeriod(), At: at(e),
 			Reward: e.GetReward(), TxHash: e.GetReceipt().GetTxHash(),
@@ -81,7 +81,7 @@ func (v *validating) show(m Marking) { v.Newest, _ = recent(v.Newest, m, keptMar
 // foldTx counts what a mined marking cost; before is what its row said before.
 func (v *validating) foldTx(before events.Amount, now Transaction) {
 	if strings.HasPrefix(now.Key, "mark:") {
-		v.Fees = sum(v.Fees.SubFloor(before), amount(now.FeeWei))
+		v.Fees = v.Fees.SubFloor(before).AddSaturating(amount(now.FeeWei))
 	}
 }
 

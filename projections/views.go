@@ -294,14 +294,6 @@ func recent[T any](list []T, next T, limit int) (kept []T, dropped *T) {
 	return list, nil
 }
 
-// sum is a+b, or the largest amount: a total never fails.
-func sum(a, b events.Amount) events.Amount {
-	if events.MaxAmount().Sub(a).Less(b) {
-		return events.MaxAmount()
-	}
-	return a.Add(b)
-}
-
 // amount reads an amount that the codec has checked.
 func amount(s string) events.Amount { return events.Must(events.ParseAmount(s)) }
 

@@ -46,7 +46,7 @@ func (n Affordable) Judge() *Refusal {
 	no := func(criterion, format string, args ...any) *Refusal {
 		return &Refusal{Criterion: criterion, Reason: fmt.Sprintf(format, args...), Requeue: true}
 	}
-	needed := SaturatingAdd(n.Collateral, n.Unpaid)
+	needed := n.Collateral.AddSaturating(n.Unpaid)
 	gas, detail := n.gas()
 	switch {
 	case n.SameRequest >= n.MaxSame:
@@ -74,15 +74,7 @@ func (n Affordable) gas() (wei events.Amount, detail string) {
 	if n.Days == 0 || n.Balance.ProofWei.IsZero() && n.Balance.SaleWei.IsZero() {
 		return events.Amount{}, ""
 	}
-	wei = SaturatingAdd(n.Balance.ProofWei.MulSaturating(n.Proofs), n.Balance.SaleWei.MulSaturating(n.InWork+1))
+	wei = n.Balance.ProofWei.MulSaturating(n.Proofs).AddSaturating(n.Balance.SaleWei.MulSaturating(n.InWork + 1))
 	return wei, fmt.Sprintf("%d proofs in %d days at %s wei and %d sales at %s wei need %s",
 		n.Proofs, n.Days, n.Balance.ProofWei, n.InWork+1, n.Balance.SaleWei, wei)
-}
-
-// SaturatingAdd is the sum, or the largest amount.
-func SaturatingAdd(a, b events.Amount) events.Amount {
-	if events.MaxAmount().Sub(a).Less(b) {
-		return events.MaxAmount()
-	}
-	return a.Add(b)
 }

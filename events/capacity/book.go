@@ -64,7 +64,7 @@ func (s State) Check() error {
 		}
 		a := sums[r.Availability]
 		a.Used += r.Bytes
-		a.Committed = addSaturating(a.Committed, r.Collateral)
+		a.Committed = a.Committed.AddSaturating(r.Collateral)
 		a.Reservations++
 		sums[r.Availability] = a
 		move(&counted.Unallocated, &counted.Overhead, r.Overhead)
@@ -112,20 +112,11 @@ func checkAvailability(a *Availability, sum Availability) error {
 	if a.Used > a.Size {
 		return fmt.Errorf("capacity: availability %s uses %d of %d bytes", a.ID, a.Used, a.Size)
 	}
-	if used := addSaturating(a.Committed, a.Lost); a.Collateral.Less(used) {
+	if used := a.Committed.AddSaturating(a.Lost); a.Collateral.Less(used) {
 		return fmt.Errorf("capacity: availability %s has %s collateral, "+
 			"of which %s are committed and %s lost", a.ID, a.Collateral, a.Committed, a.Lost)
 	}
 	return nil
-}
-
-// addSaturating is a+b, or the largest amount: a sum that is too large for a
-// promise is then also too large for every comparison.
-func addSaturating(a, b events.Amount) events.Amount {
-	if events.MaxAmount().Sub(a).Less(b) {
-		return events.MaxAmount()
-	}
-	return a.Add(b)
 }
 
 // SpaceError says that the quota has no room for what was asked, with all its

@@ -289,7 +289,7 @@ func (s State) checkUses(a Availability, now Offer) error {
 		return fmt.Errorf("%w: size %d bytes is less than the %d that sales use",
 			ErrInUse, now.Size, a.Used)
 	}
-	if used := addSaturating(a.Committed, a.Lost); now.Collateral.Less(used) {
+	if used := a.Committed.AddSaturating(a.Lost); now.Collateral.Less(used) {
 		return fmt.Errorf("%w: collateral %s is less than %s committed and %s lost",
 			ErrInUse, now.Collateral, a.Committed, a.Lost)
 	}
@@ -393,7 +393,7 @@ func decideSettle(s State, c Settle) ([]Event, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if sum := addSaturating(c.CollateralReturned, c.CollateralLost); sum != r.Collateral {
+	if sum := c.CollateralReturned.AddSaturating(c.CollateralLost); sum != r.Collateral {
 		return nil, &SettlementError{id, r.Collateral, c.CollateralReturned, c.CollateralLost}
 	}
 	settled := []Event{&messages.ReservationDeleted{

@@ -89,7 +89,7 @@ func (s *State) reserve(r Reservation) {
 	s.reservations[r.ID] = &r
 	a.Reservations++
 	a.Used += r.Bytes
-	a.Committed = addSaturating(a.Committed, r.Collateral)
+	a.Committed = a.Committed.AddSaturating(r.Collateral)
 	move(&s.book.Free, &s.book.Reserved, r.Bytes)
 	move(&s.book.Unallocated, &s.book.Overhead, r.Overhead)
 }
@@ -106,7 +106,7 @@ func (s *State) release(id events.ReservationID, more events.Bytes) {
 
 func (s *State) settle(id events.ReservationID, returned, lost events.Amount) {
 	r := s.reservations[id]
-	if r == nil || addSaturating(returned, lost) != r.Collateral {
+	if r == nil || returned.AddSaturating(lost) != r.Collateral {
 		s.fault("reservation %s was settled with %s returned and %s lost, which it does not have",
 			id, returned, lost)
 		return
@@ -116,7 +116,7 @@ func (s *State) settle(id events.ReservationID, returned, lost events.Amount) {
 	a.Reservations--
 	a.Used -= r.Bytes
 	a.Committed = a.Committed.SubFloor(r.Collateral)
-	a.Lost = addSaturating(a.Lost, lost)
+	a.Lost = a.Lost.AddSaturating(lost)
 	move(&s.book.Reserved, &s.book.Free, r.Bytes-r.Stored)
 	move(&s.book.Stored, &s.book.Free, r.Stored)
 	move(&s.book.Overhead, &s.book.Unallocated, r.Overhead)

@@ -203,7 +203,7 @@ func (s State) Overhead() events.Bytes { return s.book.Overhead }
 // availabilities.
 func (s State) AtRisk() (sum events.Amount) {
 	for _, a := range s.availabilities {
-		sum = addSaturating(sum, a.Committed)
+		sum = sum.AddSaturating(a.Committed)
 	}
 	return sum
 }

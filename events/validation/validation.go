@@ -165,8 +165,8 @@ func Evolve(s State, e Event) State {
 		s.Settings = Settings{e.GetMaxSlots(), e.GetGroups(), e.GetGroupIndex()}
 	case *messages.ProofMarked:
 		s.Marked++
-		s.Rewards = sum(s.Rewards, amount(e.GetReward()))
-		s.FeesWei = sum(s.FeesWei, amount(e.GetReceipt().GetFeeWei()))
+		s.Rewards = s.Rewards.AddSaturating(amount(e.GetReward()))
+		s.FeesWei = s.FeesWei.AddSaturating(amount(e.GetReceipt().GetFeeWei()))
 		s = s.settle(slotOf(e.GetSlotId()), e.GetPeriod(), true)
 	case *messages.MarkingFailed:
 		s.Failed++
@@ -202,12 +202,4 @@ func amount(text string) events.Amount {
 		return events.Amount{}
 	}
 	return events.Must(events.ParseAmount(text))
-}
-
-// sum is a+b, or the largest amount: a total never fails.
-func sum(a, b events.Amount) events.Amount {
-	if events.MaxAmount().Sub(a).Less(b) {
-		return events.MaxAmount()
-	}
-	return a.Add(b)
 }

@@ -185,7 +185,7 @@ func (a *auditor) fitsRelease(h *host, p place, e *messages.ReservationDeleted) 
 		return false
 	}
 	back, lost := amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
-	if !a.fits(p, sum(back, lost) == r.Collateral, "reservation %s was settled with %s returned and %s lost; "+
+	if !a.fits(p, back.AddSaturating(lost) == r.Collateral, "reservation %s was settled with %s returned and %s lost; "+
 		"%s were committed", r.ID, back, lost, r.Collateral) {
 		return false
 	}

@@ -97,7 +97,7 @@ func (l *account) noteMoney(p place, e any) {
 		l.Pledge = pledge{}
 	case *messages.PayoutReceived:
 		l.Pledge.Paid = true
-		l.Pledge.Payout = claim{At: p, In: sum(amount(e.GetReward()), amount(e.GetCollateral()))}
+		l.Pledge.Payout = claim{At: p, In: amount(e.GetReward()).AddSaturating(amount(e.GetCollateral()))}
 		if e.RewardRecipient != nil {
 			l.Pledge.Given = true
 			l.Pledge.Payout.In = amount(e.GetCollateral())
@@ -135,7 +135,7 @@ func (a *auditor) claim(h *host, l *life) {
 			continue
 		}
 		if c.Who.Zero() { // What somebody else got is not in the account's sums.
-			h.Money.In, h.Money.Out = sum(h.Money.In, c.In), sum(h.Money.Out, c.Out)
+			h.Money.In, h.Money.Out = h.Money.In.AddSaturating(c.In), h.Money.Out.AddSaturating(c.Out)
 		}
 		if c.Block > 0 {
 			h.Money.sawBlock(c.Block)

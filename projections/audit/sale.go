@@ -305,7 +305,7 @@ func (a *auditor) followSettled(h *host, l *life, p place, e *messages.SaleSettl
 	a.report.SalesFinished++
 	back, lost := amount(e.GetCollateralReturned()), amount(e.GetCollateralLost())
 	switch {
-	case sum(back, lost) != l.Committed:
+	case back.AddSaturating(lost) != l.Committed:
 		a.find(SaleSettlement, p, "%s returned and %s lost are not the %s committed", back, lost, l.Committed)
 	case lost != l.Lost:
 		a.find(SaleSettlement, p, "%s of collateral is called lost, but what the contract did says %s", lost, l.Lost)

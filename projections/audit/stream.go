@@ -318,12 +318,4 @@ const deepestReorg = 128
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// sum is a+b, or the largest amount: an auditor must not fall over a forged one.
-func sum(a, b events.Amount) events.Amount {
-	if events.MaxAmount().Sub(a).Less(b) {
-		return events.MaxAmount()
-	}
-	return a.Add(b)
-}
-
 func amount(s string) events.Amount { return events.Must(events.ParseAmount(s)) }

@@ -97,7 +97,7 @@ func (a *auditor) judgeReward(h *host, p place, e *messages.ProofMarked) {
 		return
 	}
 	reward := amount(e.GetReward())
-	h.Money.In = sum(h.Money.In, reward)
+	h.Money.In = h.Money.In.AddSaturating(reward)
 	h.Money.Claims = append(h.Money.Claims, claim{At: p, Tx: events.Must(events.ParseHash(r.GetTxHash())), In: reward})
 	a.claims++
 }
