@@ -9,10 +9,8 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -50,9 +48,7 @@ func (a *app) eventstoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return a.serveEventstore(ctx, c.Config, f)
+			return a.serveEventstore(cmd.Context(), c.Config, f)
 		},
 	}
 	flags := cmd.Flags()

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,8 +78,7 @@ func ownDirectory(cmd *cobra.Command) error {
 }
 
 func runDemo(cmd *cobra.Command, o demo.Options) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := cmd.Context()
 	var err error
 	if o.Binary, err = os.Executable(); err != nil {
 		return fmt.Errorf("find this program: %w", err)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,9 +31,7 @@ are worth nothing. Everything listens on loopback only.`,
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return runDevchain(ctx, cmd, c.Config, fund)
+			return runDevchain(cmd.Context(), cmd, c.Config, fund)
 		},
 	}
 	config.AddFlags(cmd.Flags())

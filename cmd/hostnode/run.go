@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -43,9 +40,7 @@ safe, only slower: it goes on from its events at the next start.`,
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return run(ctx, c.Config, begin, newLog(c.Config, cmd.ErrOrStderr()))
+			return run(cmd.Context(), c.Config, begin, newLog(c.Config, cmd.ErrOrStderr()))
 		},
 	}
 	config.AddFlags(cmd.Flags())
