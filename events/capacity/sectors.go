@@ -182,7 +182,7 @@ func (s State) mayDeposit(sector uint64, wanted events.Amount, most *events.Amou
 	}
 	for _, one := range s.sectors {
 		if one.Number != sector {
-			others = addSaturating(others, one.Deposit)
+			others = others.AddSaturating(one.Deposit)
 		}
 	}
 	if most.SubFloor(others).Less(wanted) {
@@ -255,9 +255,9 @@ func (s *State) settleDeposit(sector uint64, held, lost events.Amount) {
 		s.fault("the deposit of sector %d was settled, which it does not have, or it lost less than before", sector)
 		return
 	}
-	before, after := addSaturating(one.Deposit, one.Lost), addSaturating(held, lost)
-	s.returned = addSaturating(s.returned, before.SubFloor(after))
-	s.lost = addSaturating(s.lost, lost.Sub(one.Lost))
+	before, after := one.Deposit.AddSaturating(one.Lost), held.AddSaturating(lost)
+	s.returned = s.returned.AddSaturating(before.SubFloor(after))
+	s.lost = s.lost.AddSaturating(lost.Sub(one.Lost))
 	one.Deposit, one.Lost = held, lost
 	s.endSector(one)
 }
@@ -285,7 +285,7 @@ func (s State) Sectors() iter.Seq[Sector] { return inOrder(s.sectors, cmp.Compar
 func (s State) Deposits() Deposits {
 	d := Deposits{Returned: s.returned, Lost: s.lost}
 	for _, one := range s.sectors {
-		d.Held = addSaturating(d.Held, one.Deposit)
+		d.Held = d.Held.AddSaturating(one.Deposit)
 	}
 	return d
 }
@@ -297,7 +297,7 @@ func (s State) checkSectors(counted *Book) error {
 		if one.Number != number || one.total() == 0 && one.Deposit.IsZero() {
 			return fmt.Errorf("capacity: sector %d holds nothing under number %d", one.Number, number)
 		}
-		lost = addSaturating(lost, one.Lost)
+		lost = lost.AddSaturating(one.Lost)
 		move(&counted.Unallocated, &counted.Sectors, one.total())
 	}
 	if s.lost.Less(lost) {
