@@ -130,17 +130,6 @@ func (c *Codec) Encode(m proto.Message) (name string, version uint32, data []byt
 // values are errors: a fold must never meet them. An event that does not say
 // its version has version 1.
 func (c *Codec) Decode(r Recorded) (proto.Message, error) {
-	return c.decode(r, protojson.UnmarshalOptions{})
-}
-
-// DecodeForView is Decode for what is only shown: fields that this build does
-// not know are left out instead of refused. No decision may rest on it, because
-// what was left out may change what the rest means.
-func (c *Codec) DecodeForView(r Recorded) (proto.Message, error) {
-	return c.decode(r, protojson.UnmarshalOptions{DiscardUnknown: true})
-}
-
-func (c *Codec) decode(r Recorded, form protojson.UnmarshalOptions) (proto.Message, error) {
 	where := func() string {
 		return fmt.Sprintf("decode %s at %s revision %d", clip(r.Type), clip(r.Stream), r.Revision)
 	}
@@ -162,7 +151,7 @@ func (c *Codec) decode(r Recorded, form protojson.UnmarshalOptions) (proto.Messa
 		version++
 	}
 	m := e.Example.ProtoReflect().New().Interface()
-	if err := form.Unmarshal(data, m); err != nil {
+	if err := protojson.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", where(), ErrMalformed, err)
 	}
 	if e.Check != nil {

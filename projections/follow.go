@@ -127,22 +127,16 @@ func (p *Projector) insist(ctx context.Context, read func(context.Context) error
 func (p *Projector) noteAway(why error) { p.note(p.cfg.Now(), why) }
 
 func (p *Projector) note(since time.Time, why error) {
-	p.telling.Lock()
-	defer p.telling.Unlock()
 	p.mu.Lock()
-	was := p.status.Away != ""
+	defer p.mu.Unlock()
 	switch {
 	case why == nil:
 		p.status.Away, p.status.AwaySince = "", time.Time{}
-	case !was:
+	case p.status.Away == "":
 		p.status.AwaySince = since.UTC()
 		fallthrough
 	default:
 		p.status.Away = why.Error()
-	}
-	p.mu.Unlock()
-	if was != (why != nil) && p.cfg.OnAway != nil {
-		p.cfg.OnAway(why)
 	}
 }
 

@@ -24,10 +24,6 @@ type Config struct {
 	// CheckpointEvery is after how many events the views are saved; 0 means
 	// DefaultCheckpointEvery. They are also saved by Close.
 	CheckpointEvery int
-	// OnAway is told why the store does not answer, once, and nil when it answers
-	// again. It is called by one goroutine at a time and must not call back. Nil:
-	// nobody is told.
-	OnAway func(why error)
 	// OnStopped is told why the views follow the record no more, at most once. Nil: nobody
 	// is told.
 	OnStopped func(why string)
@@ -47,10 +43,9 @@ type Projector struct {
 	status  Status
 	unsaved int // events since the last checkpoint
 
-	telling sync.Mutex // one call of OnAway at a time
-	saving  sync.Mutex // one checkpoint at a time
-	follow  context.CancelFunc
-	done    sync.WaitGroup
+	saving sync.Mutex // one checkpoint at a time
+	follow context.CancelFunc
+	done   sync.WaitGroup
 }
 
 // Status says how a projector is doing.
@@ -80,7 +75,7 @@ type Status struct {
 
 // Open loads the checkpoint, if there is a usable one, and reads on to the end
 // of the store. It does not follow yet. A store that is away is waited for
-// until ctx ends; Config.OnAway hears of it.
+// until ctx ends, and Status.Away says so.
 func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, error) {
 	if cfg.CheckpointEvery <= 0 {
 		cfg.CheckpointEvery = DefaultCheckpointEvery

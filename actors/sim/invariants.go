@@ -218,8 +218,8 @@ func (s *simulator) over() (bool, error) {
 		s.waits = "slot " + owned[0].Slot.Short() + " is ours on chain"
 		return false, nil
 	}
-	if len(s.audit.queue.Taken()) > 0 || s.audit.ledger.Quota() == 0 {
-		s.waits = fmt.Sprintf("%d slots are taken, the quota is %d", len(s.audit.queue.Taken()), s.audit.ledger.Quota())
+	if len(s.audit.queue.Taken()) > 0 || s.audit.ledger.Book().Quota == 0 {
+		s.waits = fmt.Sprintf("%d slots are taken, the quota is %d", len(s.audit.queue.Taken()), s.audit.ledger.Book().Quota)
 		return false, nil
 	}
 	if n := len(s.world.marked) - s.audit.marked; n > 0 {
@@ -245,9 +245,9 @@ func (s *simulator) atTheEnd(tip block) error {
 		complain("%d slots are still on disk", n)
 	}
 	ledger := s.audit.ledger
-	if ledger.Reserved()+ledger.Stored()+ledger.Overhead() != 0 {
+	if ledger.Book().Reserved+ledger.Book().Stored+ledger.Book().Overhead != 0 {
 		complain("%d bytes reserved, %d stored, %d overhead are left in the ledger",
-			ledger.Reserved(), ledger.Stored(), ledger.Overhead())
+			ledger.Book().Reserved, ledger.Book().Stored, ledger.Book().Overhead)
 	}
 	for a := range ledger.Availabilities() {
 		if !a.Committed.IsZero() {

@@ -13,7 +13,7 @@ func TestTheAvailabilityOfAnAdoptedSlotGoesWithIt(t *testing.T) {
 	settle := Settle{At: at, Slot: renewedSlot, Attempt: 1, CollateralReturned: events.NewAmount(3000)}
 
 	s := ledgerOf(t, append(adopted, settle)...)
-	if _, there := s.Availability(AdoptedAvailability(renewedSlot, 1)); there || s.Unallocated() != 5000 {
+	if _, there := s.Availability(AdoptedAvailability(renewedSlot, 1)); there || s.Book().Unallocated != 5000 {
 		t.Fatalf("the slot is settled; book %s", s.Book())
 	}
 

@@ -127,17 +127,6 @@ func (Reserve) command()  {}
 func (Release) command()  {}
 func (Settle) command()   {}
 
-// Effect is a call on the outside world. The ledger wants none: it only answers.
-//
-//sumtype:decl
-type Effect interface {
-	effect()
-	Key() string
-}
-
-// Next returns the calls that the ledger waits for, which are none.
-func Next(State) []Effect { return nil }
-
 // Errors of a caller. What a *SpaceError, *OverrunError, *SettlementError and a
 // *Refusal say is in their types.
 var (

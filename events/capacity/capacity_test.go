@@ -331,16 +331,10 @@ func TestReservationIDFollowsFromSlotAndAttempt(t *testing.T) {
 	}
 }
 
-func TestLedgerWantsNothingOfTheWorld(t *testing.T) {
-	if got := Next(given(t, quota, create, reserve)); len(got) != 0 {
-		t.Fatalf("effects %v, want none", got)
-	}
-}
-
 func TestAccessorsTellWhereEveryByteIs(t *testing.T) {
 	s := given(t, quota, create, reserve, Release{Reservation: id, TotalStored: 300})
-	got := []events.Bytes{s.Quota(), s.Unallocated(), s.Free(), s.Reserved(), s.Stored(), s.Overhead()}
-	if diff := cmp.Diff([]events.Bytes{1100, 90, 0, 700, 300, 10}, got); diff != "" {
+	want := Book{Quota: 1100, Unallocated: 90, Reserved: 700, Stored: 300, Overhead: 10}
+	if diff := cmp.Diff(want, s.Book()); diff != "" {
 		t.Fatalf("places (-want +got):\n%s", diff)
 	}
 	if s.Book() != s.Snapshot().Book {

@@ -60,7 +60,7 @@ func renew() Renew {
 func TestASlotThatIsFilledAgainKeepsItsBytes(t *testing.T) {
 	s := ledgerOf(t, append(soldOffer(6000), renew())...) // Room for one slot, collateral for two.
 	r, open := s.Reservation(ReservationIDOf(renewedSlot, 2))
-	if !open || r.Stored != 1000 || s.Stored() != 1000 || s.Overhead() != 10 {
+	if !open || r.Stored != 1000 || s.Book().Stored != 1000 || s.Book().Overhead != 10 {
 		t.Fatalf("reservation %+v, book %s", r, s.Book())
 	}
 	a, _ := s.Availability(events.AvailabilityID{1})
@@ -92,7 +92,7 @@ func TestAnAdoptedSlotBringsItsOwnAvailability(t *testing.T) {
 	}
 	s := ledgerOf(t, SetQuota{At: at, Bytes: 1010}, reserveFor(1, true))
 	own, ok := s.Availability(AdoptedAvailability(renewedSlot, 1))
-	if !ok || own.Enabled || own.Free() != 0 || s.Unallocated() != 0 {
+	if !ok || own.Enabled || own.Free() != 0 || s.Book().Unallocated != 0 {
 		t.Fatalf("availability %+v, book %s", own, s.Book())
 	}
 	batch, err := Decide(s, reserveFor(1, true))

@@ -181,24 +181,6 @@ func (s State) Unsettled() State {
 // Book says where the bytes of the quota are.
 func (s State) Book() Book { return s.book }
 
-// Quota is how many bytes the host may use in all.
-func (s State) Quota() events.Bytes { return s.book.Quota }
-
-// Unallocated is the bytes that are neither on offer nor overhead.
-func (s State) Unallocated() events.Bytes { return s.book.Unallocated }
-
-// Free is the bytes on offer that are not sold.
-func (s State) Free() events.Bytes { return s.book.Free }
-
-// Reserved is the bytes that sales have yet to store.
-func (s State) Reserved() events.Bytes { return s.book.Reserved }
-
-// Stored is the bytes that sales have on disk, or are about to have (rule 6).
-func (s State) Stored() events.Bytes { return s.book.Stored }
-
-// Overhead is the bytes set aside for trees and manifests of sales.
-func (s State) Overhead() events.Bytes { return s.book.Overhead }
-
 // AtRisk is the collateral of all reservations together. It looks at all
 // availabilities.
 func (s State) AtRisk() (sum events.Amount) {

@@ -41,11 +41,10 @@ const (
 
 // Server answers on a unix socket.
 type Server struct {
-	http     *http.Server
-	listener net.Listener
-	done     chan error
-	log      *logrus.Entry
-	answers  atomic.Pointer[http.Handler]
+	http    *http.Server
+	done    chan error
+	log     *logrus.Entry
+	answers atomic.Pointer[http.Handler]
 }
 
 // Listen starts to answer on a path where nothing is (datadir.Dir.Listen). Only the
@@ -58,7 +57,7 @@ func Listen(path string, backend Backend, log *logrus.Entry) (*Server, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("protect the socket: %w", err), l.Close())
 	}
-	s := &Server{listener: l, done: make(chan error, 1), log: log}
+	s := &Server{done: make(chan error, 1), log: log}
 	s.Answer(backend)
 	s.http = &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

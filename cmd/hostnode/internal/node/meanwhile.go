@@ -138,7 +138,7 @@ func (p *Process) prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := &Node{Keys: keys}
+	n := new(Node)
 	o.Proves = p.start.proves
 	return errors.Join(n.prove(ctx, o, p.start), n.close())
 }

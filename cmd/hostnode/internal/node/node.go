@@ -66,7 +66,6 @@ type Node struct {
 	Host    *actors.Host
 	Market  *chain.Market
 	Repo    *storage.Repo
-	Keys    *prover.Keys
 	Account events.Address
 
 	alerts *alerts.Sender
@@ -84,7 +83,7 @@ const (
 // not answer, with a warning now and then, until ctx ends; a chain that is the
 // wrong one is an error.
 func Start(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{Keys: o.Keys}
+	n := &Node{}
 	var err error
 	if n.Repo, err = storage.Open(o.SlotsDir, storage.Config{Quota: o.Quota}); err != nil {
 		return nil, fmt.Errorf("open the slots: %w", err)
