@@ -11,13 +11,34 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// This is the only file that knows the actor library. What it uses of it is what was
-// found safe: spawning, sending, requests with their senders, the process registry, the
-// unbounded mailbox, poison. Timers are messages to oneself, and failures are told to the
-// parent, which decides what becomes of the child. Not used: the library's futures, which
-// cannot be given up without a goroutine that waits for each; its restarts, which go on
-// with a mailbox although the state is to be loaded from the record; stash, receive
-// timeouts and persistence.
+// This is the only file that knows the actor library.
+//
+// Used of it: spawning and the tree of parents and children, sending, requests with their
+// sender, the process registry, the unbounded mailbox, poison, and stopping a tree.
+//
+// Requests: a question is a process of the library that takes one answer and then is
+// forgotten, as its futures are, and the deadline is the context of who waits. A future ends
+// by a timer of its own: to give one up with a context takes a goroutine for each, and a late
+// answer may write it while it is read.
+//
+// Not used, and why:
+//
+//   - Supervision strategies. The library asks one after it has recovered from the panic: the
+//     stack and what the actor was working on are gone, so it is recovered here in any case, and
+//     then there is all that a parent needs (ChildFailed). A strategy would only pass that
+//     on. What a parent does about it differs by child and takes time and the record: a sale
+//     is quarantined, a part is started again with growing pauses. The strategies that the
+//     library has restart at once with the same mailbox, although the state is to be loaded
+//     from the record first; the default gives up after ten times in ten seconds without a
+//     word, and the one with a backoff never does.
+//   - Watching. A parent is told that a child has ended without it, but not why; ChildFailed
+//     says that. Nobody else waits for the end of an actor: who asked a part that failed is
+//     answered by its Part.
+//   - Bounded mailboxes: a full one blocks its sender or spins. What may wait is bounded
+//     where it is let in (Pool, the queue's limits, admission).
+//   - Stash, which loses the senders; ReenterAfter, which runs against an actor that was
+//     started again meanwhile; receive timeouts, which race. Timers are messages to oneself.
+//   - Persistence: docs/adr/0001-one-journal.md.
 
 // Ref addresses an actor. The zero ref swallows what it is told.
 type Ref struct {
