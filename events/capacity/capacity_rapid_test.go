@@ -91,7 +91,7 @@ func anySectorCommand(
 	}
 	one, _ := s.Sector(sector)
 	lost := amount(uint64(draw(4)) * 100)
-	return SettleDeposit{at, sector, one.Deposit.SubFloor(lost), addSaturating(one.Lost, lost), most}
+	return SettleDeposit{at, sector, one.Deposit.SubFloor(lost), one.Lost.AddSaturating(lost), most}
 }
 
 func TestEveryCommandIsDrawn(t *testing.T) {

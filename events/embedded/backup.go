@@ -74,7 +74,7 @@ func (b *backup) run() (BackupReport, error) {
 	}
 	last, err := b.copy()
 	if err == nil {
-		err = writeFormat(b.fs, b.dir)
+		err = writeFormat(b.fs, b.dir, 0)
 	}
 	var report BackupReport
 	if err == nil {

@@ -129,7 +129,7 @@ func FuzzDecodeValues(f *testing.F) {
 		if _, _, known := parseMark(value); known && len(value) != markBytes {
 			t.Fatalf("mark of %d bytes was accepted", len(value))
 		}
-		if _, err := parseFormat("dir", string(value)); err == nil &&
+		if _, _, err := parseFormat("dir", string(value)); err == nil &&
 			!strings.HasPrefix(string(value), formatPrefix) {
 			t.Fatalf("format %q was accepted", value)
 		}

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"math"
 	"strconv"
 	"strings"
 
@@ -28,9 +27,12 @@ const (
 	// streams that EventStoreDB has (upgrade.go).
 	formatVersion = 3
 	formatPrefix  = "hostnode event store, format "
-	markBytes     = 16
-	markMagic     = 0x686e6d31 // "hnm1"
-	markClean     = 1 << 63
+	// formatUpgrading stands between formatVersion and the format that an upgrade
+	// which is under way began with.
+	formatUpgrading = ", upgrading from "
+	markBytes       = 16
+	markMagic       = 0x686e6d31 // "hnm1"
+	markClean       = 1 << 63
 )
 
 // mark is a file that remembers the last acknowledged position. It is written
@@ -105,29 +107,31 @@ func (m *mark) closeClean(last events.Position) error {
 	return errors.Join(m.write(last, true), m.file.Sync(), m.file.Close())
 }
 
-// prepareFormat reads FORMAT, or writes it when the directory is new.
-func prepareFormat(fsys vfs.FS, dir string) (version int, created bool, err error) {
+// prepareFormat reads FORMAT, or writes it when the directory is new. Of an
+// upgrade that was not finished it gives the format from which it began, and
+// that it has begun.
+func prepareFormat(fsys vfs.FS, dir string) (version int, begun, created bool, err error) {
 	f, err := fsys.Open(fsys.PathJoin(dir, formatFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := formatDamaged(fsys, dir, "it is missing"); err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
-		return formatVersion, true, claim(fsys, dir)
+		return formatVersion, false, true, claim(fsys, dir)
 	} else if err != nil {
-		return 0, false, err
+		return 0, false, false, err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 128))
 	if err != nil {
-		return 0, false, err
+		return 0, false, false, err
 	}
-	version, err = parseFormat(dir, string(b))
+	version, begun, err = parseFormat(dir, string(b))
 	if errors.Is(err, ErrNotAStore) {
 		if err := formatDamaged(fsys, dir, fmt.Sprintf("it says %.60q", b)); err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
 	}
-	return version, false, err
+	return version, begun, false, err
 }
 
 // formatDamaged is an error when it is a store, or a backup that was not finished, whose
@@ -139,17 +143,21 @@ func formatDamaged(fsys vfs.FS, dir, how string) error {
 	return &DamagedError{Reason: fmt.Errorf("%w: its %s file: %s", ErrNotAStore, formatFile, how)}
 }
 
-func parseFormat(dir, text string) (int, error) {
-	number, ok := strings.CutPrefix(text, formatPrefix)
-	version, err := strconv.ParseUint(strings.TrimSuffix(number, "\n"), 10, 32)
-	if !ok || err != nil || version == 0 || version > math.MaxUint16 {
-		return 0, fmt.Errorf("%s: %w: its %s file says %q", dir, ErrNotAStore, formatFile, text)
+func parseFormat(dir, text string) (version int, begun bool, err error) {
+	number, ok := strings.CutPrefix(strings.TrimSuffix(text, "\n"), formatPrefix)
+	newest, from, begun := strings.Cut(number, formatUpgrading)
+	if begun && newest == strconv.Itoa(formatVersion) {
+		number = from
 	}
-	if version > formatVersion {
-		return 0, fmt.Errorf("%s: %w: %d, this version of hostnode knows %d; use a newer hostnode",
-			dir, ErrNewerFormat, version, formatVersion)
+	n, err := strconv.ParseUint(number, 10, 16)
+	if !ok || err != nil || n == 0 || begun && n >= formatVersion {
+		return 0, false, fmt.Errorf("%s: %w: its %s file says %q", dir, ErrNotAStore, formatFile, text)
 	}
-	return int(version), nil
+	if n > formatVersion {
+		return 0, false, fmt.Errorf("%s: %w: %d, this version of hostnode knows %d; use a newer hostnode",
+			dir, ErrNewerFormat, n, formatVersion)
+	}
+	return int(n), begun, nil
 }
 
 // claim makes an empty directory ours.
@@ -164,18 +172,23 @@ func claim(fsys vfs.FS, dir string) error {
 				dir, ErrNotAStore, formatFile, name)
 		}
 	}
-	return writeFormat(fsys, dir)
+	return writeFormat(fsys, dir, 0)
 }
 
-// writeFormat writes FORMAT. The name appears, or changes its meaning, only
-// when the contents are on disk.
-func writeFormat(fsys vfs.FS, dir string) error {
+// writeFormat writes FORMAT, while an upgrade is under way with the format from
+// which it began. The name appears, or changes its meaning, only when the contents
+// are on disk.
+func writeFormat(fsys vfs.FS, dir string, from int) error {
+	text := formatPrefix + strconv.Itoa(formatVersion)
+	if from != 0 {
+		text += formatUpgrading + strconv.Itoa(from)
+	}
 	path := fsys.PathJoin(dir, formatFile)
 	f, err := fsys.Create(path+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write([]byte(formatPrefix + strconv.Itoa(formatVersion) + "\n"))
+	_, err = f.Write([]byte(text + "\n"))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

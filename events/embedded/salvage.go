@@ -39,7 +39,7 @@ func Salvage(ctx context.Context, dir string, cfg Config) (*Store, Salvaged, err
 	if report.Lost > 0 {
 		found.Problem = &DamagedError{Position: report.Last + 1, Reason: errMissing}
 	}
-	if _, _, err := prepareFormat(s.guard, s.dir); err != nil {
+	if _, _, _, err := prepareFormat(s.guard, s.dir); err != nil {
 		found.Problem = err
 	}
 	if err := found.look(ctx, s); err != nil {

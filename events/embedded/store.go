@@ -203,9 +203,9 @@ func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 func (s *Store) open(cfg Config) (Report, error) {
 	var r Report
 	var err error
-	format := formatVersion
+	format, begun := formatVersion, false
 	if !cfg.unfinished && !cfg.salvage {
-		if format, r.Created, err = prepareFormat(s.guard, s.dir); err != nil {
+		if format, begun, r.Created, err = prepareFormat(s.guard, s.dir); err != nil {
 			return r, err
 		}
 	}
@@ -241,8 +241,11 @@ func (s *Store) open(cfg Config) (Report, error) {
 	if s.mark, err = openMark(s.guard, s.dir, r.Last); err != nil {
 		return r, err
 	}
-	if r.UpgradedFrom, r.Unread, err = s.upgrade(format, r.Last, cfg); err != nil {
-		return r, err
+	if format < formatVersion {
+		r.UpgradedFrom = format
+		if r.Unread, err = s.upgrade(format, begun, r.Last, cfg); err != nil {
+			return r, err
+		}
 	}
 	return r, s.failed()
 }

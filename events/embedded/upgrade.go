@@ -14,8 +14,9 @@ import (
 // that of format 2 has virtual streams by other rules. upgrade makes them anew by
 // reading every event once. Each step is one pebble batch that also says how far
 // the upgrade has come; what a kill leaves is a number of whole steps, and the
-// next Open goes on behind them. FORMAT says 3 before the first step: from there on
-// an older build would find indexes that are not whole, and write to them.
+// next Open goes on behind them. FORMAT says that an upgrade is under way before the
+// first step: from there on an older build, which it keeps out, would find indexes
+// that are not whole, and write to them.
 
 const (
 	// upgradeEvents and upgradeBytes end a step: some ten milliseconds of work.
@@ -25,8 +26,7 @@ const (
 	upgradeReport = 1_000_000
 )
 
-// upgradeKey is there while an upgrade is under way: the last position that was
-// done, and the format from which it began.
+// upgradeKey has the last position that was done while an upgrade is under way.
 var upgradeKey = []byte{prefixFact, 'i', 'n', 'd', 'e', 'x', 'e', 's'}
 
 // upgrader is one run of the upgrade.
@@ -48,67 +48,59 @@ type upgrader struct {
 	stepped func(done events.Position)
 }
 
-// upgrade brings the directory from an older format to this one, if it has one or
-// an upgrade was not finished. It says from which.
-func (s *Store) upgrade(format int, last events.Position, cfg Config) (from int, skipped uint64, err error) {
-	done, from, err := readUpgrade(s.db)
-	if err != nil || format == formatVersion && from == 0 {
-		return 0, 0, err
-	}
-	if format < formatVersion { // Whatever was done before, an older build may have undone.
-		done, from = 0, format
-	}
+// upgrade brings the directory from an older format to this one, or goes on with
+// an upgrade that has begun.
+func (s *Store) upgrade(from int, begun bool, last events.Position, cfg Config) (skipped uint64, err error) {
 	u := &upgrader{
-		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, done: done, from: from,
+		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, from: from,
 		heads: newHeads(s.db, maxHeads), batch: s.db.NewBatch(), stepped: cfg.stepped,
 	}
-	u.log.Infof("event store %s: upgrading format %d to %d, events %d to %d", s.dir, from, formatVersion, done+1, last)
-	if format < formatVersion {
+	if begun {
+		u.done, err = readUpgrade(s.db)
+	} else { // Whatever was done before, an older build may have undone.
 		err = u.begin(s)
 	}
 	if err == nil {
+		u.log.Infof("event store %s: upgrading format %d to %d, events %d to %d", s.dir, from, formatVersion, u.done+1, last)
 		err = u.run()
 	}
-	if err := errors.Join(err, u.batch.Close(), s.failed()); err != nil {
-		return from, 0, fmt.Errorf("upgrade to format %d: %w", formatVersion, err)
+	err = errors.Join(err, u.batch.Close(), s.failed())
+	if err == nil { // The steps are in order in the log: one sync makes all of them durable.
+		err = errors.Join(s.db.LogData(nil, pebble.Sync), s.failed())
 	}
-	// The steps are before it in the log: one sync makes all of them durable.
-	if err := errors.Join(s.db.Delete(upgradeKey, pebble.Sync), s.failed()); err != nil {
-		return from, 0, fmt.Errorf("upgrade to format %d: %w", formatVersion, err)
+	if err == nil {
+		err = writeFormat(s.guard, s.dir, 0)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("upgrade to format %d: %w", formatVersion, err)
 	}
 	u.log.Infof("event store %s: upgraded", s.dir)
-	return from, u.skipped, nil
+	// Nobody asks for it any more; a kill before this is no harm.
+	return u.skipped, s.db.Delete(upgradeKey, pebble.NoSync)
 }
 
-// begin says on disk that an upgrade is under way, so that whoever opens the
-// directory next goes on with it.
+// begin says on disk that an upgrade is under way.
 func (u *upgrader) begin(s *Store) error {
 	if err := errors.Join(u.db.Set(upgradeKey, u.mark(), pebble.Sync), s.failed()); err != nil {
 		return err
 	}
-	return writeFormat(s.guard, s.dir)
+	return writeFormat(s.guard, s.dir, u.from)
 }
 
 // mark is how far the upgrade is.
 func (u *upgrader) mark() []byte {
 	u.value = binary.BigEndian.AppendUint64(u.value[:0], uint64(u.done))
-	return binary.BigEndian.AppendUint16(u.value, uint16(u.from))
+	return u.value
 }
 
-// readUpgrade is how far an earlier run came, and from which format; 0: there is
-// none to go on with.
-func readUpgrade(db *pebble.DB) (done events.Position, from int, err error) {
-	done, err = get(db, upgradeKey, DamagedError{}, func(value []byte) (events.Position, error) {
-		if len(value) != numberBytes+2 {
+// readUpgrade is how far an earlier run came. FORMAT says that it was written.
+func readUpgrade(db *pebble.DB) (events.Position, error) {
+	return get(db, upgradeKey, DamagedError{}, func(value []byte) (events.Position, error) {
+		if len(value) != numberBytes {
 			return 0, fmt.Errorf("%w: upgrade mark %x", errLayout, value)
 		}
-		from = int(binary.BigEndian.Uint16(value[numberBytes:]))
 		return events.Position(binary.BigEndian.Uint64(value)), nil
 	})
-	if errors.Is(err, errMissing) {
-		return 0, 0, nil
-	}
-	return done, from, err
 }
 
 // run makes steps to the end. What cannot be read is left out and told: the
