@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -89,6 +90,19 @@ func (f eventstoreFlags) options() (eventserver.Options, error) {
 	return o, nil
 }
 
+// storeBytes is what is on its way to the embedded store's tables, and what
+// everything else needs besides the messages of clients.
+const storeBytes = 256 << 20
+
+// limitMemory has the collector work harder when messages fill what they may,
+// instead of letting garbage double it. GOMEMLIMIT goes before. The store's cache
+// is not the collector's.
+func limitMemory(c config.Config) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(c.ServeEvents.MemoryBytes) + storeBytes)
+	}
+}
+
 func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstoreFlags) (err error) {
 	o, err := f.options()
 	if err != nil {
@@ -98,6 +112,7 @@ func (a *app) serveEventstore(ctx context.Context, c config.Config, f eventstore
 		return fmt.Errorf("%w: --store names an EventStoreDB, which serves itself", errUsage)
 	}
 	o.Memory = int64(c.ServeEvents.MemoryBytes)
+	limitMemory(c)
 	log := newLog(c, a.stderr)
 	dir, err := datadir.Open(c.DataDir, a.now())
 	if err != nil {

@@ -58,7 +58,7 @@ type appending struct {
 	stream   string // Empty until the options are there.
 	expected events.Expected
 	batch    []events.NewEvent
-	bytes    int64
+	bytes    int64 // Of the events.
 	held     int64 // Of the server's limit of pending bytes.
 }
 
@@ -93,15 +93,15 @@ func (a *appending) take(ctx context.Context, req *streams.AppendReq) error {
 
 // add keeps an event until the append is complete, within the limits.
 func (a *appending) add(e events.NewEvent) error {
-	a.bytes += int64(e.Size())
-	if a.bytes > events.MaxAppendBytes || len(a.batch) >= events.MaxAppendEvents {
+	size := int64(e.Size())
+	if a.bytes+size > events.MaxAppendBytes || len(a.batch) >= events.MaxAppendEvents {
 		return tooLarge(fmt.Sprintf("append of more than %d bytes or %d events to '%s'",
 			events.MaxAppendBytes, events.MaxAppendEvents, a.stream), events.ErrTooLarge)
 	}
 	if err := a.hold(cost(e)); err != nil {
 		return err
 	}
-	a.batch = append(a.batch, e)
+	a.batch, a.bytes = append(a.batch, e), a.bytes+size
 	return nil
 }
 
@@ -111,8 +111,11 @@ func (a *appending) release() {
 }
 
 // hold keeps memory for an event: what its message holds already, and more if
-// that is not enough.
+// that is not enough. What is larger than all of it passes alone.
 func (a *appending) hold(bytes int64) error {
+	if a.held == 0 {
+		bytes = min(bytes, a.s.arriving.limit)
+	}
 	has := int64(0)
 	if a.in != nil {
 		has = min(bytes, a.in.credit)

@@ -108,8 +108,9 @@ func newEvent(p proposed) (events.NewEvent, error) {
 // eventOverhead is what an event costs in memory besides its bytes.
 const eventOverhead = 256
 
-// cost is what an event that waits to be appended holds of the limits.
-func cost(e events.NewEvent) int64 { return int64(e.Size()) + eventOverhead }
+// cost is what an event that waits to be appended holds of the limits: itself,
+// and the copy of it that the store encodes.
+func cost(e events.NewEvent) int64 { return 2*int64(e.Size()) + eventOverhead }
 
 // expected is what a request expects of a stream, by its options: each request has a type
 // of its own for that, and all name the cases alike.

@@ -114,19 +114,12 @@ func (in *intake) accept(m proto.Message) error {
 	if err != nil {
 		return err
 	}
-	whole := cost
-	if n > windowBytes {
-		whole += int64(n)
-	}
-	if err := in.charge(whole - in.credit); err != nil {
+	// The bytes go when they are decoded; what the store encodes takes their place.
+	if err := in.charge(cost + int64(n) - in.credit); err != nil {
 		return err
 	}
 	if err := proto.Unmarshal(body.ReadOnlyData(), m); err != nil {
 		return &refusal{code: codes.Internal, sentence: "the message cannot be decoded: " + err.Error()}
-	}
-	if in.credit > cost {
-		in.s.arriving.give(in.credit - cost)
-		in.credit = cost
 	}
 	return nil
 }

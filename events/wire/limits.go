@@ -26,11 +26,12 @@ type Limits struct {
 	// BatchesPerStream is how many appends of one BatchAppend stream may be open:
 	// unfinished, or under way. What comes beyond is refused.
 	BatchesPerStream int
-	// BatchBytes is how many bytes the unfinished appends of one BatchAppend
-	// stream may have together.
+	// BatchBytes is how much memory the unfinished appends of one BatchAppend
+	// stream may hold together: each event counts twice, as in PendingBytes.
 	BatchBytes int
 	// PendingBytes is how much memory the appends of all clients may have
-	// together, while they arrive and until they are written. Who comes when it
+	// together, while they arrive and until they are written: each event counts
+	// twice, for the bytes that it is decoded from and then for the store's own. Who comes when it
 	// is taken waits for BusyTime, and is refused then.
 	PendingBytes int64
 	// AnswerBytes is the same for what is on its way to all readers and
@@ -89,7 +90,7 @@ func DefaultLimits() Limits {
 		SubscriptionEvents:   512,
 		StalledFor:           10 * time.Minute,
 		BatchesPerStream:     1024,
-		BatchBytes:           64 << 20,
+		BatchBytes:           128 << 20,
 		PendingBytes:         512 << 20,
 		AnswerBytes:          512 << 20,
 		BusyTime:             30 * time.Second,
