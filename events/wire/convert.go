@@ -10,6 +10,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
@@ -148,19 +149,36 @@ func recorded(r events.Recorded, id func(events.EventID) *shared.UUID) *streams.
 	if r.Type == events.TypeTombstone { // It is behind every event that can be.
 		r.Revision = math.MaxInt64
 	}
-	return &streams.ReadResp_ReadEvent_RecordedEvent{
+	e := &streams.ReadResp_ReadEvent_RecordedEvent{
 		Id:               id(r.ID),
 		StreamIdentifier: streamID(r.Stream),
 		StreamRevision:   r.Revision,
 		PreparePosition:  uint64(r.Position),
 		CommitPosition:   uint64(r.Position),
-		Metadata: map[string]string{
-			keyType: r.Type, keyContentType: content,
-			keyCreated: strconv.FormatInt(r.Recorded.UnixNano()/nanosPerTick, 10),
-		},
-		CustomMetadata: events.EncodeMetadata(r.Meta, r.Foreign),
-		Data:           r.Data,
+		CustomMetadata:   events.EncodeMetadata(r.Meta, r.Foreign),
+		Data:             r.Data,
 	}
+	var created [20]byte
+	ticks := strconv.AppendInt(created[:0], r.Recorded.UnixNano()/nanosPerTick, 10)
+	b := make([]byte, 0, len(r.Type)+96)
+	b = appendEntry(b, keyType, []byte(r.Type))
+	b = appendEntry(b, keyContentType, []byte(content))
+	e.ProtoReflect().SetUnknown(appendEntry(b, keyCreated, ticks))
+	return e
+}
+
+// recordedMetadata is the field of a recorded event that has its type. Encoded here
+// and set as an unknown field, which goes out as it is, it costs less than a map,
+// whose entries protobuf measures and encodes one by one by reflection.
+const recordedMetadata protowire.Number = 6
+
+// appendEntry appends an entry of that map.
+func appendEntry(b []byte, key string, value []byte) []byte {
+	size := protowire.SizeTag(1) + protowire.SizeBytes(len(key)) + protowire.SizeTag(2) + protowire.SizeBytes(len(value))
+	b = protowire.AppendTag(b, recordedMetadata, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(size))
+	b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), key)
+	return protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), value)
 }
 
 // linkTo is the event that a virtual stream has in place of r: a link. Its

@@ -129,7 +129,7 @@ func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 func (c codec) Marshal(m any) (mem.BufferSlice, error) {
 	large, ok := m.(*charged)
 	if !ok {
-		return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
+		return c.small(m)
 	}
 	encoded, err := proto.Marshal(large.Message)
 	if err != nil {
@@ -140,4 +140,22 @@ func (c codec) Marshal(m any) (mem.BufferSlice, error) {
 	// grpc drops a few without a word: those of a stream that ended meanwhile.
 	runtime.AddCleanup(kept, func(c *charge) { c.release() }, large.charge)
 	return mem.BufferSlice{mem.NewBuffer(kept, large.charge)}, nil
+}
+
+// small encodes an answer that no buffer is pooled for. Grpc's own codec would
+// measure it twice.
+func (c codec) small(m any) (mem.BufferSlice, error) {
+	message, ok := m.(proto.Message)
+	if !ok {
+		return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
+	}
+	size := proto.Size(message)
+	if !mem.IsBelowBufferPoolingThreshold(size) {
+		return c.CodecV2.Marshal(m) //nolint:wrapcheck // It is grpc's.
+	}
+	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend(make([]byte, 0, size), message)
+	if err != nil {
+		return nil, fmt.Errorf("encode an answer: %w", err)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(encoded)}, nil
 }
