@@ -84,6 +84,28 @@ func TestCallsGiveUpWhenPatienceIsOver(t *testing.T) {
 	}
 }
 
+// The official client gives up for good after ten looks (maxDiscoverAttempts).
+func TestTheStoreComesBackAfterMoreLooksThanTheClientTakes(t *testing.T) {
+	b := newBench(t, nil)
+	b.proxy.set(refusing)
+	b.proxy.cut()
+	written := make(chan error, 1)
+	go func() {
+		_, err := b.store.Append(t.Context(), "a-1", events.NoStream(), oneEvent(0))
+		written <- err
+	}()
+	for range 25 {
+		<-b.proxy.refused
+	}
+	b.proxy.set(passing)
+	if err := <-written; err != nil {
+		t.Errorf("the append that waited: %v", err)
+	}
+	if last, found, err := events.Last(t.Context(), b.store, "a-1"); !found || err != nil || last.ID != oneEvent(0)[0].ID {
+		t.Errorf("the stream ends with %+v, %v", last, err)
+	}
+}
+
 func TestCloseEndsEverythingWhileTheServerHangs(t *testing.T) {
 	for _, m := range []mode{paused, refusing, blackhole} {
 		t.Run(fmt.Sprint("mode ", m), func(t *testing.T) {

@@ -38,6 +38,7 @@ const (
 type proxy struct {
 	listener net.Listener
 	over     chan struct{} // closed at the end
+	refused  chan struct{} // Gets one for each connection that was refused, if somebody waits.
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
@@ -55,7 +56,7 @@ func newProxy(t testing.TB, target string) *proxy {
 	}
 	p := &proxy{
 		listener: listener, over: make(chan struct{}), target: target,
-		changed: make(chan struct{}), conns: map[net.Conn]bool{},
+		changed: make(chan struct{}), conns: map[net.Conn]bool{}, refused: make(chan struct{}),
 	}
 	p.wg.Go(p.accept)
 	t.Cleanup(func() {
@@ -130,6 +131,10 @@ func (p *proxy) serve(client net.Conn) {
 	defer p.end(client)
 	m, target, _ := p.now()
 	if m == refusing {
+		select {
+		case p.refused <- struct{}{}:
+		default:
+		}
 		return
 	}
 	server, err := net.Dial("tcp", target)
