@@ -86,9 +86,11 @@ func checkPiece(sector events.SectorRef, offset events.Bytes, piece Piece, r io.
 	room := commd.PayloadRoom(uint64(piece.Size))
 	switch {
 	case piece.Size > sector.Size || offset > sector.Size-piece.Size:
-		return root, fmt.Errorf("%d bytes at %d of a sector of %d: %w", piece.Size, offset, sector.Size, events.ErrPieceRefused)
+		return root, fmt.Errorf("%d bytes at %d of a sector of %d: %w",
+			piece.Size, offset, sector.Size, events.ErrPieceRefused)
 	case offset%piece.Size != 0:
-		return root, fmt.Errorf("a piece of %d bytes stands at a multiple of that: %w", piece.Size, events.ErrPieceRefused)
+		return root, fmt.Errorf("a piece of %d bytes stands at a multiple of that: %w",
+			piece.Size, events.ErrPieceRefused)
 	case r == nil && root != zero:
 		return root, fmt.Errorf("without its bytes, and they are no zeros: %w", events.ErrPieceRefused)
 	case r != nil && (uint64(piece.Payload) < commd.MinPayload || uint64(piece.Payload) > room):

@@ -42,8 +42,10 @@ func decodePieces(b []byte) (list []storedPiece, err error) {
 	}
 	var at uint64
 	for _, p := range list {
-		if commd.CheckPieceSize(p.Size) != nil || p.Offset < at || p.Offset%p.Size != 0 || p.end() > commd.MaxSectorSize {
-			return nil, fmt.Errorf("piece of %d bytes at %d behind %d: %w", p.Size, p.Offset, at, events.ErrSectorDamaged)
+		if commd.CheckPieceSize(p.Size) != nil || p.Offset < at || p.Offset%p.Size != 0 ||
+			p.Offset > commd.MaxSectorSize-p.Size {
+			return nil, fmt.Errorf("piece of %d bytes at %d behind %d: %w",
+				p.Size, p.Offset, at, events.ErrSectorDamaged)
 		}
 		if _, err := commd.ParseCID(p.CID); err != nil {
 			return nil, fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)

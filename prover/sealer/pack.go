@@ -33,7 +33,8 @@ func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece
 		switch {
 		case ok && have.Size == p.Size && have.CID == commd.CID(p.Root):
 			if have.Damaged {
-				return events.Hash{}, fmt.Errorf("piece %s at %d: add it again: %w", have.CID, have.Offset, events.ErrSectorDamaged)
+				return events.Hash{}, fmt.Errorf("piece %s at %d: add it again: %w",
+					have.CID, have.Offset, events.ErrSectorDamaged)
 			}
 			delete(written, p.Offset)
 		case p.Root != zero || ok:
@@ -42,7 +43,8 @@ func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece
 		}
 	}
 	for offset, p := range written {
-		return events.Hash{}, fmt.Errorf("piece %s was added at %d and is not listed: %w", p.CID, offset, events.ErrSectorStep)
+		return events.Hash{}, fmt.Errorf("piece %s was added at %d and is not listed: %w",
+			p.CID, offset, events.ErrSectorStep)
 	}
 	if err := k.clearGaps(ctx, sector, list); err != nil {
 		return events.Hash{}, err
@@ -142,5 +144,6 @@ func (k *kept) whole(sector events.SectorRef) error {
 }
 
 func damagedPieces(sector events.SectorRef, names []string) error {
-	return fmt.Errorf("%s: pieces %v are not what was written; add them again: %w", sector, names, events.ErrSectorDamaged)
+	return fmt.Errorf("%s: pieces %v are not what was written; add them again: %w",
+		sector, names, events.ErrSectorDamaged)
 }

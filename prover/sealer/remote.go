@@ -258,7 +258,8 @@ func (r *RemoteSealer) PreCommit1(
 	}
 	var result remoteapi.PreCommit1Result
 	err := r.post(ctx, sector, "precommit1",
-		remoteapi.PreCommit1{Sector: wireSector(sector), Ticket: ticket[:], Pieces: wirePieces(pieces)}, &result, progress)
+		remoteapi.PreCommit1{Sector: wireSector(sector), Ticket: ticket[:], Pieces: wirePieces(pieces)},
+		&result, progress)
 	if err == nil && len(result.PreCommit1Out) > maxOut {
 		err = lie("the first step of %s answered %d bytes, at most %d", sector, len(result.PreCommit1Out), maxOut)
 	}

@@ -228,7 +228,7 @@ func (r *RemoteSealer) once(ctx context.Context, req request) (_ []byte, err err
 		return nil, lie("an answer of more than %d bytes", r.cfg.MaxAnswer)
 	case code == http.StatusOK || code == http.StatusAccepted || code == http.StatusUnprocessableEntity:
 		return b, nil
-	case code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
+	case code >= http.StatusInternalServerError, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return nil, fmt.Errorf("answered %s: %w", response.Status, errPassing)
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return nil, fmt.Errorf("answered %s: it does not take our token; correct it", response.Status)

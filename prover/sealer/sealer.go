@@ -79,7 +79,8 @@ type Sealer interface {
 	Finalize(ctx context.Context, sector events.SectorRef) error
 	// Challenge makes the proof of possession for that randomness. It answers ErrSectorDamaged
 	// when what it needs is damaged, and knows then which pieces are.
-	Challenge(ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int) (proof []byte, err error)
+	Challenge(ctx context.Context, sector events.SectorRef, randomness events.Hash,
+		leaves int) (proof []byte, err error)
 	// Remove removes all of a sector. One that is not there is success.
 	Remove(ctx context.Context, sector events.SectorRef) error
 }

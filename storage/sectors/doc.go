@@ -18,8 +18,8 @@
 //	trash/                       sectors being removed; emptied at the next start
 //
 // A file whose name goes on behind one of these, as in tree.new, was being written when the host
-// stopped, and goes at the next start. Notes are replaced by renaming, parts either so or in place; who writes in place writes
-// down in a note what is complete.
+// stopped, and goes at the next start. Notes are replaced by renaming, parts either so or in place;
+// who writes in place writes down in a note what is complete.
 //
 // # Damage
 //

@@ -24,7 +24,9 @@ func (p part) Sync() error { return storage.FullDisk(p.File.Sync()) }
 
 // Open opens a part for reading. It answers ErrNoSectorPart when it is not here, and
 // ErrSectorDamaged when it does not have the length that it should have.
-func (s *Store) Open(sector events.SectorRef, which events.SectorPart, length events.Bytes) (events.SectorReader, error) {
+func (s *Store) Open(
+	sector events.SectorRef, which events.SectorPart, length events.Bytes,
+) (events.SectorReader, error) {
 	if err := s.known(sector); err != nil {
 		return nil, err
 	}
@@ -52,7 +54,9 @@ func openPart(
 
 // Edit opens a part to be written in place. One that is not here is made, of that length and of
 // zeros. It answers ErrSectorDamaged as Open does, and ErrDiskFull.
-func (s *Store) Edit(sector events.SectorRef, which events.SectorPart, length events.Bytes) (events.SectorFile, error) {
+func (s *Store) Edit(
+	sector events.SectorRef, which events.SectorPart, length events.Bytes,
+) (events.SectorFile, error) {
 	if err := s.enter(sector); err != nil {
 		return nil, err
 	}

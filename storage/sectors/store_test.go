@@ -158,9 +158,11 @@ func TestWhatCannotBeReadAtAStartIsNamedAndLeftAlone(t *testing.T) {
 		damage func(t *testing.T, s *Store)
 		says   string
 	}{
-		"no sector.json":        {func(t *testing.T, s *Store) { remove(t, s.path(sector, recordName)) }, "no such file"},
-		"a damaged one":         {func(t *testing.T, s *Store) { flip(t, s.path(sector, recordName), 0) }, "damaged on disk"},
-		"that of another one":   {func(t *testing.T, s *Store) { put(t, s.path(sector, recordName), `{"provider":"0x0200000000000000000000000000000000000000","number":7}`) }, "is that of sector 7 of 0x02"},
+		"no sector.json": {func(t *testing.T, s *Store) { remove(t, s.path(sector, recordName)) }, "no such file"},
+		"a damaged one":  {func(t *testing.T, s *Store) { flip(t, s.path(sector, recordName), 0) }, "damaged on disk"},
+		"that of another one": {func(t *testing.T, s *Store) {
+			put(t, s.path(sector, recordName), `{"provider":"0x0200000000000000000000000000000000000000","number":7}`)
+		}, "is that of sector 7 of 0x02"},
 		"one without provider":  {func(t *testing.T, s *Store) { put(t, s.path(sector, recordName), `{}`) }, "malformed"},
 		"one without end":       {func(t *testing.T, s *Store) { put(t, s.path(sector, recordName), strings.Repeat(" ", maxRecord+1)) }, "more than"},
 		"a foreign directory":   {func(t *testing.T, s *Store) { mkdir(t, filepath.Join(s.dir, "lost+found")) }, "lost+found is no sector"},

@@ -2,9 +2,7 @@ package sealertest
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -184,78 +182,6 @@ func empty(t *testing.T, w World) {
 	prove(t, w.Sealer, other, precommit(t, w.Sealer, other, []Load{{Piece: piece}}))
 }
 
-var errBroken = errors.New("source is broken")
-
-func wrongBytes(t *testing.T, w World) {
-	l := NewLoad(t, 0, 4000, 'a')
-	other := bytes.Clone(l.Bytes)
-	other[3999] ^= 1
-	for name, c := range map[string]struct {
-		r    io.Reader
-		want error
-	}{
-		"other bytes": {bytes.NewReader(other), events.ErrPieceMismatch},
-		"truncated":   {bytes.NewReader(l.Bytes[:3999]), events.ErrPieceMismatch},
-		"nothing":     {bytes.NewReader(nil), events.ErrPieceMismatch},
-		"too long":    {bytes.NewReader(append(bytes.Clone(l.Bytes), 0)), events.ErrPieceMismatch},
-		"a broken source": {
-			io.MultiReader(bytes.NewReader(l.Bytes[:1000]), iotest.ErrReader(errBroken)), errBroken,
-		},
-	} {
-		if err := w.Sealer.AddPiece(t.Context(), Sector, 0, l.Piece, c.r); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, pieces([]Load{l}), nil); !errors.Is(err, events.ErrSectorStep) {
-		t.Errorf("the first step without the piece: %v", err)
-	}
-	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, []Load{l}))
-}
-
-func refused(t *testing.T, w World) {
-	good := NewLoad(t, 0, 4000, 'a')
-	for name, c := range map[string]struct {
-		change func(s *events.SectorRef, l *Load)
-		want   error
-	}{
-		"larger than the sector":       {func(_ *events.SectorRef, l *Load) { l.Size, l.Offset = 32<<10, 0 }, events.ErrPieceRefused},
-		"behind the sector's end":      {func(_ *events.SectorRef, l *Load) { l.Offset = 16 << 10 }, events.ErrPieceRefused},
-		"at an impossible place":       {func(_ *events.SectorRef, l *Load) { l.Offset = 1 << 63 }, events.ErrPieceRefused},
-		"not at a multiple":            {func(_ *events.SectorRef, l *Load) { l.Offset = 2048 }, events.ErrPieceRefused},
-		"an impossible size":           {func(_ *events.SectorRef, l *Load) { l.Size = 4095 }, events.ErrPieceRefused},
-		"a size of nothing":            {func(_ *events.SectorRef, l *Load) { l.Size = 0 }, events.ErrPieceRefused},
-		"payload larger than itself":   {func(_ *events.SectorRef, l *Load) { l.Payload = 4065 }, events.ErrPieceRefused},
-		"payload too small":            {func(_ *events.SectorRef, l *Load) { l.Payload = 64 }, events.ErrPieceRefused},
-		"no commitment":                {func(_ *events.SectorRef, l *Load) { l.CID = "" }, events.ErrMalformed},
-		"a commitment of another sort": {func(_ *events.SectorRef, l *Load) { l.CID = "bafy" + l.CID[4:] }, events.ErrMalformed},
-		"an impossible sector":         {func(s *events.SectorRef, _ *Load) { s.Size = 20 << 10 }, events.ErrMalformed},
-	} {
-		sector, l := Sector, good
-		c.change(&sector, &l)
-		if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := w.Sealer.AddPiece(t.Context(), Sector, good.Offset, good.Piece, nil); !errors.Is(err, events.ErrPieceRefused) {
-		t.Errorf("without bytes: %v", err)
-	}
-	add(t, w.Sealer, Sector, good)
-	for name, l := range map[string]Load{
-		"another piece at the same place": NewLoad(t, 0, 4000, 'b'),
-		"one that lies over it":           NewLoad(t, 0, 8000, 'b'),
-		"one that lies within it":         NewLoad(t, 2048, 1017, 'b'),
-	} {
-		if err := w.Sealer.AddPiece(t.Context(), Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); !errors.Is(err, events.ErrPieceRefused) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	prove(t, w.Sealer, Sector, precommit(t, w.Sealer, Sector, []Load{good}))
-	late := NewLoad(t, 8192, 1000, 'c')
-	if err := w.Sealer.AddPiece(t.Context(), Sector, late.Offset, late.Piece, bytes.NewReader(late.Bytes)); !errors.Is(err, events.ErrSectorStep) {
-		t.Errorf("a piece after sealing: %v", err)
-	}
-}
-
 func twice(t *testing.T, w World) {
 	all := loads(t)
 	for _, l := range all {
@@ -332,42 +258,6 @@ func repeated(t *testing.T, w World) {
 	}
 }
 
-func cancelled(t *testing.T, w World) {
-	stop := errors.New("the host stops")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	all := loads(t)
-	l := all[1]
-	// The reader cancels, and would go on for ever.
-	cancelling := io.MultiReader(bytes.NewReader(l.Bytes[:1000]), readerFunc(func(p []byte) (int, error) {
-		cancel(stop)
-		return copy(p, "x"), nil
-	}))
-	long := sealer.Piece{CID: l.CID, Size: Sector.Size, Payload: Sector.Size / 128 * 127}
-	err := w.Sealer.AddPiece(ctx, Sector, 0, long, cancelling)
-	if !errors.Is(err, stop) && !errors.Is(err, context.Canceled) && !errors.Is(err, events.ErrPieceMismatch) {
-		t.Fatalf("add a piece: %v", err)
-	}
-	c := seal(t, w.Sealer, Sector, all)
-	for name, step := range map[string]func() error{
-		"AddPiece":   func() error { return w.Sealer.AddPiece(ctx, Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)) },
-		"PreCommit1": func() error { _, err := w.Sealer.PreCommit1(ctx, Sector, ticket, c.Pieces, nil); return err },
-		"PreCommit2": func() error { _, _, err := w.Sealer.PreCommit2(ctx, Sector, nil, nil); return err },
-		"Commit":     func() error { _, err := w.Sealer.Commit(ctx, Sector, c); return err },
-		"Finalize":   func() error { return w.Sealer.Finalize(ctx, Sector) },
-		"Challenge":  func() error { _, err := w.Sealer.Challenge(ctx, Sector, day, leaves); return err },
-		"Remove":     func() error { return w.Sealer.Remove(ctx, Sector) },
-	} {
-		if err := step(); !errors.Is(err, stop) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	prove(t, w.Sealer, Sector, c)
-}
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 func order(t *testing.T, w World) {
 	s, all := w.Sealer, loads(t)
 	refuse := func(when string) {
@@ -404,30 +294,6 @@ func order(t *testing.T, w World) {
 		}
 	}
 	prove(t, s, Sector, c)
-}
-
-func otherPieces(t *testing.T, w World) {
-	all := loads(t)
-	for _, l := range all {
-		add(t, w.Sealer, Sector, l)
-	}
-	more := append(pieces(all), NewLoad(t, 0, 1017, 'z').Piece)
-	for name, c := range map[string]struct {
-		pieces []sealer.Piece
-		want   error
-	}{
-		"fewer":               {pieces(all)[:2], events.ErrSectorStep},
-		"none":                {nil, events.ErrSectorStep},
-		"more":                {more, events.ErrSectorStep},
-		"in another order":    {[]sealer.Piece{all[1].Piece, all[0].Piece, all[2].Piece}, events.ErrSectorStep},
-		"more than fit":       {append(pieces(all), NewLoad(t, 0, 16256, 'y').Piece), events.ErrPieceRefused},
-		"one without its CID": {[]sealer.Piece{{Size: 128}}, events.ErrMalformed},
-	} {
-		if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, c.pieces, nil); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	prove(t, w.Sealer, Sector, precommit(t, w.Sealer, Sector, all))
 }
 
 // What the sealer answers is changed on its way, as by one that lies.
@@ -475,110 +341,6 @@ func lies(t *testing.T, w World) {
 	check("the proof for another seed", verifySeal(other, sealProof))
 	check("the proof of another day", verifyDay(events.Hash{99}, dayProof))
 	check("the pieces of another sector", sealer.CheckCommitments(s.Proves(), Sector, ticket, nil, c.CommD, c.CommR))
-}
-
-// challengeUntil asks day after day until a challenge meets the damage.
-func challengeUntil(t *testing.T, s sealer.Sealer) error {
-	t.Helper()
-	for i := range 2000 {
-		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i), byte(i >> 8)}, leaves); err != nil {
-			return err
-		}
-	}
-	t.Fatal("no challenge met the damage")
-	return nil
-}
-
-func damage(t *testing.T, w World) {
-	all := loads(t)
-	c := seal(t, w.Sealer, Sector, all)
-	w.Flip(Sector, uint64(all[1].Offset)+1234)
-	if err := challengeUntil(t, w.Sealer); !errors.Is(err, events.ErrSectorDamaged) || !bytes.Contains([]byte(err.Error()), []byte(all[1].CID)) {
-		t.Fatalf("it is called %v", err)
-	}
-	wrong := bytes.Repeat([]byte{1}, len(all[1].Bytes))
-	if err := w.Sealer.AddPiece(t.Context(), Sector, all[1].Offset, all[1].Piece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
-		t.Fatalf("cured with other bytes: %v", err)
-	}
-	s := w.Restart()
-	if err := challengeUntil(t, s); !errors.Is(err, events.ErrSectorDamaged) {
-		t.Fatalf("not cured: %v", err)
-	}
-	add(t, s, Sector, all[1])
-	add(t, s, Sector, all[0]) // Was not damaged.
-	prove(t, s, Sector, c)
-	for i := range 200 {
-		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i)}, leaves); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Where nothing is stored, nothing is needed for the cure.
-	w.Flip(Sector, 3000)
-	for i := range 200 {
-		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i)}, leaves); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func lost(t *testing.T, w World) {
-	all := loads(t)
-	c := seal(t, w.Sealer, Sector, all)
-	w.Cut(Sector)
-	if err := challengeUntil(t, w.Sealer); !errors.Is(err, events.ErrSectorDamaged) {
-		t.Fatal(err)
-	}
-	for _, l := range all {
-		add(t, w.Sealer, Sector, l)
-	}
-	prove(t, w.Sealer, Sector, c)
-}
-
-func early(t *testing.T, w World) {
-	all := loads(t)
-	for _, l := range all {
-		add(t, w.Sealer, Sector, l)
-	}
-	w.Flip(Sector, uint64(all[2].Offset)+31)
-	for range 2 {
-		if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); !errors.Is(err, events.ErrSectorDamaged) {
-			t.Fatal(err)
-		}
-	}
-	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, all))
-}
-
-func fullDisk(t *testing.T, w World) {
-	s, all := w.Sealer, loads(t)
-	add(t, s, Sector, all[0])
-	full := func(name string, step func() error) {
-		t.Helper()
-		w.Full(true)
-		if err := step(); !errors.Is(err, events.ErrDiskFull) {
-			t.Errorf("%s: %v", name, err)
-		}
-		w.Full(false)
-	}
-	l := all[1]
-	full("AddPiece", func() error { return s.AddPiece(t.Context(), Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)) })
-	add(t, s, Sector, l)
-	add(t, s, Sector, all[2])
-	full("PreCommit1", func() error { _, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); return err })
-	out, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	full("PreCommit2", func() error { _, _, err := s.PreCommit2(t.Context(), Sector, out, nil); return err })
-	c := precommit(t, s, Sector, all)
-	// A proof needs no room, and what is removed neither.
-	w.Full(true)
-	prove(t, s, Sector, c)
-	if _, err := s.Commit(t.Context(), Sector, c); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(s.Finalize(t.Context(), Sector), s.Remove(t.Context(), Sector)); err != nil {
-		t.Error(err)
-	}
 }
 
 func several(t *testing.T, w World) {
