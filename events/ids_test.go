@@ -123,8 +123,20 @@ func TestStreamNames(t *testing.T) {
 			t.Errorf("%q: %v, want malformed", bad, err)
 		}
 	}
+	sector := SectorStream(host, 17)
+	if h, n, err := ParseSectorStream(sector); err != nil || h != host || n != 17 {
+		t.Errorf("%s is read as %v, %d, %v", sector, h, n, err)
+	}
+	for _, bad := range []string{
+		"", "sector", "sector-1-2", name, sector + "-1", SectorStream(host, 0), "sector-" + host.String() + "-017",
+		"sector-" + host.String() + "-18446744073709551616",
+	} {
+		if _, _, err := ParseSectorStream(bad); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v, want malformed", bad, err)
+		}
+	}
 	for stream, want := range map[string]string{
-		name: CategorySale, HostStream(host): CategoryHost, CapacityStream(host): CategoryCapacity,
+		sector: CategorySector, name: CategorySale, HostStream(host): CategoryHost, CapacityStream(host): CategoryCapacity,
 		SlotQueueStream(host): CategorySlotQueue, TxStream(host): CategoryTx,
 		MarketStream(7, host): CategoryMarket, "nodash": "nodash", "a-b-c": "a", "": "", "-x": "",
 	} {

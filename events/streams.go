@@ -16,6 +16,7 @@ const (
 	CategorySale      = "sale"
 	CategoryTx        = "tx"
 	CategoryValidator = "validator"
+	CategorySector    = "sector"
 	// CategoryLoss has one stream, LossStream.
 	CategoryLoss = "loss"
 )
@@ -63,6 +64,11 @@ func SaleStream(host Address, slot SlotID) string {
 	return CategorySale + "-" + host.String() + "-" + slot.String()
 }
 
+// SectorStream is the stream of one sector of a host; numbers are from 1.
+func SectorStream(host Address, number uint64) string {
+	return CategorySector + "-" + host.String() + "-" + strconv.FormatUint(number, 10)
+}
+
 // TxStream is the stream of an account's transactions.
 func TxStream(account Address) string { return CategoryTx + "-" + account.String() }
 
@@ -88,4 +94,21 @@ func ParseSaleStream(stream string) (Address, SlotID, error) {
 	}
 	slot, err := ParseSlotID(parts[2])
 	return host, slot, err
+}
+
+// ParseSectorStream takes a sector stream's name apart.
+func ParseSectorStream(stream string) (Address, uint64, error) {
+	parts := strings.Split(stream, "-")
+	if len(parts) != 3 || parts[0] != CategorySector {
+		return Address{}, 0, fmt.Errorf("%w: %q is not a sector stream", ErrMalformed, clip(stream))
+	}
+	host, err := ParseAddress(parts[1])
+	if err != nil {
+		return Address{}, 0, err
+	}
+	number, err := causeNumber(parts[2])
+	if err != nil || number == 0 {
+		return Address{}, 0, fmt.Errorf("%w: %q names no sector", ErrMalformed, clip(stream))
+	}
+	return host, number, nil
 }

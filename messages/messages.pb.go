@@ -2963,6 +2963,3168 @@ func (x *SectorDepositSettled) GetLost() string {
 	return ""
 }
 
+// SectorPiece is a piece of a sector.
+type SectorPiece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cid           string                 `protobuf:"bytes,1,opt,name=cid,proto3" json:"cid,omitempty"`          // of its commitment
+	Size          uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`       // padded
+	Payload       uint64                 `protobuf:"varint,3,opt,name=payload,proto3" json:"payload,omitempty"` // bytes of data in it; 0: zeros that fill a gap
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPiece) Reset() {
+	*x = SectorPiece{}
+	mi := &file_hostnode_messages_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPiece) ProtoMessage() {}
+
+func (x *SectorPiece) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPiece.ProtoReflect.Descriptor instead.
+func (*SectorPiece) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SectorPiece) GetCid() string {
+	if x != nil {
+		return x.Cid
+	}
+	return ""
+}
+
+func (x *SectorPiece) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *SectorPiece) GetPayload() uint64 {
+	if x != nil {
+		return x.Payload
+	}
+	return 0
+}
+
+// SectorStart: a sector begins, with the pieces that it is to hold.
+type SectorStart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Sector        uint64                 `protobuf:"varint,2,opt,name=sector,proto3" json:"sector,omitempty"`
+	Provider      string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
+	Size          uint64                 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
+	Pieces        []*SectorPiece         `protobuf:"bytes,5,rep,name=pieces,proto3" json:"pieces,omitempty"`
+	By            string                 `protobuf:"bytes,6,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorStart) Reset() {
+	*x = SectorStart{}
+	mi := &file_hostnode_messages_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorStart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorStart) ProtoMessage() {}
+
+func (x *SectorStart) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorStart.ProtoReflect.Descriptor instead.
+func (*SectorStart) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SectorStart) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorStart) GetSector() uint64 {
+	if x != nil {
+		return x.Sector
+	}
+	return 0
+}
+
+func (x *SectorStart) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *SectorStart) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *SectorStart) GetPieces() []*SectorPiece {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *SectorStart) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// SectorStartEmpty: a sector begins, and pieces come one by one.
+type SectorStartEmpty struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Sector        uint64                 `protobuf:"varint,2,opt,name=sector,proto3" json:"sector,omitempty"`
+	Provider      string                 `protobuf:"bytes,3,opt,name=provider,proto3" json:"provider,omitempty"`
+	Size          uint64                 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
+	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorStartEmpty) Reset() {
+	*x = SectorStartEmpty{}
+	mi := &file_hostnode_messages_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorStartEmpty) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorStartEmpty) ProtoMessage() {}
+
+func (x *SectorStartEmpty) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorStartEmpty.ProtoReflect.Descriptor instead.
+func (*SectorStartEmpty) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *SectorStartEmpty) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorStartEmpty) GetSector() uint64 {
+	if x != nil {
+		return x.Sector
+	}
+	return 0
+}
+
+func (x *SectorStartEmpty) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *SectorStartEmpty) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *SectorStartEmpty) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// SectorOpened: the ledger holds space and deposit for it.
+type SectorOpened struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Unsealed      uint64                 `protobuf:"varint,2,opt,name=unsealed,proto3" json:"unsealed,omitempty"`
+	Sealed        uint64                 `protobuf:"varint,3,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	Tree          uint64                 `protobuf:"varint,4,opt,name=tree,proto3" json:"tree,omitempty"`
+	Scratch       uint64                 `protobuf:"varint,5,opt,name=scratch,proto3" json:"scratch,omitempty"`
+	Deposit       string                 `protobuf:"bytes,6,opt,name=deposit,proto3" json:"deposit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorOpened) Reset() {
+	*x = SectorOpened{}
+	mi := &file_hostnode_messages_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorOpened) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorOpened) ProtoMessage() {}
+
+func (x *SectorOpened) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorOpened.ProtoReflect.Descriptor instead.
+func (*SectorOpened) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *SectorOpened) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorOpened) GetUnsealed() uint64 {
+	if x != nil {
+		return x.Unsealed
+	}
+	return 0
+}
+
+func (x *SectorOpened) GetSealed() uint64 {
+	if x != nil {
+		return x.Sealed
+	}
+	return 0
+}
+
+func (x *SectorOpened) GetTree() uint64 {
+	if x != nil {
+		return x.Tree
+	}
+	return 0
+}
+
+func (x *SectorOpened) GetScratch() uint64 {
+	if x != nil {
+		return x.Scratch
+	}
+	return 0
+}
+
+func (x *SectorOpened) GetDeposit() string {
+	if x != nil {
+		return x.Deposit
+	}
+	return ""
+}
+
+// SectorAddPiece: a piece is to be added.
+type SectorAddPiece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Piece         *SectorPiece           `protobuf:"bytes,2,opt,name=piece,proto3" json:"piece,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorAddPiece) Reset() {
+	*x = SectorAddPiece{}
+	mi := &file_hostnode_messages_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorAddPiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorAddPiece) ProtoMessage() {}
+
+func (x *SectorAddPiece) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorAddPiece.ProtoReflect.Descriptor instead.
+func (*SectorAddPiece) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *SectorAddPiece) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorAddPiece) GetPiece() *SectorPiece {
+	if x != nil {
+		return x.Piece
+	}
+	return nil
+}
+
+func (x *SectorAddPiece) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// SectorPieceAdded: the first piece that was to be added is in the sector.
+type SectorPieceAdded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPieceAdded) Reset() {
+	*x = SectorPieceAdded{}
+	mi := &file_hostnode_messages_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPieceAdded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPieceAdded) ProtoMessage() {}
+
+func (x *SectorPieceAdded) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPieceAdded.ProtoReflect.Descriptor instead.
+func (*SectorPieceAdded) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *SectorPieceAdded) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorAddPieceFailed: it could not be.
+type SectorAddPieceFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorAddPieceFailed) Reset() {
+	*x = SectorAddPieceFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorAddPieceFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorAddPieceFailed) ProtoMessage() {}
+
+func (x *SectorAddPieceFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorAddPieceFailed.ProtoReflect.Descriptor instead.
+func (*SectorAddPieceFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *SectorAddPieceFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorAddPieceFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorRetryWaitDeals: it is tried again.
+type SectorRetryWaitDeals struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryWaitDeals) Reset() {
+	*x = SectorRetryWaitDeals{}
+	mi := &file_hostnode_messages_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryWaitDeals) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryWaitDeals) ProtoMessage() {}
+
+func (x *SectorRetryWaitDeals) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryWaitDeals.ProtoReflect.Descriptor instead.
+func (*SectorRetryWaitDeals) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *SectorRetryWaitDeals) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorStartPacking: no more pieces come.
+type SectorStartPacking struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorStartPacking) Reset() {
+	*x = SectorStartPacking{}
+	mi := &file_hostnode_messages_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorStartPacking) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorStartPacking) ProtoMessage() {}
+
+func (x *SectorStartPacking) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorStartPacking.ProtoReflect.Descriptor instead.
+func (*SectorStartPacking) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *SectorStartPacking) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorStartPacking) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// SectorPacked: all pieces are in the sector, and zeros fill the rest.
+type SectorPacked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Fillers       []*SectorPiece         `protobuf:"bytes,2,rep,name=fillers,proto3" json:"fillers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPacked) Reset() {
+	*x = SectorPacked{}
+	mi := &file_hostnode_messages_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPacked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPacked) ProtoMessage() {}
+
+func (x *SectorPacked) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPacked.ProtoReflect.Descriptor instead.
+func (*SectorPacked) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *SectorPacked) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorPacked) GetFillers() []*SectorPiece {
+	if x != nil {
+		return x.Fillers
+	}
+	return nil
+}
+
+// SectorPackingFailed: the pieces cannot be sealed.
+type SectorPackingFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPackingFailed) Reset() {
+	*x = SectorPackingFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPackingFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPackingFailed) ProtoMessage() {}
+
+func (x *SectorPackingFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPackingFailed.ProtoReflect.Descriptor instead.
+func (*SectorPackingFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *SectorPackingFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorPackingFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorRetryPacking: they are packed again.
+type SectorRetryPacking struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryPacking) Reset() {
+	*x = SectorRetryPacking{}
+	mi := &file_hostnode_messages_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryPacking) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryPacking) ProtoMessage() {}
+
+func (x *SectorRetryPacking) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryPacking.ProtoReflect.Descriptor instead.
+func (*SectorRetryPacking) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *SectorRetryPacking) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorRetryPacking) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// SectorTicket: randomness of a past epoch, which the sector is sealed with.
+type SectorTicket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorTicket) Reset() {
+	*x = SectorTicket{}
+	mi := &file_hostnode_messages_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorTicket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorTicket) ProtoMessage() {}
+
+func (x *SectorTicket) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorTicket.ProtoReflect.Descriptor instead.
+func (*SectorTicket) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *SectorTicket) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorTicket) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *SectorTicket) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+// SectorOldTicket: the ticket is too old to be precommitted.
+type SectorOldTicket struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorOldTicket) Reset() {
+	*x = SectorOldTicket{}
+	mi := &file_hostnode_messages_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorOldTicket) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorOldTicket) ProtoMessage() {}
+
+func (x *SectorOldTicket) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorOldTicket.ProtoReflect.Descriptor instead.
+func (*SectorOldTicket) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *SectorOldTicket) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorOldTicket) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorPreCommit1: the first step of sealing is done; what it gave to the second.
+type SectorPreCommit1 struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Out           string                 `protobuf:"bytes,2,opt,name=out,proto3" json:"out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPreCommit1) Reset() {
+	*x = SectorPreCommit1{}
+	mi := &file_hostnode_messages_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPreCommit1) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPreCommit1) ProtoMessage() {}
+
+func (x *SectorPreCommit1) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPreCommit1.ProtoReflect.Descriptor instead.
+func (*SectorPreCommit1) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *SectorPreCommit1) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorPreCommit1) GetOut() string {
+	if x != nil {
+		return x.Out
+	}
+	return ""
+}
+
+// SectorPreCommit2: the second is done: the commitments to the data and to the sealed form.
+type SectorPreCommit2 struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	CommD         string                 `protobuf:"bytes,2,opt,name=comm_d,json=commD,proto3" json:"comm_d,omitempty"`
+	CommR         string                 `protobuf:"bytes,3,opt,name=comm_r,json=commR,proto3" json:"comm_r,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPreCommit2) Reset() {
+	*x = SectorPreCommit2{}
+	mi := &file_hostnode_messages_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPreCommit2) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPreCommit2) ProtoMessage() {}
+
+func (x *SectorPreCommit2) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPreCommit2.ProtoReflect.Descriptor instead.
+func (*SectorPreCommit2) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *SectorPreCommit2) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorPreCommit2) GetCommD() string {
+	if x != nil {
+		return x.CommD
+	}
+	return ""
+}
+
+func (x *SectorPreCommit2) GetCommR() string {
+	if x != nil {
+		return x.CommR
+	}
+	return ""
+}
+
+// SectorSealPreCommitFailed: sealing failed, or what was sealed is of no use.
+type SectorSealPreCommitFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorSealPreCommitFailed) Reset() {
+	*x = SectorSealPreCommitFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorSealPreCommitFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorSealPreCommitFailed) ProtoMessage() {}
+
+func (x *SectorSealPreCommitFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorSealPreCommitFailed.ProtoReflect.Descriptor instead.
+func (*SectorSealPreCommitFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *SectorSealPreCommitFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorSealPreCommitFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorPreCommitted: the precommit was sent.
+type SectorPreCommitted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorPreCommitted) Reset() {
+	*x = SectorPreCommitted{}
+	mi := &file_hostnode_messages_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorPreCommitted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorPreCommitted) ProtoMessage() {}
+
+func (x *SectorPreCommitted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorPreCommitted.ProtoReflect.Descriptor instead.
+func (*SectorPreCommitted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *SectorPreCommitted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorPreCommitted) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// SectorChainPreCommitFailed: it did not land, or is gone.
+type SectorChainPreCommitFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorChainPreCommitFailed) Reset() {
+	*x = SectorChainPreCommitFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorChainPreCommitFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorChainPreCommitFailed) ProtoMessage() {}
+
+func (x *SectorChainPreCommitFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorChainPreCommitFailed.ProtoReflect.Descriptor instead.
+func (*SectorChainPreCommitFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *SectorChainPreCommitFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorChainPreCommitFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorSeedReady: randomness of an epoch after the precommit.
+type SectorSeedReady struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorSeedReady) Reset() {
+	*x = SectorSeedReady{}
+	mi := &file_hostnode_messages_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorSeedReady) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorSeedReady) ProtoMessage() {}
+
+func (x *SectorSeedReady) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorSeedReady.ProtoReflect.Descriptor instead.
+func (*SectorSeedReady) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *SectorSeedReady) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorSeedReady) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *SectorSeedReady) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+// SectorProofReady: the proof was made and verified here; it is not sent yet.
+type SectorProofReady struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Proof         string                 `protobuf:"bytes,2,opt,name=proof,proto3" json:"proof,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorProofReady) Reset() {
+	*x = SectorProofReady{}
+	mi := &file_hostnode_messages_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorProofReady) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorProofReady) ProtoMessage() {}
+
+func (x *SectorProofReady) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorProofReady.ProtoReflect.Descriptor instead.
+func (*SectorProofReady) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *SectorProofReady) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorProofReady) GetProof() string {
+	if x != nil {
+		return x.Proof
+	}
+	return ""
+}
+
+// SectorComputeProofFailed: the proof could not be made.
+type SectorComputeProofFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorComputeProofFailed) Reset() {
+	*x = SectorComputeProofFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorComputeProofFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorComputeProofFailed) ProtoMessage() {}
+
+func (x *SectorComputeProofFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorComputeProofFailed.ProtoReflect.Descriptor instead.
+func (*SectorComputeProofFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *SectorComputeProofFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorComputeProofFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorCommitted: the proof was sent.
+type SectorCommitted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorCommitted) Reset() {
+	*x = SectorCommitted{}
+	mi := &file_hostnode_messages_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorCommitted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorCommitted) ProtoMessage() {}
+
+func (x *SectorCommitted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorCommitted.ProtoReflect.Descriptor instead.
+func (*SectorCommitted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *SectorCommitted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorCommitted) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// SectorCommitFailed: it did not land, is not valid, or is gone.
+type SectorCommitFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorCommitFailed) Reset() {
+	*x = SectorCommitFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorCommitFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorCommitFailed) ProtoMessage() {}
+
+func (x *SectorCommitFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorCommitFailed.ProtoReflect.Descriptor instead.
+func (*SectorCommitFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *SectorCommitFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorCommitFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorProving: the chain has the sector.
+type SectorProving struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorProving) Reset() {
+	*x = SectorProving{}
+	mi := &file_hostnode_messages_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorProving) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorProving) ProtoMessage() {}
+
+func (x *SectorProving) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorProving.ProtoReflect.Descriptor instead.
+func (*SectorProving) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *SectorProving) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorFinalized: what only sealing needed is gone from disk.
+type SectorFinalized struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFinalized) Reset() {
+	*x = SectorFinalized{}
+	mi := &file_hostnode_messages_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFinalized) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFinalized) ProtoMessage() {}
+
+func (x *SectorFinalized) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFinalized.ProtoReflect.Descriptor instead.
+func (*SectorFinalized) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *SectorFinalized) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorFinalizeFailed: it could not be removed.
+type SectorFinalizeFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFinalizeFailed) Reset() {
+	*x = SectorFinalizeFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFinalizeFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFinalizeFailed) ProtoMessage() {}
+
+func (x *SectorFinalizeFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFinalizeFailed.ProtoReflect.Descriptor instead.
+func (*SectorFinalizeFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *SectorFinalizeFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorFinalizeFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorRetryFinalize: that is tried again.
+type SectorRetryFinalize struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryFinalize) Reset() {
+	*x = SectorRetryFinalize{}
+	mi := &file_hostnode_messages_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryFinalize) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryFinalize) ProtoMessage() {}
+
+func (x *SectorRetryFinalize) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryFinalize.ProtoReflect.Descriptor instead.
+func (*SectorRetryFinalize) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *SectorRetryFinalize) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRetrySeal: the sector is sealed again, with a new ticket.
+type SectorRetrySeal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetrySeal) Reset() {
+	*x = SectorRetrySeal{}
+	mi := &file_hostnode_messages_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetrySeal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetrySeal) ProtoMessage() {}
+
+func (x *SectorRetrySeal) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetrySeal.ProtoReflect.Descriptor instead.
+func (*SectorRetrySeal) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *SectorRetrySeal) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRetryPreCommit: the precommit is sent again.
+type SectorRetryPreCommit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryPreCommit) Reset() {
+	*x = SectorRetryPreCommit{}
+	mi := &file_hostnode_messages_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryPreCommit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryPreCommit) ProtoMessage() {}
+
+func (x *SectorRetryPreCommit) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryPreCommit.ProtoReflect.Descriptor instead.
+func (*SectorRetryPreCommit) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *SectorRetryPreCommit) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRetryWaitSeed: the precommit stands; its seed is waited for.
+type SectorRetryWaitSeed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryWaitSeed) Reset() {
+	*x = SectorRetryWaitSeed{}
+	mi := &file_hostnode_messages_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryWaitSeed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryWaitSeed) ProtoMessage() {}
+
+func (x *SectorRetryWaitSeed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryWaitSeed.ProtoReflect.Descriptor instead.
+func (*SectorRetryWaitSeed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *SectorRetryWaitSeed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRetryComputeProof: a proof is made again, or the one at hand is sent again.
+type SectorRetryComputeProof struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryComputeProof) Reset() {
+	*x = SectorRetryComputeProof{}
+	mi := &file_hostnode_messages_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryComputeProof) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryComputeProof) ProtoMessage() {}
+
+func (x *SectorRetryComputeProof) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryComputeProof.ProtoReflect.Descriptor instead.
+func (*SectorRetryComputeProof) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *SectorRetryComputeProof) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRetryInvalidProof: a proof that was not valid is made again.
+type SectorRetryInvalidProof struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryInvalidProof) Reset() {
+	*x = SectorRetryInvalidProof{}
+	mi := &file_hostnode_messages_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryInvalidProof) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryInvalidProof) ProtoMessage() {}
+
+func (x *SectorRetryInvalidProof) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryInvalidProof.ProtoReflect.Descriptor instead.
+func (*SectorRetryInvalidProof) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *SectorRetryInvalidProof) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRetryCommitWait: the commit did land, or is on its way: it is waited for.
+type SectorRetryCommitWait struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryCommitWait) Reset() {
+	*x = SectorRetryCommitWait{}
+	mi := &file_hostnode_messages_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryCommitWait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryCommitWait) ProtoMessage() {}
+
+func (x *SectorRetryCommitWait) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryCommitWait.ProtoReflect.Descriptor instead.
+func (*SectorRetryCommitWait) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *SectorRetryCommitWait) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorFaulty: the sector cannot be proven.
+type SectorFaulty struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFaulty) Reset() {
+	*x = SectorFaulty{}
+	mi := &file_hostnode_messages_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFaulty) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFaulty) ProtoMessage() {}
+
+func (x *SectorFaulty) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFaulty.ProtoReflect.Descriptor instead.
+func (*SectorFaulty) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *SectorFaulty) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorFaulty) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorFaultReported: its fault was declared.
+type SectorFaultReported struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFaultReported) Reset() {
+	*x = SectorFaultReported{}
+	mi := &file_hostnode_messages_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFaultReported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFaultReported) ProtoMessage() {}
+
+func (x *SectorFaultReported) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFaultReported.ProtoReflect.Descriptor instead.
+func (*SectorFaultReported) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *SectorFaultReported) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorFaultReported) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// SectorFaultedFinal: the chain has taken note of it.
+type SectorFaultedFinal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFaultedFinal) Reset() {
+	*x = SectorFaultedFinal{}
+	mi := &file_hostnode_messages_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFaultedFinal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFaultedFinal) ProtoMessage() {}
+
+func (x *SectorFaultedFinal) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFaultedFinal.ProtoReflect.Descriptor instead.
+func (*SectorFaultedFinal) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *SectorFaultedFinal) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRestored: the data is sound again.
+type SectorRestored struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRestored) Reset() {
+	*x = SectorRestored{}
+	mi := &file_hostnode_messages_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRestored) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRestored) ProtoMessage() {}
+
+func (x *SectorRestored) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRestored.ProtoReflect.Descriptor instead.
+func (*SectorRestored) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *SectorRestored) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRecoveryDeclared: the chain was told so.
+type SectorRecoveryDeclared struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRecoveryDeclared) Reset() {
+	*x = SectorRecoveryDeclared{}
+	mi := &file_hostnode_messages_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRecoveryDeclared) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRecoveryDeclared) ProtoMessage() {}
+
+func (x *SectorRecoveryDeclared) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRecoveryDeclared.ProtoReflect.Descriptor instead.
+func (*SectorRecoveryDeclared) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *SectorRecoveryDeclared) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorRecoveryDeclared) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// SectorRecovered: the sector was proven again.
+type SectorRecovered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRecovered) Reset() {
+	*x = SectorRecovered{}
+	mi := &file_hostnode_messages_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRecovered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRecovered) ProtoMessage() {}
+
+func (x *SectorRecovered) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRecovered.ProtoReflect.Descriptor instead.
+func (*SectorRecovered) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *SectorRecovered) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRestart: what the state does is done now; a parked sector goes on.
+type SectorRestart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRestart) Reset() {
+	*x = SectorRestart{}
+	mi := &file_hostnode_messages_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRestart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRestart) ProtoMessage() {}
+
+func (x *SectorRestart) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRestart.ProtoReflect.Descriptor instead.
+func (*SectorRestart) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
+}
+
+func (x *SectorRestart) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorRestart) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// SectorFatalError: an attempt of the present step failed.
+type SectorFatalError struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorFatalError) Reset() {
+	*x = SectorFatalError{}
+	mi := &file_hostnode_messages_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorFatalError) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorFatalError) ProtoMessage() {}
+
+func (x *SectorFatalError) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorFatalError.ProtoReflect.Descriptor instead.
+func (*SectorFatalError) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *SectorFatalError) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorFatalError) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorForceState: somebody has put the sector into a state.
+type SectorForceState struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorForceState) Reset() {
+	*x = SectorForceState{}
+	mi := &file_hostnode_messages_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorForceState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorForceState) ProtoMessage() {}
+
+func (x *SectorForceState) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorForceState.ProtoReflect.Descriptor instead.
+func (*SectorForceState) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *SectorForceState) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorForceState) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *SectorForceState) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *SectorForceState) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorTerminate: somebody wants it to end before its time.
+type SectorTerminate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorTerminate) Reset() {
+	*x = SectorTerminate{}
+	mi := &file_hostnode_messages_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorTerminate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorTerminate) ProtoMessage() {}
+
+func (x *SectorTerminate) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorTerminate.ProtoReflect.Descriptor instead.
+func (*SectorTerminate) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *SectorTerminate) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorTerminate) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *SectorTerminate) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorTerminating: the termination was sent.
+type SectorTerminating struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorTerminating) Reset() {
+	*x = SectorTerminating{}
+	mi := &file_hostnode_messages_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorTerminating) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorTerminating) ProtoMessage() {}
+
+func (x *SectorTerminating) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorTerminating.ProtoReflect.Descriptor instead.
+func (*SectorTerminating) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *SectorTerminating) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorTerminating) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// SectorTerminated: the chain has let go of it.
+type SectorTerminated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorTerminated) Reset() {
+	*x = SectorTerminated{}
+	mi := &file_hostnode_messages_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorTerminated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorTerminated) ProtoMessage() {}
+
+func (x *SectorTerminated) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorTerminated.ProtoReflect.Descriptor instead.
+func (*SectorTerminated) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *SectorTerminated) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorTerminateFailed: the termination did not land.
+type SectorTerminateFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorTerminateFailed) Reset() {
+	*x = SectorTerminateFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorTerminateFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorTerminateFailed) ProtoMessage() {}
+
+func (x *SectorTerminateFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorTerminateFailed.ProtoReflect.Descriptor instead.
+func (*SectorTerminateFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *SectorTerminateFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorTerminateFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorRetryTerminate: it is tried again.
+type SectorRetryTerminate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryTerminate) Reset() {
+	*x = SectorRetryTerminate{}
+	mi := &file_hostnode_messages_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryTerminate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryTerminate) ProtoMessage() {}
+
+func (x *SectorRetryTerminate) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryTerminate.ProtoReflect.Descriptor instead.
+func (*SectorRetryTerminate) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
+}
+
+func (x *SectorRetryTerminate) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRemove: its files are to be removed.
+type SectorRemove struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRemove) Reset() {
+	*x = SectorRemove{}
+	mi := &file_hostnode_messages_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRemove) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRemove) ProtoMessage() {}
+
+func (x *SectorRemove) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRemove.ProtoReflect.Descriptor instead.
+func (*SectorRemove) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *SectorRemove) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorRemove) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *SectorRemove) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorRemoved: they are.
+type SectorRemoved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRemoved) Reset() {
+	*x = SectorRemoved{}
+	mi := &file_hostnode_messages_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRemoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRemoved) ProtoMessage() {}
+
+func (x *SectorRemoved) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRemoved.ProtoReflect.Descriptor instead.
+func (*SectorRemoved) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *SectorRemoved) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorRemoveFailed: they could not be.
+type SectorRemoveFailed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRemoveFailed) Reset() {
+	*x = SectorRemoveFailed{}
+	mi := &file_hostnode_messages_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRemoveFailed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRemoveFailed) ProtoMessage() {}
+
+func (x *SectorRemoveFailed) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRemoveFailed.ProtoReflect.Descriptor instead.
+func (*SectorRemoveFailed) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *SectorRemoveFailed) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorRemoveFailed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// SectorRetryRemove: it is tried again.
+type SectorRetryRemove struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryRemove) Reset() {
+	*x = SectorRetryRemove{}
+	mi := &file_hostnode_messages_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryRemove) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryRemove) ProtoMessage() {}
+
+func (x *SectorRetryRemove) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryRemove.ProtoReflect.Descriptor instead.
+func (*SectorRetryRemove) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *SectorRetryRemove) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// SectorReleased: the ledger has the bytes of these parts back.
+type SectorReleased struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Parts         []string               `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorReleased) Reset() {
+	*x = SectorReleased{}
+	mi := &file_hostnode_messages_proto_msgTypes[92]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorReleased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorReleased) ProtoMessage() {}
+
+func (x *SectorReleased) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[92]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorReleased.ProtoReflect.Descriptor instead.
+func (*SectorReleased) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{92}
+}
+
+func (x *SectorReleased) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorReleased) GetParts() []string {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+// SectorSettled: what became of the deposit, for good.
+type SectorSettled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Returned      string                 `protobuf:"bytes,2,opt,name=returned,proto3" json:"returned,omitempty"`
+	Lost          string                 `protobuf:"bytes,3,opt,name=lost,proto3" json:"lost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorSettled) Reset() {
+	*x = SectorSettled{}
+	mi := &file_hostnode_messages_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorSettled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorSettled) ProtoMessage() {}
+
+func (x *SectorSettled) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorSettled.ProtoReflect.Descriptor instead.
+func (*SectorSettled) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *SectorSettled) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorSettled) GetReturned() string {
+	if x != nil {
+		return x.Returned
+	}
+	return ""
+}
+
+func (x *SectorSettled) GetLost() string {
+	if x != nil {
+		return x.Lost
+	}
+	return ""
+}
+
+// SectorStepScheduled: what is about to be begun. The key names it.
+type SectorStepScheduled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Step          string                 `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	Attempt       uint32                 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Key           string                 `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorStepScheduled) Reset() {
+	*x = SectorStepScheduled{}
+	mi := &file_hostnode_messages_proto_msgTypes[94]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorStepScheduled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorStepScheduled) ProtoMessage() {}
+
+func (x *SectorStepScheduled) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[94]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorStepScheduled.ProtoReflect.Descriptor instead.
+func (*SectorStepScheduled) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{94}
+}
+
+func (x *SectorStepScheduled) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorStepScheduled) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *SectorStepScheduled) GetAttempt() uint32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *SectorStepScheduled) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+// SectorRetryScheduled: nothing is done before a point in time.
+type SectorRetryScheduled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Step          string                 `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Outage        bool                   `protobuf:"varint,5,opt,name=outage,proto3" json:"outage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorRetryScheduled) Reset() {
+	*x = SectorRetryScheduled{}
+	mi := &file_hostnode_messages_proto_msgTypes[95]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorRetryScheduled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorRetryScheduled) ProtoMessage() {}
+
+func (x *SectorRetryScheduled) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[95]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorRetryScheduled.ProtoReflect.Descriptor instead.
+func (*SectorRetryScheduled) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{95}
+}
+
+func (x *SectorRetryScheduled) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorRetryScheduled) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *SectorRetryScheduled) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *SectorRetryScheduled) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SectorRetryScheduled) GetOutage() bool {
+	if x != nil {
+		return x.Outage
+	}
+	return false
+}
+
+// SectorParked: nothing is done until somebody does one of the actions.
+type SectorParked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Actions       []string               `protobuf:"bytes,3,rep,name=actions,proto3" json:"actions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorParked) Reset() {
+	*x = SectorParked{}
+	mi := &file_hostnode_messages_proto_msgTypes[96]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorParked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorParked) ProtoMessage() {}
+
+func (x *SectorParked) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[96]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorParked.ProtoReflect.Descriptor instead.
+func (*SectorParked) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{96}
+}
+
+func (x *SectorParked) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorParked) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SectorParked) GetActions() []string {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+// SectorEventRefused: something from outside that the state does not allow. It changed nothing.
+type SectorEventRefused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Event         string                 `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SectorEventRefused) Reset() {
+	*x = SectorEventRefused{}
+	mi := &file_hostnode_messages_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SectorEventRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SectorEventRefused) ProtoMessage() {}
+
+func (x *SectorEventRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SectorEventRefused.ProtoReflect.Descriptor instead.
+func (*SectorEventRefused) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{97}
+}
+
+func (x *SectorEventRefused) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SectorEventRefused) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *SectorEventRefused) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *SectorEventRefused) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // SlotsQueued: the slots of a request, in the order drawn for this host.
 type SlotsQueued struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -2982,7 +6144,7 @@ type SlotsQueued struct {
 
 func (x *SlotsQueued) Reset() {
 	*x = SlotsQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +6156,7 @@ func (x *SlotsQueued) String() string {
 func (*SlotsQueued) ProtoMessage() {}
 
 func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[40]
+	mi := &file_hostnode_messages_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +6169,7 @@ func (x *SlotsQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsQueued.ProtoReflect.Descriptor instead.
 func (*SlotsQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{40}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *SlotsQueued) GetAt() *timestamppb.Timestamp {
@@ -3092,7 +6254,7 @@ type SlotTaken struct {
 
 func (x *SlotTaken) Reset() {
 	*x = SlotTaken{}
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +6266,7 @@ func (x *SlotTaken) String() string {
 func (*SlotTaken) ProtoMessage() {}
 
 func (x *SlotTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[41]
+	mi := &file_hostnode_messages_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +6279,7 @@ func (x *SlotTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotTaken.ProtoReflect.Descriptor instead.
 func (*SlotTaken) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{41}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SlotTaken) GetAt() *timestamppb.Timestamp {
@@ -3157,7 +6319,7 @@ type SlotReleased struct {
 
 func (x *SlotReleased) Reset() {
 	*x = SlotReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +6331,7 @@ func (x *SlotReleased) String() string {
 func (*SlotReleased) ProtoMessage() {}
 
 func (x *SlotReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[42]
+	mi := &file_hostnode_messages_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +6344,7 @@ func (x *SlotReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReleased.ProtoReflect.Descriptor instead.
 func (*SlotReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{42}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SlotReleased) GetAt() *timestamppb.Timestamp {
@@ -3249,7 +6411,7 @@ type SlotRemoved struct {
 
 func (x *SlotRemoved) Reset() {
 	*x = SlotRemoved{}
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3261,7 +6423,7 @@ func (x *SlotRemoved) String() string {
 func (*SlotRemoved) ProtoMessage() {}
 
 func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[43]
+	mi := &file_hostnode_messages_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3274,7 +6436,7 @@ func (x *SlotRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotRemoved.ProtoReflect.Descriptor instead.
 func (*SlotRemoved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{43}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *SlotRemoved) GetAt() *timestamppb.Timestamp {
@@ -3334,7 +6496,7 @@ type SlotsRefused struct {
 
 func (x *SlotsRefused) Reset() {
 	*x = SlotsRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3346,7 +6508,7 @@ func (x *SlotsRefused) String() string {
 func (*SlotsRefused) ProtoMessage() {}
 
 func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[44]
+	mi := &file_hostnode_messages_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3359,7 +6521,7 @@ func (x *SlotsRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotsRefused.ProtoReflect.Descriptor instead.
 func (*SlotsRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{44}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *SlotsRefused) GetAt() *timestamppb.Timestamp {
@@ -3418,7 +6580,7 @@ type ClientAvoided struct {
 
 func (x *ClientAvoided) Reset() {
 	*x = ClientAvoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3430,7 +6592,7 @@ func (x *ClientAvoided) String() string {
 func (*ClientAvoided) ProtoMessage() {}
 
 func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[45]
+	mi := &file_hostnode_messages_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3443,7 +6605,7 @@ func (x *ClientAvoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAvoided.ProtoReflect.Descriptor instead.
 func (*ClientAvoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{45}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ClientAvoided) GetAt() *timestamppb.Timestamp {
@@ -3486,7 +6648,7 @@ type QueuePaused struct {
 
 func (x *QueuePaused) Reset() {
 	*x = QueuePaused{}
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3498,7 +6660,7 @@ func (x *QueuePaused) String() string {
 func (*QueuePaused) ProtoMessage() {}
 
 func (x *QueuePaused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[46]
+	mi := &file_hostnode_messages_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3511,7 +6673,7 @@ func (x *QueuePaused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuePaused.ProtoReflect.Descriptor instead.
 func (*QueuePaused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{46}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *QueuePaused) GetAt() *timestamppb.Timestamp {
@@ -3549,7 +6711,7 @@ type QueueResumed struct {
 
 func (x *QueueResumed) Reset() {
 	*x = QueueResumed{}
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3561,7 +6723,7 @@ func (x *QueueResumed) String() string {
 func (*QueueResumed) ProtoMessage() {}
 
 func (x *QueueResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[47]
+	mi := &file_hostnode_messages_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3574,7 +6736,7 @@ func (x *QueueResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueResumed.ProtoReflect.Descriptor instead.
 func (*QueueResumed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{47}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *QueueResumed) GetAt() *timestamppb.Timestamp {
@@ -3619,7 +6781,7 @@ type ChainStorageRequested struct {
 
 func (x *ChainStorageRequested) Reset() {
 	*x = ChainStorageRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +6793,7 @@ func (x *ChainStorageRequested) String() string {
 func (*ChainStorageRequested) ProtoMessage() {}
 
 func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[48]
+	mi := &file_hostnode_messages_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +6806,7 @@ func (x *ChainStorageRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainStorageRequested.ProtoReflect.Descriptor instead.
 func (*ChainStorageRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{48}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ChainStorageRequested) GetRequestId() string {
@@ -3689,7 +6851,7 @@ type ChainLog struct {
 
 func (x *ChainLog) Reset() {
 	*x = ChainLog{}
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3701,7 +6863,7 @@ func (x *ChainLog) String() string {
 func (*ChainLog) ProtoMessage() {}
 
 func (x *ChainLog) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[49]
+	mi := &file_hostnode_messages_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3714,7 +6876,7 @@ func (x *ChainLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainLog.ProtoReflect.Descriptor instead.
 func (*ChainLog) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{49}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ChainLog) GetBlock() uint64 {
@@ -3763,7 +6925,7 @@ type ChainRequestFulfilled struct {
 
 func (x *ChainRequestFulfilled) Reset() {
 	*x = ChainRequestFulfilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3775,7 +6937,7 @@ func (x *ChainRequestFulfilled) String() string {
 func (*ChainRequestFulfilled) ProtoMessage() {}
 
 func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[50]
+	mi := &file_hostnode_messages_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3788,7 +6950,7 @@ func (x *ChainRequestFulfilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFulfilled.ProtoReflect.Descriptor instead.
 func (*ChainRequestFulfilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{50}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ChainRequestFulfilled) GetRequestId() string {
@@ -3816,7 +6978,7 @@ type ChainRequestFailed struct {
 
 func (x *ChainRequestFailed) Reset() {
 	*x = ChainRequestFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3828,7 +6990,7 @@ func (x *ChainRequestFailed) String() string {
 func (*ChainRequestFailed) ProtoMessage() {}
 
 func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[51]
+	mi := &file_hostnode_messages_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3841,7 +7003,7 @@ func (x *ChainRequestFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestFailed.ProtoReflect.Descriptor instead.
 func (*ChainRequestFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{51}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ChainRequestFailed) GetRequestId() string {
@@ -3869,7 +7031,7 @@ type ChainRequestCancelled struct {
 
 func (x *ChainRequestCancelled) Reset() {
 	*x = ChainRequestCancelled{}
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3881,7 +7043,7 @@ func (x *ChainRequestCancelled) String() string {
 func (*ChainRequestCancelled) ProtoMessage() {}
 
 func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[52]
+	mi := &file_hostnode_messages_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3894,7 +7056,7 @@ func (x *ChainRequestCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainRequestCancelled.ProtoReflect.Descriptor instead.
 func (*ChainRequestCancelled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{52}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ChainRequestCancelled) GetRequestId() string {
@@ -3923,7 +7085,7 @@ type ChainSlotFilled struct {
 
 func (x *ChainSlotFilled) Reset() {
 	*x = ChainSlotFilled{}
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3935,7 +7097,7 @@ func (x *ChainSlotFilled) String() string {
 func (*ChainSlotFilled) ProtoMessage() {}
 
 func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[53]
+	mi := &file_hostnode_messages_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3948,7 +7110,7 @@ func (x *ChainSlotFilled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFilled.ProtoReflect.Descriptor instead.
 func (*ChainSlotFilled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{53}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ChainSlotFilled) GetRequestId() string {
@@ -3984,7 +7146,7 @@ type ChainSlotFreed struct {
 
 func (x *ChainSlotFreed) Reset() {
 	*x = ChainSlotFreed{}
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +7158,7 @@ func (x *ChainSlotFreed) String() string {
 func (*ChainSlotFreed) ProtoMessage() {}
 
 func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[54]
+	mi := &file_hostnode_messages_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4009,7 +7171,7 @@ func (x *ChainSlotFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotFreed.ProtoReflect.Descriptor instead.
 func (*ChainSlotFreed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{54}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ChainSlotFreed) GetRequestId() string {
@@ -4045,7 +7207,7 @@ type ChainSlotReservationsFull struct {
 
 func (x *ChainSlotReservationsFull) Reset() {
 	*x = ChainSlotReservationsFull{}
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4057,7 +7219,7 @@ func (x *ChainSlotReservationsFull) String() string {
 func (*ChainSlotReservationsFull) ProtoMessage() {}
 
 func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[55]
+	mi := &file_hostnode_messages_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4070,7 +7232,7 @@ func (x *ChainSlotReservationsFull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainSlotReservationsFull.ProtoReflect.Descriptor instead.
 func (*ChainSlotReservationsFull) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{55}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ChainSlotReservationsFull) GetRequestId() string {
@@ -4106,7 +7268,7 @@ type ChainProofSubmitted struct {
 
 func (x *ChainProofSubmitted) Reset() {
 	*x = ChainProofSubmitted{}
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4118,7 +7280,7 @@ func (x *ChainProofSubmitted) String() string {
 func (*ChainProofSubmitted) ProtoMessage() {}
 
 func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[56]
+	mi := &file_hostnode_messages_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4131,7 +7293,7 @@ func (x *ChainProofSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainProofSubmitted.ProtoReflect.Descriptor instead.
 func (*ChainProofSubmitted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{56}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ChainProofSubmitted) GetSlotId() string {
@@ -4163,7 +7325,7 @@ type BlocksScanned struct {
 
 func (x *BlocksScanned) Reset() {
 	*x = BlocksScanned{}
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4175,7 +7337,7 @@ func (x *BlocksScanned) String() string {
 func (*BlocksScanned) ProtoMessage() {}
 
 func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[57]
+	mi := &file_hostnode_messages_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4188,7 +7350,7 @@ func (x *BlocksScanned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlocksScanned.ProtoReflect.Descriptor instead.
 func (*BlocksScanned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{57}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *BlocksScanned) GetNumber() uint64 {
@@ -4231,7 +7393,7 @@ type ChainReorganized struct {
 
 func (x *ChainReorganized) Reset() {
 	*x = ChainReorganized{}
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4243,7 +7405,7 @@ func (x *ChainReorganized) String() string {
 func (*ChainReorganized) ProtoMessage() {}
 
 func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[58]
+	mi := &file_hostnode_messages_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4256,7 +7418,7 @@ func (x *ChainReorganized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainReorganized.ProtoReflect.Descriptor instead.
 func (*ChainReorganized) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{58}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ChainReorganized) GetAncestor() uint64 {
@@ -4296,7 +7458,7 @@ type HostStarted struct {
 
 func (x *HostStarted) Reset() {
 	*x = HostStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +7470,7 @@ func (x *HostStarted) String() string {
 func (*HostStarted) ProtoMessage() {}
 
 func (x *HostStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[59]
+	mi := &file_hostnode_messages_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4321,7 +7483,7 @@ func (x *HostStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStarted.ProtoReflect.Descriptor instead.
 func (*HostStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{59}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *HostStarted) GetAt() *timestamppb.Timestamp {
@@ -4384,7 +7546,7 @@ type HostStopped struct {
 
 func (x *HostStopped) Reset() {
 	*x = HostStopped{}
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4396,7 +7558,7 @@ func (x *HostStopped) String() string {
 func (*HostStopped) ProtoMessage() {}
 
 func (x *HostStopped) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[60]
+	mi := &file_hostnode_messages_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4409,7 +7571,7 @@ func (x *HostStopped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostStopped.ProtoReflect.Descriptor instead.
 func (*HostStopped) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{60}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *HostStopped) GetAt() *timestamppb.Timestamp {
@@ -4438,7 +7600,7 @@ type HostHeartbeat struct {
 
 func (x *HostHeartbeat) Reset() {
 	*x = HostHeartbeat{}
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4450,7 +7612,7 @@ func (x *HostHeartbeat) String() string {
 func (*HostHeartbeat) ProtoMessage() {}
 
 func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[61]
+	mi := &file_hostnode_messages_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4463,7 +7625,7 @@ func (x *HostHeartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostHeartbeat.ProtoReflect.Descriptor instead.
 func (*HostHeartbeat) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{61}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *HostHeartbeat) GetAt() *timestamppb.Timestamp {
@@ -4495,7 +7657,7 @@ type WorkQuarantined struct {
 
 func (x *WorkQuarantined) Reset() {
 	*x = WorkQuarantined{}
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4507,7 +7669,7 @@ func (x *WorkQuarantined) String() string {
 func (*WorkQuarantined) ProtoMessage() {}
 
 func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[62]
+	mi := &file_hostnode_messages_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4520,7 +7682,7 @@ func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkQuarantined.ProtoReflect.Descriptor instead.
 func (*WorkQuarantined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{62}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *WorkQuarantined) GetAt() *timestamppb.Timestamp {
@@ -4572,7 +7734,7 @@ type QuarantineEnded struct {
 
 func (x *QuarantineEnded) Reset() {
 	*x = QuarantineEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4584,7 +7746,7 @@ func (x *QuarantineEnded) String() string {
 func (*QuarantineEnded) ProtoMessage() {}
 
 func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[63]
+	mi := &file_hostnode_messages_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4597,7 +7759,7 @@ func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuarantineEnded.ProtoReflect.Descriptor instead.
 func (*QuarantineEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{63}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *QuarantineEnded) GetAt() *timestamppb.Timestamp {
@@ -4653,7 +7815,7 @@ type RecordWentBack struct {
 
 func (x *RecordWentBack) Reset() {
 	*x = RecordWentBack{}
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4665,7 +7827,7 @@ func (x *RecordWentBack) String() string {
 func (*RecordWentBack) ProtoMessage() {}
 
 func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[64]
+	mi := &file_hostnode_messages_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4678,7 +7840,7 @@ func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
 func (*RecordWentBack) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{64}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
@@ -4749,7 +7911,7 @@ type ShortStream struct {
 
 func (x *ShortStream) Reset() {
 	*x = ShortStream{}
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4761,7 +7923,7 @@ func (x *ShortStream) String() string {
 func (*ShortStream) ProtoMessage() {}
 
 func (x *ShortStream) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[65]
+	mi := &file_hostnode_messages_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4774,7 +7936,7 @@ func (x *ShortStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
 func (*ShortStream) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{65}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ShortStream) GetStream() string {
@@ -4811,7 +7973,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4823,7 +7985,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[66]
+	mi := &file_hostnode_messages_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4836,7 +7998,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{66}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -4883,7 +8045,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4895,7 +8057,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[67]
+	mi := &file_hostnode_messages_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4908,7 +8070,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{67}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -4975,7 +8137,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4987,7 +8149,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[68]
+	mi := &file_hostnode_messages_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5000,7 +8162,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{68}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -5060,7 +8222,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5072,7 +8234,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[69]
+	mi := &file_hostnode_messages_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5085,7 +8247,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{69}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -5146,7 +8308,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5158,7 +8320,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[70]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5171,7 +8333,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{70}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -5237,7 +8399,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5249,7 +8411,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[71]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5262,7 +8424,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{71}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -5312,7 +8474,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5324,7 +8486,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[72]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5337,7 +8499,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{72}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -5374,7 +8536,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5386,7 +8548,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[73]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5399,7 +8561,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{73}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -5445,7 +8607,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5457,7 +8619,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[74]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5470,7 +8632,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{74}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -5558,7 +8720,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5570,7 +8732,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[75]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5583,7 +8745,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{75}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -5638,7 +8800,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5650,7 +8812,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[76]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5663,7 +8825,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{76}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -5740,7 +8902,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5752,7 +8914,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[77]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5765,7 +8927,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{77}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -5852,7 +9014,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +9026,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[78]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +9039,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{78}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -5977,7 +9139,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5989,7 +9151,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[79]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6002,7 +9164,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{79}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -6047,7 +9209,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6059,7 +9221,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[80]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6072,7 +9234,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{80}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -6125,7 +9287,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +9299,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[81]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6150,7 +9312,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{81}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -6215,7 +9377,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6227,7 +9389,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[82]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6240,7 +9402,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{82}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -6340,7 +9502,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6352,7 +9514,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[83]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6365,7 +9527,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{83}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -6465,7 +9627,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6477,7 +9639,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[84]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6490,7 +9652,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{84}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -6581,7 +9743,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[85]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6593,7 +9755,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[85]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6606,7 +9768,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{85}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -6639,7 +9801,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[86]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6651,7 +9813,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[86]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6664,7 +9826,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{86}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -6726,7 +9888,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[87]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6738,7 +9900,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[87]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6751,7 +9913,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{87}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -6773,7 +9935,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[88]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6785,7 +9947,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[88]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6798,7 +9960,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{88}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -7084,7 +10246,192 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12\x18\n" +
 	"\x04held\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x04held\x12\x18\n" +
-	"\x04lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"\x88\x03\n" +
+	"\x04lost\x18\x04 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"M\n" +
+	"\vSectorPiece\x12\x10\n" +
+	"\x03cid\x18\x01 \x01(\tR\x03cid\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x18\n" +
+	"\apayload\x18\x03 \x01(\x04R\apayload\"\xc9\x01\n" +
+	"\vSectorStart\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12 \n" +
+	"\bprovider\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x02R\bprovider\x12\x12\n" +
+	"\x04size\x18\x04 \x01(\x04R\x04size\x120\n" +
+	"\x06pieces\x18\x05 \x03(\v2\x18.hostnode.v1.SectorPieceR\x06pieces\x12\x0e\n" +
+	"\x02by\x18\x06 \x01(\tR\x02by\"\x9c\x01\n" +
+	"\x10SectorStartEmpty\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06sector\x18\x02 \x01(\x04R\x06sector\x12 \n" +
+	"\bprovider\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x02R\bprovider\x12\x12\n" +
+	"\x04size\x18\x04 \x01(\x04R\x04size\x12\x0e\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\"\xbc\x01\n" +
+	"\fSectorOpened\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\bunsealed\x18\x02 \x01(\x04R\bunsealed\x12\x16\n" +
+	"\x06sealed\x18\x03 \x01(\x04R\x06sealed\x12\x12\n" +
+	"\x04tree\x18\x04 \x01(\x04R\x04tree\x12\x18\n" +
+	"\ascratch\x18\x05 \x01(\x04R\ascratch\x12\x1e\n" +
+	"\adeposit\x18\x06 \x01(\tB\x04\xe8\xf9\x18\x03R\adeposit\"|\n" +
+	"\x0eSectorAddPiece\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12.\n" +
+	"\x05piece\x18\x02 \x01(\v2\x18.hostnode.v1.SectorPieceR\x05piece\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\">\n" +
+	"\x10SectorPieceAdded\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"Z\n" +
+	"\x14SectorAddPieceFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"B\n" +
+	"\x14SectorRetryWaitDeals\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"P\n" +
+	"\x12SectorStartPacking\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"n\n" +
+	"\fSectorPacked\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\afillers\x18\x02 \x03(\v2\x18.hostnode.v1.SectorPieceR\afillers\"Y\n" +
+	"\x13SectorPackingFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x12SectorRetryPacking\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"l\n" +
+	"\fSectorTicket\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\x05value\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05value\x12\x14\n" +
+	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\"U\n" +
+	"\x0fSectorOldTicket\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"V\n" +
+	"\x10SectorPreCommit1\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x03out\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x05R\x03out\"x\n" +
+	"\x10SectorPreCommit2\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1b\n" +
+	"\x06comm_d\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commD\x12\x1b\n" +
+	"\x06comm_r\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x01R\x05commR\"_\n" +
+	"\x19SectorSealPreCommitFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"`\n" +
+	"\x12SectorPreCommitted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1e\n" +
+	"\amessage\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\amessage\"`\n" +
+	"\x1aSectorChainPreCommitFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"o\n" +
+	"\x0fSectorSeedReady\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\x05value\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\x05value\x12\x14\n" +
+	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\"Z\n" +
+	"\x10SectorProofReady\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\x05proof\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x05R\x05proof\"^\n" +
+	"\x18SectorComputeProofFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"]\n" +
+	"\x0fSectorCommitted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1e\n" +
+	"\amessage\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\amessage\"X\n" +
+	"\x12SectorCommitFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\";\n" +
+	"\rSectorProving\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"=\n" +
+	"\x0fSectorFinalized\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"Z\n" +
+	"\x14SectorFinalizeFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"A\n" +
+	"\x13SectorRetryFinalize\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"=\n" +
+	"\x0fSectorRetrySeal\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"B\n" +
+	"\x14SectorRetryPreCommit\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"A\n" +
+	"\x13SectorRetryWaitSeed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"E\n" +
+	"\x17SectorRetryComputeProof\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"E\n" +
+	"\x17SectorRetryInvalidProof\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"C\n" +
+	"\x15SectorRetryCommitWait\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"R\n" +
+	"\fSectorFaulty\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"a\n" +
+	"\x13SectorFaultReported\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1e\n" +
+	"\amessage\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\amessage\"@\n" +
+	"\x12SectorFaultedFinal\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"<\n" +
+	"\x0eSectorRestored\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"d\n" +
+	"\x16SectorRecoveryDeclared\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1e\n" +
+	"\amessage\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\amessage\"=\n" +
+	"\x0fSectorRecovered\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"K\n" +
+	"\rSectorRestart\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\"V\n" +
+	"\x10SectorFatalError\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"|\n" +
+	"\x10SectorForceState\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"e\n" +
+	"\x0fSectorTerminate\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"_\n" +
+	"\x11SectorTerminating\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1e\n" +
+	"\amessage\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x01R\amessage\">\n" +
+	"\x10SectorTerminated\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"[\n" +
+	"\x15SectorTerminateFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"B\n" +
+	"\x14SectorRetryTerminate\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"b\n" +
+	"\fSectorRemove\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\";\n" +
+	"\rSectorRemoved\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"X\n" +
+	"\x12SectorRemoveFailed\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"?\n" +
+	"\x11SectorRetryRemove\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"R\n" +
+	"\x0eSectorReleased\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05parts\x18\x02 \x03(\tR\x05parts\"w\n" +
+	"\rSectorSettled\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12 \n" +
+	"\breturned\x18\x02 \x01(\tB\x04\xe8\xf9\x18\x03R\breturned\x12\x18\n" +
+	"\x04lost\x18\x03 \x01(\tB\x04\xe8\xf9\x18\x03R\x04lost\"\x81\x01\n" +
+	"\x13SectorStepScheduled\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\x12\x18\n" +
+	"\aattempt\x18\x03 \x01(\rR\aattempt\x12\x10\n" +
+	"\x03key\x18\x04 \x01(\tR\x03key\"\xb8\x01\n" +
+	"\x14SectorRetryScheduled\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06outage\x18\x05 \x01(\bR\x06outage\"l\n" +
+	"\fSectorParked\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\aactions\x18\x03 \x03(\tR\aactions\"~\n" +
+	"\x12SectorEventRefused\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05event\x18\x02 \x01(\tR\x05event\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x88\x03\n" +
 	"\vSlotsQueued\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12#\n" +
 	"\n" +
@@ -7472,226 +10819,345 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 147)
 var file_hostnode_messages_proto_goTypes = []any{
-	(Kind)(0),                         // 0: hostnode.v1.Kind
-	(*Request)(nil),                   // 1: hostnode.v1.Request
-	(*Receipt)(nil),                   // 2: hostnode.v1.Receipt
-	(*SaleStarted)(nil),               // 3: hostnode.v1.SaleStarted
-	(*CapacityReserved)(nil),          // 4: hostnode.v1.CapacityReserved
-	(*SlotReserved)(nil),              // 5: hostnode.v1.SlotReserved
-	(*SlotStored)(nil),                // 6: hostnode.v1.SlotStored
-	(*InitialProofMade)(nil),          // 7: hostnode.v1.InitialProofMade
-	(*InitialProofOutdated)(nil),      // 8: hostnode.v1.InitialProofOutdated
-	(*SlotFilled)(nil),                // 9: hostnode.v1.SlotFilled
-	(*FillReverted)(nil),              // 10: hostnode.v1.FillReverted
-	(*DataLifetimeExtended)(nil),      // 11: hostnode.v1.DataLifetimeExtended
-	(*RequestStarted)(nil),            // 12: hostnode.v1.RequestStarted
-	(*ProofDue)(nil),                  // 13: hostnode.v1.ProofDue
-	(*ProofSubmitted)(nil),            // 14: hostnode.v1.ProofSubmitted
-	(*ProofMissed)(nil),               // 15: hostnode.v1.ProofMissed
-	(*ProofExcused)(nil),              // 16: hostnode.v1.ProofExcused
-	(*SlotDamaged)(nil),               // 17: hostnode.v1.SlotDamaged
-	(*SlotRepaired)(nil),              // 18: hostnode.v1.SlotRepaired
-	(*CollateralChecked)(nil),         // 19: hostnode.v1.CollateralChecked
-	(*CollateralSlashed)(nil),         // 20: hostnode.v1.CollateralSlashed
-	(*RequestEnded)(nil),              // 21: hostnode.v1.RequestEnded
-	(*PayoutReceived)(nil),            // 22: hostnode.v1.PayoutReceived
-	(*SaleIgnored)(nil),               // 23: hostnode.v1.SaleIgnored
-	(*SaleCancelled)(nil),             // 24: hostnode.v1.SaleCancelled
-	(*SaleFailed)(nil),                // 25: hostnode.v1.SaleFailed
-	(*SlotDropped)(nil),               // 26: hostnode.v1.SlotDropped
-	(*SlotForfeited)(nil),             // 27: hostnode.v1.SlotForfeited
-	(*SaleErrored)(nil),               // 28: hostnode.v1.SaleErrored
-	(*DataDeleted)(nil),               // 29: hostnode.v1.DataDeleted
-	(*SaleSettled)(nil),               // 30: hostnode.v1.SaleSettled
-	(*QuotaSet)(nil),                  // 31: hostnode.v1.QuotaSet
-	(*AvailabilityCreated)(nil),       // 32: hostnode.v1.AvailabilityCreated
-	(*AvailabilityUpdated)(nil),       // 33: hostnode.v1.AvailabilityUpdated
-	(*AvailabilityDeleted)(nil),       // 34: hostnode.v1.AvailabilityDeleted
-	(*ReservationCreated)(nil),        // 35: hostnode.v1.ReservationCreated
-	(*BytesReleased)(nil),             // 36: hostnode.v1.BytesReleased
-	(*ReservationDeleted)(nil),        // 37: hostnode.v1.ReservationDeleted
-	(*SectorSpaceHeld)(nil),           // 38: hostnode.v1.SectorSpaceHeld
-	(*SectorSpaceReleased)(nil),       // 39: hostnode.v1.SectorSpaceReleased
-	(*SectorDepositSettled)(nil),      // 40: hostnode.v1.SectorDepositSettled
-	(*SlotsQueued)(nil),               // 41: hostnode.v1.SlotsQueued
-	(*SlotTaken)(nil),                 // 42: hostnode.v1.SlotTaken
-	(*SlotReleased)(nil),              // 43: hostnode.v1.SlotReleased
-	(*SlotRemoved)(nil),               // 44: hostnode.v1.SlotRemoved
-	(*SlotsRefused)(nil),              // 45: hostnode.v1.SlotsRefused
-	(*ClientAvoided)(nil),             // 46: hostnode.v1.ClientAvoided
-	(*QueuePaused)(nil),               // 47: hostnode.v1.QueuePaused
-	(*QueueResumed)(nil),              // 48: hostnode.v1.QueueResumed
-	(*ChainStorageRequested)(nil),     // 49: hostnode.v1.ChainStorageRequested
-	(*ChainLog)(nil),                  // 50: hostnode.v1.ChainLog
-	(*ChainRequestFulfilled)(nil),     // 51: hostnode.v1.ChainRequestFulfilled
-	(*ChainRequestFailed)(nil),        // 52: hostnode.v1.ChainRequestFailed
-	(*ChainRequestCancelled)(nil),     // 53: hostnode.v1.ChainRequestCancelled
-	(*ChainSlotFilled)(nil),           // 54: hostnode.v1.ChainSlotFilled
-	(*ChainSlotFreed)(nil),            // 55: hostnode.v1.ChainSlotFreed
-	(*ChainSlotReservationsFull)(nil), // 56: hostnode.v1.ChainSlotReservationsFull
-	(*ChainProofSubmitted)(nil),       // 57: hostnode.v1.ChainProofSubmitted
-	(*BlocksScanned)(nil),             // 58: hostnode.v1.BlocksScanned
-	(*ChainReorganized)(nil),          // 59: hostnode.v1.ChainReorganized
-	(*HostStarted)(nil),               // 60: hostnode.v1.HostStarted
-	(*HostStopped)(nil),               // 61: hostnode.v1.HostStopped
-	(*HostHeartbeat)(nil),             // 62: hostnode.v1.HostHeartbeat
-	(*WorkQuarantined)(nil),           // 63: hostnode.v1.WorkQuarantined
-	(*QuarantineEnded)(nil),           // 64: hostnode.v1.QuarantineEnded
-	(*RecordWentBack)(nil),            // 65: hostnode.v1.RecordWentBack
-	(*ShortStream)(nil),               // 66: hostnode.v1.ShortStream
-	(*ValidationStarted)(nil),         // 67: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),               // 68: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),             // 69: hostnode.v1.MarkingFailed
-	(*TxIntended)(nil),                // 70: hostnode.v1.TxIntended
-	(*TxSent)(nil),                    // 71: hostnode.v1.TxSent
-	(*TxMined)(nil),                   // 72: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),               // 73: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),           // 74: hostnode.v1.TxCountObserved
-	(*SnapshotPart)(nil),              // 75: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                // 76: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                // 77: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                // 78: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                 // 79: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),               // 80: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),              // 81: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),               // 82: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                // 83: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),        // 84: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),         // 85: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),             // 86: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),              // 87: hostnode.v1.LedgerSector
-	(*HostState)(nil),                 // 88: hostnode.v1.HostState
-	(*LivingSale)(nil),                // 89: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),     // 90: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil), // 91: google.protobuf.FieldOptions
+	(Kind)(0),                          // 0: hostnode.v1.Kind
+	(*Request)(nil),                    // 1: hostnode.v1.Request
+	(*Receipt)(nil),                    // 2: hostnode.v1.Receipt
+	(*SaleStarted)(nil),                // 3: hostnode.v1.SaleStarted
+	(*CapacityReserved)(nil),           // 4: hostnode.v1.CapacityReserved
+	(*SlotReserved)(nil),               // 5: hostnode.v1.SlotReserved
+	(*SlotStored)(nil),                 // 6: hostnode.v1.SlotStored
+	(*InitialProofMade)(nil),           // 7: hostnode.v1.InitialProofMade
+	(*InitialProofOutdated)(nil),       // 8: hostnode.v1.InitialProofOutdated
+	(*SlotFilled)(nil),                 // 9: hostnode.v1.SlotFilled
+	(*FillReverted)(nil),               // 10: hostnode.v1.FillReverted
+	(*DataLifetimeExtended)(nil),       // 11: hostnode.v1.DataLifetimeExtended
+	(*RequestStarted)(nil),             // 12: hostnode.v1.RequestStarted
+	(*ProofDue)(nil),                   // 13: hostnode.v1.ProofDue
+	(*ProofSubmitted)(nil),             // 14: hostnode.v1.ProofSubmitted
+	(*ProofMissed)(nil),                // 15: hostnode.v1.ProofMissed
+	(*ProofExcused)(nil),               // 16: hostnode.v1.ProofExcused
+	(*SlotDamaged)(nil),                // 17: hostnode.v1.SlotDamaged
+	(*SlotRepaired)(nil),               // 18: hostnode.v1.SlotRepaired
+	(*CollateralChecked)(nil),          // 19: hostnode.v1.CollateralChecked
+	(*CollateralSlashed)(nil),          // 20: hostnode.v1.CollateralSlashed
+	(*RequestEnded)(nil),               // 21: hostnode.v1.RequestEnded
+	(*PayoutReceived)(nil),             // 22: hostnode.v1.PayoutReceived
+	(*SaleIgnored)(nil),                // 23: hostnode.v1.SaleIgnored
+	(*SaleCancelled)(nil),              // 24: hostnode.v1.SaleCancelled
+	(*SaleFailed)(nil),                 // 25: hostnode.v1.SaleFailed
+	(*SlotDropped)(nil),                // 26: hostnode.v1.SlotDropped
+	(*SlotForfeited)(nil),              // 27: hostnode.v1.SlotForfeited
+	(*SaleErrored)(nil),                // 28: hostnode.v1.SaleErrored
+	(*DataDeleted)(nil),                // 29: hostnode.v1.DataDeleted
+	(*SaleSettled)(nil),                // 30: hostnode.v1.SaleSettled
+	(*QuotaSet)(nil),                   // 31: hostnode.v1.QuotaSet
+	(*AvailabilityCreated)(nil),        // 32: hostnode.v1.AvailabilityCreated
+	(*AvailabilityUpdated)(nil),        // 33: hostnode.v1.AvailabilityUpdated
+	(*AvailabilityDeleted)(nil),        // 34: hostnode.v1.AvailabilityDeleted
+	(*ReservationCreated)(nil),         // 35: hostnode.v1.ReservationCreated
+	(*BytesReleased)(nil),              // 36: hostnode.v1.BytesReleased
+	(*ReservationDeleted)(nil),         // 37: hostnode.v1.ReservationDeleted
+	(*SectorSpaceHeld)(nil),            // 38: hostnode.v1.SectorSpaceHeld
+	(*SectorSpaceReleased)(nil),        // 39: hostnode.v1.SectorSpaceReleased
+	(*SectorDepositSettled)(nil),       // 40: hostnode.v1.SectorDepositSettled
+	(*SectorPiece)(nil),                // 41: hostnode.v1.SectorPiece
+	(*SectorStart)(nil),                // 42: hostnode.v1.SectorStart
+	(*SectorStartEmpty)(nil),           // 43: hostnode.v1.SectorStartEmpty
+	(*SectorOpened)(nil),               // 44: hostnode.v1.SectorOpened
+	(*SectorAddPiece)(nil),             // 45: hostnode.v1.SectorAddPiece
+	(*SectorPieceAdded)(nil),           // 46: hostnode.v1.SectorPieceAdded
+	(*SectorAddPieceFailed)(nil),       // 47: hostnode.v1.SectorAddPieceFailed
+	(*SectorRetryWaitDeals)(nil),       // 48: hostnode.v1.SectorRetryWaitDeals
+	(*SectorStartPacking)(nil),         // 49: hostnode.v1.SectorStartPacking
+	(*SectorPacked)(nil),               // 50: hostnode.v1.SectorPacked
+	(*SectorPackingFailed)(nil),        // 51: hostnode.v1.SectorPackingFailed
+	(*SectorRetryPacking)(nil),         // 52: hostnode.v1.SectorRetryPacking
+	(*SectorTicket)(nil),               // 53: hostnode.v1.SectorTicket
+	(*SectorOldTicket)(nil),            // 54: hostnode.v1.SectorOldTicket
+	(*SectorPreCommit1)(nil),           // 55: hostnode.v1.SectorPreCommit1
+	(*SectorPreCommit2)(nil),           // 56: hostnode.v1.SectorPreCommit2
+	(*SectorSealPreCommitFailed)(nil),  // 57: hostnode.v1.SectorSealPreCommitFailed
+	(*SectorPreCommitted)(nil),         // 58: hostnode.v1.SectorPreCommitted
+	(*SectorChainPreCommitFailed)(nil), // 59: hostnode.v1.SectorChainPreCommitFailed
+	(*SectorSeedReady)(nil),            // 60: hostnode.v1.SectorSeedReady
+	(*SectorProofReady)(nil),           // 61: hostnode.v1.SectorProofReady
+	(*SectorComputeProofFailed)(nil),   // 62: hostnode.v1.SectorComputeProofFailed
+	(*SectorCommitted)(nil),            // 63: hostnode.v1.SectorCommitted
+	(*SectorCommitFailed)(nil),         // 64: hostnode.v1.SectorCommitFailed
+	(*SectorProving)(nil),              // 65: hostnode.v1.SectorProving
+	(*SectorFinalized)(nil),            // 66: hostnode.v1.SectorFinalized
+	(*SectorFinalizeFailed)(nil),       // 67: hostnode.v1.SectorFinalizeFailed
+	(*SectorRetryFinalize)(nil),        // 68: hostnode.v1.SectorRetryFinalize
+	(*SectorRetrySeal)(nil),            // 69: hostnode.v1.SectorRetrySeal
+	(*SectorRetryPreCommit)(nil),       // 70: hostnode.v1.SectorRetryPreCommit
+	(*SectorRetryWaitSeed)(nil),        // 71: hostnode.v1.SectorRetryWaitSeed
+	(*SectorRetryComputeProof)(nil),    // 72: hostnode.v1.SectorRetryComputeProof
+	(*SectorRetryInvalidProof)(nil),    // 73: hostnode.v1.SectorRetryInvalidProof
+	(*SectorRetryCommitWait)(nil),      // 74: hostnode.v1.SectorRetryCommitWait
+	(*SectorFaulty)(nil),               // 75: hostnode.v1.SectorFaulty
+	(*SectorFaultReported)(nil),        // 76: hostnode.v1.SectorFaultReported
+	(*SectorFaultedFinal)(nil),         // 77: hostnode.v1.SectorFaultedFinal
+	(*SectorRestored)(nil),             // 78: hostnode.v1.SectorRestored
+	(*SectorRecoveryDeclared)(nil),     // 79: hostnode.v1.SectorRecoveryDeclared
+	(*SectorRecovered)(nil),            // 80: hostnode.v1.SectorRecovered
+	(*SectorRestart)(nil),              // 81: hostnode.v1.SectorRestart
+	(*SectorFatalError)(nil),           // 82: hostnode.v1.SectorFatalError
+	(*SectorForceState)(nil),           // 83: hostnode.v1.SectorForceState
+	(*SectorTerminate)(nil),            // 84: hostnode.v1.SectorTerminate
+	(*SectorTerminating)(nil),          // 85: hostnode.v1.SectorTerminating
+	(*SectorTerminated)(nil),           // 86: hostnode.v1.SectorTerminated
+	(*SectorTerminateFailed)(nil),      // 87: hostnode.v1.SectorTerminateFailed
+	(*SectorRetryTerminate)(nil),       // 88: hostnode.v1.SectorRetryTerminate
+	(*SectorRemove)(nil),               // 89: hostnode.v1.SectorRemove
+	(*SectorRemoved)(nil),              // 90: hostnode.v1.SectorRemoved
+	(*SectorRemoveFailed)(nil),         // 91: hostnode.v1.SectorRemoveFailed
+	(*SectorRetryRemove)(nil),          // 92: hostnode.v1.SectorRetryRemove
+	(*SectorReleased)(nil),             // 93: hostnode.v1.SectorReleased
+	(*SectorSettled)(nil),              // 94: hostnode.v1.SectorSettled
+	(*SectorStepScheduled)(nil),        // 95: hostnode.v1.SectorStepScheduled
+	(*SectorRetryScheduled)(nil),       // 96: hostnode.v1.SectorRetryScheduled
+	(*SectorParked)(nil),               // 97: hostnode.v1.SectorParked
+	(*SectorEventRefused)(nil),         // 98: hostnode.v1.SectorEventRefused
+	(*SlotsQueued)(nil),                // 99: hostnode.v1.SlotsQueued
+	(*SlotTaken)(nil),                  // 100: hostnode.v1.SlotTaken
+	(*SlotReleased)(nil),               // 101: hostnode.v1.SlotReleased
+	(*SlotRemoved)(nil),                // 102: hostnode.v1.SlotRemoved
+	(*SlotsRefused)(nil),               // 103: hostnode.v1.SlotsRefused
+	(*ClientAvoided)(nil),              // 104: hostnode.v1.ClientAvoided
+	(*QueuePaused)(nil),                // 105: hostnode.v1.QueuePaused
+	(*QueueResumed)(nil),               // 106: hostnode.v1.QueueResumed
+	(*ChainStorageRequested)(nil),      // 107: hostnode.v1.ChainStorageRequested
+	(*ChainLog)(nil),                   // 108: hostnode.v1.ChainLog
+	(*ChainRequestFulfilled)(nil),      // 109: hostnode.v1.ChainRequestFulfilled
+	(*ChainRequestFailed)(nil),         // 110: hostnode.v1.ChainRequestFailed
+	(*ChainRequestCancelled)(nil),      // 111: hostnode.v1.ChainRequestCancelled
+	(*ChainSlotFilled)(nil),            // 112: hostnode.v1.ChainSlotFilled
+	(*ChainSlotFreed)(nil),             // 113: hostnode.v1.ChainSlotFreed
+	(*ChainSlotReservationsFull)(nil),  // 114: hostnode.v1.ChainSlotReservationsFull
+	(*ChainProofSubmitted)(nil),        // 115: hostnode.v1.ChainProofSubmitted
+	(*BlocksScanned)(nil),              // 116: hostnode.v1.BlocksScanned
+	(*ChainReorganized)(nil),           // 117: hostnode.v1.ChainReorganized
+	(*HostStarted)(nil),                // 118: hostnode.v1.HostStarted
+	(*HostStopped)(nil),                // 119: hostnode.v1.HostStopped
+	(*HostHeartbeat)(nil),              // 120: hostnode.v1.HostHeartbeat
+	(*WorkQuarantined)(nil),            // 121: hostnode.v1.WorkQuarantined
+	(*QuarantineEnded)(nil),            // 122: hostnode.v1.QuarantineEnded
+	(*RecordWentBack)(nil),             // 123: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),                // 124: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),          // 125: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),                // 126: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),              // 127: hostnode.v1.MarkingFailed
+	(*TxIntended)(nil),                 // 128: hostnode.v1.TxIntended
+	(*TxSent)(nil),                     // 129: hostnode.v1.TxSent
+	(*TxMined)(nil),                    // 130: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),                // 131: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),            // 132: hostnode.v1.TxCountObserved
+	(*SnapshotPart)(nil),               // 133: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 134: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 135: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 136: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 137: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 138: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 139: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 140: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 141: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 142: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 143: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 144: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 145: hostnode.v1.LedgerSector
+	(*HostState)(nil),                  // 146: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 147: hostnode.v1.LivingSale
+	(*timestamppb.Timestamp)(nil),      // 148: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 149: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	90,  // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	90,  // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	148, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	148, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	90,  // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	90,  // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	90,  // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	90,  // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	148, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	148, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	148, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	148, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	90,  // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	90,  // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	90,  // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	90,  // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	148, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	148, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	148, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	148, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	148, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	90,  // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	90,  // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	90,  // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	90,  // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	90,  // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	90,  // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	148, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	148, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	148, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	148, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	148, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	148, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	148, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	90,  // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	90,  // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	90,  // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	90,  // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	90,  // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	90,  // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	90,  // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	148, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	148, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	148, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	148, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	148, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	148, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	148, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	148, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	90,  // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	90,  // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	90,  // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	148, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	148, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	148, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	90,  // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	90,  // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	90,  // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	90,  // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	90,  // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	90,  // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	90,  // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	90,  // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	90,  // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	90,  // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	90,  // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	90,  // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	90,  // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	90,  // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	90,  // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	90,  // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	90,  // 53: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	90,  // 54: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	90,  // 55: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	90,  // 56: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	90,  // 57: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	90,  // 58: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	90,  // 59: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	90,  // 60: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	90,  // 61: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	90,  // 62: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	90,  // 63: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
-	1,   // 64: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	90,  // 65: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
-	50,  // 66: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	90,  // 67: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
-	50,  // 68: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
-	50,  // 69: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
-	50,  // 70: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
-	50,  // 71: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
-	50,  // 72: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
-	50,  // 73: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
-	50,  // 74: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	90,  // 75: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	90,  // 76: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	90,  // 77: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	90,  // 78: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	90,  // 79: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	90,  // 80: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	90,  // 81: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	90,  // 82: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	90,  // 83: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
-	66,  // 84: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	90,  // 85: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	90,  // 86: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 87: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 88: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	90,  // 89: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	90,  // 90: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	90,  // 91: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	90,  // 92: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 93: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	90,  // 94: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	90,  // 95: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	90,  // 96: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	77,  // 97: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	78,  // 98: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	78,  // 99: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	81,  // 100: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	80,  // 101: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	90,  // 102: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	90,  // 103: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	79,  // 104: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	90,  // 105: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	90,  // 106: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	90,  // 107: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	90,  // 108: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	83,  // 109: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	84,  // 110: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	85,  // 111: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	86,  // 112: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	87,  // 113: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	90,  // 114: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	90,  // 115: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	89,  // 116: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	91,  // 117: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 118: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	119, // [119:119] is the sub-list for method output_type
-	119, // [119:119] is the sub-list for method input_type
-	118, // [118:119] is the sub-list for extension type_name
-	117, // [117:118] is the sub-list for extension extendee
-	0,   // [0:117] is the sub-list for field type_name
+	148, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	148, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	148, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	148, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	148, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	148, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	148, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	148, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	148, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	148, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	148, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	148, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	148, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	148, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	148, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	148, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	148, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	148, // 53: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	41,  // 54: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
+	148, // 55: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	148, // 56: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	148, // 57: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	41,  // 58: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
+	148, // 59: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	148, // 60: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 61: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	148, // 62: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	148, // 63: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	41,  // 64: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
+	148, // 65: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 66: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	148, // 67: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	148, // 68: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	148, // 69: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	148, // 70: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	148, // 71: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 72: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	148, // 73: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 74: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	148, // 75: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	148, // 76: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 77: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	148, // 78: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 79: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	148, // 80: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	148, // 81: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 82: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	148, // 83: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	148, // 84: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	148, // 85: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	148, // 86: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	148, // 87: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	148, // 88: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	148, // 89: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	148, // 90: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	148, // 91: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	148, // 92: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	148, // 93: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	148, // 94: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	148, // 95: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	148, // 96: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	148, // 97: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	148, // 98: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	148, // 99: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	148, // 100: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	148, // 101: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 102: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	148, // 103: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	148, // 104: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	148, // 105: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 106: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	148, // 107: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	148, // 108: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	148, // 109: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	148, // 110: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	148, // 111: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	148, // 112: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	148, // 113: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	148, // 114: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	148, // 115: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	148, // 116: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	148, // 117: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	148, // 118: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	148, // 119: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	148, // 120: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	148, // 121: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	148, // 122: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	148, // 123: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	148, // 124: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	1,   // 125: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
+	148, // 126: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	108, // 127: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
+	148, // 128: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	108, // 129: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
+	108, // 130: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
+	108, // 131: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
+	108, // 132: hostnode.v1.ChainSlotFilled.log:type_name -> hostnode.v1.ChainLog
+	108, // 133: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
+	108, // 134: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
+	108, // 135: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
+	148, // 136: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	148, // 137: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	148, // 138: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	148, // 139: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	148, // 140: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	148, // 141: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	148, // 142: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	148, // 143: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	148, // 144: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	124, // 145: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	148, // 146: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	148, // 147: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 148: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	148, // 149: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	148, // 150: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	148, // 151: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	148, // 152: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	148, // 153: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 154: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	148, // 155: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	148, // 156: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	148, // 157: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	135, // 158: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	136, // 159: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	136, // 160: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	139, // 161: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	138, // 162: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	148, // 163: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	148, // 164: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	137, // 165: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	148, // 166: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	148, // 167: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	148, // 168: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	148, // 169: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	141, // 170: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	142, // 171: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	143, // 172: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	144, // 173: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	145, // 174: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	148, // 175: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	148, // 176: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	147, // 177: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	149, // 178: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 179: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	180, // [180:180] is the sub-list for method output_type
+	180, // [180:180] is the sub-list for method input_type
+	179, // [179:180] is the sub-list for extension type_name
+	178, // [178:179] is the sub-list for extension extendee
+	0,   // [0:178] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -7709,7 +11175,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   89,
+			NumMessages:   147,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

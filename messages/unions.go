@@ -61,6 +61,72 @@ func (*SectorSpaceHeld) capacityEvent()      {}
 func (*SectorSpaceReleased) capacityEvent()  {}
 func (*SectorDepositSettled) capacityEvent() {}
 
+// SectorEvent is an event of one sector (package events/sector).
+//
+//sumtype:decl
+type SectorEvent interface {
+	proto.Message
+	sectorEvent()
+}
+
+func (*SectorStart) sectorEvent()                {}
+func (*SectorStartEmpty) sectorEvent()           {}
+func (*SectorOpened) sectorEvent()               {}
+func (*SectorAddPiece) sectorEvent()             {}
+func (*SectorPieceAdded) sectorEvent()           {}
+func (*SectorAddPieceFailed) sectorEvent()       {}
+func (*SectorRetryWaitDeals) sectorEvent()       {}
+func (*SectorStartPacking) sectorEvent()         {}
+func (*SectorPacked) sectorEvent()               {}
+func (*SectorPackingFailed) sectorEvent()        {}
+func (*SectorRetryPacking) sectorEvent()         {}
+func (*SectorTicket) sectorEvent()               {}
+func (*SectorOldTicket) sectorEvent()            {}
+func (*SectorPreCommit1) sectorEvent()           {}
+func (*SectorPreCommit2) sectorEvent()           {}
+func (*SectorSealPreCommitFailed) sectorEvent()  {}
+func (*SectorPreCommitted) sectorEvent()         {}
+func (*SectorChainPreCommitFailed) sectorEvent() {}
+func (*SectorSeedReady) sectorEvent()            {}
+func (*SectorProofReady) sectorEvent()           {}
+func (*SectorComputeProofFailed) sectorEvent()   {}
+func (*SectorCommitted) sectorEvent()            {}
+func (*SectorCommitFailed) sectorEvent()         {}
+func (*SectorProving) sectorEvent()              {}
+func (*SectorFinalized) sectorEvent()            {}
+func (*SectorFinalizeFailed) sectorEvent()       {}
+func (*SectorRetryFinalize) sectorEvent()        {}
+func (*SectorRetrySeal) sectorEvent()            {}
+func (*SectorRetryPreCommit) sectorEvent()       {}
+func (*SectorRetryWaitSeed) sectorEvent()        {}
+func (*SectorRetryComputeProof) sectorEvent()    {}
+func (*SectorRetryInvalidProof) sectorEvent()    {}
+func (*SectorRetryCommitWait) sectorEvent()      {}
+func (*SectorFaulty) sectorEvent()               {}
+func (*SectorFaultReported) sectorEvent()        {}
+func (*SectorFaultedFinal) sectorEvent()         {}
+func (*SectorRestored) sectorEvent()             {}
+func (*SectorRecoveryDeclared) sectorEvent()     {}
+func (*SectorRecovered) sectorEvent()            {}
+func (*SectorRestart) sectorEvent()              {}
+func (*SectorFatalError) sectorEvent()           {}
+func (*SectorForceState) sectorEvent()           {}
+func (*SectorTerminate) sectorEvent()            {}
+func (*SectorTerminating) sectorEvent()          {}
+func (*SectorTerminated) sectorEvent()           {}
+func (*SectorTerminateFailed) sectorEvent()      {}
+func (*SectorRetryTerminate) sectorEvent()       {}
+func (*SectorRemove) sectorEvent()               {}
+func (*SectorRemoved) sectorEvent()              {}
+func (*SectorRemoveFailed) sectorEvent()         {}
+func (*SectorRetryRemove) sectorEvent()          {}
+func (*SectorReleased) sectorEvent()             {}
+func (*SectorSettled) sectorEvent()              {}
+func (*SectorStepScheduled) sectorEvent()        {}
+func (*SectorRetryScheduled) sectorEvent()       {}
+func (*SectorParked) sectorEvent()               {}
+func (*SectorEventRefused) sectorEvent()         {}
+
 // QueueEvent is an event of the slot queue (package events/slotqueue).
 //
 //sumtype:decl

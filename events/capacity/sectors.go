@@ -193,7 +193,8 @@ func (s State) mayDeposit(sector uint64, wanted events.Amount, most *events.Amou
 
 func decideReleasePart(s State, c ReleasePart) ([]Event, error) {
 	if !c.Part.known() {
-		return nil, fmt.Errorf("release a part of sector %d: %w: %q is none of %v", c.Sector, ErrInvalid, c.Part, Parts())
+		return nil, fmt.Errorf("release a part of sector %d: %w: %q is none of %v",
+			c.Sector, ErrInvalid, c.Part, Parts())
 	}
 	one := s.sectors[c.Sector]
 	if one == nil || one.Of(c.Part) == 0 {

@@ -27,6 +27,9 @@ func ofAccount(stream string, account events.Address) bool {
 	case events.CategorySale:
 		owner, slot, err := events.ParseSaleStream(stream)
 		return err == nil && owner == account && stream == events.SaleStream(owner, slot)
+	case events.CategorySector:
+		owner, number, err := events.ParseSectorStream(stream)
+		return err == nil && owner == account && stream == events.SectorStream(owner, number)
 	case events.CategoryHost, events.CategoryCapacity, events.CategorySlotQueue, events.CategoryTx,
 		events.CategoryValidator:
 		return id == account.String()

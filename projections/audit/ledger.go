@@ -126,7 +126,8 @@ func (a *auditor) fitsSector(h *host, p place, e capacity.Event) bool {
 		one, known := h.Ledger.state.Sector(e.GetSector())
 		had := uint64(one.Of(capacity.Part(e.GetPart())))
 		return a.fits(p, known && had == e.GetBytes() && had > 0,
-			"%d bytes of the %s files of sector %d were released, it has %d", e.GetBytes(), e.GetPart(), e.GetSector(), had)
+			"%d bytes of the %s files of sector %d were released, it has %d",
+			e.GetBytes(), e.GetPart(), e.GetSector(), had)
 	case *messages.SectorDepositSettled:
 		one, known := h.Ledger.state.Sector(e.GetSector())
 		return a.fits(p, known && !amount(e.GetLost()).Less(one.Lost),

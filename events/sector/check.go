@@ -1,0 +1,168 @@
+package sector
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Errors of Decide besides *Refused. Nothing is recorded then.
+var (
+	// ErrImpossible: what was reported cannot be so.
+	ErrImpossible = errors.New("a report that cannot be true")
+	// ErrNoRoom: the piece does not fit into what is left of the sector.
+	ErrNoRoom = errors.New("the piece does not fit into the sector")
+	// ErrSamePiece: the piece is in the sector already.
+	ErrSamePiece = errors.New("the piece is in the sector already")
+	// ErrUnknownState: nobody can be forced into a state that is none.
+	ErrUnknownState = errors.New("unknown state")
+	// ErrFilesFirst: nobody can say by force that files are gone; SectorRemove removes them.
+	ErrFilesFirst = errors.New("its files would be forgotten; remove the sector instead")
+	// ErrSize: a sector's size is a power of two from MinSize to MaxSize, a piece's
+	// at least MinPiece and no less than its payload takes.
+	ErrSize = errors.New("a size that cannot be")
+)
+
+// Bounds of sizes, padded. MaxText is the most bytes of a reason that is recorded.
+const (
+	MinSize  events.Bytes = 2 << 10
+	MaxSize  events.Bytes = 64 << 30
+	MinPiece events.Bytes = 128
+	MaxText               = 1000
+)
+
+// Payload is how many bytes of data fit into padded bytes: 127 of 128.
+func Payload(padded events.Bytes) events.Bytes { return padded / 128 * 127 }
+
+func power(n events.Bytes) bool { return bits.OnesCount64(uint64(n)) == 1 }
+
+// believe compares an event with what can be.
+func (s Info) believe(e Event) error {
+	switch e := e.(type) { //nolint:gochecksumtype // The codec checks the others.
+	case *messages.SectorStart:
+		if err := checkStart(e.GetSector(), events.Bytes(e.GetSize())); err != nil {
+			return err
+		}
+		s.Size = events.Bytes(e.GetSize())
+		for _, p := range e.GetPieces() {
+			if err := s.takes(pieceOf(p)); err != nil {
+				return err
+			}
+			s.Pending = append(s.Pending, pieceOf(p))
+		}
+	case *messages.SectorStartEmpty:
+		return checkStart(e.GetSector(), events.Bytes(e.GetSize()))
+	case *messages.SectorAddPiece:
+		return s.takes(pieceOf(e.GetPiece()))
+	case *messages.SectorPacked:
+		return s.full(e)
+	case *messages.SectorForceState:
+		switch to := State(e.GetState()); {
+		case !to.Known() || to == Undefined:
+			return fmt.Errorf("force %q: %w; there are %v", e.GetState(), ErrUnknownState, States()[1:])
+		case to == Removed:
+			return fmt.Errorf("force %s: %w", to, ErrFilesFirst)
+		}
+	}
+	return nil
+}
+
+func checkStart(number uint64, size events.Bytes) error {
+	if number == 0 {
+		return fmt.Errorf("%w: sectors are counted from 1", ErrImpossible)
+	}
+	if !power(size) || size < MinSize || size > MaxSize {
+		return fmt.Errorf("sector %d: %w: %d bytes, want a power of two from %d to %d",
+			number, ErrSize, size, MinSize, MaxSize)
+	}
+	return nil
+}
+
+// takes says whether one more piece fits.
+func (s Info) takes(p Piece) error {
+	if !power(p.Size) || p.Size < MinPiece || p.Payload > Payload(p.Size) || p.filler() {
+		return fmt.Errorf("piece %s: %w: %d bytes for %d of data, want a power of two from %d that holds them, "+
+			"and some data", p.CID, ErrSize, p.Size, p.Payload, MinPiece)
+	}
+	same := func(o Piece) bool { return o.CID == p.CID }
+	if slices.ContainsFunc(s.Pieces, same) || slices.ContainsFunc(s.Pending, same) {
+		return fmt.Errorf("piece %s: %w", p.CID, ErrSamePiece)
+	}
+	if end(append(slices.Concat(s.Pieces, s.Pending), p)) > s.Size {
+		return fmt.Errorf("piece %s: %w: it has %d bytes, of %d are %d left",
+			p.CID, ErrNoRoom, p.Size, s.Size, s.room())
+	}
+	return nil
+}
+
+// full says whether the fillers make the sector whole, whatever gaps are between pieces.
+func (s Info) full(e *messages.SectorPacked) error {
+	total := end(slices.Concat(s.Pieces, s.Pending))
+	for _, p := range e.GetFillers() {
+		one := pieceOf(p)
+		if !power(one.Size) || !one.filler() || one.Size > s.Size || align(total, one.Size) != total {
+			return fmt.Errorf("%w: filler %s has %d bytes, of them %d of data, at %d",
+				ErrImpossible, one.CID, one.Size, one.Payload, total)
+		}
+		total += one.Size
+	}
+	if total != s.Size {
+		return fmt.Errorf("%w: packed to %d bytes of %d", ErrImpossible, total, s.Size)
+	}
+	return nil
+}
+
+// keepsBooks reports whether an event is about space or deposit, which is so in any state.
+func (s Info) keepsBooks(e Event) bool {
+	switch e.(type) { //nolint:gochecksumtype // The three that keep books.
+	case *messages.SectorOpened:
+		return true
+	case *messages.SectorReleased:
+		return s.State == Removed || s.Step.Name == StepReleaseScratch
+	case *messages.SectorSettled:
+		return s.State == Removed
+	}
+	return false
+}
+
+// repeats reports whether an event says what is so already.
+func (s Info) repeats(e Event) bool {
+	running := !s.Parked() && s.Until.IsZero()
+	switch e := e.(type) { //nolint:gochecksumtype // The table refuses the others the second time.
+	case *messages.SectorOpened:
+		return s.Opened && !s.Released
+	case *messages.SectorReleased:
+		return s.Released || s.State != Removed && (s.ScratchFreed || s.Scratch == 0)
+	case *messages.SectorSettled:
+		return s.Settled
+	case *messages.SectorPieceAdded, *messages.SectorAddPieceFailed:
+		return len(s.Pending) == 0 && (s.State == WaitDeals || s.State == AddPiece)
+	case *messages.SectorSeedReady:
+		return s.State == Committing && hash(e.GetValue()) == s.SeedValue && e.GetEpoch() == s.SeedEpoch
+	case *messages.SectorProofReady:
+		return s.State == Committing && e.GetProof() == s.Proof
+	case *messages.SectorTicket:
+		return s.State == PreCommit1 && !s.TicketValue.Zero()
+	case *messages.SectorStartPacking:
+		return s.State == AddPiece && s.PackNow
+	case *messages.SectorRestart:
+		return running || s.Parked() && s.stuck() != "" && s.State != PackingFailed
+	case *messages.SectorFatalError:
+		return s.Step.Key == ""
+	case *messages.SectorForceState:
+		return s.State == State(e.GetState()) && (running || s.ForcedBy != "" && s.Forced == s.State)
+	case *messages.SectorTerminate:
+		return s.State == Terminating || s.State == TerminateWait || s.State == TerminateFinality
+	case *messages.SectorRemove:
+		return s.State == Removing || s.State == Removed
+	}
+	return false
+}
+
+// text makes what the world said fit to be recorded: valid UTF-8 of a bounded length.
+func text(s string) string { return strings.ToValidUTF8(s[:min(len(s), MaxText)], "?") }

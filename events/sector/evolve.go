@@ -1,0 +1,205 @@
+package sector
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Evolve folds one event into the state. It never fails and never refuses: an event is
+// a fact. States share no memory that it changes.
+func Evolve(s Info, e Event) Info {
+	switch e := e.(type) { //nolint:gochecksumtype // The rest is in moved.
+	case *messages.SectorStepScheduled:
+		s.Step = Scheduled{Step(e.GetStep()), e.GetAttempt(), e.GetKey()}
+		s.Attempts = with(s.Attempts, s.Step.Name, e.GetAttempt())
+		if s.Sending = ""; sends[s.Step.Name] {
+			s.Sending = s.Step.Name
+		}
+		return s.wakened()
+	case *messages.SectorRetryScheduled:
+		s.Until, s.Outage, s.Step = events.TimeFromMessage(e.GetUntil()), e.GetOutage(), Scheduled{}
+		if s.LastErr = e.GetReason(); s.Outage {
+			s.Outages++
+		}
+		return s
+	case *messages.SectorParked:
+		s.Reason, s.Actions, s.Until, s.Step = e.GetReason(), e.GetActions(), time.Time{}, Scheduled{}
+		return s
+	case *messages.SectorEventRefused:
+		return s
+	case *messages.SectorRestart:
+		s.Failures = without(s.Failures, s.State)
+		return s.wakened()
+	case *messages.SectorFatalError:
+		s.LastErr, s.Step = e.GetReason(), Scheduled{}
+		s.Failures = with(s.Failures, s.State, s.Failures[s.State]+1)
+		return s
+	case *messages.SectorAddPiece:
+		s.Pending = append(slices.Clone(s.Pending), pieceOf(e.GetPiece()))
+		if s.State == AddPiece {
+			return s
+		}
+	case *messages.SectorStartPacking:
+		s.PackNow = true
+		if s.State == AddPiece {
+			return s
+		}
+	case *messages.SectorOpened, *messages.SectorReleased, *messages.SectorSettled:
+		return evolveBooks(s, e)
+	case *messages.SectorTerminate:
+		s.Doing = said(e.GetBy(), e.GetReason())
+	case *messages.SectorRemove:
+		s.Doing = said(e.GetBy(), e.GetReason())
+	}
+	return moved(wrote(s, e), e)
+}
+
+// moved takes the sector where the table says.
+func moved(s Info, e Event) Info {
+	to, ok := next(s, e)
+	if !ok {
+		return s // Another table wrote it.
+	}
+	from := s.State
+	s.State, s.Step, s.Sending, s.Outages = to, Scheduled{}, "", 0
+	s = s.wakened()
+	s.Forced, s.ForcedBy = "", ""
+	switch force, forced := e.(*messages.SectorForceState); {
+	case forced:
+		s.Forced, s.ForcedBy = to, force.GetBy()
+		s.Failures, s.LastErr = nil, ""
+	case failed(to):
+		if why, ok := e.(interface{ GetReason() string }); ok {
+			s.LastErr = why.GetReason()
+		}
+		s.Failures = with(s.Failures, to, s.Failures[to]+1)
+	case to == Proving:
+		s.Failures, s.LastErr = nil, ""
+	case !failed(from) && from != to:
+		s.Failures = without(s.Failures, from)
+	}
+	return s
+}
+
+// wrote sets the fields that an event carries.
+func wrote(s Info, e Event) Info {
+	switch e := e.(type) { //nolint:gochecksumtype // The others carry none.
+	case *messages.SectorStart:
+		s = begun(s, e.GetSector(), e.GetProvider(), e.GetSize(), events.TimeFromMessage(e.GetAt()))
+		for _, p := range e.GetPieces() {
+			s.Pending = append(s.Pending, pieceOf(p))
+		}
+	case *messages.SectorStartEmpty:
+		s = begun(s, e.GetSector(), e.GetProvider(), e.GetSize(), events.TimeFromMessage(e.GetAt()))
+	case *messages.SectorPieceAdded:
+		s.Pieces = append(slices.Clone(s.Pieces), s.Pending[:min(1, len(s.Pending))]...)
+		s.Pending = slices.Clone(s.Pending[min(1, len(s.Pending)):])
+		s.Failures = without(s.Failures, AddPieceFailed)
+	case *messages.SectorPacked:
+		s.Pieces = slices.Concat(s.Pieces, s.Pending)
+		for _, p := range e.GetFillers() {
+			s.Pieces = append(s.Pieces, pieceOf(p))
+		}
+		s.Pending, s.PackNow = nil, false
+	case *messages.SectorRetryPacking:
+		s.Pieces, s.Pending = nil, slices.Concat(slices.DeleteFunc(slices.Clone(s.Pieces), Piece.filler), s.Pending)
+	case *messages.SectorTicket:
+		s.TicketValue, s.TicketEpoch = hash(e.GetValue()), e.GetEpoch()
+	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
+		s.TicketValue, s.TicketEpoch, s.PreCommit1Out = events.Hash{}, 0, ""
+		s.CommD, s.CommR, s.SeedValue, s.SeedEpoch, s.Proof = events.Hash{}, events.Hash{}, events.Hash{}, 0, ""
+	case *messages.SectorPreCommit1:
+		s.PreCommit1Out = e.GetOut()
+	case *messages.SectorPreCommit2:
+		s.CommD, s.CommR = hash(e.GetCommD()), hash(e.GetCommR())
+	case *messages.SectorSeedReady:
+		s.SeedValue, s.SeedEpoch, s.Proof = hash(e.GetValue()), e.GetEpoch(), ""
+	case *messages.SectorProofReady:
+		s.Proof = e.GetProof()
+	case *messages.SectorRetryInvalidProof:
+		s.InvalidProofs, s.Proof = s.InvalidProofs+1, ""
+	case *messages.SectorSealPreCommitFailed:
+		if s.State != Committing {
+			s.InvalidProofs = 0
+		}
+	case *messages.SectorProving:
+		s.InvalidProofs = 0
+	case *messages.SectorPreCommitted:
+		s.PreCommitMessage = hash(e.GetMessage())
+	case *messages.SectorCommitted:
+		s.CommitMessage = hash(e.GetMessage())
+	case *messages.SectorFaultReported:
+		s.FaultReportMsg = hash(e.GetMessage())
+	case *messages.SectorRecoveryDeclared:
+		s.RecoveryMsg = hash(e.GetMessage())
+	case *messages.SectorTerminating:
+		s.TerminateMsg = hash(e.GetMessage())
+	}
+	return s
+}
+
+func evolveBooks(s Info, e Event) Info {
+	did := StepSettle
+	switch e := e.(type) { //nolint:gochecksumtype // Evolve lists the three.
+	case *messages.SectorOpened:
+		did = StepOpenSpace
+		s.Opened, s.Released = true, false
+		s.Space = events.Bytes(e.GetUnsealed() + e.GetSealed() + e.GetTree() + e.GetScratch())
+		s.Scratch, s.ScratchFreed = events.Bytes(e.GetScratch()), false
+		s.Deposit, s.Settled = events.Must(events.ParseAmount(e.GetDeposit())), false
+	case *messages.SectorReleased:
+		did = StepReleaseScratch
+		if s.ScratchFreed, s.Released = true, s.State == Removed; s.Released {
+			did = StepReleaseSpace
+		}
+	case *messages.SectorSettled:
+		s.Settled = true
+		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
+		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
+	}
+	if s.Step.Name == did { // Else it is late news, and what the state does goes on.
+		s.Step, s.Outages = Scheduled{}, 0
+		s.Failures = without(s.Failures, s.State)
+	}
+	return s
+}
+
+func begun(s Info, number uint64, provider string, size uint64, at time.Time) Info {
+	s.Number, s.Provider = number, events.Must(events.ParseAddress(provider))
+	s.Size, s.BeganAt = events.Bytes(size), at
+	return s
+}
+
+// wakened is the sector without a pause.
+func (s Info) wakened() Info {
+	s.Until, s.Outage, s.Reason, s.Actions = time.Time{}, false, "", nil
+	return s
+}
+
+func (p Piece) filler() bool { return p.Payload == 0 }
+
+func pieceOf(p *messages.SectorPiece) Piece {
+	return Piece{CID: p.GetCid(), Size: events.Bytes(p.GetSize()), Payload: events.Bytes(p.GetPayload())}
+}
+
+func hash(s string) events.Hash { return events.Must(events.ParseHash(s)) }
+
+func said(by, reason string) string { return by + ": " + reason }
+
+func with[K comparable](m map[K]uint32, k K, n uint32) map[K]uint32 {
+	if m = maps.Clone(m); m == nil {
+		m = map[K]uint32{}
+	}
+	m[k] = n
+	return m
+}
+
+func without[K comparable](m map[K]uint32, k K) map[K]uint32 {
+	m = maps.Clone(m)
+	delete(m, k)
+	return m
+}

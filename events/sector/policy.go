@@ -1,0 +1,193 @@
+package sector
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Policy bounds retries. A zero field stands for its default. It is no part of the
+// record: decisions use that of the day.
+type Policy struct {
+	// FirstPause is after the first failure in a row, default 15 s; each further one
+	// doubles it, up to MostPause, default 1 h. Up to a quarter is taken off by chance.
+	FirstPause, MostPause time.Duration
+	// MaxFailures is how many failures in a row lead to a pause, default 8; one more parks the
+	// sector. Lotus has no such bound.
+	MaxFailures uint32
+}
+
+// LotusPause is the one pause that Lotus has, after every failure.
+const LotusPause = time.Minute
+
+func (p Policy) withDefaults() Policy {
+	if p.FirstPause == 0 {
+		p.FirstPause = 15 * time.Second
+	}
+	if p.MostPause == 0 {
+		p.MostPause = time.Hour
+	}
+	if p.MaxFailures == 0 {
+		p.MaxFailures = 8
+	}
+	return p
+}
+
+// Pause is how long nothing is done after the n-th failure in a row.
+func (p Policy) Pause(n uint32, chance uint64) time.Duration {
+	pause := p.FirstPause
+	for ; n > 1 && pause < p.MostPause; n-- {
+		pause *= 2
+	}
+	pause = min(pause, p.MostPause)
+	const quarter = 4
+	return pause - time.Duration(chance%uint64(pause/quarter+1))
+}
+
+// retries are the states whose pause ends with one event.
+var retries = map[State]func(News) Event{
+	AddPieceFailed:     func(n News) Event { return &messages.SectorRetryWaitDeals{At: events.TimeToMessage(n.At)} },
+	PackingFailed:      func(n News) Event { return &messages.SectorRetryPacking{At: events.TimeToMessage(n.At)} },
+	SealFailed:         func(n News) Event { return &messages.SectorRetrySeal{At: events.TimeToMessage(n.At)} },
+	ComputeProofFailed: func(n News) Event { return &messages.SectorRetryComputeProof{At: events.TimeToMessage(n.At)} },
+	FinalizeFailed:     func(n News) Event { return &messages.SectorRetryFinalize{At: events.TimeToMessage(n.At)} },
+	TerminateFailed:    func(n News) Event { return &messages.SectorRetryTerminate{At: events.TimeToMessage(n.At)} },
+	RemoveFailed:       func(n News) Event { return &messages.SectorRetryRemove{At: events.TimeToMessage(n.At)} },
+}
+
+// diagnoses reports whether the world is asked before the state is left.
+func diagnoses(s State) bool { return s == PreCommitFailed || s == CommitFailed }
+
+// failed reports whether entering a state is a failure of the one before.
+func failed(s State) bool {
+	_, retried := retries[s]
+	return retried || diagnoses(s)
+}
+
+// diagnosed is what follows from a finding; nil: it has no meaning in this state.
+func diagnosed(s Info, c ReportDiagnosis) Event {
+	at := events.TimeToMessage(c.At)
+	switch s.State { //nolint:exhaustive // Two states ask.
+	case PreCommitFailed:
+		switch c.Finding {
+		case BadSeal:
+			return &messages.SectorSealPreCommitFailed{At: at, Reason: text(c.Reason)}
+		case Landed:
+			return &messages.SectorRetryWaitSeed{At: at}
+		case NotThere:
+			return &messages.SectorRetryPreCommit{At: at}
+		case SeedChanged, InvalidProof, PreCommitGone:
+		}
+	case CommitFailed:
+		switch c.Finding {
+		case BadSeal:
+			return &messages.SectorSealPreCommitFailed{At: at, Reason: text(c.Reason)}
+		case Landed:
+			return &messages.SectorRetryCommitWait{At: at}
+		case NotThere:
+			return &messages.SectorRetryComputeProof{At: at}
+		case SeedChanged:
+			return &messages.SectorRetryWaitSeed{At: at}
+		case PreCommitGone:
+			return &messages.SectorRetryPreCommit{At: at}
+		case InvalidProof:
+			if s.InvalidProofs > 0 { // The second in a row: what was sealed is to blame.
+				why := text("a second proof is invalid: " + c.Reason)
+				return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
+			}
+			return &messages.SectorRetryInvalidProof{At: at}
+		}
+	}
+	return nil
+}
+
+// tellsChain is what the chain's word means for the sector; nil: nothing new.
+func tellsChain(s Info, c ReportChain) Event {
+	at, f := events.TimeToMessage(c.At), c.Facts
+	gone := "the chain does not have it any more"
+	switch s.State { //nolint:exhaustive // In the others the chain has no say.
+	case WaitSeed:
+		if !f.PreCommitted && !f.Active {
+			return &messages.SectorChainPreCommitFailed{At: at, Reason: gone}
+		}
+	case Committing:
+		switch {
+		case f.Active:
+			return &messages.SectorRetryCommitWait{At: at}
+		case !f.PreCommitted:
+			return &messages.SectorCommitFailed{At: at, Reason: "its precommit: " + gone}
+		case !f.Seed.Zero() && (f.Seed != s.SeedValue || f.SeedEpoch != s.SeedEpoch):
+			return &messages.SectorSeedReady{At: at, Value: f.Seed.String(), Epoch: f.SeedEpoch}
+		}
+	case CommitWait:
+		switch {
+		case f.Active:
+			return &messages.SectorProving{At: at}
+		case !f.PreCommitted:
+			return &messages.SectorCommitFailed{At: at, Reason: "its precommit: " + gone}
+		}
+	case FinalizeSector:
+		if !f.Active {
+			return &messages.SectorCommitFailed{At: at, Reason: gone}
+		}
+	case Proving, Faulty, FaultReported, FaultedFinal, Recovering, RecoveryReported:
+		return tellsHosting(s, c)
+	case Terminating, TerminateWait:
+		if f.Terminated {
+			return &messages.SectorTerminated{At: at}
+		}
+	}
+	return nil
+}
+
+func tellsHosting(s Info, c ReportChain) Event {
+	at, f := events.TimeToMessage(c.At), c.Facts
+	switch {
+	case f.Terminated:
+		return &messages.SectorTerminated{At: at}
+	case s.State == Proving && !f.Active:
+		return &messages.SectorCommitFailed{At: at, Reason: "the chain does not have it any more"}
+	case s.State == Proving && f.Faulty:
+		return &messages.SectorFaulty{At: at, Reason: "the chain calls it faulty"}
+	case s.State == FaultReported && f.Faulty:
+		return &messages.SectorFaultedFinal{At: at}
+	case s.State == RecoveryReported && f.Active && !f.Faulty:
+		return &messages.SectorRecovered{At: at}
+	}
+	return nil
+}
+
+// actions are what may be done about a parked sector.
+func (s Info) actions() []string {
+	again := []string{"SectorRestart", "SectorForceState", "SectorTerminate", "SectorRemove"}
+	if s.PreCommitMessage.Zero() && s.SeedValue.Zero() { // The chain never heard of it.
+		again = []string{"SectorRestart", "SectorForceState", "SectorRemove"}
+	}
+	if s.stuck() != "" && s.State != PackingFailed {
+		return again[1:]
+	}
+	return again
+}
+
+// stuck says why no step can be taken in this state, whoever tries.
+func (s Info) stuck() string {
+	step, ok := s.due()
+	switch {
+	case s.State == FailedUnrecoverable:
+		return "nothing is known that could be done about it"
+	case s.State == PackingFailed:
+		return "its pieces cannot be sealed: " + s.LastErr
+	case s.Number == 0 && s.State != Undefined:
+		return "it was forced before it began: it has no number, no size and no pieces"
+	case !ok:
+		return ""
+	}
+	for _, need := range needs[step] {
+		if !need.met(s) {
+			return fmt.Sprintf("state %s cannot go on: %s", s.State, need.says)
+		}
+	}
+	return ""
+}

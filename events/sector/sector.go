@@ -1,0 +1,354 @@
+// Package sector is the life of one sector: from the first piece to the last byte
+// given back. It is pure: Decide, Evolve, Next. Start reading here, with the table.
+//
+// The names of states and events are those of the machine that it models, as
+// storage providers know them (docs/sectors.md says which, and what is ours).
+//
+// The rules:
+//
+//  1. The table says which event leads where. Restart, FatalError, ForceState,
+//     Terminate and Remove are legal in every state (globals). What it does not have
+//     is refused (*Refused), changes nothing, and stops nothing; what came from
+//     outside is recorded as refused.
+//  2. One state has one step (steps.go), and a step is scheduled, with its key,
+//     in the decision that makes it due: append, then act. A result names the key;
+//     that of another attempt is late news.
+//  3. A step that fails is tried again after a pause that grows, so many times in a
+//     row (Policy); then the sector is parked, with the reason and what may be done.
+//     That something outside is away is a pause too, and no failure.
+//  4. A failed step of sealing leads to its *Failed state; where a message was sent,
+//     the world is asked before anything is sent again (ReportDiagnosis).
+//  5. A proof is in the record before it is sent. A seed that changed makes it void.
+//  6. What the chain takes back leads back (ReportChain).
+//  7. Space comes first: nothing is written before the ledger holds it. It is given
+//     back when the files are gone, and the deposit is settled last. Only then is the
+//     sector over, whatever was forced on it.
+package sector
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// Event is a fact of a sector.
+type Event = messages.SectorEvent
+
+// arc is one entry of the table: an event, and the state it leads to.
+type arc struct {
+	event string
+	next  State
+}
+
+func on(e Event, next State) arc { return arc{NameOf(e), next} }
+
+// row is what is legal in a state, by the names of events.
+type row map[string]State
+
+func when(arcs ...arc) row {
+	r := row{}
+	for _, a := range arcs {
+		r[a.event] = a.next
+	}
+	return r
+}
+
+// NameOf is the name of an event, as it is stored.
+func NameOf(e Event) string { return string(e.ProtoReflect().Descriptor().Name()) }
+
+// planners is the machine.
+var planners = map[State]row{
+	Undefined: when(
+		on(&messages.SectorStart{}, Packing),
+		on(&messages.SectorStartEmpty{}, Empty)),
+	Empty: when(
+		on(&messages.SectorAddPiece{}, AddPiece),
+		on(&messages.SectorStartPacking{}, Packing)),
+	WaitDeals: when(
+		on(&messages.SectorAddPiece{}, AddPiece),
+		on(&messages.SectorStartPacking{}, Packing),
+		on(&messages.SectorPieceAdded{}, WaitDeals),
+		on(&messages.SectorAddPieceFailed{}, AddPieceFailed)),
+	AddPiece: when(
+		on(&messages.SectorPieceAdded{}, WaitDeals),
+		on(&messages.SectorAddPieceFailed{}, AddPieceFailed)),
+	AddPieceFailed: when(
+		on(&messages.SectorRetryWaitDeals{}, WaitDeals)),
+	Packing: when(
+		on(&messages.SectorPacked{}, PreCommit1),
+		on(&messages.SectorPackingFailed{}, PackingFailed)),
+	GetTicket: when(
+		on(&messages.SectorTicket{}, PreCommit1)),
+	PreCommit1: when(
+		on(&messages.SectorTicket{}, PreCommit1),
+		on(&messages.SectorOldTicket{}, GetTicket),
+		on(&messages.SectorPreCommit1{}, PreCommit2),
+		on(&messages.SectorSealPreCommitFailed{}, SealFailed),
+		on(&messages.SectorPackingFailed{}, PackingFailed)),
+	PreCommit2: when(
+		on(&messages.SectorPreCommit2{}, PreCommitting),
+		on(&messages.SectorSealPreCommitFailed{}, SealFailed),
+		on(&messages.SectorPackingFailed{}, PackingFailed)),
+	PreCommitting: when(
+		on(&messages.SectorPreCommitted{}, WaitSeed),
+		on(&messages.SectorSealPreCommitFailed{}, SealFailed),
+		on(&messages.SectorChainPreCommitFailed{}, PreCommitFailed)),
+	WaitSeed: when(
+		on(&messages.SectorSeedReady{}, Committing),
+		on(&messages.SectorChainPreCommitFailed{}, PreCommitFailed)),
+	Committing: when(
+		on(&messages.SectorSeedReady{}, Committing),
+		on(&messages.SectorProofReady{}, Committing),
+		on(&messages.SectorCommitted{}, CommitWait),
+		on(&messages.SectorRetryCommitWait{}, CommitWait),
+		on(&messages.SectorComputeProofFailed{}, ComputeProofFailed),
+		on(&messages.SectorCommitFailed{}, CommitFailed),
+		on(&messages.SectorSealPreCommitFailed{}, CommitFailed)),
+	CommitWait: when(
+		on(&messages.SectorProving{}, FinalizeSector),
+		on(&messages.SectorCommitFailed{}, CommitFailed)),
+	FinalizeSector: when(
+		on(&messages.SectorFinalized{}, Proving),
+		on(&messages.SectorFinalizeFailed{}, FinalizeFailed),
+		on(&messages.SectorCommitFailed{}, CommitFailed)),
+	Proving: when(
+		on(&messages.SectorFaulty{}, Faulty),
+		on(&messages.SectorFaultReported{}, FaultReported),
+		on(&messages.SectorTerminated{}, TerminateFinality),
+		on(&messages.SectorCommitFailed{}, CommitFailed)),
+
+	SealFailed: when(
+		on(&messages.SectorRetrySeal{}, PreCommit1)),
+	PreCommitFailed: when(
+		on(&messages.SectorRetryPreCommit{}, PreCommitting),
+		on(&messages.SectorRetryWaitSeed{}, WaitSeed),
+		on(&messages.SectorSealPreCommitFailed{}, SealFailed)),
+	ComputeProofFailed: when(
+		on(&messages.SectorRetryComputeProof{}, Committing)),
+	CommitFailed: when(
+		on(&messages.SectorSealPreCommitFailed{}, SealFailed),
+		on(&messages.SectorRetryWaitSeed{}, WaitSeed),
+		on(&messages.SectorRetryComputeProof{}, Committing),
+		on(&messages.SectorRetryInvalidProof{}, Committing),
+		on(&messages.SectorRetryPreCommit{}, PreCommitting),
+		on(&messages.SectorRetryCommitWait{}, CommitWait)),
+	PackingFailed: when(
+		on(&messages.SectorRetryPacking{}, Packing)),
+	FinalizeFailed: when(
+		on(&messages.SectorRetryFinalize{}, FinalizeSector)),
+	FailedUnrecoverable: when(),
+
+	Faulty: when(
+		on(&messages.SectorFaultReported{}, FaultReported),
+		on(&messages.SectorTerminated{}, TerminateFinality)),
+	FaultReported: when(
+		on(&messages.SectorFaultedFinal{}, FaultedFinal),
+		on(&messages.SectorTerminated{}, TerminateFinality)),
+	FaultedFinal: when(
+		on(&messages.SectorRestored{}, Recovering),
+		on(&messages.SectorTerminated{}, TerminateFinality)),
+	Recovering: when(
+		on(&messages.SectorRecoveryDeclared{}, RecoveryReported),
+		on(&messages.SectorFaulty{}, FaultedFinal),
+		on(&messages.SectorTerminated{}, TerminateFinality)),
+	RecoveryReported: when(
+		on(&messages.SectorRecovered{}, Proving),
+		on(&messages.SectorFaulty{}, FaultedFinal),
+		on(&messages.SectorTerminated{}, TerminateFinality)),
+
+	Terminating: when(
+		on(&messages.SectorTerminating{}, TerminateWait),
+		on(&messages.SectorTerminated{}, TerminateFinality),
+		on(&messages.SectorTerminateFailed{}, TerminateFailed)),
+	TerminateWait: when(
+		on(&messages.SectorTerminated{}, TerminateFinality),
+		on(&messages.SectorTerminateFailed{}, TerminateFailed)),
+	TerminateFinality: when(),
+	TerminateFailed: when(
+		on(&messages.SectorRetryTerminate{}, Terminating)),
+	Removing: when(
+		on(&messages.SectorRemoved{}, Removed),
+		on(&messages.SectorRemoveFailed{}, RemoveFailed)),
+	RemoveFailed: when(
+		on(&messages.SectorRetryRemove{}, Removing)),
+	Removed: when(),
+}
+
+// Allowed are the names of the ordinary events that a state has, in order.
+func Allowed(s State) []string { return slices.Sorted(maps.Keys(planners[s])) }
+
+// next is where an event leads; false: the state does not have it.
+func next(s Info, e Event) (State, bool) {
+	switch e := e.(type) { //nolint:gochecksumtype // The rest is in the table.
+	case *messages.SectorRestart, *messages.SectorFatalError:
+		return s.State, true
+	case *messages.SectorForceState:
+		return State(e.GetState()), true
+	case *messages.SectorTerminate:
+		return Terminating, true
+	case *messages.SectorRemove:
+		return Removing, true
+	case *messages.SectorAddPiece, *messages.SectorStartPacking:
+		if s.State == AddPiece {
+			return AddPiece, true // Noted, while a piece is under way.
+		}
+	}
+	to, ok := planners[s.State][NameOf(e)]
+	return to, ok
+}
+
+// Refused says that a state does not allow an event.
+type Refused struct {
+	State   State
+	Event   string
+	Allowed []string // ordinary events that the state has
+}
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("%s is not allowed in state %q; it allows %v, and Restart, ForceState, Terminate and Remove",
+		r.Event, r.State, r.Allowed)
+}
+
+// Decide returns the events that follow from a command, none when it is true already or
+// comes too late. An error comes without events.
+func Decide(s Info, c Command) ([]Event, error) {
+	switch c := c.(type) {
+	case Happened:
+		return decideHappened(s, c)
+	case Away:
+		if s.Step.Key == "" || c.Key != s.Step.Key || !s.Until.IsZero() {
+			return nil, nil
+		}
+		return []Event{&messages.SectorRetryScheduled{
+			At: events.TimeToMessage(c.At), Step: string(s.Step.Name), Reason: text(c.Reason), Outage: true,
+			Until: events.TimeToMessage(c.At.Add(s.policy.Pause(s.Outages+1, c.Chance))),
+		}}, nil
+	case Due:
+		if s.Until.IsZero() || c.At.Before(s.Until) {
+			return nil, nil
+		}
+		return proceed(s, c.News), nil
+	case ReportChain:
+		return decideChain(s, c), nil
+	case ReportDiagnosis:
+		if c.Key == "" || c.Key != s.Step.Key {
+			return nil, nil
+		}
+		e := diagnosed(s, c)
+		if e == nil {
+			return nil, fmt.Errorf("%w: %q says nothing in state %q", ErrImpossible, c.Finding, s.State)
+		}
+		return decideHappened(s, Happened{News: c.News, Event: e})
+	}
+	panic(fmt.Sprintf("sector: unknown command %T", c))
+}
+
+// decideChain goes as far as the chain's word leads: one that it takes back, or that it
+// has in spite of all, may be more than one state away.
+func decideChain(s Info, c ReportChain) []Event {
+	var out []Event
+	for e := tellsChain(s, c); e != nil; e = tellsChain(s, c) {
+		out, s = append(out, e), Evolve(s, e)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return append(out, enter(s, c.News)...)
+}
+
+func decideHappened(s Info, c Happened) ([]Event, error) {
+	if c.Key != "" && c.Key != s.Step.Key || s.repeats(c.Event) {
+		return nil, nil
+	}
+	if !s.keepsBooks(c.Event) {
+		if _, ok := next(s, c.Event); !ok {
+			refused := &Refused{s.State, NameOf(c.Event), Allowed(s.State)}
+			if c.By == "" {
+				return nil, refused
+			}
+			return []Event{&messages.SectorEventRefused{
+				At: events.TimeToMessage(c.At), Event: refused.Event, By: text(c.By), Reason: text(refused.Error()),
+			}}, nil
+		}
+	}
+	if err := s.believe(c.Event); err != nil {
+		return nil, err
+	}
+	out := []Event{c.Event}
+	s = Evolve(s, c.Event)
+	switch c.Event.(type) { //nolint:gochecksumtype // What else happens leads on by itself.
+	case *messages.SectorFatalError:
+		return append(out, fails(s, c.News)), nil
+	case *messages.SectorRestart:
+		return append(out, proceed(s, c.News)...), nil
+	case *messages.SectorPieceAdded:
+		if len(s.Pending) == 0 && (s.PackNow || s.room() == 0) {
+			full := &messages.SectorStartPacking{
+				At: events.TimeToMessage(c.At), By: "the sector is full, or was to be packed",
+			}
+			out, s = append(out, full), Evolve(s, full)
+		}
+	}
+	return append(out, enter(s, c.News)...), nil
+}
+
+// enter is what a state does first: a pause, its step, or nothing until somebody decides.
+func enter(s Info, n News) []Event {
+	if s.Reason != "" || !s.Until.IsZero() || s.Step.Key != "" {
+		return nil
+	}
+	if reason := s.stuck(); reason != "" {
+		return []Event{park(s, n, reason)}
+	}
+	if _, paused := retries[s.State]; paused || diagnoses(s.State) {
+		return []Event{fails(s, n)}
+	}
+	return schedule(s, n)
+}
+
+// proceed is what a state does when its pause is over, or cut short.
+func proceed(s Info, n News) []Event {
+	if reason := s.stuck(); reason != "" && s.State != PackingFailed {
+		return []Event{park(s, n, reason)}
+	}
+	retry, ok := retries[s.State]
+	if !ok {
+		return schedule(s, n)
+	}
+	e := retry(n)
+	return append([]Event{e}, enter(Evolve(s, e), n)...)
+}
+
+// fails is a pause, or the end of them.
+func fails(s Info, n News) Event {
+	failed := max(s.Failures[s.State], 1)
+	if most := s.policy.MaxFailures; most > 0 && failed > most {
+		return park(s, n, fmt.Sprintf("failed %d times: %s", failed, s.LastErr))
+	}
+	step, _ := s.due()
+	return &messages.SectorRetryScheduled{
+		At: events.TimeToMessage(n.At), Step: string(step), Reason: s.LastErr,
+		Until: events.TimeToMessage(n.At.Add(s.policy.Pause(failed, n.Chance))),
+	}
+}
+
+func park(s Info, n News, reason string) Event {
+	return &messages.SectorParked{At: events.TimeToMessage(n.At), Reason: text(reason), Actions: s.actions()}
+}
+
+func schedule(s Info, n News) []Event {
+	step, ok := s.due()
+	if !ok {
+		return nil
+	}
+	attempt := s.Attempts[step] + 1
+	if step == s.Sending { // The key is what keeps a message from being sent twice.
+		attempt--
+	}
+	return []Event{&messages.SectorStepScheduled{
+		At: events.TimeToMessage(n.At), Step: string(step), Attempt: attempt, Key: keyOf(step, s.Number, attempt),
+	}}
+}

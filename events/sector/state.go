@@ -1,0 +1,180 @@
+package sector
+
+import (
+	"time"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// State is where a sector stands. The names are stored, and are those that operators
+// of storage providers know; a sector of which nothing is recorded is in "".
+type State string
+
+// The states of the machine that is modelled.
+const (
+	Undefined State = ""
+	// The good way.
+	Empty          State = "Empty"
+	Packing        State = "Packing"
+	PreCommit1     State = "PreCommit1"
+	PreCommit2     State = "PreCommit2"
+	PreCommitting  State = "PreCommitting"
+	WaitSeed       State = "WaitSeed"
+	Committing     State = "Committing"
+	CommitWait     State = "CommitWait"
+	FinalizeSector State = "FinalizeSector"
+	Proving        State = "Proving"
+	// What went wrong.
+	FailedUnrecoverable State = "FailedUnrecoverable"
+	SealFailed          State = "SealFailed"
+	PreCommitFailed     State = "PreCommitFailed"
+	ComputeProofFailed  State = "ComputeProofFailed"
+	CommitFailed        State = "CommitFailed"
+	PackingFailed       State = "PackingFailed"
+	Faulty              State = "Faulty"
+	FaultReported       State = "FaultReported"
+	FaultedFinal        State = "FaultedFinal"
+)
+
+// What came later to that machine, and (Recovering, RecoveryReported) what is ours.
+const (
+	WaitDeals         State = "WaitDeals"
+	AddPiece          State = "AddPiece"
+	AddPieceFailed    State = "AddPieceFailed"
+	GetTicket         State = "GetTicket"
+	FinalizeFailed    State = "FinalizeFailed"
+	Recovering        State = "Recovering"
+	RecoveryReported  State = "RecoveryReported"
+	Terminating       State = "Terminating"
+	TerminateWait     State = "TerminateWait"
+	TerminateFinality State = "TerminateFinality"
+	TerminateFailed   State = "TerminateFailed"
+	Removing          State = "Removing"
+	RemoveFailed      State = "RemoveFailed"
+	Removed           State = "Removed"
+)
+
+// States are all of them, in the order of a good life, then what goes wrong, then the end.
+func States() []State {
+	return []State{
+		Undefined, Empty, WaitDeals, AddPiece, Packing, GetTicket, PreCommit1, PreCommit2, PreCommitting,
+		WaitSeed, Committing, CommitWait, FinalizeSector, Proving,
+		AddPieceFailed, PackingFailed, SealFailed, PreCommitFailed, ComputeProofFailed, CommitFailed, FinalizeFailed,
+		FailedUnrecoverable, Faulty, FaultReported, FaultedFinal, Recovering, RecoveryReported,
+		Terminating, TerminateWait, TerminateFinality, TerminateFailed, Removing, RemoveFailed, Removed,
+	}
+}
+
+// Known reports whether it is one of them.
+func (s State) Known() bool {
+	_, ok := planners[s]
+	return ok
+}
+
+// Piece is a piece of a sector.
+type Piece struct {
+	CID string // of its commitment, such as baga6ea4seaq…
+	// Size is padded, a power of two; Payload is the bytes of data in it, 0 for zeros
+	// that fill a gap.
+	Size, Payload events.Bytes
+}
+
+// Scheduled is a step that was begun, or is about to be. No key: none is.
+type Scheduled struct {
+	Name    Step
+	Attempt uint32
+	Key     string
+}
+
+// Info is everything that later decisions need, and nothing else: the log of a sector is
+// its stream. New makes one.
+type Info struct {
+	policy Policy
+
+	State    State
+	Number   uint64
+	Provider events.Address
+	Size     events.Bytes // padded
+	BeganAt  time.Time
+
+	Pieces  []Piece // in the sector, in order; fillers last
+	Pending []Piece // to be added
+	PackNow bool    // when no piece is pending any more
+
+	TicketValue   events.Hash
+	TicketEpoch   uint64
+	PreCommit1Out string // 0x-hex
+	CommD, CommR  events.Hash
+	Proof         string // 0x-hex
+	SeedValue     events.Hash
+	SeedEpoch     uint64
+	InvalidProofs uint64
+
+	// Hashes of the newest message of each kind; zero: none was sent.
+	PreCommitMessage, CommitMessage, FaultReportMsg, RecoveryMsg, TerminateMsg events.Hash
+
+	Opened       bool         // the ledger holds space for it
+	Space        events.Bytes // in all, when it was given
+	Scratch      events.Bytes // of it, for what only sealing needs
+	Deposit      events.Amount
+	ScratchFreed bool
+	Released     bool // all of its space was given back
+	Settled      bool // its deposit was settled
+	Returned     events.Amount
+	Lost         events.Amount
+
+	Step     Scheduled
+	Attempts map[Step]uint32  // of each step in all its life
+	Failures map[State]uint32 // in a row, by the state that failed or waits
+	Sending  Step             // a message that was begun, and of which nothing is known; empty: none
+	Outages  uint32           // in a row
+	Until    time.Time        // nothing is done before it; zero: no pause
+	Outage   bool             // the pause is for something that is away
+	Reason   string           // why it is parked; empty: it is not
+	Actions  []string         // of a parked one
+	LastErr  string
+	Forced   State  // the state that was forced on it last
+	ForcedBy string // who did; empty: nobody
+	Doing    string // whoever wanted it terminated or removed, and why
+}
+
+// New is a sector of which nothing is recorded, under a policy.
+func New(p Policy) Info { return Info{policy: p.withDefaults()} }
+
+// Over reports whether nothing is left to do, and nothing is held.
+func (s Info) Over() bool { return s.State == Removed && s.Released && s.Settled }
+
+// Parked reports whether nothing is done until somebody decides.
+func (s Info) Parked() bool { return s.Reason != "" }
+
+// room is how many bytes further pieces can take.
+func (s Info) room() events.Bytes {
+	used := end(s.Pieces)
+	for _, p := range s.Pending {
+		used = align(used, p.Size) + p.Size
+	}
+	return s.Size - min(s.Size, used)
+}
+
+// Offset is where the next pending piece begins: pieces are aligned to their size.
+func (s Info) Offset() events.Bytes {
+	if len(s.Pending) == 0 {
+		return end(s.Pieces)
+	}
+	return align(end(s.Pieces), s.Pending[0].Size)
+}
+
+// end is where a list of pieces ends.
+func end(pieces []Piece) (at events.Bytes) {
+	for _, p := range pieces {
+		at = align(at, p.Size) + p.Size
+	}
+	return at
+}
+
+func align(at, size events.Bytes) events.Bytes {
+	if size == 0 {
+		return at
+	}
+	return (at + size - 1) / size * size
+}

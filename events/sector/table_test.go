@@ -1,0 +1,203 @@
+package sector
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/housetest"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// writtenTable reads testdata/table.txt: state, event, and where it leads.
+func writtenTable(t *testing.T) map[State]map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/table.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[State]map[string]string{}
+	for _, s := range States() {
+		table[s] = map[string]string{}
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			t.Fatalf("%q is no line of the table", line)
+		}
+		if f[0] == "any" {
+			for _, s := range States() {
+				table[s][f[1]] = f[2]
+			}
+			continue
+		}
+		of := State(f[0])
+		if f[0] == "(none)" {
+			of = Undefined
+		}
+		if table[of] == nil || table[of][f[1]] != "" && f[2] != "known" {
+			t.Fatalf("%q: no such state, or it is there twice", line)
+		}
+		table[of][f[1]] = f[2]
+	}
+	return table
+}
+
+// books are the events that are about space and deposit, which are so in any state.
+var books = []string{"SectorOpened", "SectorReleased", "SectorSettled"}
+
+func TestEveryStateAllowsWhatTheWrittenTableSaysAndNothingElse(t *testing.T) {
+	table := writtenTable(t)
+	pairs, legal := 0, 0
+	for _, from := range States() {
+		for _, entry := range Table() {
+			if slices.Contains(books, entry.Name) {
+				continue
+			}
+			pairs++
+			to, listed := table[from][entry.Name]
+			s, e := standing(from), example(t, entry.Name, "")
+			out, err := Decide(s, Happened{News: News{At: start}, Event: e})
+			var refused *Refused
+			if !listed {
+				if !errors.As(err, &refused) || len(out) > 0 || refused.State != from || refused.Error() == "" {
+					t.Errorf("%q + %s: %v, %v; the table does not have it", from, entry.Name, out, err)
+				}
+				recorded, err := Decide(s, Happened{News: News{At: start}, Event: e, By: "a sealer"})
+				if err != nil || len(recorded) != 1 || NameOf(recorded[0]) != "SectorEventRefused" {
+					t.Errorf("%q + %s from outside: %v, %v; want it recorded as refused", from, entry.Name, recorded, err)
+				} else if diff := compare(s, Evolve(s, recorded[0])); diff != "" {
+					t.Errorf("%q + %s from outside changes the sector:\n%s", from, entry.Name, diff)
+				}
+				continue
+			}
+			legal++
+			if err != nil {
+				t.Errorf("%q + %s: %v; the table has it", from, entry.Name, err)
+				continue
+			}
+			want := State(to)
+			switch to {
+			case "same", "known":
+				want = from
+			case "forced":
+				want = State(e.(*messages.SectorForceState).GetState())
+			}
+			if len(out) > 0 {
+				s = Evolve(s, out[0])
+			}
+			if s.State != want {
+				t.Errorf("%q + %s leads to %q, the table says %q", from, entry.Name, s.State, want)
+			}
+		}
+	}
+	if pairs < 34*53 || legal < 34*5+60 {
+		t.Errorf("%d pairs were tried, %d of them legal", pairs, legal)
+	}
+}
+
+func TestTheMachineThatIsModelledHas33Arcs(t *testing.T) {
+	text, err := os.ReadFile("testdata/table.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## The 33 arcs")
+	_, rest, _ = strings.Cut(rest, "\n")
+	old, _, _ := strings.Cut(rest, "##")
+	if n := len(strings.Split(strings.TrimSpace(old), "\n")); n != 33+3 {
+		t.Fatalf("%d lines, want 33 arcs and 3 globals", n)
+	}
+}
+
+func TestEveryStateIsInTheTableAndHasANameOfItsOwn(t *testing.T) {
+	seen := map[State]bool{}
+	for _, s := range States() {
+		if seen[s] || !s.Known() {
+			t.Errorf("%q is twice in States, or not in the table", s)
+		}
+		seen[s] = true
+	}
+	if len(seen) != len(planners) {
+		t.Errorf("%d states, the table has %d", len(seen), len(planners))
+	}
+	for s, r := range planners {
+		for event, to := range r {
+			if !to.Known() {
+				t.Errorf("%q + %s leads to %q, which is no state", s, event, to)
+			}
+		}
+	}
+}
+
+func TestEveryEventOfTheUnionIsStoredUnderItsName(t *testing.T) {
+	var names []string
+	for _, entry := range Table() {
+		names = append(names, entry.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(housetest.Sealed(t, "../../messages", "sectorEvent"), names); diff != "" {
+		t.Fatalf("the union and the codec's table (-union +table):\n%s", diff)
+	}
+}
+
+func TestEveryCommandIsTold(t *testing.T) {
+	housetest.Complete(t, ".", "command", []Command{Happened{}, Away{}, Due{}, ReportChain{}, ReportDiagnosis{}}, "commands")
+	for _, c := range []Command{Happened{}, Away{}, Due{}, ReportChain{}, ReportDiagnosis{}} {
+		c.command()
+	}
+}
+
+// A sealer that needs no scratch space is as good as one that gave it back.
+func TestASectorWithoutScratchSpaceIsSealedAgain(t *testing.T) {
+	s := standing(PreCommit1)
+	s = Evolve(s, &messages.SectorOpened{Sealed: 1, Deposit: "0"})
+	if _, ok := s.due(); !ok || s.stuck() != "" {
+		t.Fatalf("stuck: %s", s.stuck())
+	}
+	s.State = Proving
+	if step, ok := s.due(); ok {
+		t.Fatalf("it wants to %s, and has nothing to give back", step)
+	}
+	s.State, s.Scratch, s.ScratchFreed, s.TicketValue = PreCommit1, 5, true, events.Hash{1}
+	if s.stuck() == "" {
+		t.Fatal("it is sealed without the scratch space that it needs")
+	}
+}
+
+// What is stored, and could not be folded, is refused.
+func TestTheCodecRefusesWhatNoFoldCanAdd(t *testing.T) {
+	codec := events.NewCodec(Table())
+	for name, e := range map[string]Event{
+		"no number":         &messages.SectorStart{Provider: exampleHost, Size: 2048},
+		"an odd size":       &messages.SectorStartEmpty{Sector: 1, Provider: exampleHost, Size: 2049},
+		"no provider":       &messages.SectorStart{Sector: 1, Size: 2048},
+		"a pause for ever":  &messages.SectorRetryScheduled{},
+		"endless space":     &messages.SectorOpened{Tree: 1 << 63, Deposit: "0"},
+		"a debt":            &messages.SectorSettled{Returned: "-1", Lost: "0"},
+		"no key":            &messages.SectorStepScheduled{Step: "Pack", Attempt: 1},
+		"no attempt":        &messages.SectorStepScheduled{Step: "Pack", Key: "Pack:1:0"},
+		"a ticket of words": &messages.SectorTicket{Value: "heads"},
+	} {
+		if _, _, _, err := codec.Encode(e); !errors.Is(err, events.ErrMalformed) {
+			t.Errorf("%s: %v, want %v", name, err, events.ErrMalformed)
+		}
+	}
+}
+
+// compare looks quickly first.
+func compare(a, b Info) string {
+	if reflect.DeepEqual(a, b) {
+		return ""
+	}
+	return cmp.Diff(a, b, cmp.AllowUnexported(Info{}), cmpopts.EquateComparable(events.Amount{}), cmpopts.EquateEmpty())
+}
