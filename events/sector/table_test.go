@@ -201,3 +201,25 @@ func compare(a, b Info) string {
 	}
 	return cmp.Diff(a, b, cmp.AllowUnexported(Info{}), cmpopts.EquateComparable(events.Amount{}), cmpopts.EquateEmpty())
 }
+
+// The page of sectors has the whole table, a row for each state.
+func TestThePageOfSectorsHasTheTable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sectors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range States() {
+		var arcs []string
+		for _, event := range Allowed(s) {
+			arcs = append(arcs, event+" → "+string(planners[s][event]))
+		}
+		name, step := string(s), string(stepOf[s])
+		if s == Undefined {
+			name = "(none)"
+		}
+		row := "| " + name + " | " + strings.Join(arcs, "; ") + " | " + step + " |\n"
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/sectors.md does not have the row\n%s", row)
+		}
+	}
+}
