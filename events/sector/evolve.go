@@ -143,7 +143,7 @@ func wrote(s Info, e Event) Info {
 }
 
 func evolveBooks(s Info, e Event) Info {
-	did := StepSettle
+	did, due := StepSettle, s.dueStep()
 	switch e := e.(type) { //nolint:gochecksumtype // Evolve lists the three.
 	case *messages.SectorOpened:
 		did = StepOpenSpace
@@ -161,9 +161,10 @@ func evolveBooks(s Info, e Event) Info {
 		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
 		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
 	}
-	if s.Step.Name == did { // Else it is late news, and what the state does goes on.
+	if due == did { // Else it is late news, and what the state does goes on.
 		s.Step, s.Outages = Scheduled{}, 0
 		s.Failures = without(s.Failures, s.State)
+		return s.wakened()
 	}
 	return s
 }

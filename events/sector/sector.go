@@ -328,9 +328,8 @@ func fails(s Info, n News) Event {
 	if most := s.policy.MaxFailures; most > 0 && failed > most {
 		return park(s, n, fmt.Sprintf("failed %d times: %s", failed, s.LastErr))
 	}
-	step, _ := s.due()
 	return &messages.SectorRetryScheduled{
-		At: events.TimeToMessage(n.At), Step: string(step), Reason: s.LastErr,
+		At: events.TimeToMessage(n.At), Step: string(s.dueStep()), Reason: s.LastErr,
 		Until: events.TimeToMessage(n.At.Add(s.policy.Pause(failed, n.Chance))),
 	}
 }

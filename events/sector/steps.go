@@ -117,6 +117,11 @@ func (s Info) due() (Step, bool) {
 	return step, ok
 }
 
+func (s Info) dueStep() Step {
+	step, _ := s.due()
+	return step
+}
+
 // writes are the steps that write what the ledger must hold space for.
 var writes = map[Step]bool{
 	StepAddPiece: true, StepPack: true, StepPreCommit1: true, StepPreCommit2: true, StepCommit: true,
