@@ -103,7 +103,12 @@ func TestSettlingLateChangesNothing(t *testing.T) {
 		number := rapid.Uint64Range(0, deadlines-1).Draw(t, "number")
 		y.block += rapid.Uint64Range(0, periodBlocks-1).Draw(t, "start")
 		s := y.announces(alice, number)
-		s.said.Expiration += rapid.Uint64Range(0, 6*periodBlocks).Draw(t, "life")
+		// Not long after the earliest one there is; often where something begins or ends.
+		last := s.said.Expiration/periodBlocks + rapid.Uint64Range(1, 6).Draw(t, "periods")
+		s.said.Expiration = s.opens(last) + rapid.OneOf(
+			rapid.SampledFrom([]uint64{0, 1, windowBlocks, windowBlocks + 1}),
+			rapid.Uint64Range(0, periodBlocks-1),
+		).Draw(t, "place")
 		y.does(alice, sectorABI.PackPreCommit(s.said))
 		y.block += seedDelay + 1
 		y.does(alice, s.packCommit())
@@ -125,7 +130,8 @@ func (l *life) actions(y *yard) map[string]func(*rapid.T) {
 	}
 	return map[string]func(*rapid.T){
 		"wait": func(t *rapid.T) {
-			for range rapid.Uint64Range(1, 60).Draw(t, "blocks") {
+			blocks := rapid.OneOf(rapid.Uint64Range(1, 60), rapid.Uint64Range(60, 250))
+			for range blocks.Draw(t, "blocks") {
 				y.block++
 				if behind := y.block - windowBlocks; l.opens(behind/periodBlocks) == behind {
 					l.closes(behind / periodBlocks)

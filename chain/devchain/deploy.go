@@ -37,6 +37,9 @@ type DeployConfig struct {
 	VerifyingKey [][32]byte
 	// VerifierCode replaces the verifier by another contract; for tests only.
 	VerifierCode []byte
+	// Sectors are the rules of a contract for sectors, which holds its deposits in the
+	// same token; nil: none is made. One that is remembered stays what it is.
+	Sectors *bindings.SectorConfig
 	// File remembers the deployment; empty means that nothing is remembered.
 	File string
 	// Fund gives the deployer wei when there is something to deploy; nil: it has them.
@@ -50,6 +53,10 @@ type Deployment struct {
 	Marketplace events.Address
 	// Block is the block that the marketplace was made in.
 	Block uint64
+	// SectorProvider is the contract for sectors, and SectorBlock the block that it was
+	// made in; zero when there is none.
+	SectorProvider events.Address
+	SectorBlock    uint64
 }
 
 // deploymentJSON is the file.
@@ -59,6 +66,9 @@ type deploymentJSON struct {
 	Verifier    common.Address `json:"verifier"`
 	Marketplace common.Address `json:"marketplace"`
 	Block       uint64         `json:"block"`
+	// Written since there are sectors: older files have none.
+	SectorProvider common.Address `json:"sectorProvider,omitzero"`
+	SectorBlock    uint64         `json:"sectorBlock,omitzero"`
 }
 
 // DefaultMarketConfig suits a chain on one machine: periods of 20 blocks, so that a
@@ -81,10 +91,43 @@ func DefaultMarketConfig(keyHash string) events.MarketConfig {
 	}
 }
 
-// Deploy brings token, verifier and marketplace onto a development chain, or returns
-// the deployment that the file remembers when its contracts are there. The client
-// speaks over IPC or comes from Attach: each contract gets a block at once. The
-// deployer must own wei, or get them by Fund. An interrupted deployment is simply done again.
+// DefaultSectorConfig suits a chain on one machine: periods of 60 blocks with six
+// windows, and a life of some minutes at least. A deposit is a ten-millionth of a token per
+// KiB.
+func DefaultSectorConfig() bindings.SectorConfig {
+	return bindings.SectorConfig{
+		Sealing: bindings.SealingConfig{
+			TicketLookback: 5,
+			ChallengeDelay: 10,
+			CommitDue:      600,
+			MinLife:        120,
+			MaxLife:        30 * 24 * 60 * 60,
+			Leaves:         44,
+		},
+		Proving: bindings.ProvingConfig{
+			PeriodBlocks:     60,
+			Deadlines:        6,
+			PartitionSectors: 10,
+			FaultCutoff:      3,
+			Leaves:           10,
+			MaxFaultPeriods:  14,
+		},
+		Deposits: bindings.DepositConfig{
+			DepositPerByte: 100_000_000,
+			RewardPerByte:  100_000,
+			VoidFee:        2000,
+			MissedFee:      500,
+			FaultFee:       100,
+			TerminationFee: 2000,
+		},
+	}
+}
+
+// Deploy brings token, verifier and marketplace onto a development chain, and a contract
+// for sectors if the configuration has one, or returns the deployment that the file
+// remembers when its contracts are there. The client speaks over IPC or comes from
+// Attach: each contract gets a block at once. The deployer must own wei, or get them by
+// Fund. An interrupted deployment is simply done again.
 func Deploy(
 	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
 ) (Deployment, error) {
@@ -92,32 +135,29 @@ func Deploy(
 	if err != nil {
 		return Deployment{}, fmt.Errorf("deploy: %w", err)
 	}
-	if found, ok, err := remembered(ctx, client, cfg.File, genesis.Hash()); ok || err != nil {
-		return found, err
+	d, found, err := remembered(ctx, client, cfg.File, genesis.Hash())
+	if err != nil {
+		return Deployment{}, err
+	}
+	sectors := cfg.Sectors != nil && d.SectorProvider == common.Address{}
+	if found && !sectors {
+		return d.public(), nil
 	}
 	if cfg.Fund != nil {
 		if err := cfg.Fund(ctx, events.Address(crypto.PubkeyToAddress(deployer.PublicKey))); err != nil {
 			return Deployment{}, fmt.Errorf("deploy: %w", err)
 		}
 	}
-	var d deploymentJSON
-	d.Genesis = genesis.Hash()
-	if d.Token, _, err = create(ctx, client, deployer, contracts.TokenCreation()); err != nil {
-		return Deployment{}, fmt.Errorf("deploy token: %w", err)
+	if !found {
+		d = deploymentJSON{Genesis: genesis.Hash()}
+		if err := d.makeMarket(ctx, client, deployer, cfg); err != nil {
+			return Deployment{}, err
+		}
 	}
-	code, err := verifierCode(cfg)
-	if err != nil {
-		return Deployment{}, fmt.Errorf("deploy verifier: %w", err)
-	}
-	if d.Verifier, _, err = create(ctx, client, deployer, code); err != nil {
-		return Deployment{}, fmt.Errorf("deploy verifier: %w", err)
-	}
-	code, err = contracts.MarketplaceCreation(marketConfig(cfg.Market), d.Token, d.Verifier)
-	if err != nil {
-		return Deployment{}, fmt.Errorf("deploy marketplace: %w", err)
-	}
-	if d.Marketplace, d.Block, err = create(ctx, client, deployer, code); err != nil {
-		return Deployment{}, fmt.Errorf("deploy marketplace: %w", err)
+	if cfg.Sectors != nil {
+		if err := d.makeSectors(ctx, client, deployer, *cfg.Sectors); err != nil {
+			return Deployment{}, err
+		}
 	}
 	if cfg.File != "" {
 		if err := writeFile(cfg.File, d); err != nil {
@@ -127,44 +167,84 @@ func Deploy(
 	return d.public(), nil
 }
 
+func (d *deploymentJSON) makeMarket(
+	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
+) (err error) {
+	if d.Token, _, err = create(ctx, client, deployer, contracts.TokenCreation()); err != nil {
+		return fmt.Errorf("deploy token: %w", err)
+	}
+	code, err := verifierCode(cfg)
+	if err != nil {
+		return fmt.Errorf("deploy verifier: %w", err)
+	}
+	if d.Verifier, _, err = create(ctx, client, deployer, code); err != nil {
+		return fmt.Errorf("deploy verifier: %w", err)
+	}
+	code, err = contracts.MarketplaceCreation(marketConfig(cfg.Market), d.Token, d.Verifier)
+	if err != nil {
+		return fmt.Errorf("deploy marketplace: %w", err)
+	}
+	if d.Marketplace, d.Block, err = create(ctx, client, deployer, code); err != nil {
+		return fmt.Errorf("deploy marketplace: %w", err)
+	}
+	return nil
+}
+
+func (d *deploymentJSON) makeSectors(
+	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, config bindings.SectorConfig,
+) error {
+	code, err := contracts.SectorProviderCreation(config, d.Token)
+	if err != nil {
+		return fmt.Errorf("deploy sector provider: %w", err)
+	}
+	if d.SectorProvider, d.SectorBlock, err = create(ctx, client, deployer, code); err != nil {
+		return fmt.Errorf("deploy sector provider: %w", err)
+	}
+	return nil
+}
+
 func (d deploymentJSON) public() Deployment {
 	return Deployment{
 		Token: events.Address(d.Token), Verifier: events.Address(d.Verifier),
 		Marketplace: events.Address(d.Marketplace), Block: d.Block,
+		SectorProvider: events.Address(d.SectorProvider), SectorBlock: d.SectorBlock,
 	}
 }
 
-// remembered reads the file and checks that the chain agrees.
+// remembered reads the file and checks that the chain agrees. A contract for sectors that
+// the chain does not have is left out.
 func remembered(
 	ctx context.Context, client *ethclient.Client, file string, genesis common.Hash,
-) (Deployment, bool, error) {
+) (d deploymentJSON, found bool, err error) {
+	none := deploymentJSON{}
 	if file == "" {
-		return Deployment{}, false, nil
+		return none, false, nil
 	}
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Deployment{}, false, nil
+		return none, false, nil
 	}
 	if err != nil {
-		return Deployment{}, false, fmt.Errorf("read deployment: %w", err)
+		return none, false, fmt.Errorf("read deployment: %w", err)
 	}
-	var d deploymentJSON
 	if err := json.Unmarshal(raw, &d); err != nil {
-		return Deployment{}, false, fmt.Errorf("read deployment: %w: %s: %w", ErrDamaged, file, err)
+		return none, false, fmt.Errorf("read deployment: %w: %s: %w", ErrDamaged, file, err)
 	}
 	if d.Genesis != genesis {
-		return Deployment{}, false, nil
+		return none, false, nil
 	}
-	for _, address := range []common.Address{d.Token, d.Verifier, d.Marketplace} {
+	for _, address := range []common.Address{d.Token, d.Verifier, d.Marketplace, d.SectorProvider} {
 		code, err := client.CodeAt(ctx, address, nil)
-		if err != nil {
-			return Deployment{}, false, fmt.Errorf("look for %s: %w", address, err)
-		}
-		if len(code) == 0 {
-			return Deployment{}, false, nil
+		switch {
+		case err != nil:
+			return none, false, fmt.Errorf("look for %s: %w", address, err)
+		case len(code) == 0 && address == d.SectorProvider:
+			d.SectorProvider, d.SectorBlock = common.Address{}, 0
+		case len(code) == 0:
+			return none, false, nil
 		}
 	}
-	return d.public(), true, nil
+	return d, true, nil
 }
 
 // create sends the creation of a contract and seals its block.

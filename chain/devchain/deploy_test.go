@@ -47,6 +47,26 @@ func TestDeploymentIsRememberedAcrossStarts(t *testing.T) {
 	if diff := cmp.Diff(first, again); err != nil || diff != "" || c.Head() != head {
 		t.Fatalf("deployed again: %v (-first +again):\n%s", err, diff)
 	}
+	// Sectors come later and change nothing else.
+	rules := devchain.DefaultSectorConfig()
+	deploy.Sectors = &rules
+	sectors, err := devchain.Deploy(t.Context(), client, key, deploy)
+	if err != nil || sectors.SectorProvider.Zero() || sectors.SectorBlock != head.Number+1 {
+		t.Fatalf("deployment with sectors is %+v (%v)", sectors, err)
+	}
+	again, err = devchain.Deploy(t.Context(), client, key, deploy)
+	if diff := cmp.Diff(sectors, again); err != nil || diff != "" || c.Head().Number != head.Number+1 {
+		t.Fatalf("deployed again: %v (-first +again):\n%s", err, diff)
+	}
+	deploy.Sectors = nil
+	again, err = devchain.Deploy(t.Context(), client, key, deploy)
+	if diff := cmp.Diff(sectors, again); err != nil || diff != "" {
+		t.Fatalf("forgot the sectors: %v (-first +again):\n%s", err, diff)
+	}
+	again.SectorProvider, again.SectorBlock = first.SectorProvider, first.SectorBlock
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Fatalf("sectors changed the marketplace (-before +after):\n%s", diff)
+	}
 	// A file of another chain counts for nothing.
 	other := open(t, devchain.Config{Dir: shortDir(t), Alloc: cfg.Alloc, GenesisTime: head.Time})
 	elsewhere := ethclient.NewClient(other.Attach())

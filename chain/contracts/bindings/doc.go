@@ -1,5 +1,5 @@
-// Package bindings packs the calls of the marketplace, its verifier and its test
-// token, and unpacks their results, events and errors. Everything but this file is
+// Package bindings packs the calls of the marketplace, its verifier, its test token and
+// the sector provider, and unpacks their results, events and errors. Everything but this file is
 // generated from ../artifacts/bindings.json by ../generate.sh.
 //
 // The Pack methods panic on a nil *big.Int anywhere in their arguments, and
