@@ -17,7 +17,7 @@ import (
 // reading is a read under way: how to go on with it, and how far it is.
 type reading struct {
 	// open reads on, at most count events.
-	open func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error)
+	open func(ctx context.Context, c *esdb.Client, count uint64) (source, error)
 	// take looks at an event, moves on behind it, and says whether it belongs to
 	// the answer.
 	take func(e *esdb.ResolvedEvent) (r events.Recorded, ok bool)
@@ -27,6 +27,14 @@ type reading struct {
 	limit int
 
 	extra uint64
+}
+
+// sourceOf is a read that was opened, as a source.
+func sourceOf(from *esdb.ReadStream, err error) (source, error) {
+	if err != nil {
+		return source{}, err
+	}
+	return source{from.Recv, from.Close}, nil
 }
 
 // everything is the count that means no limit, as other clients send it.
@@ -98,11 +106,7 @@ func (s *Store) readOnce(
 	}
 	asked, answered := r.count(), uint64(0)
 	in := h.feed(ctx, func(ctx context.Context, c *esdb.Client) (source, error) {
-		from, err := r.open(ctx, c, asked)
-		if err != nil {
-			return source{}, err
-		}
-		return source{from.Recv, from.Close}, nil
+		return r.open(ctx, c, asked)
 	})
 	h.release() // The feed holds on by itself, and Close need not wait for our consumer.
 	idle := time.NewTimer(s.cfg.CallTimeout)
@@ -202,9 +206,9 @@ func streamReading(stream string, q events.ReadStream) reading {
 	next, over := q.From, false
 	return reading{
 		limit: max(q.Limit, 0),
-		open: func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error) {
+		open: func(ctx context.Context, c *esdb.Client, count uint64) (source, error) {
 			o.From = revisionAt(next, q.Backward)
-			return c.ReadStream(ctx, stream, o, count)
+			return sourceOf(c.ReadStream(ctx, stream, o, count))
 		},
 		take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
 			at := e.OriginalEvent()
@@ -253,8 +257,8 @@ func (s *Store) ReadAll(ctx context.Context, after events.Position, limit int) i
 		after := after
 		return reading{
 			limit: max(limit, 0),
-			open: func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error) {
-				return c.ReadAll(ctx, esdb.ReadAllOptions{From: positionAt(after)}, count)
+			open: func(ctx context.Context, c *esdb.Client, count uint64) (source, error) {
+				return sourceOf(c.ReadAll(ctx, esdb.ReadAllOptions{From: positionAt(after)}, count))
 			},
 			// The server begins with the event at the position.
 			spare: func() uint64 { return uint64(min(after, 1)) },
@@ -284,12 +288,12 @@ func (s *Store) ReadBack(ctx context.Context, before events.Position, limit int)
 		before := before
 		return reading{
 			limit: max(limit, 0),
-			open: func(ctx context.Context, c *esdb.Client, count uint64) (*esdb.ReadStream, error) {
+			open: func(ctx context.Context, c *esdb.Client, count uint64) (source, error) {
 				o := esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}
 				if before <= math.MaxInt64 {
 					o.From = esdb.Position{Commit: uint64(before), Prepare: uint64(before)}
 				}
-				return c.ReadAll(ctx, o, count)
+				return sourceOf(c.ReadAll(ctx, o, count))
 			},
 			// Some servers begin with the event at the position, some before it.
 			spare: func() uint64 {

@@ -12,6 +12,7 @@ import (
 // logs holds a store to the rules of ReadBack and Wait.
 func logs(t *testing.T, b bench) {
 	t.Run("the log is read backward from any event", func(t *testing.T) { back(t, b.open(t)) })
+	t.Run("a part of the log is read by how its streams begin", func(t *testing.T) { prefixed(t, b.open(t)) })
 	t.Run("reading backward ends with its context", func(t *testing.T) {
 		s := b.open(t)
 		mustAppend(t, s, "a-1", events.NoStream(), 0, 1, 2)
@@ -92,6 +93,62 @@ func logs(t *testing.T, b bench) {
 			t.Fatalf("wait ended with %v", err)
 		}
 	})
+}
+
+func prefixed(t *testing.T, s events.Store) {
+	const all = 1_000 // more than one search of any server
+	n := 0
+	for n < all {
+		for _, stream := range []string{"a-1", "a-12", "b-1", "ab-1", "c-1"} {
+			batch := make([]int, 40)
+			for i := range batch {
+				batch[i], n = n, n+1
+			}
+			mustAppend(t, s, stream, events.Any(), batch...)
+		}
+	}
+	mustDelete(t, s, "a-12", events.Any(), false) // Its metadata is of the system, its events stay.
+	log := mustRead(t, s.ReadAll(t.Context(), 0, 0))
+	middle, head := log[len(log)/2].Position, log[len(log)-1].Position
+	for _, c := range []struct {
+		after    events.Position
+		prefixes []string
+	}{
+		{0, []string{"a-"}},
+		{0, []string{"a-1"}},
+		{0, []string{"b-", "c-1"}},
+		{0, []string{"none-"}},
+		{middle, []string{"a-", "ab-"}},
+		{middle, []string{"none-"}},
+		{head, []string{"a-"}},
+	} {
+		var want []events.Recorded
+		for _, r := range log {
+			if r.Position > c.after && events.HasPrefix(r.Stream, c.prefixes) {
+				want = append(want, r)
+			}
+		}
+		got := mustRead(t, events.ReadPrefixed(t.Context(), s, c.after, c.prefixes))
+		if diff := diff(want, got); diff != "" {
+			t.Fatalf("after %d, %v:\n%s", c.after, c.prefixes, diff)
+		}
+	}
+	taken := 0
+	for _, err := range events.ReadPrefixed(t.Context(), s, 0, []string{"a-"}) {
+		if taken++; err != nil {
+			t.Fatal(err)
+		}
+		if taken == 3 { // Nobody wants the rest.
+			break
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range events.ReadPrefixed(ctx, s, 0, []string{"a-"}) {
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("with a context that has ended: %v", err)
+		}
+	}
 }
 
 func back(t *testing.T, s events.Store) {

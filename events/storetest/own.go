@@ -263,6 +263,17 @@ func (o *own) ReadAll(ctx context.Context, after events.Position, limit int) ite
 	})
 }
 
+// ReadPrefixed implements events.PrefixReader.
+func (o *own) ReadPrefixed(ctx context.Context, after events.Position, prefixes []string) iter.Seq2[events.Recorded, error] {
+	theirs := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		theirs[i] = o.in(p)
+	}
+	return o.from(ctx, after, 0, func(their events.Position) iter.Seq2[events.Recorded, error] {
+		return events.ReadPrefixed(ctx, o.store, their, theirs)
+	})
+}
+
 // Subscribe implements events.Store.
 func (o *own) Subscribe(ctx context.Context, after events.Position) iter.Seq2[events.Recorded, error] {
 	return o.from(ctx, after, 0, func(their events.Position) iter.Seq2[events.Recorded, error] {

@@ -1,0 +1,76 @@
+package esdb
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+
+	"github.com/hostnode/hostnode/events"
+)
+
+// searchWindow is how many events a server looks at between two checkpoints, each of which
+// is a message.
+const searchWindow = 4096
+
+// ReadPrefixed implements events.PrefixReader: the server chooses, so that links, projections
+// and other hosts do not travel. The client's reads of $all have no filter and its
+// subscriptions have; so this is one that ends where the log did when it began, or as soon
+// as it has caught up.
+func (s *Store) ReadPrefixed(
+	ctx context.Context, after events.Position, prefixes []string,
+) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		head, err := s.Head(ctx)
+		if err != nil {
+			yield(events.Recorded{}, err)
+			return
+		}
+		s.read(ctx, func() reading { return prefixReading(after, head, prefixes) })(yield)
+	}
+}
+
+func prefixReading(after, head events.Position, prefixes []string) reading {
+	o := esdb.SubscribeToAllOptions{
+		MaxSearchWindow: searchWindow, CheckpointInterval: 1,
+		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+	}
+	return reading{
+		open: func(ctx context.Context, c *esdb.Client, _ uint64) (source, error) {
+			o.From = positionAt(after)
+			if after >= head {
+				return source{func() (*esdb.ResolvedEvent, error) { return nil, io.EOF }, func() {}}, nil
+			}
+			sub, err := c.SubscribeToAll(ctx, o)
+			if err != nil {
+				return source{}, err
+			}
+			return source{func() (*esdb.ResolvedEvent, error) { return nextUntil(sub, head) }, func() { _ = sub.Close() }}, nil
+		},
+		take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
+			if e.Event == nil || events.Position(e.Event.Position.Commit) <= after {
+				return events.Recorded{}, false
+			}
+			after = events.Position(e.Event.Position.Commit)
+			return recorded(e.Event), true
+		},
+	}
+}
+
+// nextUntil is the next event of a filtered subscription, a checkpoint as none, or io.EOF when all that was there is
+// told: it has caught up, or a checkpoint is behind that. Older servers do not say the first.
+func nextUntil(sub *esdb.Subscription, head events.Position) (*esdb.ResolvedEvent, error) {
+	for {
+		switch e := sub.Recv(); {
+		case e.SubscriptionDropped != nil:
+			return nil, e.SubscriptionDropped.Error
+		case e.EventAppeared != nil:
+			return e.EventAppeared, nil
+		case e.CaughtUp != nil, e.CheckPointReached != nil && events.Position(e.CheckPointReached.Commit) >= head:
+			return nil, io.EOF
+		case e.CheckPointReached != nil:
+			return &esdb.ResolvedEvent{}, nil // No event, and a sign of life: much may be passed over.
+		}
+	}
+}
