@@ -164,6 +164,7 @@ bench:
 	go test -run '^$$' -bench 'Fold100k' ./events/catalog
 	go test -run '^$$' -bench 'Start1M' -benchtime 5x ./actors
 	go test -run '^$$' -bench 'Events|Memory|Checkpoint' -benchtime 3x ./projections/audit
+	go test -run '^$$' -bench 'StatusWithoutAHost' -benchtime 3x ./cmd/hostnode/internal/api
 	go test -run '^$$' -bench 'Queue|Memory|Pieces1M' ./events/slotqueue
 	go test -run '^$$' -bench 'SlotHashing' ./prover/merkle
 	go test -run '^$$' -bench 'Commitment|Tree' ./prover/commd

@@ -37,7 +37,7 @@ func UntilTime(t time.Time) Until {
 // wait.
 func ViewsAt(ctx context.Context, store events.Store, scope Scope, until Until) (*Views, error) {
 	v := NewViews(scope)
-	for r, err := range store.ReadAll(ctx, 0, 0) {
+	for r, err := range events.ReadPrefixed(ctx, store, 0, scope.Prefixes()) {
 		if err != nil {
 			return nil, fmt.Errorf("read events for the views: %w", err)
 		}

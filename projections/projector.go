@@ -144,12 +144,19 @@ func (p *Projector) fits(ctx context.Context, loaded *Views) error {
 // until ctx ends.
 func (p *Projector) CatchUp(ctx context.Context) error {
 	return p.insist(ctx, func(ctx context.Context) error {
-		for r, err := range p.store.ReadAll(ctx, p.AsOf(), 0) {
+		head, err := p.store.Head(ctx)
+		if err != nil {
+			return fmt.Errorf("read events for the views: %w", err)
+		}
+		for r, err := range events.ReadPrefixed(ctx, p.store, p.AsOf(), p.cfg.Scope.Prefixes()) {
 			if err != nil {
 				return fmt.Errorf("read events for the views: %w", err)
 			}
 			p.apply(r)
 		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.views.asOf = max(p.views.asOf, head) // What was left out is not about them.
 		return nil
 	})
 }

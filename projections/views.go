@@ -73,6 +73,24 @@ type Scope struct {
 	Limits Limits
 }
 
+// Prefixes are how the names of the streams begin that the views are made from.
+func (s Scope) Prefixes() []string {
+	if s.Host.Zero() {
+		categories := []string{
+			events.CategoryCapacity, events.CategorySale, events.CategorySlotQueue,
+			events.CategoryTx, events.CategoryHost, events.CategoryValidator,
+		}
+		for i, c := range categories {
+			categories[i] = c + "-"
+		}
+		return categories
+	}
+	return []string{
+		events.CapacityStream(s.Host), events.CategorySale + "-" + s.Host.String() + "-", events.SlotQueueStream(s.Host),
+		events.TxStream(s.Host), events.HostStream(s.Host), events.ValidatorStream(s.Host),
+	}
+}
+
 // Views is one fold of all streams:
 //
 //	capacity-<host>      Ledgers, Reservations

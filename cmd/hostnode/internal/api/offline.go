@@ -123,7 +123,7 @@ func (o *Offline) open(ctx context.Context) error {
 	o.reader = reader{
 		views: projections.NewViews(projections.Scope{}), store: store.Store, host: o.cfg.Account,
 		dataDir: o.cfg.DataDir, now: o.cfg.Now, endpoint: o.cfg.Endpoint,
-		fallbacks: o.cfg.Fallbacks,
+		fallbacks: o.cfg.Fallbacks, oneHost: o.cfg.Store.Remote(),
 	}
 	// Closed in order, the end of a log is no unfinished write.
 	if store.Embedded != nil && !store.Report.Clean && !store.Report.Unmarked {
@@ -132,11 +132,7 @@ func (o *Offline) open(ctx context.Context) error {
 	if o.cfg.NoViews {
 		return nil
 	}
-	views := ""
-	if o.dir != nil {
-		views = o.dir.Views()
-	}
-	p, err := projections.Open(ctx, store, projections.Config{Dir: views})
+	p, err := projections.Open(ctx, store.Store, o.viewsConfig())
 	if err != nil {
 		return fmt.Errorf("open the views: %w", err)
 	}
@@ -149,6 +145,16 @@ func (o *Offline) open(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// viewsConfig is what the views of the present are about. Where nothing was saved they are of the
+// one host that is asked about: a shared server has the events of many, which need not travel, and
+// views of one are not kept, because those of a host that runs here are of all.
+func (o *Offline) viewsConfig() projections.Config {
+	if o.dir != nil && (!o.cfg.Store.Remote() || projections.HasCheckpoint(o.dir.Views())) {
+		return projections.Config{Dir: o.dir.Views()}
+	}
+	return projections.Config{Scope: o.reader.scope()}
 }
 
 // Close saves the views and gives the directory back.

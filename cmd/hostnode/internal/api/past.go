@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -17,7 +18,7 @@ func (r *reader) At(ctx context.Context, when When) (Past, error) {
 			ErrBadRequest, when.Revision, when.Revision)
 	}
 	until := when.until()
-	views, err := projections.ViewsAt(ctx, r.store, projections.Scope{}, until)
+	views, err := projections.ViewsAt(ctx, r.store, r.scope(), until)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (r *reader) At(ctx context.Context, when When) (Past, error) {
 
 // before says when the record begins.
 func (r *reader) before(ctx context.Context, when When) error {
-	for first, err := range r.store.ReadAll(ctx, 0, 1) {
+	for first, err := range events.ReadPrefixed(ctx, r.store, 0, r.scope().Prefixes()) {
 		if err != nil {
 			return err
 		}

@@ -43,6 +43,18 @@ type reader struct {
 	dropped   int64    // bytes of an unfinished write, dropped when the store was opened
 	endpoint  string   // of the chain, for audits
 	fallbacks []string // of the same chain
+	// oneHost says that the store may have many hosts and is far away, so that views which are
+	// built for one answer are of this host alone.
+	oneHost bool
+}
+
+// scope is what views are about that are built for one answer. Without an account they are
+// of all hosts, because they have to say whose record it is.
+func (r *reader) scope() projections.Scope {
+	if r.oneHost {
+		return projections.Scope{Host: r.host}
+	}
+	return projections.Scope{}
 }
 
 func (r *reader) asOf() AsOf {

@@ -6,6 +6,7 @@ package stores
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/url"
 	"strings"
 	"time"
@@ -54,6 +55,11 @@ type Opened struct {
 	Report   embedded.Report
 	// Name says where it is, for people: without a password.
 	Name string
+}
+
+// ReadPrefixed implements events.PrefixReader.
+func (o *Opened) ReadPrefixed(ctx context.Context, after events.Position, prefixes []string) iter.Seq2[events.Recorded, error] {
+	return events.ReadPrefixed(ctx, o.Store, after, prefixes)
 }
 
 // Open opens a store; the caller closes it. An EventStoreDB that does not answer

@@ -1,0 +1,164 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/wire"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// The record of the benchmark: about 100,000 events, and on the server as many of the system,
+// as a server with projections writes beside them.
+const (
+	benchHosts = 440
+	benchSales = 12 // of each host, with 18 events
+)
+
+func benchHost(n int) (a events.Address) {
+	binary.BigEndian.PutUint32(a[:], uint32(n+1))
+	return a
+}
+
+// benchLife is a whole sale as it was stored.
+func benchLife(b *testing.B) (life []events.NewEvent) {
+	b.Helper()
+	f, err := os.Open("../../../../events/sale/testdata/history/complete.jsonl")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var e struct {
+			Type    string          `json:"type"`
+			Version uint32          `json:"version"`
+			Data    json.RawMessage `json:"data"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			b.Fatal(err)
+		}
+		life = append(life, events.NewEvent{Type: e.Type, Data: e.Data, Meta: events.Metadata{Version: e.Version}})
+	}
+	return life
+}
+
+func benchRecord(b *testing.B, store events.Store, system bool) {
+	b.Helper()
+	life := benchLife(b)
+	add := func(stream string, batch []events.NewEvent) {
+		for i := range batch {
+			batch[i].ID = events.NewEventID(stream, "bench", i)
+		}
+		if _, err := store.Append(b.Context(), stream, events.NoStream(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for slot := range benchSales {
+		for n := range benchHosts {
+			host := benchHost(n)
+			if slot == 0 {
+				start := &messages.HostStarted{
+					At: events.TimeToMessage(time.Unix(1_700_000_000, 0)), Epoch: 1, ChainId: 1, Node: "bench", Version: "bench",
+					Genesis: events.Hash{1}.String(), Contract: events.Address{1}.String(),
+				}
+				name, version, data, err := catalog.Codec().Encode(start)
+				if err != nil {
+					b.Fatal(err)
+				}
+				add(events.HostStream(host), []events.NewEvent{{Type: name, Data: data, Meta: events.Metadata{Version: version, Epoch: 1}}})
+			}
+			stream := events.SaleStream(host, events.SlotID{byte(slot + 1)})
+			add(stream, append([]events.NewEvent(nil), life...))
+			if system {
+				links := make([]events.NewEvent, len(life))
+				for i := range links {
+					links[i] = events.NewEvent{Type: "link", Data: fmt.Appendf(nil, "%d@%s", i, stream), Binary: true}
+				}
+				add("$links-"+stream, links)
+			}
+		}
+	}
+}
+
+// BenchmarkStatusWithoutAHost is what `hostnode status` does when no host runs: it opens the record,
+// builds the views and answers. The server has the events of many hosts, and streams of the system.
+func BenchmarkStatusWithoutAHost(b *testing.B) {
+	local := b.TempDir()
+	dir, err := datadir.Open(local, time.Now())
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, _, err := embedded.Open(dir.Events(), embedded.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchRecord(b, store, false)
+	if err := store.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if err := dir.Close(); err != nil {
+		b.Fatal(err)
+	}
+	behind, _, err := embedded.Open(b.TempDir(), embedded.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = behind.Close() })
+	benchRecord(b, behind, true)
+	server, err := wire.New(wire.Config{Store: behind, Anonymous: wire.RoleAdmin})
+	if err != nil {
+		b.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	b.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
+	url := "esdb://" + listener.Addr().String() + "?tls=false"
+	for _, c := range []struct {
+		name string
+		cfg  api.OfflineConfig
+	}{
+		{"embedded", api.OfflineConfig{DataDir: local, Account: benchHost(7)}},
+		{"server", api.OfflineConfig{DataDir: b.TempDir() + "/none", Account: benchHost(7), Store: stores.Spec{URL: url}}},
+		{"server of an unknown host", api.OfflineConfig{DataDir: b.TempDir() + "/none", Store: stores.Spec{URL: url}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				if err := os.RemoveAll(datadir.At(local).Views()); err != nil { // Else the second look would read nothing.
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				o, err := api.OpenOffline(b.Context(), c.cfg)
+				if err != nil {
+					b.Fatal(err)
+				}
+				s, err := o.Status(b.Context())
+				if err != nil || s.Epoch != 1 {
+					b.Fatalf("%v: %+v", err, s)
+				}
+				if err := o.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
