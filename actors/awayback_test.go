@@ -15,8 +15,11 @@ import (
 // However long the store was away, and whatever was tried in vain meanwhile: nobody waits for the
 // next of many tries whose pauses have grown.
 func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
+	outages := []time.Duration{
+		time.Second, 31 * time.Second, 97 * time.Second, 101 * time.Second, 100*time.Second + 700*time.Millisecond,
+	}
 	for how, name := range map[mood]string{refuses: "refuses", forgets: "forgets", hangs: "hangs"} {
-		for _, outage := range []time.Duration{time.Second, 31 * time.Second, 97 * time.Second, 101 * time.Second, 100*time.Second + 700*time.Millisecond} {
+		for _, outage := range outages {
 			t.Run(fmt.Sprintf("%s for %s", name, outage), func(t *testing.T) {
 				inWorld(t, func(r *rig) {
 					s := r.moody()

@@ -318,11 +318,6 @@ func (g gaps) ReadAll(
 	return spread(g.Store.ReadAll(ctx, after/gap, limit))
 }
 
-func (g gaps) Head(ctx context.Context) (events.Position, error) {
-	head, err := g.Store.Head(ctx)
-	return head * gap, err
-}
-
 func metadata(t *testing.T, store events.Store, stream string, m events.StreamMetadata) {
 	t.Helper()
 	meta := events.MetadataStream(stream)
