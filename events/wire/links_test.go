@@ -7,6 +7,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+
+	"github.com/hostnode/hostnode/events"
 )
 
 func TestVirtualStreamsAreLinks(t *testing.T) {
@@ -127,6 +129,21 @@ func TestLinksThatSomebodyWroteAreResolved(t *testing.T) {
 		}
 		if e := got[4]; e.Link != nil || e.Event.EventType != "own" {
 			t.Errorf("%s: an event became %+v", name, e)
+		}
+	}
+}
+
+// A link in an index is for who may read both: what it names, and where somebody
+// linked to it.
+func TestALinkSomebodyWroteIsHiddenInTheIndexByTheListOfItsStream(t *testing.T) {
+	s := serveTLS(t, nil)
+	put(t, s, "open-1", "x", `{"n":1}`)
+	put(t, s, "$$picked-1", events.TypeMetadata, `{"$acl":{"$r":"other"}}`)
+	put(t, s, "picked-1", events.TypeLink, "0@open-1")
+	for user, want := range map[string]int{"operator": 0, "other": 1, "admin": 1} {
+		all, err := readAll(s.client(t, user).ReadStream(soon(t), "$ce-picked", esdb.ReadStreamOptions{ResolveLinkTos: true}, 10))
+		if err != nil || len(all) != want || want > 0 && all[0].Event.StreamID != "open-1" {
+			t.Errorf("%s reads %d links, %v, want %d", user, len(all), err, want)
 		}
 	}
 }
