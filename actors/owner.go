@@ -282,7 +282,8 @@ func (e *env) sameChain(ctx context.Context) error {
 	case err != nil: // What is hosted is proven all the same; the follower says what is wrong.
 		e.Log.Warnf("of which chain %s is could not be read: %v", stream, err)
 	case genesis != "" && genesis != e.Genesis.String():
-		return fmt.Errorf("%w: %s is of a chain with genesis %s, this one has %s", ErrOtherChain, stream, genesis, e.Genesis)
+		return fmt.Errorf("%w: %s is of a chain with genesis %s, this one has %s",
+			ErrOtherChain, stream, genesis, e.Genesis)
 	}
 	return nil
 }

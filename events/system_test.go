@@ -54,7 +54,8 @@ func TestAnEventBelongsToItsVirtualStreams(t *testing.T) {
 		want []string
 	}{
 		{
-			"all four", Recorded{Stream: "sale-1-2", Type: "T", Meta: Metadata{Correlation: "r1"}},
+			"all four",
+			Recorded{Stream: "sale-1-2", Type: "T", Meta: Metadata{Correlation: "r1"}},
 			[]string{"$ce-sale", "$et-T", "$bc-r1", "$streams"},
 		},
 		{"not the first", Recorded{Stream: "sale-1-2", Type: "T", Revision: 1}, []string{"$ce-sale", "$et-T"}},
@@ -66,11 +67,13 @@ func TestAnEventBelongsToItsVirtualStreams(t *testing.T) {
 		{"metadata of the system", Recorded{Stream: "$$$stats-a", Type: TypeMetadata, Data: []byte(deletes)}, nil},
 		{"metadata", Recorded{Stream: "$$a-1", Type: TypeMetadata, Data: []byte(keeps)}, []string{"$et-$metadata", "$streams"}},
 		{
-			"metadata that deletes", Recorded{Stream: "$$a-1", Type: TypeMetadata, Data: []byte(deletes), Revision: 4},
+			"metadata that deletes",
+			Recorded{Stream: "$$a-1", Type: TypeMetadata, Data: []byte(deletes), Revision: 4},
 			[]string{"$ce-a", "$et-$deleted"},
 		},
 		{
-			"metadata that deletes what has no dash", Recorded{Stream: "$$a", Type: TypeMetadata, Data: []byte(deletes)},
+			"metadata that deletes what has no dash",
+			Recorded{Stream: "$$a", Type: TypeMetadata, Data: []byte(deletes)},
 			[]string{"$et-$deleted", "$streams"},
 		},
 		{"another type there", Recorded{Stream: "$$a-1", Type: "T", Data: []byte(deletes), Revision: 4}, []string{"$et-T"}},
@@ -78,7 +81,8 @@ func TestAnEventBelongsToItsVirtualStreams(t *testing.T) {
 		{"a tombstone", Recorded{Stream: "a-1", Type: TypeTombstone, Revision: 4}, []string{"$ce-a", "$et-$deleted"}},
 		{"a tombstone of what never was", Recorded{Stream: "a-1", Type: TypeTombstone}, []string{"$ce-a", "$et-$deleted"}},
 		{
-			"a link", Recorded{Stream: "a-1", Type: TypeLink, Meta: Metadata{Correlation: "r1"}, Data: []byte("0@b-1")},
+			"a link",
+			Recorded{Stream: "a-1", Type: TypeLink, Meta: Metadata{Correlation: "r1"}, Data: []byte("0@b-1")},
 			[]string{"$ce-a", "$streams"},
 		},
 	} {
@@ -156,11 +160,15 @@ func TestALinkSaysWhatItNamesAndWhatItWasMadeFor(t *testing.T) {
 	}{
 		{"$ce-a", Recorded{Stream: "a-1", Revision: 7, Type: "T"}, "7@a-1", `"$o":"a-1",` + caused, false, false},
 		{
-			"$et-T", Recorded{Stream: "a-1", Revision: 7, Type: "T", Meta: Metadata{Correlation: "c"}}, "7@a-1",
+			"$et-T",
+			Recorded{Stream: "a-1", Revision: 7, Type: "T", Meta: Metadata{Correlation: "c"}},
+			"7@a-1",
 			caused + `,"$correlationId":"c"`, false, false,
 		},
 		{
-			"$bc-7", Recorded{Stream: "a-1", Revision: 7, Type: "T", Foreign: []byte(`{"$correlationId":7}`)}, "7@a-1",
+			"$bc-7",
+			Recorded{Stream: "a-1", Revision: 7, Type: "T", Foreign: []byte(`{"$correlationId":7}`)},
+			"7@a-1",
 			`"$eventTimestamp":"2026-01-02T03:04:05.678900Z",` + caused + `,"$correlationId":"7"`, false, false,
 		},
 		{"$streams", Recorded{Stream: "a-1", Type: TypeLink, Data: []byte("3@b-1")}, "0@a-1", caused, false, false},
@@ -168,11 +176,15 @@ func TestALinkSaysWhatItNamesAndWhatItWasMadeFor(t *testing.T) {
 		{"$ce-a", Recorded{Stream: "a-1", Type: TypeLink, Data: []byte("b-1")}, "b-1", `"$o":"a-1",` + caused, true, true},
 		{"$ce-a", Recorded{Stream: "a-1", Type: TypeLink, Data: make([]byte, 1<<20)}, "", `"$o":"a-1",` + caused, true, true},
 		{
-			"$ce-a", Recorded{Stream: "a-1", Revision: 3, Type: TypeTombstone}, "9223372036854775807@a-1",
+			"$ce-a",
+			Recorded{Stream: "a-1", Revision: 3, Type: TypeTombstone},
+			"9223372036854775807@a-1",
 			`"$o":"a-1","$deleted":-1,` + caused, false, false,
 		},
 		{
-			"$ce-a", Recorded{Stream: "$$a-1", Revision: 2, Type: TypeMetadata, Data: deletes}, "2@$$a-1",
+			"$ce-a",
+			Recorded{Stream: "$$a-1", Revision: 2, Type: TypeMetadata, Data: deletes},
+			"2@$$a-1",
 			`"$o":"a-1","$deleted":-1,` + caused, false, false,
 		},
 		{"$et-$deleted", Recorded{Stream: "$$a-1", Type: TypeMetadata, Data: deletes}, "0@$$a-1", `"$deleted":-1,` + caused, false, false},

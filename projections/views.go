@@ -86,7 +86,8 @@ func (s Scope) Prefixes() []string {
 		return categories
 	}
 	return []string{
-		events.CapacityStream(s.Host), events.CategorySale + "-" + s.Host.String() + "-", events.SlotQueueStream(s.Host),
+		events.CapacityStream(s.Host), events.CategorySale + "-" + s.Host.String() + "-",
+		events.SlotQueueStream(s.Host),
 		events.TxStream(s.Host), events.HostStream(s.Host), events.ValidatorStream(s.Host),
 	}
 }

@@ -42,7 +42,7 @@ func lifeOfLogs(t fataler) []*types.Log {
 	said(alice, sectorABI.PackExpire(1))
 	said(alice, sectorABI.PackExpirePreCommit(alice, 2))
 	said(alice, sectorABI.PackWithdraw())
-	s = y.active(alice, 3)
+	y.active(alice, 3)
 	said(alice, sectorABI.PackDeclareFaults([]uint64{3}))
 	said(alice, sectorABI.PackTerminate(3))
 	said(alice, sectorABI.PackBurn())

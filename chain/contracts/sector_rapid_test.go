@@ -168,7 +168,7 @@ func (l *life) actions(y *yard) map[string]func(*rapid.T) {
 				l.recover = l.declares(y.block)
 			}
 		},
-		"markMissed": func(t *rapid.T) {
+		"markMissed": func(*rapid.T) {
 			period := y.info(alice, l.number).NextPeriod - 1
 			_, _, _ = y.attempt(bob, y.address, sectorABI.PackMarkMissed(alice, l.number, period))
 		},

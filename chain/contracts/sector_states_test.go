@@ -48,7 +48,7 @@ func stagesOf() map[string]func(y *yard) *testSector {
 			y.toWindow(s)
 		}),
 		"faulty":       active(func(y *yard, s *testSector) { y.declareFault(s) }),
-		"given up":     active(func(y *yard, s *testSector) { y.does(alice, sectorABI.PackTerminate(1)) }),
+		"given up":     active(func(y *yard, _ *testSector) { y.does(alice, sectorABI.PackTerminate(1)) }),
 		"faulty, over": active(func(y *yard, _ *testSector) { y.block += 20 * periodBlocks }),
 		"ended":        active(ended),
 		"expired": active(func(y *yard, s *testSector) {

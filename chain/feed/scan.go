@@ -87,7 +87,8 @@ func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 	if err != nil && !rpc.IsAnswer(err) {
 		return nil, err
 	}
-	if logs = slices.DeleteFunc(logs, ofOthers); err == nil && (len(logs) > 0 || !block.MayHold(f.cfg.Contract, f.topics)) {
+	logs = slices.DeleteFunc(logs, ofOthers)
+	if err == nil && (len(logs) > 0 || !block.MayHold(f.cfg.Contract, f.topics)) {
 		return logs, nil
 	}
 	refused := err != nil

@@ -217,8 +217,9 @@ func (h *Header) MayHold(contract common.Address, topics [][]common.Hash) bool {
 	if !h.Bloom.Test(contract.Bytes()) {
 		return false
 	}
+	has := func(topic common.Hash) bool { return h.Bloom.Test(topic.Bytes()) }
 	for _, either := range topics {
-		if len(either) > 0 && !slices.ContainsFunc(either, func(topic common.Hash) bool { return h.Bloom.Test(topic.Bytes()) }) {
+		if len(either) > 0 && !slices.ContainsFunc(either, has) {
 			return false
 		}
 	}

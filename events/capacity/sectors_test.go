@@ -37,8 +37,12 @@ func TestASectorsSpaceIsRefusedOrHeldOnce(t *testing.T) {
 		{"a larger deposit", []Command{holdFew}, SettleDeposit{
 			Sector: 1, Held: amount(6), Lost: amount(5), MaxDeposits: ptr(amount(6)),
 		}, nil},
-		{"a loss that shrinks", []Command{holdFew, SettleDeposit{Sector: 1, Held: amount(4), Lost: amount(1)}},
-			SettleDeposit{Sector: 1}, ErrInvalid},
+		{
+			"a loss that shrinks",
+			[]Command{holdFew, SettleDeposit{Sector: 1, Held: amount(4), Lost: amount(1)}},
+			SettleDeposit{Sector: 1},
+			ErrInvalid,
+		},
 		{"the same again", []Command{holdFew}, holdFew, nil},
 		{"other space", []Command{holdFew}, other, ErrHeld},
 		{"after the end", ended, holdFew, ErrEnded},

@@ -61,7 +61,8 @@ func (s *Store) upgrade(from int, begun bool, last events.Position, cfg Config) 
 		err = u.begin(s)
 	}
 	if err == nil {
-		u.log.Infof("event store %s: upgrading format %d to %d, events %d to %d", s.dir, from, formatVersion, u.done+1, last)
+		u.log.Infof("event store %s: upgrading format %d to %d, events %d to %d",
+			s.dir, from, formatVersion, u.done+1, last)
 		err = u.run()
 	}
 	err = errors.Join(err, u.batch.Close(), s.failed())

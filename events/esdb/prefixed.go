@@ -46,7 +46,8 @@ func prefixReading(after, head events.Position, prefixes []string) reading {
 			if err != nil {
 				return source{}, err
 			}
-			return source{func() (*esdb.ResolvedEvent, error) { return nextUntil(sub, head) }, func() { _ = sub.Close() }}, nil
+			next := func() (*esdb.ResolvedEvent, error) { return nextUntil(sub, head) }
+			return source{next, func() { _ = sub.Close() }}, nil
 		},
 		take: func(e *esdb.ResolvedEvent) (events.Recorded, bool) {
 			if e.Event == nil || events.Position(e.Event.Position.Commit) <= after {

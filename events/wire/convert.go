@@ -174,7 +174,8 @@ const recordedMetadata protowire.Number = 6
 
 // appendEntry appends an entry of that map.
 func appendEntry(b []byte, key string, value []byte) []byte {
-	size := protowire.SizeTag(1) + protowire.SizeBytes(len(key)) + protowire.SizeTag(2) + protowire.SizeBytes(len(value))
+	size := protowire.SizeTag(1) + protowire.SizeBytes(len(key)) +
+		protowire.SizeTag(2) + protowire.SizeBytes(len(value))
 	b = protowire.AppendTag(b, recordedMetadata, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(size))
 	b = protowire.AppendString(protowire.AppendTag(b, 1, protowire.BytesType), key)

@@ -3,6 +3,7 @@ package sealer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -27,7 +28,7 @@ func (e *exactReader) Read(p []byte) (int, error) {
 	}
 	n, err := e.r.Read(p[:min(uint64(len(p)), e.left)])
 	e.left -= uint64(n)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		if err = nil; e.left > 0 {
 			err = fmt.Errorf("it ends after %d of %d bytes: %w", e.want-e.left, e.want, events.ErrPieceMismatch)
 		}
@@ -45,7 +46,7 @@ func copyUntil(ctx context.Context, w io.Writer, r io.Reader) error {
 		if _, writeErr := w.Write(buffer[:n]); writeErr != nil {
 			return writeErr
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

@@ -215,7 +215,7 @@ func (v *verifiedReader) state() (began bool, wrong error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.err != io.EOF && v.err != errOver {
+	if !errors.Is(v.err, io.EOF) && !errors.Is(v.err, errOver) {
 		wrong = v.err
 	}
 	return v.began, wrong
@@ -231,11 +231,11 @@ func (v *verifiedReader) Read(p []byte) (int, error) {
 	n, err := v.exact.Read(p)
 	_, _ = v.calc.Write(p[:n]) // Fails beyond what was checked only.
 	if err == nil && v.exact.left == 0 && n > 0 {
-		if _, err = v.exact.Read(nil); err == io.EOF {
+		if _, err = v.exact.Read(nil); errors.Is(err, io.EOF) {
 			err = v.verify()
 		}
 	}
-	if v.err = err; err != nil && err != io.EOF {
+	if v.err = err; err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
 	return n, err

@@ -67,7 +67,7 @@ func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 					}
 					return newSealer(&fullStore{Store: store})
 				}
-				path := func(s events.SectorRef) string {
+				path := func(events.SectorRef) string {
 					found, err := filepath.Glob(filepath.Join(dir, "*-5", "unsealed"))
 					if err != nil || len(found) != 1 {
 						t.Fatal(found, err)

@@ -56,13 +56,16 @@ func (n *node) Append(s streams.Streams_AppendServer) error {
 	case NoResult:
 		return s.SendAndClose(&streams.AppendResp{})
 	case OddSuccess:
-		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_Success_{Success: &streams.AppendResp_Success{
+		success := &streams.AppendResp_Success{
 			CurrentRevisionOption: &streams.AppendResp_Success_CurrentRevision{CurrentRevision: oddRevision},
-		}}})
+		}
+		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}})
 	case refused:
 		return s.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
 			WrongExpectedVersion: &streams.AppendResp_WrongExpectedVersion{
-				CurrentRevisionOption: &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: wrong.Actual},
+				CurrentRevisionOption: &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
+					CurrentRevision: wrong.Actual,
+				},
 			},
 		}})
 	case kept:

@@ -179,8 +179,8 @@ var hostKinds = []kind{
 	{
 		"other-chain", http.StatusConflict, actors.ErrOtherChain,
 		"The event store has the record of another chain with the same chain id and contract address.",
-		"A chain that was begun anew needs an event store of its own: another server for --store, or another directory " +
-			"with --data-dir. Or use the chain that the record is of.",
+		"A chain that was begun anew needs an event store of its own: another server for --store, or another " +
+			"directory with --data-dir. Or use the chain that the record is of.",
 	},
 	{
 		"data-dir-in-use", http.StatusConflict, datadir.ErrInUse, "Another process uses the data directory.",

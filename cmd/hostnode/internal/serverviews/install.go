@@ -220,7 +220,8 @@ func (s *Server) sweep(ctx context.Context, name string) error {
 			if err != nil {
 				return err
 			}
-			_, err = s.projections.Client().DeleteStream(ctx, stream, client.DeleteStreamOptions{ExpectedRevision: client.Any{}})
+			_, err = s.projections.Client().DeleteStream(ctx, stream,
+				client.DeleteStreamOptions{ExpectedRevision: client.Any{}})
 			return err //nolint:wrapcheck // call says what was done.
 		})
 		if err != nil && !absent(err) {

@@ -58,7 +58,9 @@ type Opened struct {
 }
 
 // ReadPrefixed implements events.PrefixReader.
-func (o *Opened) ReadPrefixed(ctx context.Context, after events.Position, prefixes []string) iter.Seq2[events.Recorded, error] {
+func (o *Opened) ReadPrefixed(
+	ctx context.Context, after events.Position, prefixes []string,
+) iter.Seq2[events.Recorded, error] {
 	return events.ReadPrefixed(ctx, o.Store, after, prefixes)
 }
 
