@@ -3,7 +3,6 @@ package sealer
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -28,7 +27,7 @@ func (e *exactReader) Read(p []byte) (int, error) {
 	}
 	n, err := e.r.Read(p[:min(uint64(len(p)), e.left)])
 	e.left -= uint64(n)
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF { //nolint:errorlint // One that is wrapped is not the end of the data.
 		if err = nil; e.left > 0 {
 			err = fmt.Errorf("it ends after %d of %d bytes: %w", e.want-e.left, e.want, events.ErrPieceMismatch)
 		}
@@ -46,7 +45,7 @@ func copyUntil(ctx context.Context, w io.Writer, r io.Reader) error {
 		if _, writeErr := w.Write(buffer[:n]); writeErr != nil {
 			return writeErr
 		}
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // One that is wrapped is not the end of the data.
 			return nil
 		} else if err != nil {
 			return err
