@@ -11167,8 +11167,8 @@ func file_hostnode_messages_proto_init() {
 	}
 	file_hostnode_messages_proto_msgTypes[8].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[21].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[57].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[69].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[115].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[127].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
