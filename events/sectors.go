@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// This file holds what sealers and the store of their files say of a sector. It stands here, not
-// beside either, because neither imports the other.
+// This file holds what sealers, the store of their files, and whoever uses them say of a sector. It
+// stands here, not beside any of them, because none imports another.
 
 // SectorRef names a sector and says how large it is.
 type SectorRef struct {
@@ -19,6 +19,30 @@ type SectorRef struct {
 }
 
 func (r SectorRef) String() string { return fmt.Sprintf("sector %d of %s", r.Number, r.Provider) }
+
+// SectorPiece is a piece of data in a sector.
+type SectorPiece struct {
+	// CID is that of its commitment, of version 1, as text: baga6ea4seaq…
+	CID string
+	// Size is padded, a power of two; Payload is the bytes of data in it, 0 for zeros
+	// that fill a gap.
+	Size, Payload Bytes
+}
+
+// SealContext is what a seal and its proof are about.
+type SealContext struct {
+	Ticket Hash
+	// Seed is what a proof answers; a seal without a proof has none.
+	Seed         Hash
+	CommD, CommR Hash
+	// Pieces are those of the sector in their order, fillers too; a gap before a piece,
+	// which is aligned to its size, is zeros.
+	Pieces []SectorPiece
+}
+
+// SectorProgress is told how much of a step is done, from 0 to 1, and never less than before. It
+// must not block. Nil: nobody wants to know.
+type SectorProgress func(done float64)
 
 // SectorPart is one of the files of a sector. Each is made, measured and released on its own.
 type SectorPart uint8
@@ -95,6 +119,10 @@ var (
 	ErrSectorStep = errors.New("sector is not ready for this step")
 	// ErrSealerLies: what a sealer answered cannot be true.
 	ErrSealerLies = errors.New("sealer gives a wrong result")
+	// ErrNoVerifier: nothing on this host can verify what such proofs show.
+	ErrNoVerifier = errors.New("no verifier on this host")
+	// ErrNoSuchPiece: the source of pieces does not have it.
+	ErrNoSuchPiece = errors.New("no such piece")
 	// ErrSealerAway: the outside sealer does not answer. What was asked may have begun; asking
 	// again is safe.
 	ErrSealerAway = errors.New("sealer does not answer")

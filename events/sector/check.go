@@ -85,7 +85,7 @@ func checkStart(number uint64, size events.Bytes) error {
 
 // takes says whether one more piece fits.
 func (s Info) takes(p Piece) error {
-	if !power(p.Size) || p.Size < MinPiece || p.Payload > Payload(p.Size) || p.filler() {
+	if !power(p.Size) || p.Size < MinPiece || p.Payload > Payload(p.Size) || filler(p) {
 		return fmt.Errorf("piece %s: %w: %d bytes for %d of data, want a power of two from %d that holds them, "+
 			"and some data", p.CID, ErrSize, p.Size, p.Payload, MinPiece)
 	}
@@ -105,7 +105,7 @@ func (s Info) full(e *messages.SectorPacked) error {
 	total := end(slices.Concat(s.Pieces, s.Pending))
 	for _, p := range e.GetFillers() {
 		one := pieceOf(p)
-		if !power(one.Size) || !one.filler() || one.Size > s.Size || align(total, one.Size) != total {
+		if !power(one.Size) || !filler(one) || one.Size > s.Size || align(total, one.Size) != total {
 			return fmt.Errorf("%w: filler %s has %d bytes, of them %d of data, at %d",
 				ErrImpossible, one.CID, one.Size, one.Payload, total)
 		}

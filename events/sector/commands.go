@@ -60,15 +60,7 @@ func (ReportChain) command()     {}
 func (ReportDiagnosis) command() {}
 
 // Facts are what the chain has of a sector.
-type Facts struct {
-	PreCommitted bool // and not proven yet
-	Active       bool
-	Faulty       bool
-	Terminated   bool // or expired
-	// Seed is that of the precommit; the zero hash before it is known.
-	Seed      events.Hash
-	SeedEpoch uint64
-}
+type Facts = events.SectorFacts
 
 // Finding is what a look at the world says of a failed message.
 type Finding string

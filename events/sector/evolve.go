@@ -106,7 +106,7 @@ func wrote(s Info, e Event) Info {
 		}
 		s.Pending, s.PackNow = nil, false
 	case *messages.SectorRetryPacking:
-		s.Pieces, s.Pending = nil, slices.Concat(slices.DeleteFunc(slices.Clone(s.Pieces), Piece.filler), s.Pending)
+		s.Pieces, s.Pending = nil, slices.Concat(slices.DeleteFunc(slices.Clone(s.Pieces), filler), s.Pending)
 	case *messages.SectorTicket:
 		s.TicketValue, s.TicketEpoch = hash(e.GetValue()), e.GetEpoch()
 	case *messages.SectorOldTicket, *messages.SectorRetrySeal:
@@ -181,7 +181,7 @@ func (s Info) wakened() Info {
 	return s
 }
 
-func (p Piece) filler() bool { return p.Payload == 0 }
+func filler(p Piece) bool { return p.Payload == 0 }
 
 func pieceOf(p *messages.SectorPiece) Piece {
 	return Piece{CID: p.GetCid(), Size: events.Bytes(p.GetSize()), Payload: events.Bytes(p.GetPayload())}

@@ -72,12 +72,7 @@ func (s State) Known() bool {
 }
 
 // Piece is a piece of a sector.
-type Piece struct {
-	CID string // of its commitment, such as baga6ea4seaq…
-	// Size is padded, a power of two; Payload is the bytes of data in it, 0 for zeros
-	// that fill a gap.
-	Size, Payload events.Bytes
-}
+type Piece = events.SectorPiece
 
 // Scheduled is a step that was begun, or is about to be. No key: none is.
 type Scheduled struct {

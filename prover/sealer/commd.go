@@ -14,17 +14,14 @@ import (
 // CommDSealer proves possession, not replication: the data stays as it came, in FR32 form, with a tree over
 // it, and a proof shows leaves of it. It makes no replica, so the part events.SectorSealed stays empty.
 type CommDSealer struct {
+	verifier
 	kept
-	sealLeaves int
 }
 
 // NewCommD returns a sealer that shows that many leaves at a commit, as the contract asks for; 0:
 // DefaultSealLeaves.
 func NewCommD(files Files, sealLeaves int) *CommDSealer {
-	if sealLeaves == 0 {
-		sealLeaves = DefaultSealLeaves
-	}
-	return &CommDSealer{kept: newKept(files), sealLeaves: sealLeaves}
+	return &CommDSealer{newVerifier(Possession, sealLeaves), newKept(files)}
 }
 
 // CommDSpace is what the parts of a sector occupy at most while CommDSealer has it, by SectorPart.
@@ -32,16 +29,14 @@ func CommDSpace(size events.Bytes) [4]events.Bytes {
 	return [4]events.Bytes{events.SectorUnsealed: size, events.SectorTree: events.Bytes(commd.TreeSize(uint64(size)))}
 }
 
-// Proves implements Sealer.
-func (s *CommDSealer) Proves() string { return Possession }
-
 // commdOut begins what PreCommit1 answers; ticket and CommD follow.
 const commdOut = "hostnode/commd/1 possession, not replication\n"
 
-// PreCommit1 implements Sealer: it builds the tree over the data. Its root is that of the pieces, or
+// PreCommit1 implements port.Sealer: it builds the tree over the data. Its root is that of the pieces, or
 // a piece was damaged since it was written.
 func (s *CommDSealer) PreCommit1(
-	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []Piece, progress func(float64),
+	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
+	progress events.SectorProgress,
 ) ([]byte, error) {
 	leave, err := s.enter(ctx, sector)
 	if err != nil {
@@ -67,7 +62,7 @@ var errOtherRoot = errors.New("the data has another root")
 // build builds the tree of a sector with that CommD. When the data has another one, what is
 // damaged is noted and named.
 func (s *CommDSealer) build(
-	ctx context.Context, sector events.SectorRef, commD events.Hash, progress func(float64),
+	ctx context.Context, sector events.SectorRef, commD events.Hash, progress events.SectorProgress,
 ) error {
 	try := func() error {
 		return s.read(sector, func(data events.SectorReader) error {
@@ -107,9 +102,9 @@ func treeSize(sector events.SectorRef) events.Bytes {
 	return events.Bytes(commd.TreeSize(uint64(sector.Size)))
 }
 
-// PreCommit2 implements Sealer. CommR is that of commd.CommR: there is no replica.
+// PreCommit2 implements port.Sealer. CommR is that of commd.CommR: there is no replica.
 func (s *CommDSealer) PreCommit2(
-	ctx context.Context, sector events.SectorRef, out []byte, progress func(float64),
+	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
 	leave, err := s.enter(ctx, sector)
 	if err != nil {
@@ -127,14 +122,14 @@ func (s *CommDSealer) PreCommit2(
 	if err := s.setSeal(sector, *seal); err != nil {
 		return commD, commR, err
 	}
-	if progress != nil {
-		progress(1)
-	}
+	tell(progress, 1)
 	return seal.CommD, seal.CommR, nil
 }
 
-// Commit implements Sealer.
-func (s *CommDSealer) Commit(ctx context.Context, sector events.SectorRef, c SealContext) ([]byte, error) {
+// Commit implements port.Sealer.
+func (s *CommDSealer) Commit(
+	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
+) ([]byte, error) {
 	leave, err := s.enter(ctx, sector)
 	if err != nil {
 		return nil, err
@@ -147,10 +142,14 @@ func (s *CommDSealer) Commit(ctx context.Context, sector events.SectorRef, c Sea
 	if err != nil {
 		return nil, err
 	}
-	return s.prove(ctx, sector, seal, challenge(commd.Seal, sector, seal.Ticket, c.Seed, s.sealLeaves))
+	proof, err := s.prove(ctx, sector, seal, challenge(commd.Seal, sector, seal.Ticket, c.Seed, s.sealLeaves))
+	if err == nil {
+		tell(progress, 1)
+	}
+	return proof, err
 }
 
-// Challenge implements Sealer.
+// Challenge implements port.Sealer.
 func (s *CommDSealer) Challenge(
 	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
 ) ([]byte, error) {
@@ -218,7 +217,17 @@ func prove(sector events.SectorRef, seal sealed, c commd.Challenge, data, file i
 	return proof, nil
 }
 
-// Finalize implements Sealer.
+// Finalize implements port.Sealer.
 func (s *CommDSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
 	return s.finalize(ctx, sector)
+}
+
+// Restore implements port.Sealer: it builds the tree again.
+func (s *CommDSealer) Restore(
+	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
+) error {
+	if err := s.VerifyCommitments(sector, c); err != nil {
+		return fmt.Errorf("restore %s: %w: %w", sector, err, events.ErrMalformed)
+	}
+	return s.restore(ctx, sector, c, func() error { return s.build(ctx, sector, c.CommD, progress) })
 }

@@ -9,15 +9,16 @@
 // on this host can verify it.
 //
 //	pieces    → AddPiece     into place, the commitment verified
-//	Packing   → PreCommit1   everything is there; the tree over it
+//	Packing   → Pack         all pieces are there, and zeros behind them
+//	          → PreCommit1   the tree over it
 //	          → PreCommit2   CommD and CommR
 //	          → Commit       the proof for the ticket and the seed
 //	          → Finalize     what only sealing needed is removed
 //	each day  → Challenge    a proof for that day's randomness
+//	damage    → Restore      sound again, when damaged pieces were added again
 //
 // Every call may be repeated, also after a crash, and then gives the same. What a sealer answers is
-// not believed: CheckCommitments, VerifySeal and VerifyChallenge compare it.
+// not believed: VerifyCommitments, Verify and VerifyChallenge compare it.
 //
-// The port's interface and its values stand here, because adapters do not import actors; the port
-// in actors has the same methods.
+// The port is that of package actors/port, and the suite that they all pass is beside it.
 package sealer

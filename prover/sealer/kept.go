@@ -54,9 +54,9 @@ func (k *kept) enter(ctx context.Context, sector events.SectorRef) (leave func()
 	}
 }
 
-// AddPiece implements Sealer.
+// AddPiece implements port.Sealer.
 func (k *kept) AddPiece(
-	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece Piece, r io.Reader,
+	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, r io.Reader,
 ) error {
 	root, err := checkPiece(sector, offset, piece, r)
 	if err != nil {
@@ -74,7 +74,7 @@ func (k *kept) AddPiece(
 }
 
 // checkPiece answers why a piece cannot be at a place of an empty sector.
-func checkPiece(sector events.SectorRef, offset events.Bytes, piece Piece, r io.Reader) (commd.Node, error) {
+func checkPiece(sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, r io.Reader) (commd.Node, error) {
 	root, err := commd.ParseCID(piece.CID)
 	if err != nil {
 		return root, fmt.Errorf("%w: %w", err, events.ErrMalformed)
@@ -101,7 +101,7 @@ func checkPiece(sector events.SectorRef, offset events.Bytes, piece Piece, r io.
 }
 
 func (k *kept) addPiece(
-	ctx context.Context, sector events.SectorRef, offset uint64, piece Piece, root commd.Node, r io.Reader,
+	ctx context.Context, sector events.SectorRef, offset uint64, piece events.SectorPiece, root commd.Node, r io.Reader,
 ) error {
 	list, err := k.pieces(sector)
 	if err != nil {
@@ -187,7 +187,29 @@ func (k *kept) read(sector events.SectorRef, read func(events.SectorReader) erro
 	return errors.Join(read(f), f.Close())
 }
 
-// Remove implements Sealer.
+// Pack implements port.Sealer.
+func (k *kept) Pack(
+	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece,
+) ([]events.SectorPiece, error) {
+	leave, err := k.enter(ctx, sector)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if _, err := k.pack(ctx, sector, pieces); err != nil {
+		return nil, fmt.Errorf("pack %s: %w", sector, err)
+	}
+	return fillers(sector, pieces)
+}
+
+// tell tells how much is done, if somebody wants to know.
+func tell(progress events.SectorProgress, done float64) {
+	if progress != nil {
+		progress(done)
+	}
+}
+
+// Remove implements port.Sealer.
 func (k *kept) Remove(ctx context.Context, sector events.SectorRef) error {
 	leave, err := k.enter(ctx, sector)
 	if err != nil {

@@ -140,7 +140,7 @@ func (k *kept) ready(sector events.SectorRef) (sealed, error) {
 }
 
 // asked answers ErrSectorStep when a commit is about something else than what was sealed.
-func (s sealed) asked(sector events.SectorRef, c SealContext) error {
+func (s sealed) asked(sector events.SectorRef, c events.SealContext) error {
 	if c.Ticket != s.Ticket || c.CommD != s.CommD || c.CommR != s.CommR {
 		return fmt.Errorf("%s has ticket %s, CommD %s and CommR %s, asked for were %s, %s and %s: %w",
 			sector, s.Ticket, s.CommD, s.CommR, c.Ticket, c.CommD, c.CommR, events.ErrSectorStep)

@@ -11,7 +11,7 @@ import (
 
 // pack compares the pieces that a sector should have with those that were written, and makes what is
 // not theirs zero. It returns the sector's CommD.
-func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece) (events.Hash, error) {
+func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece) (events.Hash, error) {
 	placed, err := fill(sector, pieces)
 	if err != nil {
 		return events.Hash{}, err
@@ -54,7 +54,7 @@ func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []Piece
 
 // noteAnew writes a damaged note of the pieces again: those that should be there, and which of them are.
 func (k *kept) noteAnew(
-	ctx context.Context, sector events.SectorRef, pieces []Piece, placed []commd.Placed,
+	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece, placed []commd.Placed,
 ) ([]storedPiece, error) {
 	list := []storedPiece{}
 	for _, p := range placed {
@@ -73,6 +73,36 @@ func (k *kept) noteAnew(
 		list[i].Damaged = false
 	}
 	return list, k.setPieces(sector, list)
+}
+
+// restore makes what is stored of a sector sound again, as far as that can be without its pieces. Sound
+// says, under its turn, what is not.
+func (k *kept) restore(ctx context.Context, sector events.SectorRef, c events.SealContext, sound func() error) error {
+	leave, err := k.enter(ctx, sector)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if list, noted := k.pieces(sector); noted == nil && len(list) == 0 { // They are gone, or there were none.
+		placed, err := fill(sector, c.Pieces)
+		if err == nil {
+			_, err = k.noteAnew(ctx, sector, c.Pieces, placed)
+		}
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", sector, err)
+		}
+	}
+	_, err = k.pack(ctx, sector, c.Pieces)
+	if err == nil {
+		err = sound()
+	}
+	if err == nil {
+		err = k.setSeal(sector, sealed{c.Ticket, c.CommD, c.CommR})
+	}
+	if err != nil {
+		return fmt.Errorf("restore %s: %w", sector, err)
+	}
+	return nil
 }
 
 // clearGaps makes zero what belongs to no piece: a piece that was refused may have left something.

@@ -27,6 +27,8 @@ type RemoteConfig struct {
 	Token string
 	// Proves is what its proofs are to show. A prover that says something else is refused.
 	Proves string
+	// SealLeaves is how many leaves a commit shows [DefaultSealLeaves]; only for Possession.
+	SealLeaves int
 	// Callback is the URL at which Callbacks is reached, and CallbackToken what call-backs bring;
 	// empty: none are asked for.
 	Callback, CallbackToken string
@@ -71,6 +73,7 @@ const continueTimeout = 10 * time.Second
 // is what the prover says. It keeps nothing on this host; the payload of a piece is verified
 // on its way, whatever the prover does.
 type RemoteSealer struct {
+	verifier
 	cfg     RemoteConfig
 	base    string
 	name    string   // The URL for people.
@@ -111,7 +114,8 @@ func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 		}
 	}
 	return &RemoteSealer{
-		cfg: cfg, base: strings.TrimSuffix(cfg.URL, "/") + "/v1", name: name, secrets: secrets,
+		verifier: newVerifier(cfg.Proves, cfg.SealLeaves),
+		cfg:      cfg, base: strings.TrimSuffix(cfg.URL, "/") + "/v1", name: name, secrets: secrets,
 		client: &http.Client{
 			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
@@ -129,14 +133,11 @@ func isLoopback(host string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// Proves implements Sealer.
-func (r *RemoteSealer) Proves() string { return r.cfg.Proves }
-
 func wireSector(s events.SectorRef) remoteapi.Sector {
 	return remoteapi.Sector{Provider: s.Provider.String(), Number: s.Number, Size: uint64(s.Size)}
 }
 
-func wirePieces(pieces []Piece) []remoteapi.Piece {
+func wirePieces(pieces []events.SectorPiece) []remoteapi.Piece {
 	list := make([]remoteapi.Piece, len(pieces))
 	for i, p := range pieces {
 		list[i] = remoteapi.Piece{PieceCID: p.CID, Size: uint64(p.Size), Payload: uint64(p.Payload)}
@@ -144,10 +145,10 @@ func wirePieces(pieces []Piece) []remoteapi.Piece {
 	return list
 }
 
-// AddPiece implements Sealer. A prover that is lost while bytes go to it is ErrSealerAway at once,
+// AddPiece implements port.Sealer. A prover that is lost while bytes go to it is ErrSealerAway at once,
 // because they cannot be read again.
 func (r *RemoteSealer) AddPiece(
-	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece Piece, payload io.Reader,
+	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, payload io.Reader,
 ) error {
 	root, err := checkPiece(sector, offset, piece, payload)
 	if err == nil {
@@ -249,9 +250,25 @@ func (v *verifiedReader) verify() error {
 	return err
 }
 
-// PreCommit1 implements Sealer.
+// Pack implements port.Sealer. Which zeros are behind the pieces follows from them.
+func (r *RemoteSealer) Pack(
+	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece,
+) ([]events.SectorPiece, error) {
+	list, err := fillers(sector, pieces)
+	if err == nil {
+		err = r.post(ctx, sector, "pack",
+			remoteapi.Pack{Sector: wireSector(sector), Pieces: wirePieces(pieces)}, nil, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// PreCommit1 implements port.Sealer.
 func (r *RemoteSealer) PreCommit1(
-	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []Piece, progress func(float64),
+	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
+	progress events.SectorProgress,
 ) ([]byte, error) {
 	if _, err := fill(sector, pieces); err != nil {
 		return nil, err
@@ -274,9 +291,9 @@ const (
 	maxProof = 1 << 20
 )
 
-// PreCommit2 implements Sealer.
+// PreCommit2 implements port.Sealer.
 func (r *RemoteSealer) PreCommit2(
-	ctx context.Context, sector events.SectorRef, out []byte, progress func(float64),
+	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
 	var result remoteapi.PreCommit2Result
 	err = r.post(ctx, sector, "precommit2",
@@ -293,43 +310,64 @@ func (r *RemoteSealer) PreCommit2(
 	return commD, commR, nil
 }
 
-// Commit implements Sealer.
-func (r *RemoteSealer) Commit(ctx context.Context, sector events.SectorRef, c SealContext) ([]byte, error) {
+// Commit implements port.Sealer.
+func (r *RemoteSealer) Commit(
+	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
+) ([]byte, error) {
 	var first remoteapi.Commit1Result
+	// Each part says how much of itself is done; the second is the longer one by far.
+	const begin = 0.1
 	err := r.post(ctx, sector, "commit1", remoteapi.Commit1{
 		Sector: wireSector(sector), Ticket: c.Ticket[:], Seed: c.Seed[:],
 		Unsealed: c.CommD.String(), Sealed: c.CommR.String(), Pieces: wirePieces(c.Pieces),
-	}, &first, nil)
+	}, &first, func(done float64) { tell(progress, begin*done) })
 	if err != nil {
 		return nil, err
 	}
-	return r.proof(ctx, sector, "commit2", remoteapi.Commit2{Sector: wireSector(sector), Commit1Out: first.Commit1Out})
+	return r.proof(ctx, sector, "commit2",
+		remoteapi.Commit2{Sector: wireSector(sector), Commit1Out: first.Commit1Out},
+		func(done float64) { tell(progress, begin+(1-begin)*done) })
 }
 
-// Challenge implements Sealer.
+// Challenge implements port.Sealer.
 func (r *RemoteSealer) Challenge(
 	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
 ) ([]byte, error) {
 	return r.proof(ctx, sector, "challenge",
-		remoteapi.Challenge{Sector: wireSector(sector), Randomness: randomness[:], Leaves: leaves})
+		remoteapi.Challenge{Sector: wireSector(sector), Randomness: randomness[:], Leaves: leaves}, nil)
 }
 
-func (r *RemoteSealer) proof(ctx context.Context, sector events.SectorRef, step string, body any) ([]byte, error) {
+func (r *RemoteSealer) proof(
+	ctx context.Context, sector events.SectorRef, step string, body any, progress events.SectorProgress,
+) ([]byte, error) {
 	var result remoteapi.ProofResult
-	err := r.post(ctx, sector, step, body, &result, nil)
+	err := r.post(ctx, sector, step, body, &result, progress)
 	if err == nil && len(result.Proof) > maxProof {
 		err = lie("%s of %s answered a proof of %d bytes, at most %d", step, sector, len(result.Proof), maxProof)
 	}
 	return result.Proof, err
 }
 
-// Finalize implements Sealer: it says that sealing is done.
+// Finalize implements port.Sealer: it says that sealing is done.
 func (r *RemoteSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
 	return r.post(ctx, sector, "done",
 		remoteapi.DoneParams{Sector: wireSector(sector), Successful: true, State: "Proving"}, nil, nil)
 }
 
-// Remove implements Sealer.
+// Restore implements port.Sealer.
+func (r *RemoteSealer) Restore(
+	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
+) error {
+	if err := r.VerifyCommitments(sector, c); err != nil {
+		return fmt.Errorf("restore %s: %w: %w", sector, err, events.ErrMalformed)
+	}
+	return r.post(ctx, sector, "restore", remoteapi.Restore{
+		Sector: wireSector(sector), Ticket: c.Ticket[:],
+		Unsealed: c.CommD.String(), Sealed: c.CommR.String(), Pieces: wirePieces(c.Pieces),
+	}, nil, progress)
+}
+
+// Remove implements port.Sealer.
 func (r *RemoteSealer) Remove(ctx context.Context, sector events.SectorRef) error {
 	return r.call(ctx, request{
 		method: http.MethodDelete, path: fmt.Sprintf("%s?size=%d", sectorPath(sector), sector.Size), sector: sector,

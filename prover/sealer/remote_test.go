@@ -11,18 +11,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest/sealertest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/sealer"
 	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
 	"github.com/hostnode/hostnode/prover/sealer/remotetest"
-	"github.com/hostnode/hostnode/prover/sealer/sealertest"
 	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
 )
 
 const token = "the-token-of-the-host"
 
 // prover starts an outside prover over a sealer.
-func prover(t *testing.T, s sealer.Sealer, async bool) (*remotetest.Server, string) {
+func prover(t *testing.T, s port.Sealer, async bool) (*remotetest.Server, string) {
 	t.Helper()
 	server := remotetest.New(s, token)
 	server.Async = async
@@ -53,7 +54,7 @@ func called(t *testing.T, url, proves string) *sealer.RemoteSealer {
 	}))
 	t.Cleanup(back.Close)
 	r := remote(t, sealer.RemoteConfig{
-		URL: url, Proves: proves, Callback: back.URL, CallbackToken: "of the call-backs", Poll: time.Hour,
+		URL: url, Proves: proves, SealLeaves: sealLeaves, Callback: back.URL, CallbackToken: "of the call-backs", Poll: time.Hour,
 	})
 	h := r.Callbacks()
 	handler.Store(&h)
@@ -65,12 +66,12 @@ func TestTheRemoteSealerObeysItsPort(t *testing.T) {
 		for kind, async := range map[string]bool{"at once": false, "with call-backs": true} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				sealertest.Run(t, func(t *testing.T) sealertest.World {
-					var inner sealer.Sealer
-					w := world(func(f sealer.Files) sealer.Sealer { inner = newSealer(f); return inner })
+					var inner port.Sealer
+					w := world(func(f sealer.Files) port.Sealer { inner = newSealer(f); return inner })
 					_, url := prover(t, inner, async)
 					w.Sealer = called(t, url, inner.Proves())
 					restart := w.Restart
-					w.Restart = func() sealer.Sealer { // Both begin anew.
+					w.Restart = func() port.Sealer { // Both begin anew.
 						_, url := prover(t, restart(), async)
 						return called(t, url, inner.Proves())
 					}
@@ -104,7 +105,7 @@ func TestAProverThatIsLostForAWhile(t *testing.T) {
 	l := sealertest.NewLoad(t, 0, 1000, 'a')
 	steps := map[string]func() error{
 		"AddPiece": func() error {
-			return r.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+			return r.AddPiece(t.Context(), sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes)))
 		},
 		"PreCommit1": func() error {
 			_, err := r.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, nil, nil)
@@ -187,7 +188,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 	l := sealertest.NewLoad(t, 0, 1000, 'a')
 	piece := func() error {
-		return r.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+		return r.AddPiece(t.Context(), sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes)))
 	}
 	for name, c := range map[string]struct {
 		step  func() error
@@ -257,7 +258,7 @@ func TestAnOutsideProverThatLiesIsFoundOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sealer.CheckCommitments(r.Proves(), sealertest.Sector, events.Hash{}, nil, commD, commR); !errors.Is(err, events.ErrSealerLies) {
+	if err := r.VerifyCommitments(sealertest.Sector, events.SealContext{CommD: commD, CommR: commR}); !errors.Is(err, events.ErrSealerLies) {
 		t.Fatal(err)
 	}
 }

@@ -34,7 +34,7 @@ func sectorPath(s events.SectorRef) string {
 var errPassing = errors.New("passing")
 
 func (r *RemoteSealer) post(
-	ctx context.Context, sector events.SectorRef, step string, body, result any, progress func(float64),
+	ctx context.Context, sector events.SectorRef, step string, body, result any, progress events.SectorProgress,
 ) error {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *RemoteSealer) post(
 
 // call asks until the work is done: again at once when a call-back says so, after Poll while it
 // runs, and after a while when the prover does not answer.
-func (r *RemoteSealer) call(ctx context.Context, req request, result any, progress func(float64)) error {
+func (r *RemoteSealer) call(ctx context.Context, req request, result any, progress events.SectorProgress) error {
 	err := r.introduce(ctx)
 	if err == nil {
 		err = r.work(ctx, req, result, progress)
@@ -63,14 +63,14 @@ func (r *RemoteSealer) call(ctx context.Context, req request, result any, progre
 	return fmt.Errorf("outside prover %s, %s: %w", r.name, req.sector, events.WithoutSecrets(err, r.secrets))
 }
 
-func (r *RemoteSealer) work(ctx context.Context, req request, result any, progress func(float64)) error {
+func (r *RemoteSealer) work(ctx context.Context, req request, result any, progress events.SectorProgress) error {
 	news, forget := r.listen(req.sector)
 	defer forget()
 	told := 0.0
-	tell := func(done float64) {
-		if progress != nil && done > told && done <= 1 {
+	more := func(done float64) {
+		if done > told && done <= 1 {
 			told = done
-			progress(done)
+			tell(progress, done)
 		}
 	}
 	for {
@@ -80,7 +80,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 		}
 		switch answer.State {
 		case remoteapi.Done:
-			tell(1)
+			more(1)
 			if result == nil {
 				return nil
 			}
@@ -98,7 +98,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 			if req.body != nil {
 				return lie("a piece is taken or refused, it does not run")
 			}
-			tell(answer.Progress)
+			more(answer.Progress)
 		default:
 			return lie("the state %q", clip(answer.State))
 		}

@@ -8,41 +8,43 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest/sealertest"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/sealer"
-	"github.com/hostnode/hostnode/prover/sealer/sealertest"
 	"github.com/hostnode/hostnode/storage/sectors"
 	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
 )
 
 var (
-	_ sealer.Files  = (*sectors.Store)(nil)
-	_ sealer.Files  = (*sectorstest.Memory)(nil)
-	_ sealer.Sealer = (*sealer.CommDSealer)(nil)
-	_ sealer.Sealer = (*sealer.SimSealer)(nil)
+	_ sealer.Files = (*sectors.Store)(nil)
+	_ sealer.Files = (*sectorstest.Memory)(nil)
+	_ port.Sealer  = (*sealer.CommDSealer)(nil)
+	_ port.Sealer  = (*sealer.SimSealer)(nil)
+	_ port.Sealer  = (*sealer.RemoteSealer)(nil)
 )
 
 const sealLeaves = 12
 
 // makers are the sealers that keep data on this host.
-var makers = map[string]func(sealer.Files) sealer.Sealer{
-	"CommD": func(f sealer.Files) sealer.Sealer { return sealer.NewCommD(f, sealLeaves) },
-	"Sim":   func(f sealer.Files) sealer.Sealer { return sealer.NewSim(f, nil) },
+var makers = map[string]func(sealer.Files) port.Sealer{
+	"CommD": func(f sealer.Files) port.Sealer { return sealer.NewCommD(f, sealLeaves) },
+	"Sim":   func(f sealer.Files) port.Sealer { return sealer.NewSim(f, nil) },
 }
 
 // world is a sealer over a store in memory.
-func world(newSealer func(sealer.Files) sealer.Sealer) sealertest.World {
+func world(newSealer func(sealer.Files) port.Sealer) sealertest.World {
 	m := sectorstest.NewMemory()
 	return sealertest.World{
 		Sealer:  newSealer(m),
-		Restart: func() sealer.Sealer { return newSealer(m) },
+		Restart: func() port.Sealer { return newSealer(m) },
 		Flip: func(s events.SectorRef, at uint64) {
 			m.Change(s, events.SectorUnsealed, func(b []byte) []byte { b[at] ^= 1; return b })
 		},
 		Cut: func(s events.SectorRef) {
 			m.Change(s, events.SectorUnsealed, func(b []byte) []byte { return b[:len(b)-1] })
 		},
-		Full: m.SetFull, SealLeaves: sealLeaves,
+		Full: m.SetFull,
 	}
 }
 
@@ -60,7 +62,7 @@ func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sealertest.Run(t, func(t *testing.T) sealertest.World {
 				dir := t.TempDir()
-				open := func() sealer.Sealer {
+				open := func() port.Sealer {
 					store, err := sectors.Open(dir)
 					if err != nil {
 						t.Fatal(err)
@@ -87,7 +89,7 @@ func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 							t.Fatal(err)
 						}
 					},
-					Full: func(on bool) { full = on }, SealLeaves: sealLeaves,
+					Full: func(on bool) { full = on },
 				}
 			})
 		})
@@ -144,10 +146,10 @@ func TestATreeThatIsDamagedIsBuiltAgain(t *testing.T) {
 	m := sectorstest.NewMemory()
 	s := sealer.NewCommD(m, 0)
 	l := sealertest.NewLoad(t, 0, 16000, 'a')
-	if err := s.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes))); err != nil {
+	if err := s.AddPiece(t.Context(), sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes))); err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, []sealer.Piece{l.Piece}, nil)
+	out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, []events.SectorPiece{l.SectorPiece}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +199,9 @@ func TestDamagedNotesAreNamedAndWrittenAnew(t *testing.T) {
 				m := sectorstest.NewMemory()
 				s := sealer.NewCommD(m, 0)
 				l := sealertest.NewLoad(t, 0, 4000, 'a')
-				pieces := []sealer.Piece{l.Piece}
+				pieces := []events.SectorPiece{l.SectorPiece}
 				add := func() error {
-					return s.AddPiece(t.Context(), sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+					return s.AddPiece(t.Context(), sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes)))
 				}
 				seal := func() error {
 					out, err := s.PreCommit1(t.Context(), sealertest.Sector, events.Hash{}, pieces, nil)
@@ -251,7 +253,7 @@ func TestEverySimulatedResultSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seal, err := s.Commit(t.Context(), sealertest.Sector, sealer.SealContext{CommD: commD, CommR: commR})
+	seal, err := s.Commit(t.Context(), sealertest.Sector, events.SealContext{CommD: commD, CommR: commR}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,16 +275,17 @@ func TestASimulatedSealerFailsWhenItShould(t *testing.T) {
 	var fault sealer.Fault
 	s := sealer.NewSim(sectorstest.NewMemory(), func(sealer.Step, events.SectorRef) sealer.Fault { return fault })
 	l := sealertest.NewLoad(t, 0, 1000, 'a')
-	pieces := []sealer.Piece{l.Piece}
+	pieces := []events.SectorPiece{l.SectorPiece}
 	var out, seal, day []byte
-	var c sealer.SealContext
+	var fillers []events.SectorPiece
+	c := events.SealContext{Pieces: pieces}
 	steps := []struct {
 		name string
 		do   func(ctx context.Context) error
 		lies func() error // What is found when the step lied; nil: it has nothing to lie about.
 	}{
 		{"AddPiece", func(ctx context.Context) error {
-			return s.AddPiece(ctx, sealertest.Sector, 0, l.Piece, strings.NewReader(string(l.Bytes)))
+			return s.AddPiece(ctx, sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes)))
 		}, nil},
 		{"PreCommit1", func(ctx context.Context) (err error) {
 			out, err = s.PreCommit1(ctx, sealertest.Sector, events.Hash{}, pieces, nil)
@@ -292,23 +295,34 @@ func TestASimulatedSealerFailsWhenItShould(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return sealer.CheckCommitments(s.Proves(), sealertest.Sector, events.Hash{}, pieces, commD, commR)
+			return s.VerifyCommitments(sealertest.Sector, events.SealContext{CommD: commD, CommR: commR, Pieces: pieces})
 		}},
 		{"PreCommit2", func(ctx context.Context) (err error) {
 			c.CommD, c.CommR, err = s.PreCommit2(ctx, sealertest.Sector, out, nil)
 			return err
 		}, func() error {
-			return sealer.CheckCommitments(s.Proves(), sealertest.Sector, events.Hash{}, pieces, c.CommD, c.CommR)
+			return s.VerifyCommitments(sealertest.Sector, c)
 		}},
 		{"Commit", func(ctx context.Context) (err error) {
-			seal, err = s.Commit(ctx, sealertest.Sector, c)
+			seal, err = s.Commit(ctx, sealertest.Sector, c, nil)
 			return err
-		}, func() error { return sealer.VerifySeal(s.Proves(), sealertest.Sector, c, 1, seal) }},
+		}, func() error { return s.Verify(sealertest.Sector, c, seal) }},
+		{"Pack", func(ctx context.Context) error {
+			list, err := s.Pack(ctx, sealertest.Sector, pieces)
+			fillers = list
+			return err
+		}, func() error {
+			if len(fillers) == 4 {
+				t.Error("it packed as it should")
+			}
+			return events.ErrSealerLies
+		}},
+		{"Restore", func(ctx context.Context) error { return s.Restore(ctx, sealertest.Sector, c, nil) }, nil},
 		{"Finalize", func(ctx context.Context) error { return s.Finalize(ctx, sealertest.Sector) }, nil},
 		{"Challenge", func(ctx context.Context) (err error) {
 			day, err = s.Challenge(ctx, sealertest.Sector, events.Hash{}, 1)
 			return err
-		}, func() error { return sealer.VerifyChallenge(s.Proves(), sealertest.Sector, c, events.Hash{}, 1, day) }},
+		}, func() error { return s.VerifyChallenge(sealertest.Sector, c, events.Hash{}, 1, day) }},
 		{"Remove", func(ctx context.Context) error { return s.Remove(ctx, sealertest.Sector) }, nil},
 	}
 	for _, step := range steps {
@@ -348,26 +362,22 @@ func TestWhatAProofShowsIsSaid(t *testing.T) {
 			t.Errorf("%s is described as %q", proves, got)
 		}
 	}
-	for _, proves := range []string{sealer.Replication, "magic"} {
-		c := sealer.SealContext{}
-		if err := sealer.VerifySeal(proves, sealertest.Sector, c, 1, nil); !errors.Is(err, sealer.ErrNoVerifier) {
-			t.Errorf("a seal that shows %s: %v", proves, err)
-		}
-		if err := sealer.VerifyChallenge(proves, sealertest.Sector, c, c.Seed, 1, nil); !errors.Is(err, sealer.ErrNoVerifier) {
-			t.Errorf("a challenge that shows %s: %v", proves, err)
-		}
-	}
+	r := remote(t, sealer.RemoteConfig{URL: "http://localhost:1", Proves: sealer.Replication})
 	commD, err := sealer.CommD(sealertest.Sector, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sealer.CheckCommitments(sealer.Replication, sealertest.Sector, events.Hash{}, nil, commD, events.Hash{9}); err != nil {
+	c := events.SealContext{CommD: commD, CommR: events.Hash{9}}
+	if err := r.Verify(sealertest.Sector, c, nil); !errors.Is(err, events.ErrNoVerifier) {
+		t.Errorf("a seal: %v", err)
+	}
+	if err := r.VerifyChallenge(sealertest.Sector, c, c.Seed, 1, nil); !errors.Is(err, events.ErrNoVerifier) {
+		t.Errorf("a challenge: %v", err)
+	}
+	if err := r.VerifyCommitments(sealertest.Sector, c); err != nil {
 		t.Errorf("any CommR of an outside prover: %v", err)
 	}
-	if err := sealer.CheckCommitments("magic", sealertest.Sector, events.Hash{}, nil, commD, events.Hash{9}); !errors.Is(err, sealer.ErrNoVerifier) {
-		t.Errorf("CommR of an unknown sort: %v", err)
-	}
-	if err := sealer.CheckCommitments(sealer.Replication, sealertest.Sector, events.Hash{}, nil, events.Hash{}, events.Hash{9}); !errors.Is(err, events.ErrSealerLies) {
+	if err := r.VerifyCommitments(sealertest.Sector, events.SealContext{CommR: events.Hash{9}}); !errors.Is(err, events.ErrSealerLies) {
 		t.Errorf("another CommD of an outside prover: %v", err)
 	}
 }
@@ -380,10 +390,10 @@ func TestWhatTheSealersOccupyIsWhatTheySay(t *testing.T) {
 	sector := events.SectorRef{Provider: events.Address{1}, Number: 1, Size: 1 << 20}
 	s := sealer.NewCommD(store, 0)
 	l := sealertest.NewLoad(t, 0, 1<<20/128*127, 'a')
-	if err := s.AddPiece(t.Context(), sector, 0, l.Piece, strings.NewReader(string(l.Bytes))); err != nil {
+	if err := s.AddPiece(t.Context(), sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.PreCommit1(t.Context(), sector, events.Hash{}, []sealer.Piece{l.Piece}, nil); err != nil {
+	if _, err := s.PreCommit1(t.Context(), sector, events.Hash{}, []events.SectorPiece{l.SectorPiece}, nil); err != nil {
 		t.Fatal(err)
 	}
 	usage, err := store.Usage(sector)

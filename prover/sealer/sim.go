@@ -18,10 +18,12 @@ type Step string
 // The steps.
 const (
 	StepAddPiece   Step = "AddPiece"
+	StepPack       Step = "Pack"
 	StepPreCommit1 Step = "PreCommit1"
 	StepPreCommit2 Step = "PreCommit2"
 	StepCommit     Step = "Commit"
 	StepFinalize   Step = "Finalize"
+	StepRestore    Step = "Restore"
 	StepChallenge  Step = "Challenge"
 	StepRemove     Step = "Remove"
 )
@@ -48,6 +50,7 @@ var ErrSimulatedFault = errors.New("simulated fault")
 // CommR and proofs are formulas that anybody can compute. The same calls give the same results,
 // and every result says "simulated".
 type SimSealer struct {
+	verifier
 	kept
 	faults func(Step, events.SectorRef) Fault
 }
@@ -57,11 +60,8 @@ func NewSim(files Files, faults func(Step, events.SectorRef) Fault) *SimSealer {
 	if faults == nil {
 		faults = func(Step, events.SectorRef) Fault { return NoFault }
 	}
-	return &SimSealer{kept: newKept(files), faults: faults}
+	return &SimSealer{newVerifier(Simulated, 0), newKept(files), faults}
 }
-
-// Proves implements Sealer.
-func (s *SimSealer) Proves() string { return Simulated }
 
 // fault does what goes wrong at a step, and reports whether it lies.
 func (s *SimSealer) fault(ctx context.Context, step Step, sector events.SectorRef) (lies bool, err error) {
@@ -78,14 +78,29 @@ func (s *SimSealer) fault(ctx context.Context, step Step, sector events.SectorRe
 	return false, fmt.Errorf("%s of %s: %w", step, sector, ErrSimulatedFault)
 }
 
-// AddPiece implements Sealer.
+// AddPiece implements port.Sealer.
 func (s *SimSealer) AddPiece(
-	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece Piece, r io.Reader,
+	ctx context.Context, sector events.SectorRef, offset events.Bytes, piece events.SectorPiece, r io.Reader,
 ) error {
 	if _, err := s.fault(ctx, StepAddPiece, sector); err != nil {
 		return err
 	}
 	return s.kept.AddPiece(ctx, sector, offset, piece, r)
+}
+
+// Pack implements port.Sealer.
+func (s *SimSealer) Pack(
+	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece,
+) ([]events.SectorPiece, error) {
+	lies, err := s.fault(ctx, StepPack, sector)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.kept.Pack(ctx, sector, pieces)
+	if lies && len(list) > 0 {
+		list = list[1:]
+	}
+	return list, err
 }
 
 // simLabel is in everything that a SimSealer answers and that has room for it.
@@ -94,9 +109,10 @@ const simLabel = Simulated
 // simMark is what the first byte of CommD is changed by in what PreCommit1 answers.
 const simMark = 'd'
 
-// PreCommit1 implements Sealer: CommD with its first byte changed, and "simulated".
+// PreCommit1 implements port.Sealer: CommD with its first byte changed, and "simulated".
 func (s *SimSealer) PreCommit1(
-	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []Piece, progress func(float64),
+	ctx context.Context, sector events.SectorRef, ticket events.Hash, pieces []events.SectorPiece,
+	progress events.SectorProgress,
 ) ([]byte, error) {
 	lies, err := s.fault(ctx, StepPreCommit1, sector)
 	if err != nil {
@@ -117,9 +133,7 @@ func (s *SimSealer) PreCommit1(
 	if err != nil {
 		return nil, fmt.Errorf("first step of %s: %w", sector, err)
 	}
-	if progress != nil {
-		progress(1)
-	}
+	tell(progress, 1)
 	if lies {
 		commD[31] ^= 1
 	}
@@ -152,9 +166,9 @@ func (s *SimSealer) compare(ctx context.Context, sector events.SectorRef, commD 
 	}
 }
 
-// PreCommit2 implements Sealer: CommR is CommD from its last byte to its first.
+// PreCommit2 implements port.Sealer: CommR is CommD from its last byte to its first.
 func (s *SimSealer) PreCommit2(
-	ctx context.Context, sector events.SectorRef, out []byte, progress func(float64),
+	ctx context.Context, sector events.SectorRef, out []byte, progress events.SectorProgress,
 ) (commD, commR events.Hash, err error) {
 	lies, err := s.fault(ctx, StepPreCommit2, sector)
 	if err != nil {
@@ -181,9 +195,7 @@ func (s *SimSealer) PreCommit2(
 	if err := s.setSeal(sector, *seal); err != nil {
 		return commD, commR, err
 	}
-	if progress != nil {
-		progress(1)
-	}
+	tell(progress, 1)
 	return commD, seal.CommR, nil
 }
 
@@ -194,8 +206,10 @@ func simCommR(commD events.Hash) (commR events.Hash) {
 	return commR
 }
 
-// Commit implements Sealer.
-func (s *SimSealer) Commit(ctx context.Context, sector events.SectorRef, c SealContext) ([]byte, error) {
+// Commit implements port.Sealer.
+func (s *SimSealer) Commit(
+	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
+) ([]byte, error) {
 	lies, err := s.fault(ctx, StepCommit, sector)
 	if err != nil {
 		return nil, err
@@ -212,6 +226,7 @@ func (s *SimSealer) Commit(ctx context.Context, sector events.SectorRef, c SealC
 	if err != nil {
 		return nil, err
 	}
+	tell(progress, 1)
 	return lied(simSeal(sector, c), lies), nil
 }
 
@@ -225,7 +240,7 @@ func lied(proof []byte, lies bool) []byte {
 // simSeal is the formula of Lotus's mock sealer, of the roots instead of their CIDs. Its first step
 // is, for each byte, CommD + CommR from the end − ticket · seed, XOR the sector's number; its
 // second undoes the XOR. The rest of a proof's usual length says "simulated".
-func simSeal(sector events.SectorRef, c SealContext) []byte {
+func simSeal(sector events.SectorRef, c events.SealContext) []byte {
 	length := 192
 	if sector.Size >= 32<<30 {
 		length = 1920
@@ -239,7 +254,7 @@ func simSeal(sector events.SectorRef, c SealContext) []byte {
 	return proof
 }
 
-// Finalize implements Sealer.
+// Finalize implements port.Sealer.
 func (s *SimSealer) Finalize(ctx context.Context, sector events.SectorRef) error {
 	if _, err := s.fault(ctx, StepFinalize, sector); err != nil {
 		return err
@@ -247,7 +262,26 @@ func (s *SimSealer) Finalize(ctx context.Context, sector events.SectorRef) error
 	return s.finalize(ctx, sector)
 }
 
-// Challenge implements Sealer. It reads all of the data, so that a damaged sector gives no proof;
+// Restore implements port.Sealer.
+func (s *SimSealer) Restore(
+	ctx context.Context, sector events.SectorRef, c events.SealContext, progress events.SectorProgress,
+) error {
+	if _, err := s.fault(ctx, StepRestore, sector); err != nil {
+		return err
+	}
+	if err := s.VerifyCommitments(sector, c); err != nil {
+		return fmt.Errorf("restore %s: %w: %w", sector, err, events.ErrMalformed)
+	}
+	return s.restore(ctx, sector, c, func() error {
+		err := s.compare(ctx, sector, c.CommD)
+		if err == nil {
+			tell(progress, 1)
+		}
+		return err
+	})
+}
+
+// Challenge implements port.Sealer. It reads all of the data, so that a damaged sector gives no proof;
 // who verifies the proof learns nothing of that.
 func (s *SimSealer) Challenge(
 	ctx context.Context, sector events.SectorRef, randomness events.Hash, leaves int,
@@ -282,7 +316,7 @@ func simChallenge(sector events.SectorRef, commR, randomness events.Hash, leaves
 	return append(sum[:], simLabel...)
 }
 
-// Remove implements Sealer.
+// Remove implements port.Sealer.
 func (s *SimSealer) Remove(ctx context.Context, sector events.SectorRef) error {
 	if _, err := s.fault(ctx, StepRemove, sector); err != nil {
 		return err

@@ -3,11 +3,13 @@
 //
 //	GET    /v1/prover                                        → Prover
 //	PUT    /v1/sectors/<provider>/<number>/pieces/<offset>?… the payload as the body → Answer
+//	POST   /v1/sectors/<provider>/<number>/pack              Pack        → Answer
 //	POST   /v1/sectors/<provider>/<number>/precommit1        PreCommit1  → Answer with PreCommit1Result
 //	POST   /v1/sectors/<provider>/<number>/precommit2        PreCommit2  → Answer with PreCommit2Result
 //	POST   /v1/sectors/<provider>/<number>/commit1           Commit1     → Answer with Commit1Result
 //	POST   /v1/sectors/<provider>/<number>/commit2           Commit2     → Answer with ProofResult
 //	POST   /v1/sectors/<provider>/<number>/done              Done        → Answer
+//	POST   /v1/sectors/<provider>/<number>/restore           Restore     → Answer
 //	POST   /v1/sectors/<provider>/<number>/challenge         Challenge   → Answer with ProofResult
 //	DELETE /v1/sectors/<provider>/<number>?size=<size>       → Answer
 //
@@ -80,6 +82,12 @@ type Piece struct {
 	Payload  uint64
 }
 
+// Pack says which pieces a sector has, in order; what is not theirs is zeros.
+type Pack struct {
+	Sector Sector
+	Pieces []Piece
+}
+
 // PreCommit1 asks for the first step. Bytes are base64, as in all of these.
 type PreCommit1 struct {
 	Sector Sector
@@ -125,6 +133,15 @@ type Challenge struct {
 
 // ProofResult is a proof.
 type ProofResult struct{ Proof []byte }
+
+// Restore asks to make a damaged sector sound again, with the commitments that it has. When pieces
+// are damaged the code is "damaged", and they are added again before it is asked for again.
+type Restore struct {
+	Sector           Sector
+	Ticket           []byte
+	Unsealed, Sealed string
+	Pieces           []Piece
+}
 
 // DoneParams says that sealing ended, and in which state the sector is now.
 type DoneParams struct {

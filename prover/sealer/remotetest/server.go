@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/prover/sealer"
 	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
 )
 
@@ -24,7 +24,7 @@ const maxBody = 32 << 20
 
 // Server is an outside prover. Close it when it is not needed any more.
 type Server struct {
-	sealer sealer.Sealer
+	sealer port.Sealer
 	token  string
 	// Async says that steps go on after the request was answered; set it before the first request.
 	Async bool
@@ -47,7 +47,7 @@ type job struct {
 }
 
 // New returns a server over a sealer, which takes requests with that token.
-func New(s sealer.Sealer, token string) *Server {
+func New(s port.Sealer, token string) *Server {
 	server := &Server{sealer: s, token: token, mux: http.NewServeMux(), jobs: make(map[string]*job)}
 	server.ctx, server.cancel = context.WithCancel(context.Background())
 	server.mux.HandleFunc("GET /v1/prover", func(w http.ResponseWriter, _ *http.Request) {
@@ -128,7 +128,7 @@ func (s *Server) addPiece(w http.ResponseWriter, r *http.Request) {
 	if query.Get("zeros") == "1" {
 		body = nil
 	}
-	piece := sealer.Piece{CID: query.Get("pieceCid"), Size: events.Bytes(size), Payload: events.Bytes(payload)}
+	piece := events.SectorPiece{CID: query.Get("pieceCid"), Size: events.Bytes(size), Payload: events.Bytes(payload)}
 	writeAnswer(w, answer(nil, s.sealer.AddPiece(r.Context(), sector, events.Bytes(offset), piece, body)))
 }
 
@@ -197,7 +197,7 @@ func (s *Server) run(provider, number, step string, body []byte, j *job, from ht
 }
 
 // do does a step.
-func (s *Server) do(ctx context.Context, step string, body []byte, progress func(float64)) (any, error) {
+func (s *Server) do(ctx context.Context, step string, body []byte, progress events.SectorProgress) (any, error) {
 	var head struct{ Sector remoteapi.Sector }
 	if err := json.Unmarshal(body, &head); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, events.ErrMalformed)
@@ -208,6 +208,13 @@ func (s *Server) do(ctx context.Context, step string, body []byte, progress func
 	}
 	sector := events.SectorRef{Provider: provider, Number: head.Sector.Number, Size: events.Bytes(head.Sector.Size)}
 	switch step {
+	case "pack":
+		var p remoteapi.Pack
+		if err := json.Unmarshal(body, &p); err != nil {
+			return nil, err
+		}
+		_, err := s.sealer.Pack(ctx, sector, pieces(p.Pieces))
+		return nil, err
 	case "precommit1":
 		var p remoteapi.PreCommit1
 		if err := json.Unmarshal(body, &p); err != nil {
@@ -225,7 +232,9 @@ func (s *Server) do(ctx context.Context, step string, body []byte, progress func
 	case "commit1": // All is done in the second part.
 		return remoteapi.Commit1Result{Commit1Out: body}, nil
 	case "commit2":
-		return s.commit(ctx, sector, body)
+		return s.commit(ctx, sector, body, progress)
+	case "restore":
+		return nil, s.restore(ctx, sector, body, progress)
 	case "done":
 		return nil, s.sealer.Finalize(ctx, sector)
 	case "challenge":
@@ -239,7 +248,9 @@ func (s *Server) do(ctx context.Context, step string, body []byte, progress func
 	return nil, fmt.Errorf("step %q: %w", step, events.ErrMalformed)
 }
 
-func (s *Server) commit(ctx context.Context, sector events.SectorRef, body []byte) (any, error) {
+func (s *Server) commit(
+	ctx context.Context, sector events.SectorRef, body []byte, progress events.SectorProgress,
+) (any, error) {
 	var second remoteapi.Commit2
 	var p remoteapi.Commit1
 	err := json.Unmarshal(body, &second)
@@ -249,15 +260,34 @@ func (s *Server) commit(ctx context.Context, sector events.SectorRef, body []byt
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, events.ErrMalformed)
 	}
-	c := sealer.SealContext{Ticket: hash(p.Ticket), Seed: hash(p.Seed), Pieces: pieces(p.Pieces)}
-	var errs [2]error
-	c.CommD, errs[0] = events.ParseHash(p.Unsealed)
-	c.CommR, errs[1] = events.ParseHash(p.Sealed)
-	if err := errors.Join(errs[:]...); err != nil {
+	c, err := sealed(p.Ticket, p.Seed, p.Unsealed, p.Sealed, p.Pieces)
+	if err != nil {
 		return nil, err
 	}
-	proof, err := s.sealer.Commit(ctx, sector, c)
+	proof, err := s.sealer.Commit(ctx, sector, c, progress)
 	return remoteapi.ProofResult{Proof: proof}, err
+}
+
+func (s *Server) restore(
+	ctx context.Context, sector events.SectorRef, body []byte, progress events.SectorProgress,
+) error {
+	var p remoteapi.Restore
+	if err := json.Unmarshal(body, &p); err != nil {
+		return fmt.Errorf("%w: %w", err, events.ErrMalformed)
+	}
+	c, err := sealed(p.Ticket, nil, p.Unsealed, p.Sealed, p.Pieces)
+	if err != nil {
+		return err
+	}
+	return s.sealer.Restore(ctx, sector, c, progress)
+}
+
+func sealed(ticket, seed []byte, commD, commR string, list []remoteapi.Piece) (events.SealContext, error) {
+	c := events.SealContext{Ticket: hash(ticket), Seed: hash(seed), Pieces: pieces(list)}
+	var errs [2]error
+	c.CommD, errs[0] = events.ParseHash(commD)
+	c.CommR, errs[1] = events.ParseHash(commR)
+	return c, errors.Join(errs[:]...)
 }
 
 func hash(b []byte) (h events.Hash) {
@@ -265,10 +295,10 @@ func hash(b []byte) (h events.Hash) {
 	return h
 }
 
-func pieces(list []remoteapi.Piece) []sealer.Piece {
-	all := make([]sealer.Piece, len(list))
+func pieces(list []remoteapi.Piece) []events.SectorPiece {
+	all := make([]events.SectorPiece, len(list))
 	for i, p := range list {
-		all[i] = sealer.Piece{CID: p.PieceCID, Size: events.Bytes(p.Size), Payload: events.Bytes(p.Payload)}
+		all[i] = events.SectorPiece{CID: p.PieceCID, Size: events.Bytes(p.Size), Payload: events.Bytes(p.Payload)}
 	}
 	return all
 }

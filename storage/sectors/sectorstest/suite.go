@@ -21,6 +21,7 @@ type Store interface {
 	RemoveSector(events.SectorRef) error
 	Usage(events.SectorRef) (events.SectorUsage, error)
 	Sectors() []events.SectorRef
+	Room() (events.Bytes, error)
 }
 
 // World is a store with what a test does to it. Each belongs to one test.

@@ -9,23 +9,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
-	"github.com/hostnode/hostnode/prover/sealer"
 )
 
 // World is a sealer with what a test does to it. Each belongs to one test.
 type World struct {
-	Sealer sealer.Sealer
+	Sealer port.Sealer
 	// Restart is the sealer after a crash and a start.
-	Restart func() sealer.Sealer
+	Restart func() port.Sealer
 	// Flip turns over a bit of the stored data, behind the sealer's back; Cut makes the file shorter.
 	Flip func(sector events.SectorRef, at uint64)
 	Cut  func(sector events.SectorRef)
 	// Full says whether the disk takes anything.
 	Full func(bool)
-	// SealLeaves is how many leaves a commit shows.
-	SealLeaves int
 }
 
 // Run runs the suite.
@@ -33,6 +31,7 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 	for name, test := range map[string]func(*testing.T, World){
 		"a sector is sealed, proven and removed":     life,
 		"an empty sector is sealed":                  empty,
+		"a sector is packed with zeros":              packed,
 		"a piece is verified":                        wrongBytes,
 		"a piece that cannot be there is refused":    refused,
 		"the same piece twice is one":                twice,
@@ -44,6 +43,9 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 		"a sealer that lies is found out":            lies,
 		"damage is found and cured":                  damage,
 		"a lost file is found and cured":             lost,
+		"a damaged sector is restored":               restored,
+		"a lost sector is restored from its pieces":  goneSector,
+		"what a sector never was is not restored":    neverWas,
 		"damage before the first step is found":      early,
 		"a full disk is named in each step":          fullDisk,
 		"sectors do not get into each other's way":   several,
@@ -60,7 +62,7 @@ var ticket, seed, day = events.Hash{1}, events.Hash{2}, events.Hash{3}
 
 // Load is a piece with its bytes.
 type Load struct {
-	sealer.Piece
+	events.SectorPiece
 	Offset events.Bytes
 	Bytes  []byte
 }
@@ -73,7 +75,7 @@ func NewLoad(t testing.TB, offset events.Bytes, payload int, letter byte) Load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Load{sealer.Piece{CID: commd.CID(c.Root), Size: events.Bytes(c.Size), Payload: events.Bytes(payload)}, offset, b}
+	return Load{events.SectorPiece{CID: commd.CID(c.Root), Size: events.Bytes(c.Size), Payload: events.Bytes(payload)}, offset, b}
 }
 
 // loads are three pieces with zeros between and behind them.
@@ -81,22 +83,22 @@ func loads(t testing.TB) []Load {
 	return []Load{NewLoad(t, 0, 100, 'a'), NewLoad(t, 4096, 4000, 'b'), NewLoad(t, 8192, 1017, 'c')}
 }
 
-func pieces(all []Load) (list []sealer.Piece) {
+func pieces(all []Load) (list []events.SectorPiece) {
 	for _, l := range all {
-		list = append(list, l.Piece)
+		list = append(list, l.SectorPiece)
 	}
 	return list
 }
 
-func add(t testing.TB, s sealer.Sealer, sector events.SectorRef, l Load) {
+func add(t testing.TB, s port.Sealer, sector events.SectorRef, l Load) {
 	t.Helper()
-	if err := s.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); err != nil {
+	if err := s.AddPiece(t.Context(), sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // seal goes through the first two steps, and returns what a commit is about.
-func seal(t testing.TB, s sealer.Sealer, sector events.SectorRef, all []Load) sealer.SealContext {
+func seal(t testing.TB, s port.Sealer, sector events.SectorRef, all []Load) events.SealContext {
 	t.Helper()
 	for _, l := range all {
 		add(t, s, sector, l)
@@ -104,7 +106,7 @@ func seal(t testing.TB, s sealer.Sealer, sector events.SectorRef, all []Load) se
 	return precommit(t, s, sector, all)
 }
 
-func precommit(t testing.TB, s sealer.Sealer, sector events.SectorRef, all []Load) sealer.SealContext {
+func precommit(t testing.TB, s port.Sealer, sector events.SectorRef, all []Load) events.SealContext {
 	t.Helper()
 	last := 0.0
 	progress := func(done float64) {
@@ -124,32 +126,33 @@ func precommit(t testing.TB, s sealer.Sealer, sector events.SectorRef, all []Loa
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sealer.CheckCommitments(s.Proves(), sector, ticket, pieces(all), commD, commR); err != nil {
+	c := events.SealContext{Ticket: ticket, Seed: seed, CommD: commD, CommR: commR, Pieces: pieces(all)}
+	if err := s.VerifyCommitments(sector, c); err != nil {
 		t.Fatal(err)
 	}
-	return sealer.SealContext{Ticket: ticket, Seed: seed, CommD: commD, CommR: commR, Pieces: pieces(all)}
+	return c
 }
 
 const leaves = 10
 
-func prove(t testing.TB, s sealer.Sealer, sector events.SectorRef, c sealer.SealContext) {
+func prove(t testing.TB, s port.Sealer, sector events.SectorRef, c events.SealContext) {
 	t.Helper()
 	proof, err := s.Challenge(t.Context(), sector, day, leaves)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sealer.VerifyChallenge(s.Proves(), sector, c, day, leaves, proof); err != nil {
+	if err := s.VerifyChallenge(sector, c, day, leaves, proof); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func life(t *testing.T, w World) {
 	c := seal(t, w.Sealer, Sector, loads(t))
-	proof, err := w.Sealer.Commit(t.Context(), Sector, c)
+	proof, err := w.Sealer.Commit(t.Context(), Sector, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sealer.VerifySeal(w.Sealer.Proves(), Sector, c, w.SealLeaves, proof); err != nil {
+	if err := w.Sealer.Verify(Sector, c, proof); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Sealer.Finalize(t.Context(), Sector); err != nil {
@@ -175,11 +178,56 @@ func empty(t *testing.T, w World) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	piece := sealer.Piece{CID: commd.CID(zero), Size: other.Size}
+	piece := events.SectorPiece{CID: commd.CID(zero), Size: other.Size}
 	if err := w.Sealer.AddPiece(t.Context(), other, 0, piece, nil); err != nil {
 		t.Fatal(err)
 	}
-	prove(t, w.Sealer, other, precommit(t, w.Sealer, other, []Load{{Piece: piece}}))
+	prove(t, w.Sealer, other, precommit(t, w.Sealer, other, []Load{{SectorPiece: piece}}))
+}
+
+func packed(t *testing.T, w World) {
+	all := loads(t)
+	for name, c := range map[string]struct {
+		pieces []Load
+		want   []events.Bytes
+	}{
+		"after three pieces": {all, []events.Bytes{2 << 10, 4 << 10}},
+		"without any":        {nil, []events.Bytes{16 << 10}},
+		"when it is full":    {[]Load{NewLoad(t, 0, 16256, 'f')}, nil},
+	} {
+		ref := Sector
+		ref.Number += uint64(len(c.pieces))
+		for _, l := range c.pieces {
+			add(t, w.Sealer, ref, l)
+		}
+		var sizes []events.Bytes
+		list := pieces(c.pieces)
+		for range 2 { // Again after a crash, the same.
+			fillers, err := w.Restart().Pack(t.Context(), ref, pieces(c.pieces))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			sizes, list = nil, pieces(c.pieces)
+			for _, f := range fillers {
+				if zero, err := commd.ZeroCommitment(uint64(f.Size)); err != nil || f.CID != commd.CID(zero) || f.Payload != 0 {
+					t.Fatalf("%s: filler %+v, %v", name, f, err)
+				}
+				sizes, list = append(sizes, f.Size), append(list, f)
+			}
+		}
+		if diff := cmp.Diff(c.want, sizes); diff != "" {
+			t.Fatalf("%s: fillers (-want +got):\n%s", name, diff)
+		}
+		// With the fillers in the list it is the same sector.
+		want := precommit(t, w.Sealer, ref, c.pieces)
+		var full []Load
+		for _, p := range list {
+			full = append(full, Load{SectorPiece: p})
+		}
+		if got := precommit(t, w.Sealer, ref, full); got.CommD != want.CommD || got.CommR != want.CommR {
+			t.Fatalf("%s: with its fillers listed CommD is %s, not %s", name, got.CommD, want.CommD)
+		}
+	}
 }
 
 func twice(t *testing.T, w World) {
@@ -189,7 +237,7 @@ func twice(t *testing.T, w World) {
 	}
 	s := w.Restart()
 	for _, l := range all {
-		if err := s.AddPiece(t.Context(), Sector, l.Offset, l.Piece, iotest.ErrReader(errors.New("it was read"))); err != nil {
+		if err := s.AddPiece(t.Context(), Sector, l.Offset, l.SectorPiece, iotest.ErrReader(errors.New("it was read"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +249,7 @@ func leavesNothing(t *testing.T, w World) {
 	large := NewLoad(t, 0, 16256, 'x')
 	wrong := bytes.Clone(large.Bytes)
 	wrong[len(wrong)-1] ^= 1
-	if err := w.Sealer.AddPiece(t.Context(), Sector, 0, large.Piece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
+	if err := w.Sealer.AddPiece(t.Context(), Sector, 0, large.SectorPiece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
 		t.Fatal(err)
 	}
 	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, loads(t)))
@@ -216,13 +264,13 @@ func repeated(t *testing.T, w World) {
 		Out, Seal, Proof []byte
 		CommD, CommR     events.Hash
 	}
-	run := func(s sealer.Sealer) (r results) {
+	run := func(s port.Sealer) (r results) {
 		var errs [5]error
 		r.Out, errs[0] = s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil)
 		r.CommD, r.CommR, errs[1] = s.PreCommit2(t.Context(), Sector, r.Out, nil)
-		r.Seal, errs[2] = s.Commit(t.Context(), Sector, sealer.SealContext{
+		r.Seal, errs[2] = s.Commit(t.Context(), Sector, events.SealContext{
 			Ticket: ticket, Seed: seed, CommD: r.CommD, CommR: r.CommR, Pieces: pieces(all),
-		})
+		}, nil)
 		errs[3] = s.Finalize(t.Context(), Sector)
 		r.Proof, errs[4] = s.Challenge(t.Context(), Sector, day, leaves)
 		if err := errors.Join(errs[:]...); err != nil {
@@ -263,7 +311,7 @@ func order(t *testing.T, w World) {
 	refuse := func(when string) {
 		t.Helper()
 		_, _, err2 := s.PreCommit2(t.Context(), Sector, []byte("made up"), nil)
-		_, errCommit := s.Commit(t.Context(), Sector, sealer.SealContext{})
+		_, errCommit := s.Commit(t.Context(), Sector, events.SealContext{}, nil)
 		errFinalize := s.Finalize(t.Context(), Sector)
 		_, errChallenge := s.Challenge(t.Context(), Sector, day, leaves)
 		for name, err := range map[string]error{"PreCommit2": err2, "Commit": errCommit, "Finalize": errFinalize, "Challenge": errChallenge} {
@@ -282,14 +330,14 @@ func order(t *testing.T, w World) {
 	}
 	refuse("before the second step")
 	c := precommit(t, s, Sector, all)
-	for name, change := range map[string]func(c *sealer.SealContext){
-		"ticket": func(c *sealer.SealContext) { c.Ticket[0]++ },
-		"CommD":  func(c *sealer.SealContext) { c.CommD[0]++ },
-		"CommR":  func(c *sealer.SealContext) { c.CommR[0]++ },
+	for name, change := range map[string]func(c *events.SealContext){
+		"ticket": func(c *events.SealContext) { c.Ticket[0]++ },
+		"CommD":  func(c *events.SealContext) { c.CommD[0]++ },
+		"CommR":  func(c *events.SealContext) { c.CommR[0]++ },
 	} {
 		other := c
 		change(&other)
-		if _, err := s.Commit(t.Context(), Sector, other); !errors.Is(err, events.ErrSectorStep) {
+		if _, err := s.Commit(t.Context(), Sector, other, nil); !errors.Is(err, events.ErrSectorStep) {
 			t.Errorf("a commit with another %s: %v", name, err)
 		}
 	}
@@ -300,7 +348,7 @@ func order(t *testing.T, w World) {
 func lies(t *testing.T, w World) {
 	s, all := w.Sealer, loads(t)
 	c := seal(t, s, Sector, all)
-	sealProof, err := s.Commit(t.Context(), Sector, c)
+	sealProof, err := s.Commit(t.Context(), Sector, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,11 +362,11 @@ func lies(t *testing.T, w World) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	verifySeal := func(c sealer.SealContext, proof []byte) error {
-		return sealer.VerifySeal(s.Proves(), Sector, c, w.SealLeaves, proof)
+	verifySeal := func(c events.SealContext, proof []byte) error {
+		return s.Verify(Sector, c, proof)
 	}
 	verifyDay := func(randomness events.Hash, proof []byte) error {
-		return sealer.VerifyChallenge(s.Proves(), Sector, c, randomness, leaves, proof)
+		return s.VerifyChallenge(Sector, c, randomness, leaves, proof)
 	}
 	for i := range 256 {
 		b := bytes.Clone(sealProof)
@@ -327,11 +375,11 @@ func lies(t *testing.T, w World) {
 		b = bytes.Clone(dayProof)
 		b[i*(len(b)-1)/255] ^= 1 << (i % 8)
 		check("a bit of the day's proof", verifyDay(day, b))
-		d, r := c.CommD, c.CommR
-		d[i/8] ^= 1 << (i % 8)
-		r[i/8] ^= 1 << (i % 8)
-		check("a bit of CommD", sealer.CheckCommitments(s.Proves(), Sector, ticket, c.Pieces, d, c.CommR))
-		check("a bit of CommR", sealer.CheckCommitments(s.Proves(), Sector, ticket, c.Pieces, c.CommD, r))
+		d, r := c, c
+		d.CommD[i/8] ^= 1 << (i % 8)
+		r.CommR[i/8] ^= 1 << (i % 8)
+		check("a bit of CommD", s.VerifyCommitments(Sector, d))
+		check("a bit of CommR", s.VerifyCommitments(Sector, r))
 	}
 	for _, proof := range [][]byte{nil, sealProof[1:], append(bytes.Clone(sealProof), 0), make([]byte, len(sealProof)), dayProof} {
 		check("another proof of the seal", verifySeal(c, proof))
@@ -340,7 +388,8 @@ func lies(t *testing.T, w World) {
 	other.Seed[0]++
 	check("the proof for another seed", verifySeal(other, sealProof))
 	check("the proof of another day", verifyDay(events.Hash{99}, dayProof))
-	check("the pieces of another sector", sealer.CheckCommitments(s.Proves(), Sector, ticket, nil, c.CommD, c.CommR))
+	other.Pieces = nil
+	check("the pieces of another sector", s.VerifyCommitments(Sector, other))
 }
 
 func several(t *testing.T, w World) {
@@ -351,7 +400,7 @@ func several(t *testing.T, w World) {
 		sector.Number = uint64(i / 2) // Two at each sector.
 		group.Go(func() {
 			for _, l := range all {
-				if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); err != nil && !errors.Is(err, events.ErrSectorStep) {
+				if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes)); err != nil && !errors.Is(err, events.ErrSectorStep) {
 					t.Error(err)
 				}
 			}

@@ -9,7 +9,6 @@ import (
 	"testing/iotest"
 
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/prover/sealer"
 )
 
 var errBroken = errors.New("source is broken")
@@ -30,7 +29,7 @@ func wrongBytes(t *testing.T, w World) {
 			io.MultiReader(bytes.NewReader(l.Bytes[:1000]), iotest.ErrReader(errBroken)), errBroken,
 		},
 	} {
-		if err := w.Sealer.AddPiece(t.Context(), Sector, 0, l.Piece, c.r); !errors.Is(err, c.want) {
+		if err := w.Sealer.AddPiece(t.Context(), Sector, 0, l.SectorPiece, c.r); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -60,11 +59,11 @@ func refused(t *testing.T, w World) {
 	} {
 		sector, l := Sector, good
 		c.change(&sector, &l)
-		if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); !errors.Is(err, c.want) {
+		if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := w.Sealer.AddPiece(t.Context(), Sector, good.Offset, good.Piece, nil); !errors.Is(err, events.ErrPieceRefused) {
+	if err := w.Sealer.AddPiece(t.Context(), Sector, good.Offset, good.SectorPiece, nil); !errors.Is(err, events.ErrPieceRefused) {
 		t.Errorf("without bytes: %v", err)
 	}
 	add(t, w.Sealer, Sector, good)
@@ -73,13 +72,13 @@ func refused(t *testing.T, w World) {
 		"one that lies over it":           NewLoad(t, 0, 8000, 'b'),
 		"one that lies within it":         NewLoad(t, 2048, 1017, 'b'),
 	} {
-		if err := w.Sealer.AddPiece(t.Context(), Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)); !errors.Is(err, events.ErrPieceRefused) {
+		if err := w.Sealer.AddPiece(t.Context(), Sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes)); !errors.Is(err, events.ErrPieceRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	prove(t, w.Sealer, Sector, precommit(t, w.Sealer, Sector, []Load{good}))
 	late := NewLoad(t, 8192, 1000, 'c')
-	if err := w.Sealer.AddPiece(t.Context(), Sector, late.Offset, late.Piece, bytes.NewReader(late.Bytes)); !errors.Is(err, events.ErrSectorStep) {
+	if err := w.Sealer.AddPiece(t.Context(), Sector, late.Offset, late.SectorPiece, bytes.NewReader(late.Bytes)); !errors.Is(err, events.ErrSectorStep) {
 		t.Errorf("a piece after sealing: %v", err)
 	}
 }
@@ -89,20 +88,23 @@ func otherPieces(t *testing.T, w World) {
 	for _, l := range all {
 		add(t, w.Sealer, Sector, l)
 	}
-	more := append(pieces(all), NewLoad(t, 0, 1017, 'z').Piece)
+	more := append(pieces(all), NewLoad(t, 0, 1017, 'z').SectorPiece)
 	for name, c := range map[string]struct {
-		pieces []sealer.Piece
+		pieces []events.SectorPiece
 		want   error
 	}{
 		"fewer":               {pieces(all)[:2], events.ErrSectorStep},
 		"none":                {nil, events.ErrSectorStep},
 		"more":                {more, events.ErrSectorStep},
-		"in another order":    {[]sealer.Piece{all[1].Piece, all[0].Piece, all[2].Piece}, events.ErrSectorStep},
-		"more than fit":       {append(pieces(all), NewLoad(t, 0, 16256, 'y').Piece), events.ErrPieceRefused},
-		"one without its CID": {[]sealer.Piece{{Size: 128}}, events.ErrMalformed},
+		"in another order":    {[]events.SectorPiece{all[1].SectorPiece, all[0].SectorPiece, all[2].SectorPiece}, events.ErrSectorStep},
+		"more than fit":       {append(pieces(all), NewLoad(t, 0, 16256, 'y').SectorPiece), events.ErrPieceRefused},
+		"one without its CID": {[]events.SectorPiece{{Size: 128}}, events.ErrMalformed},
 	} {
 		if _, err := w.Sealer.PreCommit1(t.Context(), Sector, ticket, c.pieces, nil); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := w.Sealer.Pack(t.Context(), Sector, c.pieces); !errors.Is(err, c.want) {
+			t.Errorf("pack with %s: %v", name, err)
 		}
 	}
 	prove(t, w.Sealer, Sector, precommit(t, w.Sealer, Sector, all))
@@ -118,17 +120,19 @@ func cancelled(t *testing.T, w World) {
 		cancel(stop)
 		return copy(p, "x"), nil
 	}))
-	long := sealer.Piece{CID: l.CID, Size: Sector.Size, Payload: Sector.Size / 128 * 127}
+	long := events.SectorPiece{CID: l.CID, Size: Sector.Size, Payload: Sector.Size / 128 * 127}
 	err := w.Sealer.AddPiece(ctx, Sector, 0, long, cancelling)
 	if !errors.Is(err, stop) && !errors.Is(err, context.Canceled) && !errors.Is(err, events.ErrPieceMismatch) {
 		t.Fatalf("add a piece: %v", err)
 	}
 	c := seal(t, w.Sealer, Sector, all)
 	for name, step := range map[string]func() error{
-		"AddPiece":   func() error { return w.Sealer.AddPiece(ctx, Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)) },
+		"AddPiece":   func() error { return w.Sealer.AddPiece(ctx, Sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes)) },
 		"PreCommit1": func() error { _, err := w.Sealer.PreCommit1(ctx, Sector, ticket, c.Pieces, nil); return err },
 		"PreCommit2": func() error { _, _, err := w.Sealer.PreCommit2(ctx, Sector, nil, nil); return err },
-		"Commit":     func() error { _, err := w.Sealer.Commit(ctx, Sector, c); return err },
+		"Commit":     func() error { _, err := w.Sealer.Commit(ctx, Sector, c, nil); return err },
+		"Pack":       func() error { _, err := w.Sealer.Pack(ctx, Sector, c.Pieces); return err },
+		"Restore":    func() error { return w.Sealer.Restore(ctx, Sector, c, nil) },
 		"Finalize":   func() error { return w.Sealer.Finalize(ctx, Sector) },
 		"Challenge":  func() error { _, err := w.Sealer.Challenge(ctx, Sector, day, leaves); return err },
 		"Remove":     func() error { return w.Sealer.Remove(ctx, Sector) },

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/prover/sealer"
 )
 
 // challengeUntil asks day after day until a challenge meets the damage.
-func challengeUntil(t *testing.T, s sealer.Sealer) error {
+func challengeUntil(t *testing.T, s port.Sealer) error {
 	t.Helper()
 	for i := range 2000 {
 		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i), byte(i >> 8)}, leaves); err != nil {
@@ -29,7 +29,7 @@ func damage(t *testing.T, w World) {
 		t.Fatalf("it is called %v", err)
 	}
 	wrong := bytes.Repeat([]byte{1}, len(all[1].Bytes))
-	if err := w.Sealer.AddPiece(t.Context(), Sector, all[1].Offset, all[1].Piece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
+	if err := w.Sealer.AddPiece(t.Context(), Sector, all[1].Offset, all[1].SectorPiece, bytes.NewReader(wrong)); !errors.Is(err, events.ErrPieceMismatch) {
 		t.Fatalf("cured with other bytes: %v", err)
 	}
 	s := w.Restart()
@@ -92,9 +92,12 @@ func fullDisk(t *testing.T, w World) {
 		w.Full(false)
 	}
 	l := all[1]
-	full("AddPiece", func() error { return s.AddPiece(t.Context(), Sector, l.Offset, l.Piece, bytes.NewReader(l.Bytes)) })
+	full("AddPiece", func() error {
+		return s.AddPiece(t.Context(), Sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes))
+	})
 	add(t, s, Sector, l)
 	add(t, s, Sector, all[2])
+	full("Pack", func() error { w.Flip(Sector, 3000); _, err := s.Pack(t.Context(), Sector, pieces(all)); return err })
 	full("PreCommit1", func() error { _, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); return err })
 	out, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil)
 	if err != nil {
@@ -105,10 +108,78 @@ func fullDisk(t *testing.T, w World) {
 	// A proof needs no room, and what is removed neither.
 	w.Full(true)
 	prove(t, s, Sector, c)
-	if _, err := s.Commit(t.Context(), Sector, c); err != nil {
+	if _, err := s.Commit(t.Context(), Sector, c, nil); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(s.Finalize(t.Context(), Sector), s.Remove(t.Context(), Sector)); err != nil {
 		t.Error(err)
 	}
+}
+
+// restore adds all pieces again, of which a sealer reads those that are damaged.
+func restore(t *testing.T, s port.Sealer, c events.SealContext, all []Load) {
+	t.Helper()
+	err := s.Restore(t.Context(), Sector, c, nil)
+	if !errors.Is(err, events.ErrSectorDamaged) {
+		t.Fatalf("restore without its pieces: %v", err)
+	}
+	for _, l := range all {
+		add(t, s, Sector, l)
+	}
+	last := 0.0
+	if err := s.Restore(t.Context(), Sector, c, func(done float64) { last = done }); err != nil || last != 1 {
+		t.Fatalf("restored with progress %v: %v", last, err)
+	}
+	prove(t, s, Sector, c)
+}
+
+func restored(t *testing.T, w World) {
+	all := loads(t)
+	c := seal(t, w.Sealer, Sector, all)
+	if err := w.Sealer.Restore(t.Context(), Sector, c, nil); err != nil {
+		t.Fatalf("a sound sector: %v", err)
+	}
+	w.Flip(Sector, 3000) // Zeros are nobody's.
+	if err := w.Sealer.Restore(t.Context(), Sector, c, nil); err != nil {
+		t.Fatalf("damaged zeros: %v", err)
+	}
+	w.Flip(Sector, uint64(all[1].Offset)+1234)
+	restore(t, w.Restart(), c, all)
+}
+
+func goneSector(t *testing.T, w World) {
+	all := loads(t)
+	c := seal(t, w.Sealer, Sector, all)
+	fillers, err := w.Sealer.Pack(t.Context(), Sector, c.Pieces)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Pieces = append(c.Pieces, fillers...)
+	if err := w.Sealer.Remove(t.Context(), Sector); err != nil {
+		t.Fatal(err)
+	}
+	restore(t, w.Sealer, c, all)
+	proof, err := w.Sealer.Commit(t.Context(), Sector, c, nil)
+	if err == nil {
+		err = w.Sealer.Verify(Sector, c, proof)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func neverWas(t *testing.T, w World) {
+	c := seal(t, w.Sealer, Sector, loads(t))
+	for name, change := range map[string]func(c *events.SealContext){
+		"CommD":      func(c *events.SealContext) { c.CommD[0]++ },
+		"CommR":      func(c *events.SealContext) { c.CommR[0]++ },
+		"its pieces": func(c *events.SealContext) { c.Pieces = c.Pieces[:2] },
+	} {
+		other := c
+		change(&other)
+		if err := w.Sealer.Restore(t.Context(), Sector, other, nil); !errors.Is(err, events.ErrMalformed) {
+			t.Errorf("with other %s: %v", name, err)
+		}
+	}
+	prove(t, w.Sealer, Sector, c)
 }

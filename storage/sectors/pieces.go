@@ -1,0 +1,134 @@
+package sectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
+	"github.com/hostnode/hostnode/storage"
+)
+
+// maxCID limits the name of a piece, in bytes; those of version 1 have 64.
+const maxCID = 128
+
+// Pieces are the payloads of pieces in one directory, a file each, by their CIDs. What stands in them is
+// not compared with the CID: whoever writes a piece into a sector does that. It is safe for concurrent use.
+type Pieces struct{ dir string }
+
+// OpenPieces opens a directory of pieces, makes it when it is not there, and clears what a crash left
+// half written.
+func OpenPieces(dir string) (*Pieces, error) {
+	err := os.MkdirAll(dir, 0o755)
+	var left []string
+	if err == nil {
+		left, err = filepath.Glob(filepath.Join(dir, "*"+freshEnd+"*"))
+	}
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the pieces in %s: %w", dir, storage.FullDisk(err))
+	}
+	return &Pieces{dir}, nil
+}
+
+// path is the file of a piece; false for a CID that is none.
+func (p *Pieces) path(cid string) (string, bool) {
+	foreign := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	return filepath.Join(p.dir, cid), cid != "" && len(cid) <= maxCID && !strings.ContainsFunc(cid, foreign)
+}
+
+// Open implements port.PieceSource.
+func (p *Pieces) Open(_ context.Context, piece events.SectorPiece) (io.ReadCloser, error) {
+	path, ok := p.path(piece.CID)
+	if !ok {
+		return nil, fmt.Errorf("piece %q: %w", piece.CID, events.ErrNoSuchPiece)
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("piece %s: %w", piece.CID, events.ErrNoSuchPiece)
+	} else if err != nil {
+		return nil, fmt.Errorf("open piece %s: %w", piece.CID, err)
+	}
+	info, err := f.Stat()
+	if err == nil && events.Bytes(info.Size()) != piece.Payload { //nolint:gosec // A size.
+		err = fmt.Errorf("%s has %d bytes, not %d: %w", path, info.Size(), piece.Payload, events.ErrPieceMismatch)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open piece %s: %w", piece.CID, err), f.Close())
+	}
+	return f, nil
+}
+
+// Put stores the payload of a piece durably, as a whole or not at all. One that is there is replaced. It
+// answers ErrPieceMismatch for another number of bytes, ErrMalformed and ErrDiskFull.
+func (p *Pieces) Put(ctx context.Context, piece events.SectorPiece, payload io.Reader) (err error) {
+	path, ok := p.path(piece.CID)
+	if !ok {
+		return fmt.Errorf("piece %q is named by no CID: %w", piece.CID, events.ErrMalformed)
+	}
+	f, err := os.CreateTemp(p.dir, piece.CID+freshEnd+"*")
+	if err != nil {
+		return fmt.Errorf("store piece %s: %w", piece.CID, storage.FullDisk(err))
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // Else it goes at the next start.
+			err = fmt.Errorf("store piece %s: %w", piece.CID, storage.FullDisk(err))
+		}
+	}()
+	limited := io.LimitReader(until{ctx, payload}, int64(piece.Payload)+1) //nolint:gosec // Below the largest sector.
+	n, err := io.Copy(f, limited)
+	if err == nil && events.Bytes(n) != piece.Payload { //nolint:gosec // A size.
+		err = fmt.Errorf("it has %d bytes or more, not %d: %w", n, piece.Payload, events.ErrPieceMismatch)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err == nil {
+		err = durable.Sync(p.dir)
+	}
+	return err
+}
+
+// Remove removes a piece. One that is not there is success.
+func (p *Pieces) Remove(piece events.SectorPiece) error {
+	path, ok := p.path(piece.CID)
+	if !ok {
+		return nil
+	}
+	err := os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = durable.Sync(p.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("remove piece %s: %w", piece.CID, err)
+	}
+	return nil
+}
+
+// until reads until its context ends.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}

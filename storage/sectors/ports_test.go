@@ -1,0 +1,91 @@
+package sectors_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/porttest"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/storage/sectors"
+	"github.com/hostnode/hostnode/storage/sectors/sectorstest"
+)
+
+var (
+	_ port.SectorStore = (*sectors.Store)(nil)
+	_ port.SectorStore = (*sectorstest.Memory)(nil)
+	_ port.PieceSource = (*sectors.Pieces)(nil)
+)
+
+func openPieces(t *testing.T, dir string) *sectors.Pieces {
+	t.Helper()
+	p, err := sectors.OpenPieces(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestADirectoryIsASourceOfPieces(t *testing.T) {
+	porttest.PieceSource(t, func(t *testing.T) porttest.PieceSourceWorld {
+		p := openPieces(t, t.TempDir())
+		return porttest.PieceSourceWorld{Source: p, Put: func(piece events.SectorPiece, payload []byte) error {
+			return p.Put(t.Context(), piece, bytes.NewReader(payload))
+		}}
+	})
+}
+
+func TestAPieceIsStoredAsAWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	p := openPieces(t, dir)
+	piece := events.SectorPiece{CID: "baga6ea4seaqa", Size: 128, Payload: 4}
+	stopped, stop := context.WithCancelCause(t.Context())
+	why, broken := errors.New("the host stops"), errors.New("broken")
+	stop(why)
+	for name, c := range map[string]struct {
+		put  func() error
+		want error
+	}{
+		"too short": {func() error { return p.Put(t.Context(), piece, strings.NewReader("abc")) }, events.ErrPieceMismatch},
+		"too long":  {func() error { return p.Put(t.Context(), piece, strings.NewReader("abcde")) }, events.ErrPieceMismatch},
+		"broken":    {func() error { return p.Put(t.Context(), piece, iotest.ErrReader(broken)) }, broken},
+		"cancelled": {func() error { return p.Put(stopped, piece, strings.NewReader("abcd")) }, why},
+		"no CID": {func() error {
+			return p.Put(t.Context(), events.SectorPiece{CID: "../x", Payload: 4}, strings.NewReader("abcd"))
+		}, events.ErrMalformed},
+	} {
+		if err := c.put(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Fatalf("left are %v, %v", left, err)
+	}
+	half := filepath.Join(dir, piece.CID+".new123")
+	if err := os.WriteFile(half, []byte("ab"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = openPieces(t, dir)
+	if _, err := os.Stat(half); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("what a crash left half written: %v", err)
+	}
+	for range 2 {
+		if err := p.Put(t.Context(), piece, strings.NewReader("abcd")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := p.Remove(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Open(t.Context(), piece); !errors.Is(err, events.ErrNoSuchPiece) {
+		t.Fatal(err)
+	}
+}
