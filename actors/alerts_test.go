@@ -7,15 +7,15 @@ import (
 	"github.com/hostnode/hostnode/actors/health"
 )
 
-// heard keeps the alerts of a host. Safe for concurrent use.
-type heard struct {
+// alertLog keeps the alerts of a host. Safe for concurrent use.
+type alertLog struct {
 	mu  sync.Mutex
 	all []health.Alert
 }
 
 // listen keeps the alerts of all hosts that start from now on.
-func (r *rig) listen() *heard {
-	h := &heard{}
+func (r *rig) listen() *alertLog {
+	h := &alertLog{}
 	r.cfg.Alert = func(a health.Alert) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -25,14 +25,14 @@ func (r *rig) listen() *heard {
 }
 
 // of are the alerts of a kind, in their order.
-func (h *heard) of(kind health.AlertKind) []health.Alert {
+func (h *alertLog) of(kind health.AlertKind) []health.Alert {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(h.all), func(a health.Alert) bool { return a.Kind != kind })
 }
 
 // periods are those that the alerts of a kind are about.
-func (h *heard) periods(kind health.AlertKind) (periods []uint64) {
+func (h *alertLog) periods(kind health.AlertKind) (periods []uint64) {
 	for _, a := range h.of(kind) {
 		periods = append(periods, a.Period)
 	}

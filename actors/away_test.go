@@ -85,12 +85,12 @@ func (r *rig) away() shell.RecordStatus { return r.status().Record }
 const period = 20 // blocks of a second
 
 func TestProofsThatAreDueAreSentWhileTheStoreIsAway(t *testing.T) {
-	for _, how := range []mood{refuses, forgets, hangs} {
+	for _, how := range []failure{refuses, forgets, hangs} {
 		for _, at := range []string{"ProofDue", "ProofSubmitted", "DataLifetimeExtended", "SlotFilled"} {
 			for _, blocks := range []int{3, period, 4 * period} {
 				t.Run(fmt.Sprintf("%d at %s for %d blocks", how, at, blocks), func(t *testing.T) {
 					inWorld(t, func(r *rig) {
-						s := r.moody()
+						s := r.flaky()
 						if strings.HasPrefix(at, "Proof") {
 							slot := r.hosting()
 							s.leaveAt(at, how)
@@ -115,7 +115,7 @@ func TestProofsThatAreDueAreSentWhileTheStoreIsAway(t *testing.T) {
 // itself counts it as away.
 func TestAStatusCountsTheCallsThatTheStoreHasNotAnswered(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s := r.moody()
+		s := r.flaky()
 		r.hosting()
 		if n := r.status().Unanswered; n != 0 {
 			r.Fatalf("%d calls have no answer when all is well", n)
@@ -127,7 +127,7 @@ func TestAStatusCountsTheCallsThatTheStoreHasNotAnswered(t *testing.T) {
 		if st := r.status(); st.Unanswered == 0 || st.Record.Away {
 			r.Fatalf("%d calls have no answer, the record is away: %t", st.Unanswered, st.Record.Away)
 		}
-		s.set(well)
+		s.set(up)
 		synctest.Wait()
 		if n := r.status().Unanswered; n != 0 {
 			r.Fatalf("%d calls have no answer when all is well again", n)
@@ -136,7 +136,7 @@ func TestAStatusCountsTheCallsThatTheStoreHasNotAnswered(t *testing.T) {
 }
 
 // outage waits until the store has gone, and brings it back after some blocks.
-func (r *rig) outage(s *moodyStore, blocks int) {
+func (r *rig) outage(s *flakyStore, blocks int) {
 	r.Helper()
 	r.mineUntil("the store goes", s.gone)
 	before := r.names()
@@ -144,26 +144,26 @@ func (r *rig) outage(s *moodyStore, blocks int) {
 	if !s.writes() && !slices.Equal(before, r.names()) {
 		r.Fatalf("the record grew while the store was away: %v, then %v", before, r.names())
 	}
-	s.set(well)
+	s.set(up)
 	synctest.Wait()
 }
 
 func TestASecondOutageIsLikeTheFirst(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s := r.moody()
+		s := r.flaky()
 		slot := r.hosting()
-		for _, how := range []mood{refuses, forgets, hangs, refuses} {
+		for _, how := range []failure{refuses, forgets, hangs, refuses} {
 			s.leaveAt("ProofDue", how)
 			r.outage(s, period+7)
 			r.mine(3)
 		}
 		s.set(refuses) // And one that begins while the last one is caught up with.
 		r.mine(period)
-		s.set(well)
+		s.set(up)
 		time.Sleep(100 * time.Millisecond)
 		s.set(hangs)
 		r.mine(2 * period)
-		s.set(well)
+		s.set(up)
 		r.settled(slot)
 	})
 }
@@ -172,7 +172,7 @@ func TestProofsOfAnOutageAreNotForgottenByACrash(t *testing.T) {
 	for _, at := range []string{"ProofDue", "ProofSubmitted", "DataLifetimeExtended"} {
 		t.Run(at, func(t *testing.T) {
 			inWorld(t, func(r *rig) {
-				s := r.moody()
+				s := r.flaky()
 				s.leaveAt(at, refuses)
 				r.start()
 				r.offer(64 * events.BlockSize)
@@ -197,7 +197,7 @@ func TestProofsOfAnOutageAreNotForgottenByACrash(t *testing.T) {
 				if len(started) != 0 {
 					r.Fatal("the host started without its record")
 				}
-				s.set(well)
+				s.set(up)
 				time.Sleep(10 * time.Second)
 				r.host = <-started
 				r.settled(slot)
@@ -230,12 +230,12 @@ func (r *rig) foundLater() (n int) {
 // at the end of its period, no event tells.
 func TestAProofThatIsOnChainIsNeverRecordedAsMissed(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s := r.moody()
+		s := r.flaky()
 		slot := r.hosting()
 		s.leaveAt("ProofSubmitted", refuses)
 		r.mineUntil("the store goes", s.gone)
 		r.host.Kill()
-		s.set(well)
+		s.set(up)
 		r.world.Mine(2 * period) // The period of the proof is over, and another one is missed.
 		r.start()
 		r.mine(5)
@@ -249,7 +249,7 @@ func TestAProofThatIsOnChainIsNeverRecordedAsMissed(t *testing.T) {
 
 func TestNothingElseBeginsWhileTheStoreIsAway(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s, script := r.moody(), r.disturb()
+		s, script := r.flaky(), r.disturb()
 		r.start()
 		r.offer(64 * events.BlockSize)
 		s.leaveAt("SlotStored", refuses) // The download has ended; this is not in the record.
@@ -262,7 +262,7 @@ func TestNothingElseBeginsWhileTheStoreIsAway(t *testing.T) {
 		if diff := cmp.Diff(before, script.noted()); diff != "" {
 			r.Fatalf("calls about slots during the outage: %s", diff)
 		}
-		s.set(well)
+		s.set(up)
 		r.mineUntil("both are filled", func() bool { return r.count("SlotFilled") == 2 })
 		r.mineUntil("both are settled", func() bool { return r.count("SaleSettled") == 2 })
 		r.clean()
@@ -271,7 +271,7 @@ func TestNothingElseBeginsWhileTheStoreIsAway(t *testing.T) {
 
 func TestACallThatRunsMayEndAndIsNotTriedAgainWhileTheStoreIsAway(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s, script := r.moody(), r.disturb()
+		s, script := r.flaky(), r.disturb()
 		let := make(chan error)
 		script.download = func(context.Context, events.DownloadJob) error { return <-let }
 		r.start()
@@ -285,7 +285,7 @@ func TestACallThatRunsMayEndAndIsNotTriedAgainWhileTheStoreIsAway(t *testing.T) 
 		if n := len(slices.DeleteFunc(script.noted(), func(c string) bool { return c != "download" })); n != 1 {
 			r.Fatalf("%d downloads", n)
 		}
-		s.set(well)
+		s.set(up)
 		go func() { let <- nil }()
 		r.mineUntil("it is settled", r.has("SaleSettled"))
 		r.clean()
@@ -309,7 +309,7 @@ func (p *lazyProver) Prove(ctx context.Context, job events.ProofJob) (events.Pro
 // was decided is void, and what the contract took is not.
 func TestWhatTheContractTookIsKeptWhenTheRecordMovedMeanwhile(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s, p := r.moody(), &lazyProver{Prover: r.ports.Prover}
+		s, p := r.flaky(), &lazyProver{Prover: r.ports.Prover}
 		r.ports.Prover = p
 		slot := r.hosting()
 		r.mineUntil("the request has started", r.has("RequestStarted"))
@@ -337,7 +337,7 @@ func TestWhatTheContractTookIsKeptWhenTheRecordMovedMeanwhile(t *testing.T) {
 		if _, err := r.store.Append(r.Context(), stream, events.Exact(last.Revision), []events.NewEvent{other}); err != nil {
 			r.Fatal(err)
 		}
-		s.set(well)
+		s.set(up)
 		r.mineUntil("the sale is settled", r.has("SaleSettled"))
 		if diff := cmp.Diff(r.world.Taken(slot), r.submitted()); diff != "" {
 			r.Fatalf("taken (-), in the record (+):\n%s", diff)
@@ -360,7 +360,7 @@ func TestOperatorsAreAnsweredWhileTheStoreIsAway(t *testing.T) {
 		}}
 	}
 	inWorld(t, func(r *rig) {
-		s := r.moody()
+		s := r.flaky()
 		r.start()
 		r.offer(events.BlockSize)
 		s.leaveAt("AvailabilityCreated", refuses)
@@ -378,7 +378,7 @@ func TestOperatorsAreAnsweredWhileTheStoreIsAway(t *testing.T) {
 		if a := r.away(); !a.Away || a.Since.IsZero() || !strings.Contains(a.Reason, events.ErrAway.Error()) {
 			r.Fatalf("the status says %+v", a)
 		}
-		s.set(well)
+		s.set(up)
 		r.mine(10)
 		if a := r.away(); a.Away {
 			r.Fatalf("back, but the status says %+v", a)

@@ -18,11 +18,11 @@ func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 	outages := []time.Duration{
 		time.Second, 31 * time.Second, 97 * time.Second, 101 * time.Second, 100*time.Second + 700*time.Millisecond,
 	}
-	for how, name := range map[mood]string{refuses: "refuses", forgets: "forgets", hangs: "hangs"} {
+	for how, name := range map[failure]string{refuses: "refuses", forgets: "forgets", hangs: "hangs"} {
 		for _, outage := range outages {
 			t.Run(fmt.Sprintf("%s for %s", name, outage), func(t *testing.T) {
 				inWorld(t, func(r *rig) {
-					s := r.moody()
+					s := r.flaky()
 					r.start()
 					r.offer(64 * events.BlockSize)
 					r.mine(3)
@@ -30,7 +30,7 @@ func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 					r.world.Post(sim.Offer(1, 1)) // Its log waits for the store.
 					r.world.Mine(1)
 					time.Sleep(outage)
-					s.set(well)
+					s.set(up)
 					time.Sleep(5 * time.Second)
 					synctest.Wait()
 					if a := r.away(); a.Away || !r.has("SlotReserved")() {
@@ -45,7 +45,7 @@ func TestTheHostSellsAgainWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 // What was not begun during the outage waits for nothing else than the store, no block either.
 func TestASaleGoesOnWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 	inWorld(t, func(r *rig) {
-		s, script := r.moody(), r.disturb()
+		s, script := r.flaky(), r.disturb()
 		let := make(chan error)
 		script.download = func(context.Context, events.DownloadJob) error { return <-let }
 		r.start()
@@ -56,7 +56,7 @@ func TestASaleGoesOnWithinFiveSecondsAfterItsStoreIsBack(t *testing.T) {
 		r.mine(10)
 		let <- errSource
 		time.Sleep(97 * time.Second)
-		s.set(well)
+		s.set(up)
 		close(let)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()

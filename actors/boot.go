@@ -67,10 +67,10 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.stored, err = s.Repo.Stored(ctx); err != nil {
 		return r, fmt.Errorf("look at what is stored: %w", err)
 	}
-	if r.survey, err = readSurvey(ctx, s.env); err != nil {
+	if r.living, err = readLivingSales(ctx, s.env); err != nil {
 		return r, err
 	}
-	return r, r.survey.whole()
+	return r, r.living.whole()
 }
 
 func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
@@ -82,13 +82,13 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.View.Advance(m.head)
 	s.View.Keep(m.heads, s.View.Rewound())
 	s.lastNews = s.Clock.Now()
-	s.Shown, m.survey.heads = m.survey.heads, nil
+	s.Shown, m.living.lengths = m.living.lengths, nil
 	s.planParts(a, m.heads)
-	s.tellWentBack()
+	s.alertRecordLoss()
 	for _, p := range s.parts() {
 		s.startPart(a, p)
 	}
-	for _, l := range m.survey.living() {
+	for _, l := range m.living.inOrder() {
 		s.agents[l.slot] = &agent{request: l.request, index: l.index}
 		s.stayQuarantined(l.slot)
 		s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
@@ -98,7 +98,7 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.adopt(a, m.owned)
 	s.releaseOrphans(a, m)
 	s.booted = true
-	s.survey(a, m.survey)
+	s.saveLivingSales(a, m.living)
 	s.startValidator(a)
 	a.RT.Do("room", s.watchRoom(func(m queue.Wake) { s.queue.Tell(m) }))
 	if s.ScrubEvery > 0 {

@@ -240,7 +240,7 @@ type env struct {
 	owner owner
 	// quarantined is what is left alone, and words are what is to be recorded of it.
 	quarantined *quarantine.List
-	words       words
+	hostWrites  hostWrites
 	// ledger, queue and scheduler are started again when they fail; see part.go.
 	ledger, queue, scheduler *shell.Part
 
@@ -251,8 +251,8 @@ type env struct {
 	provers  *proofs.Provers
 	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
 	unreadMarket atomic.Pointer[health.PartStatus]
-	// lossTold says that the record, which went back, says so, and that the queue is paused by it.
-	lossTold atomic.Bool
+	// lossRecorded says that the record, which went back, says so, and that the queue is paused by it.
+	lossRecorded atomic.Bool
 	// validating is what the validator does; nil: there is none.
 	validating atomic.Pointer[validator.Status]
 	// selling is what all sales share.
@@ -272,7 +272,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 			Savers: map[string]shell.Saver{},
 		}, ports.Market, cfg.Margin),
 		world:        world{given{cfg, ports}},
-		owner:        owner{words: shell.NewPool("words of the host's stream", 1)},
+		owner:        owner{writing: shell.NewPool("writes to the host's stream", 1)},
 		ledger:       shell.NewPart(ledger.Name),
 		queue:        shell.NewPart(queue.Name),
 		scheduler:    shell.NewPart(schedulerName),
@@ -289,7 +289,7 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 		Proofs: cfg.Proofs, Quota: cfg.Quota, Overhead: cfg.Overhead, MayReserve: cfg.MayReserve,
 	}, cfg.KeepFree)
 	e.Alerts = health.NewAlerts(e.Base, cfg.Alert)
-	e.quarantined = quarantine.New(e.Base, e.say)
+	e.quarantined = quarantine.New(e.Base, e.recordHost)
 	e.provers = proofs.NewProvers(cfg.Proofs, e.BlockTime, e.Load)
 	e.selling = e.sellingDeps()
 	return e
@@ -307,7 +307,7 @@ func (e *env) queueDeps(supervisor shell.Ref, life int, broken func(error)) queu
 		Rules: e.Rules, Alerts: e.Alerts, Quarantined: e.quarantined, Part: e.queue, Ledger: e.ledger,
 		Supervisor: supervisor, Reads: e.reads, ChainID: e.ChainID, Contract: e.Contract, MaxQueued: e.MaxQueued,
 		MaxWorkers: e.MaxWorkers, WorkerPatience: e.WorkerPatience, AvoidClient: e.AvoidClient,
-		Decide: e.Cores.DecideQueue, Held: e.lossUntold, Life: life, Broken: broken,
+		Decide: e.Cores.DecideQueue, Held: e.lossUnrecorded, Life: life, Broken: broken,
 	}
 }
 

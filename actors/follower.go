@@ -191,7 +191,7 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 		return err
 	}
 	if u.Reorganized == nil && last.Time.IsZero() {
-		if err := f.fits(ctx, u.Head); err != nil {
+		if err := f.checkHead(ctx, u.Head); err != nil {
 			return err
 		}
 	}

@@ -22,11 +22,11 @@ func TestABlockThatCannotBeIsNotTakenAfterAReorganisationEither(t *testing.T) {
 	f.View.Advance(at(20, 1))
 	for _, h := range []events.Head{at(1<<40, 2), {Number: 21, Hash: chainviewtest.BlockHash(21, 2), Time: time.Unix(19, 0)}} {
 		h.Time = time.Unix(min(h.Time.Unix(), 30), 0)
-		if err := f.fits(t.Context(), h); !errors.Is(err, events.ErrImpossible) {
+		if err := f.checkHead(t.Context(), h); !errors.Is(err, events.ErrImpossible) {
 			t.Errorf("block %d of %s: %v", h.Number, h.Time, err)
 		}
 	}
-	if err := f.fits(t.Context(), at(18, 2)); err != nil {
+	if err := f.checkHead(t.Context(), at(18, 2)); err != nil {
 		t.Error(err)
 	}
 }

@@ -65,7 +65,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	h.supervisor = rt.Root("Supervisor", &supervisor{
 		env: e, fatal: h.fail, kept: keep(e),
 		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
-		blamed: map[shell.Subject]int{},
+		panicked: map[shell.Subject]int{},
 	})
 	e.Record.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
 	if cfg.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
@@ -141,7 +141,7 @@ func (h *Host) Stop(ctx context.Context) error {
 }
 
 func (h *Host) recordStop(ctx context.Context) error {
-	return h.env.inTurn(ctx, func() error {
+	return h.env.oneAtATime(ctx, func() error {
 		return h.env.appendHost(ctx, &messages.HostStopped{
 			At: events.TimeToMessage(h.env.Clock.Now()), Epoch: h.env.Epoch,
 		})

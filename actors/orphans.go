@@ -19,17 +19,17 @@ import (
 // releaseOrphans settles what the ledger holds for sales that do not live: their
 // streams were lost, or an older program forgot them. Nobody else would ever. The
 // data goes first, as always. A slot that the contract calls ours keeps its
-// reservation and its data: it is being adopted. A survey that could not read the
+// reservation and its data: it is being adopted. A list that could not read the
 // beginning of some sale knows too little.
 //
-// That the survey does not show a sale is only the reason to look: before anything
+// That the list does not show a sale is only the reason to look: before anything
 // is deleted the sale's own stream and the contract are asked about this one slot.
 func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
-	if m.survey.blind {
+	if m.living.incomplete {
 		return
 	}
 	living := map[events.SlotID]bool{}
-	for _, l := range m.survey.living() {
+	for _, l := range m.living.inOrder() {
 		living[l.slot] = true
 	}
 	for _, o := range m.owned {
@@ -53,11 +53,11 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 				s.releaseOrphan(ctx, self, r)
 			}
 		}
-		s.clearStrays(ctx, self, strays(m.stored, known))
+		s.clearLeftovers(ctx, self, leftovers(m.stored, known))
 	})
 }
 
-// overlookedSale is a sale that lives although the survey did not show it.
+// overlookedSale is a sale that lives although the list did not show it.
 type overlookedSale struct{ sale livingSale }
 
 // onOverlooked lets a sale go on that was taken for none.

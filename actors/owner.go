@@ -28,10 +28,10 @@ const DefaultHeartbeat = 5 * time.Minute
 
 // owner is what a process knows of its host's stream. Safe for concurrent use.
 type owner struct {
-	// words lets one write the stream at a time, until it is known whether the store has the
+	// writing lets one write the stream at a time, until it is known whether the store has the
 	// word: what comes at its revision meanwhile would be judged by it. It may end with its
 	// context.
-	words   *shell.Pool
+	writing *shell.Pool
 	count   uint64 // events in the stream, as far as this process knows
 	looking bool   // guarded by lookMu
 	lookMu  sync.Mutex
@@ -39,8 +39,8 @@ type owner struct {
 	lost func(error)
 }
 
-// hostWord is an event of the host's stream; all of them say when they were said.
-type hostWord = quarantine.Word
+// hostEvent is an event of the host's stream; all of them say when they were said.
+type hostEvent = quarantine.Event
 
 // takeOver appends HostStarted with the next epoch. Another chain's record is
 // refused. A store that does not answer is asked again until ctx ends.
@@ -67,7 +67,7 @@ func (e *env) takeOver(ctx context.Context) error {
 		At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch, ChainId: e.ChainID,
 		Genesis: e.Genesis.String(), Contract: e.Contract.String(), Version: e.Version, Node: e.Node,
 	}
-	return e.sayHost(ctx, started)
+	return e.writeHost(ctx, started)
 }
 
 // readHost reads the last start and how many events the host's stream has.
@@ -99,17 +99,17 @@ func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, m
 	return nil
 }
 
-// sayHost writes the next word of this process, and asks the store until it has it, before
+// writeHost writes the next word of this process, and asks the store until it has it, before
 // another word has its turn. ErrTakenOver when another process has spoken.
-func (e *env) sayHost(ctx context.Context, m hostWord) error {
-	return e.inTurn(ctx, func() error {
+func (e *env) writeHost(ctx context.Context, m hostEvent) error {
+	return e.oneAtATime(ctx, func() error {
 		return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
 	})
 }
 
-// inTurn lets one word of this process be written at a time.
-func (e *env) inTurn(ctx context.Context, write func() error) error {
-	leave, err := e.owner.words.Enter(ctx, time.Time{})
+// oneAtATime lets one word of this process be written at a time.
+func (e *env) oneAtATime(ctx context.Context, write func() error) error {
+	leave, err := e.owner.writing.Enter(ctx, time.Time{})
 	if err != nil {
 		return fmt.Errorf("write the host's record: %w", err)
 	}
@@ -117,8 +117,8 @@ func (e *env) inTurn(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// appendHost tries once to write the next word of this process. It is for inTurn.
-func (e *env) appendHost(ctx context.Context, m hostWord) error {
+// appendHost tries once to write the next word of this process. It is for oneAtATime.
+func (e *env) appendHost(ctx context.Context, m hostEvent) error {
 	for {
 		err := e.appendHostAt(ctx, e.owner.count, m)
 		switch {
@@ -138,7 +138,7 @@ func (e *env) appendHost(ctx context.Context, m hostWord) error {
 	}
 }
 
-func (e *env) appendHostAt(ctx context.Context, count uint64, m hostWord) error {
+func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error {
 	name, version, data, err := e.Codec.Encode(m)
 	if err != nil {
 		return err
@@ -160,16 +160,16 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostWord) error 
 // Nobody else writes the stream meanwhile.
 func (e *env) readOn(ctx context.Context) error {
 	var other *messages.HostStarted
-	var heard time.Time
+	var lastSeen time.Time
 	stopped := false
 	err := e.readHostFrom(ctx, e.owner.count, func(revision uint64, m messages.HostEvent) {
 		switch m := m.(type) {
 		case *messages.HostStarted:
-			other, heard, stopped = m, m.GetAt().AsTime(), false
+			other, lastSeen, stopped = m, m.GetAt().AsTime(), false
 		case *messages.HostHeartbeat:
-			heard = m.GetAt().AsTime()
+			lastSeen = m.GetAt().AsTime()
 		case *messages.HostStopped:
-			heard, stopped = m.GetAt().AsTime(), true
+			lastSeen, stopped = m.GetAt().AsTime(), true
 		}
 		if other == nil {
 			e.owner.count = revision + 1
@@ -187,7 +187,7 @@ func (e *env) readOn(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w: start %d of account %s began at %s on %q and %s at %s; this process is start %d on %q",
 		shell.ErrTakenOver, other.GetEpoch(), e.Me, other.GetAt().AsTime().Format(time.RFC3339), other.GetNode(),
-		is, heard.Format(time.RFC3339), e.Epoch, e.Node)
+		is, lastSeen.Format(time.RFC3339), e.Epoch, e.Node)
 }
 
 // beat says now and then that this process lives, until ctx ends. That is how
@@ -196,7 +196,7 @@ func (e *env) beat(ctx context.Context) {
 	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
 		e.Turn(ctx, "heartbeat")
 		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
-		err := e.RT.Guarded("heartbeat", func() error { return e.sayHost(ctx, m) })
+		err := e.RT.Guarded("heartbeat", func() error { return e.writeHost(ctx, m) })
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
@@ -224,7 +224,7 @@ func (e *env) suspect() {
 		e.Turn(ctx, "owner")
 		err := e.RT.Guarded("owner", func() error {
 			return e.ask(ctx, func() error {
-				_, err := shell.In(ctx, o.words, time.Time{}, func() (struct{}, error) {
+				_, err := shell.In(ctx, o.writing, time.Time{}, func() (struct{}, error) {
 					return struct{}{}, e.readOn(ctx)
 				})
 				return err

@@ -27,7 +27,7 @@ func (hangingStore) Append(
 // speaker says words of the host's stream.
 func speaker(store events.Store) *env {
 	e := bareEnv(store)
-	e.owner.words = shell.NewPool("words", 1)
+	e.owner.writing = shell.NewPool("writes", 1)
 	return e
 }
 
@@ -40,11 +40,11 @@ func TestAWordOfTheHostWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := speaker(hangingStore{})
 		first, end := context.WithCancel(t.Context())
-		go func() { _ = e.sayHost(first, heartbeat()) }()
+		go func() { _ = e.writeHost(first, heartbeat()) }()
 		synctest.Wait()
 		second, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- e.sayHost(second, heartbeat()) }()
+		go func() { done <- e.writeHost(second, heartbeat()) }()
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
@@ -85,9 +85,9 @@ func TestAWordOfTheHostIsWrittenOnceThoughItsAnswerIsLost(t *testing.T) {
 		e := speaker(store)
 		done := make(chan error, 2)
 		said := &messages.RecordWentBack{At: heartbeat().GetAt(), Epoch: 1}
-		go func() { done <- e.sayHost(t.Context(), said) }()
+		go func() { done <- e.writeHost(t.Context(), said) }()
 		time.Sleep(time.Millisecond) // The store has it, and it is about to be asked again.
-		go func() { done <- e.sayHost(t.Context(), heartbeat()) }()
+		go func() { done <- e.writeHost(t.Context(), heartbeat()) }()
 		for range 2 {
 			if err := <-done; err != nil {
 				t.Fatal(err)

@@ -99,7 +99,7 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 	case s.ledger:
 		s.setQuota()
 	case s.queue:
-		s.holdQueue()
+		s.pauseAfterLoss()
 	case s.scheduler:
 		for _, slot := range s.slots() {
 			ag := s.agents[slot]
@@ -118,7 +118,7 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 // onPartFailed: a part panicked. What it was working on is left alone when that happens
 // twice.
 func (s *supervisor) onPartFailed(a *shell.Turn, p *keptPart, m shell.ChildFailed) {
-	s.blame(m.About, m.Err)
+	s.countPanic(m.About, m.Err)
 	s.partDown(a, p, m.Err)
 }
 

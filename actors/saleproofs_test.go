@@ -73,13 +73,13 @@ func TestAMarketThatDoesNotSayWhatItTookHoldsBackNoProof(t *testing.T) {
 func TestProofsOfBeforeAreAskedForAlthoughNewerOnesWereTold(t *testing.T) {
 	const periods = 12 // More than are asked for when nothing was missed.
 	inWorld(t, func(r *rig) {
-		m, s := r.deaf(), r.moody()
+		m, s := r.deaf(), r.flaky()
 		slot := r.hosting()
 		s.leaveAt("ProofDue", refuses)
 		r.mineUntil("the store goes", s.gone)
 		r.mine(periods * period)
 		r.host.Kill()
-		s.set(well)
+		s.set(up)
 		m.how.Store(deafHangs)
 		before := r.count("ProofSubmitted")
 		r.start()

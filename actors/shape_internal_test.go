@@ -8,5 +8,5 @@ import (
 )
 
 func TestTheShapeOfTheListOfLivingSalesIsThatOfItsSchema(t *testing.T) {
-	housetest.Shape(t, surveySchema, "surveySchema in survey.go", &messages.HostState{})
+	housetest.Shape(t, livingSalesSchema, "livingSalesSchema in livingsales.go", &messages.HostState{})
 }

@@ -296,17 +296,17 @@ func TestAStartFindsTheSalesThatAreNotOverWhateverIsDamaged(t *testing.T) {
 		store := events.NewMemory()
 		e := bareEnv(store)
 		counts := map[string]uint64{}
-		w := &surveyor{env: e, survey: newSurvey(e.Me, e.Codec)}
+		w := &livingSalesSaver{env: e, living: newLivingSales(e.Me, e.Codec)}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			saleLog(t, store, e.Codec, counts)
 			if rapid.IntRange(0, 4).Draw(t, "save") > 0 {
 				continue
 			}
-			s, err := readSurvey(t.Context(), e) // A start, and a snapshot some time after.
+			s, err := readLivingSales(t.Context(), e) // A start, and a snapshot some time after.
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.survey = s
+			w.living = s
 			if err := w.Finish(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -338,7 +338,7 @@ func TestAStoreThatIsAwayCostsASnapshotAndNothingElse(t *testing.T) {
 	k.Now = func() (capacity.State, uint64, events.EventID, bool) {
 		return capacity.New(), 1, events.EventID{1}, true
 	}
-	e.Savers = map[string]shell.Saver{"ledger": k, "survey": &surveyor{env: e, survey: newSurvey(e.Me, e.Codec)}}
+	e.Savers = map[string]shell.Saver{"ledger": k, "living sales": &livingSalesSaver{env: e, living: newLivingSales(e.Me, e.Codec)}}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

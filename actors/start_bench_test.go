@@ -69,9 +69,9 @@ func BenchmarkStart1M(b *testing.B) {
 	benchRecord(b, e)
 	start := func(b *testing.B) {
 		for b.Loop() {
-			s, err := readSurvey(b.Context(), e)
-			if err != nil || len(s.living()) != benchLiving {
-				b.Fatalf("%d sales are not over, %v", len(s.living()), err)
+			s, err := readLivingSales(b.Context(), e)
+			if err != nil || len(s.inOrder()) != benchLiving {
+				b.Fatalf("%d sales are not over, %v", len(s.inOrder()), err)
 			}
 		}
 	}
@@ -81,14 +81,14 @@ func BenchmarkStart1M(b *testing.B) {
 		}
 	})
 	b.Run("the whole log", start)
-	whole := newSurvey(e.Me, e.Codec)
+	whole := newLivingSales(e.Me, e.Codec)
 	for r, err := range store.ReadAll(b.Context(), 0, (benchSales-benchLiving)*benchEvents) {
 		if err != nil {
 			b.Fatal(err)
 		}
 		whole.take(r)
 	}
-	if err := (&surveyor{env: e, survey: whole}).save(b.Context()); err != nil {
+	if err := (&livingSalesSaver{env: e, living: whole}).save(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("a snapshot and its tail", start)

@@ -35,8 +35,8 @@ type supervisor struct {
 	bootWaits atomic.Pointer[string] // why the last look at the start failed
 	agents    map[events.SlotID]*agent
 	beginning map[events.SlotID]*candidate
-	// blamed is how often something failed on a piece of work.
-	blamed   map[shell.Subject]int
+	// panicked is how often something failed on a piece of work.
+	panicked map[shell.Subject]int
 	since    time.Time // chain time at which the host began to look
 	live     bool
 	owned    ownedAgain
@@ -77,7 +77,7 @@ type (
 		market events.MarketConfig
 		head   events.Head
 		heads  []events.Head // the newest blocks, up to head; none where they cannot be read
-		survey *survey
+		living *livingSales
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
 	}
@@ -289,7 +289,7 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	case m.recorded != nil:
 		for _, n := range m.recorded {
 			s.queue.Tell(n)
-			s.wakeConcerned(n.Event)
+			s.tellConcerned(n.Event)
 		}
 		return
 	case m.reorganized != nil:

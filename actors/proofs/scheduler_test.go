@@ -41,7 +41,7 @@ func newSchedule(t *testing.T, rt *shell.Runtime) *schedule {
 		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn), Turn: shelltest.NoTurn,
 	})
 	s.deps.Terms = events.MarketConfig{Proofs: s.cfg}
-	s.deps.Quarantined = quarantine.New(s.deps.Base, func(quarantine.Word, func()) {})
+	s.deps.Quarantined = quarantine.New(s.deps.Base, func(quarantine.Event, func()) {})
 	s.view = s.deps.View
 	s.agent = rt.Root("sale", shelltest.BehaviorFunc(func(_ *shell.Turn, msg any) {
 		if m, ok := msg.(sales.Command); ok {

@@ -43,16 +43,16 @@ type Work struct {
 	Reason string
 }
 
-// Word is an event of the host's stream; all of them say when they were said.
-type Word interface {
+// Event is an event of the host's stream; all of them say when they were said.
+type Event interface {
 	messages.HostEvent
 	GetAt() *timestamppb.Timestamp
 }
 
 // List is all that is left alone. Safe for concurrent use.
 type List struct {
-	base *shell.Base
-	say  func(w Word, stored func())
+	base   *shell.Base
+	record func(e Event, stored func())
 
 	mu    sync.Mutex
 	items map[shell.Subject]item
@@ -65,8 +65,8 @@ type item struct {
 
 // New is an empty list. say writes into the host's stream in the background, and calls
 // stored when that is durable.
-func New(base *shell.Base, say func(w Word, stored func())) *List {
-	return &List{base: base, say: say, items: map[shell.Subject]item{}}
+func New(base *shell.Base, record func(e Event, stored func())) *List {
+	return &List{base: base, record: record, items: map[shell.Subject]item{}}
 }
 
 // Clear empties the list, to fold the stream from its beginning.
@@ -149,7 +149,7 @@ func (q *List) Begin(s shell.Subject, reason string) bool {
 	if known || full {
 		return false
 	}
-	q.say(&messages.WorkQuarantined{
+	q.record(&messages.WorkQuarantined{
 		At: events.TimeToMessage(now), Epoch: q.base.Epoch, Kind: string(s.Kind), Key: s.Key, Reason: reason,
 	}, func() { close(stored) })
 	return true
@@ -163,7 +163,7 @@ func (q *List) End(s shell.Subject, reason string, stored func()) bool {
 	delete(q.items, s)
 	q.mu.Unlock()
 	if known {
-		q.say(&messages.QuarantineEnded{
+		q.record(&messages.QuarantineEnded{
 			At: events.TimeToMessage(q.base.Clock.Now()), Epoch: q.base.Epoch, Kind: string(s.Kind), Key: s.Key,
 			Reason: reason,
 		}, stored)

@@ -10,35 +10,35 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// moodyStore is a store that can go away at a chosen moment. It is away in one
+// flakyStore is a store that can go away at a chosen moment. It is away in one
 // of three ways.
-type moodyStore struct {
+type flakyStore struct {
 	*events.Memory
 
-	mu   sync.Mutex
-	mood mood
+	mu      sync.Mutex
+	failure failure
 	// leaves says at which append the store goes, and how.
-	leaves func(stream string, batch []events.NewEvent) mood
+	leaves func(stream string, batch []events.NewEvent) failure
 	back   chan struct{} // closed when the store is back
 }
 
-type mood int
+type failure int
 
 const (
-	well    mood = iota
-	refuses      // every call fails
-	forgets      // appends are written, and their answers lost; reads fail
-	hangs        // no call returns before the store is back
+	up      failure = iota
+	refuses         // every call fails
+	forgets         // appends are written, and their answers lost; reads fail
+	hangs           // no call returns before the store is back
 )
 
-func (s *moodyStore) set(m mood) {
+func (s *flakyStore) set(m failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mood == m {
+	if s.failure == m {
 		return
 	}
-	s.mood = m
-	if m == well {
+	s.failure = m
+	if m == up {
 		close(s.back)
 		s.leaves = nil
 		return
@@ -46,59 +46,59 @@ func (s *moodyStore) set(m mood) {
 	s.back = make(chan struct{})
 }
 
-func (s *moodyStore) gone() bool {
+func (s *flakyStore) gone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mood != well
+	return s.failure != up
 }
 
 // writes reports whether what is appended is written, whatever the answer.
-func (s *moodyStore) writes() bool {
+func (s *flakyStore) writes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mood == well || s.mood == forgets
+	return s.failure == up || s.failure == forgets
 }
 
 // leaveAt lets the store go away when an event of this type is to be appended.
-func (s *moodyStore) leaveAt(name string, how mood) {
+func (s *flakyStore) leaveAt(name string, how failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leaves = func(_ string, batch []events.NewEvent) mood {
+	s.leaves = func(_ string, batch []events.NewEvent) failure {
 		if slices.ContainsFunc(batch, func(e events.NewEvent) bool { return e.Type == name }) {
 			return how
 		}
-		return well
+		return up
 	}
 }
 
 // feel is how the store is, for a call that appends a batch or reads.
-func (s *moodyStore) feel(ctx context.Context, stream string, batch []events.NewEvent) (mood, error) {
+func (s *flakyStore) fail(ctx context.Context, stream string, batch []events.NewEvent) (failure, error) {
 	s.mu.Lock()
 	leaves := s.leaves
 	s.mu.Unlock()
 	if leaves != nil {
-		if m := leaves(stream, batch); m != well {
+		if m := leaves(stream, batch); m != up {
 			s.set(m)
 		}
 	}
 	s.mu.Lock()
-	m, back := s.mood, s.back
+	m, back := s.failure, s.back
 	s.mu.Unlock()
 	if m != hangs {
 		return m, nil
 	}
 	select {
 	case <-back:
-		return well, nil
+		return up, nil
 	case <-ctx.Done():
 		return hangs, ctx.Err()
 	}
 }
 
-func (s *moodyStore) Append(
+func (s *flakyStore) Append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
-	m, err := s.feel(ctx, stream, batch)
+	m, err := s.fail(ctx, stream, batch)
 	if err != nil || m == refuses {
 		return events.AppendResult{}, errors.Join(events.ErrAway, err)
 	}
@@ -109,15 +109,15 @@ func (s *moodyStore) Append(
 	return r, err
 }
 
-func (s *moodyStore) reads(ctx context.Context) error {
-	m, err := s.feel(ctx, "", nil)
-	if m != well {
+func (s *flakyStore) reads(ctx context.Context) error {
+	m, err := s.fail(ctx, "", nil)
+	if m != up {
 		return errors.Join(events.ErrAway, err)
 	}
 	return nil
 }
 
-func (s *moodyStore) ReadStream(
+func (s *flakyStore) ReadStream(
 	ctx context.Context, stream string, q events.ReadStream,
 ) iter.Seq2[events.Recorded, error] {
 	if err := s.reads(ctx); err != nil {
@@ -126,7 +126,7 @@ func (s *moodyStore) ReadStream(
 	return s.Memory.ReadStream(ctx, stream, q)
 }
 
-func (s *moodyStore) ReadAll(
+func (s *flakyStore) ReadAll(
 	ctx context.Context, after events.Position, limit int,
 ) iter.Seq2[events.Recorded, error] {
 	if err := s.reads(ctx); err != nil {
@@ -135,17 +135,17 @@ func (s *moodyStore) ReadAll(
 	return s.Memory.ReadAll(ctx, after, limit)
 }
 
-func (s *moodyStore) Head(ctx context.Context) (events.Position, error) {
+func (s *flakyStore) Head(ctx context.Context) (events.Position, error) {
 	if err := s.reads(ctx); err != nil {
 		return 0, err
 	}
 	return s.Memory.Head(ctx)
 }
 
-// moody puts a moody store between the host and its record.
-func (r *rig) moody() *moodyStore {
-	s := &moodyStore{Memory: r.store, back: make(chan struct{})}
+// flaky puts a flaky store between the host and its record.
+func (r *rig) flaky() *flakyStore {
+	s := &flakyStore{Memory: r.store, back: make(chan struct{})}
 	r.ports.Store = s
-	r.Cleanup(func() { s.set(well) })
+	r.Cleanup(func() { s.set(up) })
 	return s
 }

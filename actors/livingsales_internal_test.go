@@ -36,13 +36,13 @@ func TestASurveyIsOfTheStoreItWasMadeIn(t *testing.T) {
 	begin(there, 2, 0) // The same events in another order.
 	begin(there, 1, 0)
 	e := bareEnv(here)
-	s, err := readSurvey(t.Context(), e)
+	s, err := readLivingSales(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, store := range map[string]events.Store{"here": here, "there": there} {
 		e.Store = store
-		if err := (&surveyor{env: e, survey: s}).save(t.Context()); err != nil {
+		if err := (&livingSalesSaver{env: e, living: s}).save(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		got, err := LivingSales(t.Context(), store, snapshotHost)
@@ -62,11 +62,11 @@ func TestAListThatMissesASaleIsNotSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := bareEnv(store)
-	s, err := readSurvey(t.Context(), e)
-	if err != nil || len(s.living()) != 0 || !s.blind {
+	s, err := readLivingSales(t.Context(), e)
+	if err != nil || len(s.inOrder()) != 0 || !s.incomplete {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if err := (&surveyor{env: e, survey: s}).Finish(t.Context()); err != nil {
+	if err := (&livingSalesSaver{env: e, living: s}).Finish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if head, _ := store.Head(t.Context()); head != 1 {

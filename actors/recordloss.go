@@ -23,30 +23,30 @@ import (
 // maxNamedLost is how many streams, offers and reservations the record names.
 const maxNamedLost = 1_000
 
-// tellWentBack tells of a record that lacks what it had, in the record too.
-func (s *supervisor) tellWentBack() {
+// alertRecordLoss tells of a record that lacks what it had, in the record too.
+func (s *supervisor) alertRecordLoss() {
 	if s.Witness == nil || s.Witness.Lost().None() {
 		return
 	}
-	s.Raise(health.AlertWentBack, events.SlotID{}, 0, wentBack(s.Witness.Lost()),
+	s.Raise(health.AlertWentBack, events.SlotID{}, 0, describeLoss(s.Witness.Lost()),
 		"what the chain knows is found again, and proofs go out. Look at what is lost with `hostnode audit`, put on "+
 			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }
 
-// lossUntold says that the queue takes nothing, because what the record lacks is not recorded yet.
-func (e *env) lossUntold() bool {
-	return e.Witness != nil && !e.lossTold.Load() && !e.Witness.Lost().None()
+// lossUnrecorded says that the queue takes nothing, because what the record lacks is not recorded yet.
+func (e *env) lossUnrecorded() bool {
+	return e.Witness != nil && !e.lossRecorded.Load() && !e.Witness.Lost().None()
 }
 
-// holdQueue pauses a queue that has just been started, until what is lost is recorded: then
+// pauseAfterLoss pauses a queue that has just been started, until what is lost is recorded: then
 // it is paused by its record.
-func (s *supervisor) holdQueue() {
-	if !s.lossUntold() {
+func (s *supervisor) pauseAfterLoss() {
+	if !s.lossUnrecorded() {
 		return
 	}
 	lost := s.Witness.Lost()
 	asked := shell.Ask[struct{}](s.queue, queue.Command{
-		Cmd: slotqueue.Pause{At: s.Clock.Now(), Reason: wentBack(lost)}, Cause: "start",
+		Cmd: slotqueue.Pause{At: s.Clock.Now(), Reason: describeLoss(lost)}, Cause: "start",
 	})
 	s.RT.Do("went back", func(ctx context.Context) {
 		s.Turn(ctx, "went back")
@@ -54,19 +54,19 @@ func (s *supervisor) holdQueue() {
 		switch {
 		case ctx.Err() != nil, errors.Is(err, shell.ErrPartDown): // Its next start holds it.
 		case errors.Is(err, shell.ErrReloading):
-			s.holdQueue()
+			s.pauseAfterLoss()
 		case err != nil: // It would sell until then.
 			s.Log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", err)
-			s.Clock.After(s.RetryAfter, s.holdQueue)
+			s.Clock.After(s.RetryAfter, s.pauseAfterLoss)
 		default:
-			s.recordWentBack(lost)
+			s.recordLoss(lost)
 		}
 	})
 }
 
-func (s *supervisor) recordWentBack(lost events.WentBack) {
-	s.lossTold.Store(true)
-	s.say(lossOf(lost, s.Clock.Now(), s.Epoch), func() {
+func (s *supervisor) recordLoss(lost events.WentBack) {
+	s.lossRecorded.Store(true)
+	s.recordHost(lossOf(lost, s.Clock.Now(), s.Epoch), func() {
 		if err := s.Witness.Settle(); err != nil {
 			s.Log.Errorf("that the record went back is told again at the next start: %v", err)
 		}
@@ -91,8 +91,8 @@ func lossOf(lost events.WentBack, now time.Time, epoch uint64) *messages.RecordW
 	return m
 }
 
-// wentBack says in a sentence what a store lacks.
-func wentBack(lost events.WentBack) string {
+// describeLoss says in a sentence what a store lacks.
+func describeLoss(lost events.WentBack) string {
 	ends := "it is empty"
 	if !lost.Ends.IsZero() {
 		ends = "it ends at " + lost.Ends.UTC().Format(health.SinceFormat)

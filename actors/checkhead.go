@@ -9,9 +9,9 @@ import (
 
 // This file compares a new block with what is known of the chain.
 
-// fits compares a block with the newest one that is known, or when that is not on the chain
+// checkHead compares a block with the newest one that is known, or when that is not on the chain
 // any more with the one that has its place.
-func (f *chainFollower) fits(ctx context.Context, h events.Head) error {
+func (f *chainFollower) checkHead(ctx context.Context, h events.Head) error {
 	impossible := f.View.Possible(h)
 	if impossible == nil {
 		return nil

@@ -91,7 +91,7 @@ func (r *rig) upTo(kind string) *events.Memory {
 
 // wantHeld is what holds of a host that was started on a record that lacks what it had:
 // it is told, nothing is sold, and the slot is proven.
-func (r *rig) wantHeld(slot events.SlotID, h *heard, lost ...string) {
+func (r *rig) wantHeld(slot events.SlotID, h *alertLog, lost ...string) {
 	r.Helper()
 	r.mineUntil("the loss is recorded", r.has("RecordWentBack"))
 	if all := h.of(health.AlertWentBack); len(all) != 1 || !strings.Contains(all[0].Text, "lack events") {

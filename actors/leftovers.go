@@ -14,15 +14,15 @@ import (
 // This file gives back the space of data without a sale: its stream was lost, or an
 // older program left it behind. Nobody else would ever, and it counts against the limit.
 
-// strays are stored slots that no sale, no reservation and no slot on chain is known for.
-func strays(stored []events.StoredSlot, known map[events.SlotID]bool) []events.StoredSlot {
+// leftovers are stored slots that no sale, no reservation and no slot on chain is known for.
+func leftovers(stored []events.StoredSlot, known map[events.SlotID]bool) []events.StoredSlot {
 	return slices.DeleteFunc(slices.Clone(stored), func(st events.StoredSlot) bool { return known[st.Slot] })
 }
 
-// clearStrays deletes data without a sale, when what the chain says now is final: a
+// clearLeftovers deletes data without a sale, when what the chain says now is final: a
 // reorganisation may give a slot back until then. That nothing showed a sale is only the
 // reason to look.
-func (s *supervisor) clearStrays(ctx context.Context, self shell.Ref, all []events.StoredSlot) {
+func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []events.StoredSlot) {
 	if len(all) == 0 {
 		return
 	}
@@ -35,21 +35,21 @@ func (s *supervisor) clearStrays(ctx context.Context, self shell.Ref, all []even
 		return // It is only not known yet: the next start looks again.
 	}
 	for _, st := range all {
-		s.clearStray(ctx, self, st)
+		s.clearLeftover(ctx, self, st)
 	}
 }
 
-func (s *supervisor) clearStray(ctx context.Context, self shell.Ref, st events.StoredSlot) {
+func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st events.StoredSlot) {
 	entry := s.Log.WithField("slot", st.Slot.String())
 	err := s.held(ctx, self, st.Slot, func() error {
-		key := "stray/" + st.Slot.String()
+		key := "leftover/" + st.Slot.String()
 		return s.Retry(ctx, key,
 			func(err error) { entry.Warnf("data without a sale: it is looked at again: %v", err) }, isTaken,
 			func(ctx context.Context) error {
 				if err := s.Record.Wait(ctx, key); err != nil {
 					return err
 				}
-				if err := s.stray(ctx, st.Slot); err != nil {
+				if err := s.confirmLeftover(ctx, st.Slot); err != nil {
 					return err
 				}
 				return s.Repo.Delete(ctx, st.Slot)
@@ -65,9 +65,9 @@ func (s *supervisor) clearStray(ctx context.Context, self shell.Ref, st events.S
 	}
 }
 
-// stray asks those who know whether nobody needs the data of a slot: the sale's own
+// confirmLeftover asks those who know whether nobody needs the data of a slot: the sale's own
 // stream, and the contract. errLives says that somebody does.
-func (s *supervisor) stray(ctx context.Context, slot events.SlotID) error {
+func (s *supervisor) confirmLeftover(ctx context.Context, slot events.SlotID) error {
 	if err := s.noSale(ctx, slot); err != nil {
 		return err
 	}

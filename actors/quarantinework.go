@@ -16,8 +16,8 @@ import (
 // panicked twice. It is left alone, so that one bad offer costs no hosted slot; the record
 // says so, a person is told, and an operator may have it tried again.
 
-// maxBlamed is of how many pieces of work it is known that something panicked once.
-const maxBlamed = 1_000
+// maxPanicked is of how many pieces of work it is known that something panicked once.
+const maxPanicked = 1_000
 
 // Messages about what is quarantined.
 type (
@@ -31,19 +31,19 @@ type (
 	tryAgain struct{ subject shell.Subject }
 )
 
-// blame notes that something panicked on a piece of work, and leaves it alone when it is
+// countPanic notes that something panicked on a piece of work, and leaves it alone when it is
 // not the first time.
-func (s *supervisor) blame(about shell.Subject, err error) (leftAlone bool) {
+func (s *supervisor) countPanic(about shell.Subject, err error) (leftAlone bool) {
 	if about == (shell.Subject{}) {
 		return false
 	}
-	if s.blamed[about]++; s.blamed[about] < quarantine.MostPanics {
-		if len(s.blamed) > maxBlamed {
-			clear(s.blamed)
+	if s.panicked[about]++; s.panicked[about] < quarantine.MostPanics {
+		if len(s.panicked) > maxPanicked {
+			clear(s.panicked)
 		}
 		return false
 	}
-	delete(s.blamed, about)
+	delete(s.panicked, about)
 	if s.quarantined.Begin(about, err.Error()) {
 		s.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0,
 			fmt.Sprintf("%s is left alone: %v", describe(about), err),
@@ -76,7 +76,7 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 	if c == nil {
 		return
 	}
-	leftAlone := s.blame(shell.Subject{Kind: shell.SubjectSlot, Key: m.slot.String()}, m.err)
+	leftAlone := s.countPanic(shell.Subject{Kind: shell.SubjectSlot, Key: m.slot.String()}, m.err)
 	refused := admission.Refusal{
 		Criterion: slotqueue.CriterionQuarantined, Reason: m.err.Error(), Requeue: true,
 	}
@@ -104,7 +104,7 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 		answer(struct{}{}, err)
 		return
 	}
-	s.blamed[m.subject] = quarantine.MostPanics - 1 // The next panic is not the first.
+	s.panicked[m.subject] = quarantine.MostPanics - 1 // The next panic is not the first.
 	self, subject := a.Self, m.subject
 	s.quarantined.End(subject, "tried again by the operator", func() {
 		self.Tell(quarantineOver{subject})

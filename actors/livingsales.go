@@ -15,31 +15,31 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// surveySchema names the form of a survey's pieces. A test holds the form to it
+// livingSalesSchema names the form of the pieces of the list. A test holds the form to it
 // (testdata/shape.golden).
-const surveySchema = "host/1"
+const livingSalesSchema = "host/1"
 
-// survey is the list of the sales that are not over, folded from the whole log:
+// livingSales is the list of the sales that are not over, folded from the whole log:
 // one is on it from SaleStarted to SaleSettled. Nothing else tells it in every
 // order of crashes: an adopted sale begins without a worker and may live
 // without a reservation, and a sale that was settled with the ledger is not over
 // before its own stream says so.
-type survey struct {
+type livingSales struct {
 	me    events.Address
 	codec *events.Codec
 	sales map[events.SlotID]livingSale
 	next  uint64 // number of the next attempt
 	// read is how far the log was read, and last the last event up to there that
-	// no truncation will ever hide: under that the survey is saved.
+	// no truncation will ever hide: under that the list is saved.
 	read  events.Position
 	last  snapshot.Event
 	since int // events of the record behind the newest snapshot
-	// blind says that the beginning of a sale could not be read: a newer build
+	// incomplete says that the beginning of a sale could not be read: a newer build
 	// wrote it. Such a list is never saved, because that build will read it.
-	blind bool
-	// heads is how many events the streams of this host have of which some were read;
+	incomplete bool
+	// lengths is how many events the streams of this host have of which some were read;
 	// nil when nobody wants to know any more.
-	heads map[string]uint64
+	lengths map[string]uint64
 	// reached says that the start of this process was read: behind it nobody else
 	// writes, so what was read is all there is to decide by.
 	reached bool
@@ -56,15 +56,15 @@ type livingSale struct {
 	begun   uint64 // in the order in which the attempts began
 }
 
-func newSurvey(me events.Address, codec *events.Codec) *survey {
-	return &survey{
-		me: me, codec: codec, sales: map[events.SlotID]livingSale{}, heads: map[string]uint64{},
+func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
+	return &livingSales{
+		me: me, codec: codec, sales: map[events.SlotID]livingSale{}, lengths: map[string]uint64{},
 		unread: func(events.Recorded, error) {},
 	}
 }
 
 // take folds the next event of the log.
-func (s *survey) take(r events.Recorded) {
+func (s *livingSales) take(r events.Recorded) {
 	s.read = r.Position
 	if events.IsSystem(r.Stream) || events.IsSnapshot(r.Stream) {
 		return
@@ -91,7 +91,7 @@ func (s *survey) take(r events.Recorded) {
 	case "SaleStarted":
 		m, err := s.codec.Decode(r)
 		if err != nil {
-			s.blind = true
+			s.incomplete = true
 			s.unread(r, err)
 			return
 		}
@@ -102,26 +102,26 @@ func (s *survey) take(r events.Recorded) {
 	}
 }
 
-// stands remembers how far a stream goes, until the start has asked for it.
-func (s *survey) stands(r events.Recorded) {
-	if s.heads != nil {
-		s.heads[r.Stream] = r.Revision + 1
+// noteLength remembers how far a stream goes, until the start has asked for it.
+func (s *livingSales) stands(r events.Recorded) {
+	if s.lengths != nil {
+		s.lengths[r.Stream] = r.Revision + 1
 	}
 }
 
-func (s *survey) begin(slot events.SlotID, request events.RequestID, index uint64) {
+func (s *livingSales) begin(slot events.SlotID, request events.RequestID, index uint64) {
 	s.sales[slot] = livingSale{slot, request, index, s.next}
 	s.next++
 }
 
-// living are the sales that are not over, in the order in which they began.
-func (s *survey) living() []livingSale {
+// inOrder are the sales that are not over, in the order in which they began.
+func (s *livingSales) inOrder() []livingSale {
 	return slices.SortedFunc(maps.Values(s.sales), func(a, b livingSale) int { return cmp.Compare(a.begun, b.begun) })
 }
 
-func (s *survey) pieces() [][]byte {
+func (s *livingSales) pieces() [][]byte {
 	var out events.Pieces
-	for _, l := range s.living() {
+	for _, l := range s.inOrder() {
 		out.Add(&messages.HostState{Living: []*messages.LivingSale{{
 			SlotId: l.slot[:], RequestId: l.request[:], SlotIndex: l.index,
 		}}})
@@ -129,7 +129,7 @@ func (s *survey) pieces() [][]byte {
 	return out.All()
 }
 
-func (s *survey) restore(pieces [][]byte) error {
+func (s *livingSales) restore(pieces [][]byte) error {
 	s.sales = map[events.SlotID]livingSale{}
 	return events.JoinPieces(pieces, func(m *messages.HostState) error {
 		for _, l := range m.GetLiving() {
@@ -147,16 +147,16 @@ func (s *survey) restore(pieces [][]byte) error {
 	})
 }
 
-// readSurvey reads the newest snapshot of the survey and the log behind it.
-func readSurvey(ctx context.Context, e *env) (*survey, error) {
-	s := newSurvey(e.Me, e.Codec)
+// readLivingSales reads the newest snapshot of the list and the log behind it.
+func readLivingSales(ctx context.Context, e *env) (*livingSales, error) {
+	s := newLivingSales(e.Me, e.Codec)
 	s.epoch = e.Epoch
 	s.unread = func(r events.Recorded, err error) {
 		// Nobody can go on with such a sale; the others do.
 		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
 	}
 	found, err := e.ReadSnapshot(ctx, snapshot.Reader{
-		Stream: events.SnapshotStream(events.HostStream(e.Me)), Schema: surveySchema,
+		Stream: events.SnapshotStream(events.HostStream(e.Me)), Schema: livingSalesSchema,
 	}, s.restore)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func readSurvey(ctx context.Context, e *env) (*survey, error) {
 }
 
 // whole is an error when the log was not read up to the start of this process.
-func (s *survey) whole() error {
+func (s *livingSales) whole() error {
 	if s.reached {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (s *survey) whole() error {
 }
 
 // catchUp reads the log behind a snapshot, or all of it.
-func (s *survey) catchUp(ctx context.Context, store events.Store, found snapshot.Found) error {
+func (s *livingSales) catchUp(ctx context.Context, store events.Store, found snapshot.Found) error {
 	if found.Usable {
 		s.last, s.read = found.Last, found.Last.Position
 	} else {
@@ -192,58 +192,58 @@ func (s *survey) catchUp(ctx context.Context, store events.Store, found snapshot
 // whose sales are not over, in the order in which their attempts began.
 func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]events.SlotID, error) {
 	codec := catalog.Codec()
-	s := newSurvey(me, codec)
+	s := newLivingSales(me, codec)
 	found, err := snapshot.Reader{
-		Store: store, Codec: codec, Stream: events.SnapshotStream(events.HostStream(me)), Schema: surveySchema,
+		Store: store, Codec: codec, Stream: events.SnapshotStream(events.HostStream(me)), Schema: livingSalesSchema,
 	}.Load(ctx, s.restore)
 	if err == nil {
 		err = s.catchUp(ctx, store, found)
 	}
 	slots := make([]events.SlotID, 0, len(s.sales))
-	for _, l := range s.living() {
+	for _, l := range s.inOrder() {
 		slots = append(slots, l.slot)
 	}
 	return slots, err
 }
 
-// surveyor follows the log and saves the survey now and then. Only its task
-// touches the survey, until the host has stopped.
-type surveyor struct {
+// livingSalesSaver follows the log and saves the list now and then. Only its task
+// touches the list, until the host has stopped.
+type livingSalesSaver struct {
 	*env
-	survey *survey
+	living *livingSales
 }
 
-func (s *supervisor) survey(a *shell.Turn, from *survey) {
+func (s *supervisor) saveLivingSales(a *shell.Turn, from *livingSales) {
 	if !s.Saves() {
 		return
 	}
-	w := &surveyor{env: s.env, survey: from}
-	s.Savers["survey"] = w
-	a.RT.Do("survey", w.run)
+	w := &livingSalesSaver{env: s.env, living: from}
+	s.Savers["living sales"] = w
+	a.RT.Do("living sales", w.run)
 }
 
-func (w *surveyor) run(ctx context.Context) {
+func (w *livingSalesSaver) run(ctx context.Context) {
 	for n := 1; ctx.Err() == nil; n++ {
-		err := w.RT.Guarded("survey", func() error { return w.follow(ctx) })
+		err := w.RT.Guarded("living sales", func() error { return w.follow(ctx) })
 		if ctx.Err() != nil || errors.Is(err, events.ErrClosed) {
 			return
 		}
 		w.Log.Debugf("following the log for the next start was interrupted: %v", err)
-		_ = shell.Sleep(ctx, w.Clock, w.Backoff("survey", n))
+		_ = shell.Sleep(ctx, w.Clock, w.Backoff("living sales", n))
 	}
 }
 
-func (w *surveyor) follow(ctx context.Context) error {
+func (w *livingSalesSaver) follow(ctx context.Context) error {
 	tries, own := 0, events.HostStream(w.Me)
-	for r, err := range w.Store.Subscribe(ctx, w.survey.read) {
+	for r, err := range w.Store.Subscribe(ctx, w.living.read) {
 		if err != nil {
 			return err
 		}
 		if r.Stream == own && r.Meta.Epoch > w.Epoch {
 			w.suspect() // Sooner than at the next heartbeat.
 		}
-		w.survey.take(r)
-		if w.survey.since < (tries+1)*w.SnapshotEvery {
+		w.living.take(r)
+		if w.living.since < (tries+1)*w.SnapshotEvery {
 			continue
 		}
 		w.Turn(ctx, "snapshot of the living sales")
@@ -257,20 +257,20 @@ func (w *surveyor) follow(ctx context.Context) error {
 	return nil
 }
 
-func (w *surveyor) save(ctx context.Context) error {
-	if w.survey.last.Position == 0 || w.survey.blind {
+func (w *livingSalesSaver) save(ctx context.Context) error {
+	if w.living.last.Position == 0 || w.living.incomplete {
 		return nil
 	}
-	_, err := w.Write(ctx, events.HostStream(w.Me), surveySchema, w.survey.last, w.survey.pieces())
+	_, err := w.Write(ctx, events.HostStream(w.Me), livingSalesSchema, w.living.last, w.living.pieces())
 	if err == nil {
-		w.survey.since = 0
+		w.living.since = 0
 	}
 	return err
 }
 
 // Finish is for saver.
-func (w *surveyor) Finish(ctx context.Context) error {
-	if w.survey.since == 0 {
+func (w *livingSalesSaver) Finish(ctx context.Context) error {
+	if w.living.since == 0 {
 		return nil
 	}
 	return w.save(ctx)

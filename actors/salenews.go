@@ -6,8 +6,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// wakeConcerned makes the sales that an event is about look at the chain.
-func (s *supervisor) wakeConcerned(e messages.MarketEvent) {
+// tellConcerned makes the sales that an event is about look at the chain.
+func (s *supervisor) tellConcerned(e messages.MarketEvent) {
 	switch e := e.(type) {
 	case *messages.ChainSlotFilled:
 		s.wakeSlot(e.GetRequestId(), e.GetSlotIndex())

@@ -1,0 +1,61 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/hostnode/hostnode/actors/shell"
+)
+
+// This file writes words into the host's stream in the background, in their order.
+
+// hostWrites are those of the host's stream that wait to be written, in their order.
+type hostWrites struct {
+	mu      sync.Mutex
+	waiting []hostWrite
+	writing bool
+}
+
+type hostWrite struct {
+	event  hostEvent
+	stored func()
+}
+
+// recordHost writes a word into the host's stream in the background, after those before it.
+func (e *env) recordHost(m hostEvent, stored func()) {
+	e.hostWrites.mu.Lock()
+	defer e.hostWrites.mu.Unlock()
+	e.hostWrites.waiting = append(e.hostWrites.waiting, hostWrite{m, stored})
+	if !e.hostWrites.writing {
+		e.hostWrites.writing = true
+		e.RT.Do("host's stream", e.writeQueued)
+	}
+}
+
+func (e *env) writeQueued(ctx context.Context) {
+	for {
+		e.Turn(ctx, "host's stream")
+		e.hostWrites.mu.Lock()
+		if len(e.hostWrites.waiting) == 0 {
+			e.hostWrites.writing = false
+			e.hostWrites.mu.Unlock()
+			return
+		}
+		next := e.hostWrites.waiting[0]
+		e.hostWrites.waiting = e.hostWrites.waiting[1:]
+		e.hostWrites.mu.Unlock()
+		err := e.RT.Guarded("host's stream", func() error { return e.writeHost(ctx, next.event) })
+		switch {
+		case ctx.Err() != nil: // It stays `writing`: nothing is written any more.
+			return
+		case errors.Is(err, shell.ErrTakenOver):
+			e.owner.lost(err)
+			return
+		case err != nil:
+			e.Log.Errorf("a word of the host's stream could not be recorded: %v", err)
+		default:
+			next.stored()
+		}
+	}
+}
