@@ -18,7 +18,7 @@ import (
 // period that was owed and of which the sale knows nothing was silent: the host was
 // down, or did not hear of the chain, or blocks came in another way than was to be
 // expected. It is recorded as due and missed, with the reason, unless the contract
-// took a proof after all (actors/selling/taken.go asks before anything is recorded).
+// took a proof after all (actors/selling/takenproofs.go asks before anything is recorded).
 
 // pastRead is what decides about periods that are over, or why it is not at hand.
 type pastRead struct {

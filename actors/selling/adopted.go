@@ -14,28 +14,28 @@ import (
 // This file judges the periods of an adopted slot that pass while its data is not here:
 // nothing can be proven, but what was owed is recorded, and told, in time.
 
-// judgedMeanwhile says what became of periods that are over; empty: nothing new.
-type judgedMeanwhile struct {
-	told []heardProof
+// adoptedJudged says what became of periods that are over; empty: nothing new.
+type adoptedJudged struct {
+	told []proofReport
 	look bool // the slot is lost, or over
 	next uint64
 }
 
-// judgeMeanwhile judges the periods up to now, and goes on when the next one is over.
-func (s *Agent) judgeMeanwhile(a *shell.Turn, next uint64) {
+// judgeAdopted judges the periods up to now, and goes on when the next one is over.
+func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 	st := s.journal.Durable
-	if s.meanwhile || !st.Owes() || !st.BeforeFill() || s.Record.Away() {
+	if s.judgingAdopted || !st.Owes() || !st.BeforeFill() || s.Record.Away() {
 		return
 	}
-	s.meanwhile = true
+	s.judgingAdopted = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		m := judgedMeanwhile{next: next}
+		m := adoptedJudged{next: next}
 		_, err := s.View.Wait(ctx, func(h events.Head) bool { return s.ClosedPeriod(h) >= next })
 		if err == nil {
-			s.Turn(ctx, s.slot.String()+"/meanwhile")
-			m, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (judgedMeanwhile, error) {
-				return s.owedMeanwhile(ctx, st)
+			s.Turn(ctx, s.slot.String()+"/periods of an adopted slot")
+			m, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (adoptedJudged, error) {
+				return s.owedByAdopted(ctx, st)
 			})
 		}
 		if err != nil && ctx.Err() == nil { // The next period asks again, and so does the end.
@@ -48,8 +48,8 @@ func (s *Agent) judgeMeanwhile(a *shell.Turn, next uint64) {
 	})
 }
 
-// owedMeanwhile finds out what became of the periods that are over by the newest block.
-func (s *Agent) owedMeanwhile(ctx context.Context, st sale.State) (m judgedMeanwhile, err error) {
+// owedByAdopted finds out what became of the periods that are over by the newest block.
+func (s *Agent) owedByAdopted(ctx context.Context, st sale.State) (m adoptedJudged, err error) {
 	cmd, err := s.askChain(ctx, st)
 	if err != nil {
 		return m, err
@@ -94,8 +94,8 @@ func (s *Agent) after(st sale.State, cmd sale.Command) sale.State {
 	return st
 }
 
-func (s *Agent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
-	s.meanwhile = false
+func (s *Agent) onAdoptedJudged(a *shell.Turn, m adoptedJudged) {
+	s.judgingAdopted = false
 	if st := s.journal.Ahead; !st.Owes() || !st.BeforeFill() {
 		return
 	}
@@ -105,5 +105,5 @@ func (s *Agent) onJudgedMeanwhile(a *shell.Turn, m judgedMeanwhile) {
 	if m.look {
 		s.onLook(a)
 	}
-	s.judgeMeanwhile(a, m.next)
+	s.judgeAdopted(a, m.next)
 }

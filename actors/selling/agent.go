@@ -51,15 +51,15 @@ type Agent struct {
 	// ours says that the contract called the slot ours when it was asked last.
 	ours atomic.Bool
 
-	// What the agent knows of its proofs on chain; see taken.go.
-	heard bool // the market was asked since the record was loaded
+	// What the agent knows of its proofs on chain; see takenproofs.go.
+	takenKnown bool // the market was asked since the record was loaded
 	// loadedTo is the last period of which the record knew when it was loaded.
 	loadedTo uint64
 	hearing  bool
 	held     []sales.Command // about duties; they wait for the next question
 	asked    []sales.Command // the same, and they wait for the answer
-	// meanwhile: periods of an adopted slot are being judged; see adopted.go.
-	meanwhile bool
+	// judgingAdopted: periods of an adopted slot are being judged; see adopted.go.
+	judgingAdopted bool
 	// closingTries is how often the account up to an end could not be closed; see closing.go.
 	closingTries int
 }
@@ -179,10 +179,10 @@ func (s *Agent) Receive(a *shell.Turn, msg any) {
 		s.onLook(a)
 	case sales.RecordMoved:
 		s.onRecordMoved(a)
-	case proofsHeard:
-		s.onHeard(a, m)
-	case judgedMeanwhile:
-		s.onJudgedMeanwhile(a, m)
+	case takenAnswer:
+		s.onTakenAnswer(a, m)
+	case adoptedJudged:
+		s.onAdoptedJudged(a, m)
 	case effectEnded:
 		s.onEnded(a, m)
 	case effectTrouble:
@@ -252,7 +252,7 @@ func (s *Agent) whileAway(a *shell.Turn) {
 func (s *Agent) onRecordMoved(a *shell.Turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
-	s.judgeMeanwhile(a, 0)
+	s.judgeAdopted(a, 0)
 	if s.again && !s.looking && !s.Record.Away() {
 		s.again = false
 		s.look(a)
@@ -265,12 +265,12 @@ func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 		// was, by whoever starts it, also when its command overtook the load.
 		st := s.journal.Durable
 		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
-		s.decided, s.heard, s.loadedTo = s.looked, false, st.LastPeriod
+		s.decided, s.takenKnown, s.loadedTo = s.looked, false, st.LastPeriod
 		s.takeHeld(a)
 	}
 	s.tellObservers(a, fresh)
 	s.act(a)
-	s.judgeMeanwhile(a, 0)
+	s.judgeAdopted(a, 0)
 }
 
 func (s *Agent) tellObservers(a *shell.Turn, fresh []sale.Event) {

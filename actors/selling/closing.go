@@ -36,7 +36,7 @@ const (
 // closing is the account up to an end.
 type closing struct {
 	report sale.ReportChain // of the end, with the block of the fill if the record did not say
-	told   []heardProof     // in the order in which it is to be decided
+	told   []proofReport    // in the order in which it is to be decided
 	// until is when the slot ceased to owe proofs; zero: that is not known.
 	until    time.Time
 	unjudged string // of which periods nothing is known, and why
@@ -168,8 +168,8 @@ func (s *Agent) account(ctx context.Context, st sale.State, facts events.SlotFac
 	return c, nil
 }
 
-func extends(told []heardProof) bool {
-	return slices.ContainsFunc(told, func(h heardProof) bool {
+func extends(told []proofReport) bool {
+	return slices.ContainsFunc(told, func(h proofReport) bool {
 		_, ok := h.cmd.(sale.ReportExtended)
 		return ok
 	})
@@ -268,7 +268,7 @@ func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFac
 		if freed, ok := m.(*messages.ChainSlotFreed); ok && freed.GetLog().GetTime().AsTime().After(last) {
 			continue
 		}
-		if head, done := s.lastWord(m, gone); done && head.Number > 0 {
+		if head, done := s.lastLog(m, gone); done && head.Number > 0 {
 			return head, nil
 		} else if done {
 			break
@@ -287,7 +287,7 @@ func foundLoss(lost events.Head) error {
 // owedUntil is what the blocks say of the periods up to an end.
 type owedUntil struct {
 	// silent are the periods that were owed and that the sale knows nothing of.
-	silent []heardProof
+	silent []proofReport
 	// open says of each period that is not settled whether a miss could be marked: a duty
 	// may be opened while this is found out.
 	open map[uint64]openVerdict
@@ -339,7 +339,7 @@ func (s *Agent) owedUntil(ctx context.Context, st sale.State, at events.Head, en
 		silent = judge(map[uint64]bool{})
 	}
 	for _, c := range silent {
-		owed.silent = append(owed.silent, heardProof{c, fmt.Sprintf("block:%d", at.Number)})
+		owed.silent = append(owed.silent, proofReport{c, fmt.Sprintf("block:%d", at.Number)})
 	}
 	if past.Short && past.From > from {
 		owed.short = past.From

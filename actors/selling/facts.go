@@ -135,16 +135,16 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 		if err != nil {
 			return events.Head{}, err
 		}
-		if head, done := s.lastWord(m, gone); done {
+		if head, done := s.lastLog(m, gone); done {
 			return head, nil
 		}
 	}
 	return events.Head{}, nil
 }
 
-// lastWord takes one event of the market, newest first; true when it is the newest
+// lastLog takes one event of the market, newest first; true when it is the newest
 // about the slot that is on the chain.
-func (s *Agent) lastWord(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
+func (s *Agent) lastLog(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
 	switch m := m.(type) {
 	case *messages.ChainReorganized:
 		for _, hash := range m.GetDropped() {

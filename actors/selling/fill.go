@@ -93,10 +93,10 @@ func (s *Agent) nextPeriod(ctx context.Context) error {
 	return err
 }
 
-// unheardFill is asked before the chain's word ends a sale whose fill may be
+// unansweredFill is asked before the chain's word ends a sale whose fill may be
 // mined: the answer to it may have been lost, and the slot with its collateral
 // may be gone since. Nothing is sent, because the deadline is over.
-func (s *Agent) unheardFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
+func (s *Agent) unansweredFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
 	fill, mined, err := s.minedFill(ctx, st, report.Facts)
 	switch {
 	case err != nil:

@@ -37,13 +37,13 @@ func (s *Agent) look(a *shell.Turn) {
 	s.looking = true
 	self, st, ahead := a.Self, s.journal.Durable, s.journal.Ahead
 	loaded, tries := !s.looked, s.closingTries
-	hear := loaded && !s.heard && (st.Proves() || st.Phase == sale.Filled)
+	ask := loaded && !s.takenKnown && (st.Proves() || st.Phase == sale.Filled)
 	a.Do(func(ctx context.Context) {
 		s.Turn(ctx, s.slot.String()+"/look")
 		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)
 		if err == nil && st.Phase == sale.Filling && s.mayHaveFilled(cmd.(sale.ReportChain).Facts) {
-			cmd, err = s.unheardFill(ctx, st, cmd.(sale.ReportChain))
+			cmd, err = s.unansweredFill(ctx, st, cmd.(sale.ReportChain))
 		}
 		switch report, ok := cmd.(sale.ReportChain); {
 		case err != nil:
@@ -51,8 +51,8 @@ func (s *Agent) look(a *shell.Turn) {
 			m.closing = new(closing)
 			*m.closing, err = s.closeAccount(ctx, ahead, report, loaded, tries+1 >= closingTries)
 			tries++
-		case hear:
-			m.taken, m.heard = s.takenAtFirst(ctx, st)
+		case ask:
+			m.taken, m.takenKnown = s.takenAtFirst(ctx, st)
 		}
 		if m.cmd = cmd; err != nil {
 			m.cmd = nil
@@ -72,9 +72,9 @@ func (s *Agent) mayHaveFilled(facts events.SlotFacts) bool {
 }
 
 type lookEnded struct {
-	cmd   sale.Command // nil: the chain did not answer
-	heard bool         // it was also asked for proofs
-	taken []heardProof
+	cmd        sale.Command // nil: the chain did not answer
+	takenKnown bool         // it was also asked for proofs
+	taken      []proofReport
 	// closing is the account up to the end that was found; nil: there is none.
 	closing *closing
 }
@@ -92,7 +92,7 @@ func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 		return
 	}
 	s.closingTries = 0
-	if m.heard {
+	if m.takenKnown {
 		s.tellTaken(a, m.taken)
 	}
 	cause := "look"

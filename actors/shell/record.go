@@ -26,7 +26,7 @@ import (
 //     that safe is the outbox of the transaction manager, which is written and
 //     synced before anything is sent: a host that dies in the outage finds its
 //     transactions there, and a sale asks for them before it closes a period
-//     (selling/taken.go);
+//     (selling/takenproofs.go);
 //   - nothing else begins. A call that runs may end and report; it is not
 //     tried again;
 //   - the chain is followed without a record (actors/follower.go), because the

@@ -47,7 +47,7 @@ type block struct {
 // transaction is something that happens in a block. It can be mined again, in
 // another branch.
 type transaction struct {
-	apply func(*contract, moment) ([]messages.MarketEvent, error)
+	apply func(*contract, blockContext) ([]messages.MarketEvent, error)
 	// mined is told of each block that takes it; nil: nobody wants to know.
 	mined func(events.Head, *contract)
 	err   error // of the last block that had it
@@ -75,10 +75,10 @@ func (b *blockchain) hashOf(number uint64, parent events.Hash) events.Hash {
 
 func (b *blockchain) tip() block { return b.blocks[len(b.blocks)-1] }
 
-// next is the moment of the block that would be sealed now.
-func (b *blockchain) next() moment {
+// next is the context of the block that would be sealed now.
+func (b *blockchain) next() blockContext {
 	tip := b.tip().head
-	return moment{tip.Number + 1, tip.Time.Add(b.every), func(n uint64) events.Hash { return b.blocks[n].head.Hash }}
+	return blockContext{tip.Number + 1, tip.Time.Add(b.every), func(n uint64) events.Hash { return b.blocks[n].head.Hash }}
 }
 
 // canonical reports whether a block is of the current chain.
@@ -182,7 +182,7 @@ func (b *blockchain) depthOf(most int) int {
 }
 
 // submit seals a block with one transaction.
-func (b *blockchain) submit(apply func(*contract, moment) ([]messages.MarketEvent, error)) error {
+func (b *blockchain) submit(apply func(*contract, blockContext) ([]messages.MarketEvent, error)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.seal(&transaction{apply: apply})
@@ -190,7 +190,7 @@ func (b *blockchain) submit(apply func(*contract, moment) ([]messages.MarketEven
 
 // post puts requests on the market, all in one block, by clients who can pay.
 func (b *blockchain) post(requests ...events.Request) error {
-	return b.submit(func(c *contract, m moment) (logs []messages.MarketEvent, err error) {
+	return b.submit(func(c *contract, m blockContext) (logs []messages.MarketEvent, err error) {
 		for _, r := range requests {
 			price, _ := r.Ask.PricePerSecond()
 			c.mint(r.Client, price.MulSaturating(r.Ask.Slots).MulSaturating(uint64(r.Ask.Duration/time.Second)))
@@ -206,7 +206,9 @@ func (b *blockchain) post(requests ...events.Request) error {
 
 // withdraw lets the client collect what a request did not spend.
 func (b *blockchain) withdraw(r events.Request) error {
-	return b.submit(func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.withdraw(m, r.ID, r.Client) })
+	return b.submit(func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
+		return c.withdraw(m, r.ID, r.Client)
+	})
 }
 
 // rivalAddress is another host than those of a simulation. It never proves what
@@ -215,7 +217,7 @@ func rivalAddress(n int) events.Address { return events.Address{1, 2, 3, byte(n)
 
 // outbid lets a rival reserve a slot, and fill it if fill is set.
 func (b *blockchain) outbid(id events.SlotID, rival events.Address, fill bool) error {
-	return b.submit(func(c *contract, m moment) ([]messages.MarketEvent, error) {
+	return b.submit(func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 		s := c.slots[id]
 		if s == nil {
 			return nil, events.ErrUnknownRequest

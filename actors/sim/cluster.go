@@ -33,13 +33,13 @@ const (
 
 // What a cluster did to an append.
 const (
-	faultNotReady  = "append refused as not ready"
-	faultTail      = "append not committed"
-	faultJudged    = "append judged by what is not committed"
-	faultDropped   = "append dropped"
-	faultUnheard   = "append done without an answer"
-	faultTruncated = "append truncated"
-	faultCommitted = "append committed later"
+	faultNotReady   = "append refused as not ready"
+	faultTail       = "append not committed"
+	faultJudged     = "append judged by what is not committed"
+	faultDropped    = "append dropped"
+	faultUnanswered = "append done without an answer"
+	faultTruncated  = "append truncated"
+	faultCommitted  = "append committed later"
 )
 
 // cluster is the store of a host. Its state moves between steps; appends come one at a time.
@@ -49,10 +49,10 @@ type cluster struct {
 	plant          Plant
 	world          *world
 
-	mu    sync.Mutex
-	mood  string // empty: all is well
-	until int    // the step at which it is over
-	tail  []proposal
+	mu      sync.Mutex
+	failure string // empty: all is well
+	until   int    // the step at which it is over
+	tail    []proposal
 	// stands is where the log of the follower ends that stands still, until a step; 0: none.
 	stands      events.Position
 	standsUntil int
@@ -72,12 +72,12 @@ func (s *simulator) moveCluster() {
 	c := s.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mood != "" && (s.steps >= c.until || s.calm()) {
+	if c.failure != "" && (s.steps >= c.until || s.calm()) {
 		s.note("the event store is well again")
-		again := c.mood == cutOff && c.rng.IntN(2) == 0
+		again := c.failure == cutOff && c.rng.IntN(2) == 0
 		c.heal()
 		if again && !s.calm() { // The old leader is gone, and the others elect.
-			c.mood, c.until = leaderless, s.steps+20+c.rng.IntN(80)
+			c.failure, c.until = leaderless, s.steps+20+c.rng.IntN(80)
 		}
 	}
 	if c.stands != 0 && (s.steps >= c.standsUntil || s.calm()) {
@@ -90,10 +90,10 @@ func (s *simulator) moveCluster() {
 	if s.calm() {
 		return
 	}
-	if c.rng.IntN(1000) < s.Cluster && c.mood == "" {
-		c.mood = []string{leaderless, deaf, cutOff, mute}[c.rng.IntN(4)]
+	if c.rng.IntN(1000) < s.Cluster && c.failure == "" {
+		c.failure = []string{leaderless, deaf, cutOff, mute}[c.rng.IntN(4)]
 		c.until = s.steps + 50 + c.rng.IntN(550)
-		s.trouble(c.mood, "world", "the event store: %s until step %d", c.mood, c.until)
+		s.trouble(c.failure, "world", "the event store: %s until step %d", c.failure, c.until)
 	}
 	if c.rng.IntN(1000) < s.Cluster && c.stands == 0 {
 		c.stands, _ = c.Memory.Head(context.Background()) // It has no errors.
@@ -114,9 +114,9 @@ func (c *cluster) heal() {
 		if _, err := c.Memory.Append(context.Background(), p.stream, p.expected, p.batch); err != nil {
 			panic(err) // It was judged by all that is before it.
 		}
-		busStore{c, c.world}.hear(p.stream, false) // A host that died since knows nothing of it.
+		busStore{c, c.world}.acknowledge(p.stream, false) // A host that died since knows nothing of it.
 	}
-	c.mood, c.tail = "", nil
+	c.failure, c.tail = "", nil
 }
 
 func (c *cluster) strike(kind, stream string) {
@@ -146,7 +146,7 @@ func (c *cluster) append(
 	ctx context.Context, stream string, expected events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
 	lost := false
-	switch c.mood {
+	switch c.failure {
 	case leaderless, deaf:
 		c.strike(faultNotReady, stream)
 		if c.plant.Credulous {
@@ -166,7 +166,7 @@ func (c *cluster) append(
 	}
 	r, err := c.Memory.Append(ctx, stream, expected, batch)
 	if lost && err == nil {
-		c.strike(faultUnheard, stream)
+		c.strike(faultUnanswered, stream)
 		return events.AppendResult{}, noOutcome("no answer, and it is written")
 	}
 	return r, err
@@ -220,7 +220,7 @@ func (c *cluster) view() (events.Position, error) {
 	switch {
 	case c.plant.Follower && c.stands != 0:
 		return c.stands, nil
-	case c.mood == leaderless:
+	case c.failure == leaderless:
 		return 0, noOutcome("No leader info available in response")
 	}
 	return events.EndPosition, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// contract is the marketplace of one moment, with the token (spec/marketplace.md §3
-// to §7). What happens in a block is done to a clone, so that the moments before
+// contract is the marketplace after one block, with the token (spec/marketplace.md §3
+// to §7). What happens in a block is done to a clone, so that the states before
 // it stay as they were. A clone shares the requests and slots with its origin:
 // writeRequest and writeSlot copy one before it changes.
 //
@@ -95,15 +95,15 @@ func (c *contract) writeSlot(id events.SlotID) *slot {
 
 func (c *contract) requestOf(s *slot) *request { return c.requests[s.request] }
 
-// moment is the block that a transaction or a view is evaluated in.
-type moment struct {
+// blockContext is the block that a transaction or a view is evaluated in.
+type blockContext struct {
 	number uint64
 	time   time.Time
 	hash   func(uint64) events.Hash
 }
 
-// period is the period that a moment lies in.
-func (m moment) period(c *contract) uint64 { return duty.Period(c.cfg.Proofs, m.time) }
+// period is the period that the block lies in.
+func (m blockContext) period(c *contract) uint64 { return duty.Period(c.cfg.Proofs, m.time) }
 
 // requestState is §4.1. The comparisons are strict: in the second of its expiry
 // a request can still be filled.
@@ -152,25 +152,25 @@ func (c *contract) requestEnd(r *request, now time.Time) time.Time {
 	return r.endsAt
 }
 
-func (c *contract) canReserve(m moment, s *slot, host events.Address) bool {
+func (c *contract) canReserve(m blockContext, s *slot, host events.Address) bool {
 	st := c.slotState(s, m.time)
 	return (st == events.SlotFree || st == events.SlotRepair) &&
 		len(s.reserved) < int(c.cfg.MaxReservations) && !s.reserved[host]
 }
 
-func (c *contract) challenge(m moment, s events.SlotID) (period uint64, ch events.Challenge) {
+func (c *contract) challenge(m blockContext, s events.SlotID) (period uint64, ch events.Challenge) {
 	period = m.period(c)
 	return period, c.challengeFor(m, s, period)
 }
 
 // challengeFor is what decides in a block about a period, maybe an earlier one.
-func (c *contract) challengeFor(m moment, s events.SlotID, period uint64) events.Challenge {
+func (c *contract) challengeFor(m blockContext, s events.SlotID, period uint64) events.Challenge {
 	n, _ := duty.ChallengeBlock(m.number, duty.Pointer(c.cfg.Proofs, s, m.number, period))
 	return duty.Challenge(m.hash(n))
 }
 
 // required is isProofRequired for a period, evaluated in a block.
-func (c *contract) required(m moment, s *slot, period uint64) bool {
+func (c *contract) required(m blockContext, s *slot, period uint64) bool {
 	if c.slotState(s, m.time) != events.SlotFilled || period <= duty.Period(c.cfg.Proofs, s.filledAt) {
 		return false
 	}

@@ -235,11 +235,11 @@ func (s busStore) Append(
 		b = altered(b)
 	}
 	r, err := do(ctx, s.world.bus, "store.append "+stream, func() (events.AppendResult, error) {
-		s.hear(stream, false)
+		s.acknowledge(stream, false)
 		return s.Store.Append(context.WithoutCancel(ctx), stream, e, b)
 	})
 	if err == nil || errors.Is(err, events.ErrWrongRevision) { // Then it reads the stream anew.
-		s.hear(stream, true)
+		s.acknowledge(stream, true)
 		s.tries(stream, false)
 	}
 	return r, err
@@ -257,10 +257,10 @@ func altered(batch []events.NewEvent) []events.NewEvent {
 	return batch
 }
 
-func (s busStore) hear(stream string, heard bool) {
+func (s busStore) acknowledge(stream string, known bool) {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	s.world.unheard[stream] = !heard
+	s.world.unanswered[stream] = !known
 }
 
 func (s busStore) tries(stream string, tries bool) {

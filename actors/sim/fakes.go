@@ -22,7 +22,7 @@ func (w *world) late(c events.SlotCall) bool {
 
 // did notes what the host did; the lock is held.
 func (w *world) did(d deed) {
-	d.untold = w.trying[events.SaleStream(w.me, d.slot)]
+	d.unanswered = w.trying[events.SaleStream(w.me, d.slot)]
 	w.deeds = append(w.deeds, d)
 }
 
@@ -171,7 +171,9 @@ func (f fakeMarket) ReserveSlot(ctx context.Context, call events.SlotCall) (even
 		}
 		f.did(deed{kind: "reserve", slot: call.Slot})
 		head, err := f.send(ctx, name, &transaction{
-			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.reserve(m, call.Slot, f.me) },
+			apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
+				return c.reserve(m, call.Slot, f.me)
+			},
 		})
 		return receiptIn(head), err
 	}))
@@ -196,7 +198,7 @@ func (f fakeMarket) FillSlot(ctx context.Context, call events.SlotCall, p events
 		f.did(deed{kind: "fill", slot: call.Slot, proof: p})
 		repair, late := false, false
 		_, err := f.send(ctx, name, &transaction{
-			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 				repair = c.slots[call.Slot] != nil && c.slots[call.Slot].state == events.SlotRepair
 				late = fillsLate(c.requests[call.Request], m)
 				return c.fill(m, call.Slot, f.me, p)
@@ -228,7 +230,7 @@ func (w *world) untilExpiry(id events.RequestID) bool {
 	if r == nil || w.next().time.After(r.expiresAt) {
 		return false
 	}
-	if c := w.tip().state; w.next().period(c) != (moment{time: r.expiresAt}).period(c) {
+	if c := w.tip().state; w.next().period(c) != (blockContext{time: r.expiresAt}).period(c) {
 		return false
 	}
 	for w.next().time.Before(r.expiresAt) {
@@ -253,7 +255,7 @@ func (w *world) tooLateToFill(id events.RequestID) bool {
 
 // fillsLate: a fill in the second of the expiry, or of the end, locks the collateral for
 // ever. It is asked before the fill; what is marked in the same block may end the request.
-func fillsLate(r *request, m moment) bool {
+func fillsLate(r *request, m blockContext) bool {
 	return r != nil && (r.state == events.RequestNew && !m.time.Before(r.expiresAt) || !m.time.Before(r.endsAt))
 }
 
@@ -280,11 +282,11 @@ func (f fakeMarket) SubmitProof(
 		}
 		f.did(deed{kind: "proof", slot: call.Slot, period: period, proof: p})
 		head, err := f.send(ctx, name, &transaction{
-			apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+			apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 				return c.prove(m, call.Slot, f.me, p)
 			},
 			mined: func(head events.Head, c *contract) {
-				counts := moment{time: head.Time}.period(c)
+				counts := blockContext{time: head.Time}.period(c)
 				taken := events.TakenProof{Period: counts, Receipt: receiptIn(head)}
 				f.proofs[call.Slot] = append(f.proofs[call.Slot], taken)
 			},
@@ -357,7 +359,7 @@ func (f fakeMarket) freeOnce(
 	var p events.PayoutReceipt
 	f.did(deed{kind: "free", slot: call.Slot})
 	_, err := f.send(ctx, name, &transaction{
-		apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+		apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 			got, out, err := c.free(m, call.Slot, f.me)
 			if got.burnt {
 				f.offend(FreedWhileFilled, "slot %s was freed by its host while it ran", call.Slot.Short())

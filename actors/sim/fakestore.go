@@ -17,7 +17,7 @@ type hostStore struct {
 	// mine what this process tried to write. An actor that panics begins again beside its own
 	// last append.
 	committed *events.Memory
-	mine      *words
+	mine      *writtenIDs
 	panics    bool
 }
 

@@ -24,15 +24,15 @@ type deed struct {
 	slot   events.SlotID
 	period uint64
 	proof  events.Proof
-	// untold: an append to the sale's stream had no answer when it was done.
-	untold bool
+	// unanswered: an append to the sale's stream had no answer when it was done.
+	unanswered bool
 }
 
 // permitted reports whether the record had decided a deed before it was done:
 // nothing is sent before its event is stored. What is owed is an exception as
 // long as the store gives no answer.
 func (d deed) permitted(st sale.State) bool {
-	if d.untold && (d.kind == "extend" || d.kind == "proof" || d.kind == "repair") {
+	if d.unanswered && (d.kind == "extend" || d.kind == "proof" || d.kind == "repair") {
 		return true
 	}
 	switch d.kind {
@@ -72,7 +72,7 @@ func (s *simulator) check(ctx context.Context) error {
 		return broken(TokensConserved, "the accounts do not add up to what was minted")
 	}
 	for _, d := range deeds { // Of this step: the record is still as it was before it.
-		if !s.heard(events.SaleStream(me, d.slot)) {
+		if !s.acknowledged(events.SaleStream(me, d.slot)) {
 			continue // The host acts by what it knows to be stored.
 		}
 		if st := s.audit.sales[d.slot]; !d.permitted(st) && !s.isStray(d, st) {
@@ -92,7 +92,7 @@ func (s *simulator) check(ctx context.Context) error {
 		return err
 	}
 	if s.audit.after != before {
-		if err := as(StartFindsSales, s.checkSurvey(ctx)); err != nil {
+		if err := as(StartFindsSales, s.checkLivingSales(ctx)); err != nil {
 			return err
 		}
 	}
@@ -123,9 +123,9 @@ func (s *simulator) compareView(ctx context.Context) error {
 	return as(ViewIsRebuilt, s.view.Compare(ctx, s.store))
 }
 
-// checkSurvey: a host that starts at this moment finds, by the newest snapshot
+// checkLivingSales: a host that starts at this moment finds, by the newest snapshot
 // and what is behind it, just the sales that the whole record says are not over.
-func (s *simulator) checkSurvey(ctx context.Context) error {
+func (s *simulator) checkLivingSales(ctx context.Context) error {
 	found, err := actors.LivingSales(ctx, busStore{s.store, s.world}, me)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *simulator) checkDisk() error {
 			r, open = s.audit.ledger.Reservation(capacity.ReservationIDOf(slot, st.Attempt+1))
 		}
 		onDisk := s.world.repo[slot].bytes
-		found := s.older != nil && s.older.strays[slot] // The record may be older.
+		found := s.older != nil && s.older.leftovers[slot] // The record may be older.
 		if !found && (!known || st.Settled || !open || r.Stored < onDisk) {
 			return fmt.Errorf("slot %s has %d bytes on disk, the ledger knows of %d; its sale is %s",
 				slot.Short(), onDisk, r.Stored, st.Phase)
@@ -188,11 +188,11 @@ func difference(replayed, live any) string {
 	return cmp.Diff(replayed, live, sameAmounts)
 }
 
-// heard reports whether the host knows everything that a stream holds.
-func (s *simulator) heard(stream string) bool {
+// acknowledged reports whether the host knows everything that a stream holds.
+func (s *simulator) acknowledged(stream string) bool {
 	s.world.mu.Lock()
 	defer s.world.mu.Unlock()
-	return !s.world.unheard[stream]
+	return !s.world.unanswered[stream]
 }
 
 // over reports whether all requests have ended and all sales are settled, and

@@ -36,13 +36,13 @@ func (s *simulator) checkLive(ctx context.Context) error {
 		}
 		return err
 	}
-	if now.ledger != nil && s.heard(events.CapacityStream(me)) {
+	if now.ledger != nil && s.acknowledged(events.CapacityStream(me)) {
 		diff := difference(s.audit.ledger.Snapshot(), *now.ledger)
 		if !s.lags("Reservations", events.CapacityStream(me), diff) && diff != "" {
 			return fmt.Errorf("the ledger lives (+) otherwise than it replays (-):\n%s", diff)
 		}
 	}
-	if now.queue != nil && s.heard(events.SlotQueueStream(me)) {
+	if now.queue != nil && s.acknowledged(events.SlotQueueStream(me)) {
 		diff := difference(s.audit.queue.Snapshot(), *now.queue)
 		if !s.lags("SlotQueue", events.SlotQueueStream(me), diff) && diff != "" {
 			return fmt.Errorf("the queue lives (+) otherwise than it replays (-):\n%s", diff)
@@ -101,7 +101,7 @@ func (s *simulator) checkLiveSales(status actors.Status) error {
 			return broken(NothingQuarantined, "slot %s: %s", live.State.Slot.Short(), live.Quarantined)
 		}
 		slot := live.State.Slot
-		if live.State.Phase == sale.Unknown || s.spoils(slot) || !s.heard(events.SaleStream(me, slot)) {
+		if live.State.Phase == sale.Unknown || s.spoils(slot) || !s.acknowledged(events.SaleStream(me, slot)) {
 			continue
 		}
 		diff := difference(s.audit.sales[slot], live.State)

@@ -30,8 +30,8 @@ type older struct {
 	named bool
 	// held: it has not begun to sell again; asked: somebody wants it to.
 	held, asked bool
-	// strays are the slots that were on disk then.
-	strays map[events.SlotID]bool
+	// leftovers are the slots that were on disk then.
+	leftovers map[events.SlotID]bool
 }
 
 // watch lets a witness stand before the store, as hosts have it.
@@ -90,7 +90,7 @@ func (s *simulator) goBack(ctx context.Context) {
 		has[e.Stream] = e.Revision + 1
 		offered = offered || e.Type == "AvailabilityCreated"
 	}
-	o := &older{lacks: map[string]bool{}, strays: map[events.SlotID]bool{}}
+	o := &older{lacks: map[string]bool{}, leftovers: map[events.SlotID]bool{}}
 	s.world.mu.Lock()
 	for stream, told := range s.world.told {
 		if told > has[stream] {
@@ -98,7 +98,7 @@ func (s *simulator) goBack(ctx context.Context) {
 		}
 	}
 	for id := range s.world.repo {
-		o.strays[id] = true
+		o.leftovers[id] = true
 	}
 	s.world.mu.Unlock()
 	s.older = o
@@ -135,7 +135,7 @@ func (s *simulator) holds(e slotqueue.Event) error {
 
 // isStray: data of which an older record knows no sale is deleted as that.
 func (s *simulator) isStray(d deed, st sale.State) bool {
-	return d.kind == "delete" && st.Phase == sale.Unknown && s.older != nil && s.older.strays[d.slot]
+	return d.kind == "delete" && st.Phase == sale.Unknown && s.older != nil && s.older.leftovers[d.slot]
 }
 
 // onWentBack: what the host says is lost is what the record lacks of what was acknowledged.

@@ -111,7 +111,7 @@ func (w *World) Compete(slot events.SlotID, n int) error {
 // TakeBack lets the contract take a slot from its host, as after too many missed
 // proofs.
 func (w *World) TakeBack(slot events.SlotID) error {
-	return w.w.submit(func(c *contract, m moment) ([]messages.MarketEvent, error) { return c.forfeit(m, slot), nil })
+	return w.w.submit(func(c *contract, m blockContext) ([]messages.MarketEvent, error) { return c.forfeit(m, slot), nil })
 }
 
 // Put stores a complete slot, as if it had been downloaded.

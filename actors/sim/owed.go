@@ -29,7 +29,7 @@ func (s *simulator) noteDuties() {
 		if c.slots[id] == nil { // A reorganisation has it, and the record does not know yet.
 			continue
 		}
-		if st.Phase != sale.Proving || s.world.unheard[events.SaleStream(me, id)] || !s.world.hashes[known] {
+		if st.Phase != sale.Proving || s.world.unanswered[events.SaleStream(me, id)] || !s.world.hashes[known] {
 			continue
 		}
 		if pointer > 255-hostMargin {

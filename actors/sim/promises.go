@@ -72,13 +72,13 @@ func (s hostStore) otherWrote(ctx context.Context, stream string, at uint64) err
 	return nil
 }
 
-// words are what one process of the host appended, or tried to.
-type words struct {
+// writtenIDs are the events that one process of the host appended, or tried to.
+type writtenIDs struct {
 	mu  sync.Mutex
 	ids map[events.EventID]bool
 }
 
-func (w *words) add(batch []events.NewEvent) {
+func (w *writtenIDs) add(batch []events.NewEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, e := range batch {
@@ -86,7 +86,7 @@ func (w *words) add(batch []events.NewEvent) {
 	}
 }
 
-func (w *words) has(id events.EventID) bool {
+func (w *writtenIDs) has(id events.EventID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ids[id]

@@ -132,7 +132,7 @@ var worldTroubles = []string{
 
 // clusterAnswers is what becomes of appends to an event store of several nodes.
 var clusterAnswers = []string{
-	faultNotReady, faultTail, faultJudged, faultDropped, faultUnheard, faultTruncated, faultCommitted,
+	faultNotReady, faultTail, faultJudged, faultDropped, faultUnanswered, faultTruncated, faultCommitted,
 }
 
 // lyingMethods are those whose answers the market falsifies.

@@ -212,7 +212,7 @@ func (s *simulator) start(ctx context.Context) {
 		Repo: fakeRepo{s.world}, Content: fakeContent{s.world}, Clock: wallClock{s.world},
 		Store: hostStore{
 			busStore: busStore{s.cluster, s.world}, parks: s.Reads, committed: s.store,
-			mine: &words{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
+			mine: &writtenIDs{ids: map[events.EventID]bool{}}, panics: s.Panic+s.Poison > 0 || s.aim != nil,
 		},
 	}
 	if s.Validator {

@@ -20,7 +20,7 @@ var validator = events.Address{0x7a}
 func reverted(name string) error { return fmt.Errorf("%w: %s", events.ErrReverted, name) }
 
 // post is requestStorage (§5.1).
-func (c *contract) post(m moment, r events.Request) ([]messages.MarketEvent, error) {
+func (c *contract) post(m blockContext, r events.Request) ([]messages.MarketEvent, error) {
 	ask := r.Ask
 	full, _ := ask.PricePerSecond()
 	price := full.MulSaturating(ask.Slots).MulSaturating(uint64(ask.Duration / time.Second))
@@ -67,7 +67,7 @@ func (c *contract) post(m moment, r events.Request) ([]messages.MarketEvent, err
 }
 
 // reserve is reserveSlot (§5.2).
-func (c *contract) reserve(m moment, id events.SlotID, host events.Address) ([]messages.MarketEvent, error) {
+func (c *contract) reserve(m blockContext, id events.SlotID, host events.Address) ([]messages.MarketEvent, error) {
 	if c.slots[id] == nil || !c.canReserve(m, c.slots[id], host) {
 		return nil, events.ErrReservationNotAllowed
 	}
@@ -90,7 +90,7 @@ func proofFor(s events.SlotID, ch events.Challenge) events.Proof {
 const keptPeriods = 64
 
 // takeProof is the part of submitProof that fillSlot shares (§5.4).
-func (c *contract) takeProof(m moment, s *slot, p events.Proof) ([]messages.MarketEvent, error) {
+func (c *contract) takeProof(m blockContext, s *slot, p events.Proof) ([]messages.MarketEvent, error) {
 	period, ch := c.challenge(m, s.id)
 	if s.received[period] {
 		return nil, events.ErrProofAlreadySubmitted
@@ -112,7 +112,7 @@ func (c *contract) takeProof(m moment, s *slot, p events.Proof) ([]messages.Mark
 // prove is submitProof. It does not ask whether a proof is demanded, nor whether
 // the slot is filled.
 func (c *contract) prove(
-	m moment, id events.SlotID, host events.Address, p events.Proof,
+	m blockContext, id events.SlotID, host events.Address, p events.Proof,
 ) ([]messages.MarketEvent, error) {
 	if c.slots[id] == nil {
 		return nil, events.ErrUnknownRequest
@@ -125,7 +125,7 @@ func (c *contract) prove(
 
 // fill is fillSlot (§5.3).
 func (c *contract) fill(
-	m moment, id events.SlotID, host events.Address, p events.Proof,
+	m blockContext, id events.SlotID, host events.Address, p events.Proof,
 ) ([]messages.MarketEvent, error) {
 	if c.slots[id] == nil {
 		return nil, events.ErrUnknownRequest
@@ -183,7 +183,7 @@ func slashFor(cfg events.MarketConfig, ask events.Ask) events.Amount {
 
 // markable are the slots whose proof of the period that just ended an attentive
 // validator can mark as missing in this block, in the order of their filling.
-func (c *contract) markable(m moment) (period uint64, slots []events.SlotID) {
+func (c *contract) markable(m blockContext) (period uint64, slots []events.SlotID) {
 	period = m.period(c) - 1
 	end := duty.End(c.cfg.Proofs, period)
 	if !m.time.After(end) || !m.time.Before(end.Add(c.cfg.Proofs.Timeout)) {
@@ -198,7 +198,7 @@ func (c *contract) markable(m moment) (period uint64, slots []events.SlotID) {
 }
 
 // mayMark is canMarkProofAsMissing (§5.5).
-func (c *contract) mayMark(m moment, s *slot, period uint64) error {
+func (c *contract) mayMark(m blockContext, s *slot, period uint64) error {
 	end := duty.End(c.cfg.Proofs, period)
 	switch {
 	case s == nil || c.slotState(s, m.time) != events.SlotFilled:
@@ -215,7 +215,7 @@ func (c *contract) mayMark(m moment, s *slot, period uint64) error {
 
 // mark is markProofAsMissing; the reward is for who marks.
 func (c *contract) mark(
-	m moment, id events.SlotID, period uint64, by events.Address,
+	m blockContext, id events.SlotID, period uint64, by events.Address,
 ) (reward events.Amount, logs []messages.MarketEvent, err error) {
 	if err := c.mayMark(m, c.slots[id], period); err != nil {
 		return reward, nil, err
@@ -235,7 +235,7 @@ func (c *contract) mark(
 
 // forfeit frees a slot by force (§5.7). The proofs received and missed are not
 // forgotten.
-func (c *contract) forfeit(m moment, id events.SlotID) []messages.MarketEvent {
+func (c *contract) forfeit(m blockContext, id events.SlotID) []messages.MarketEvent {
 	s := c.writeSlot(id)
 	r := c.writeRequest(s.request)
 	worth, _ := payoutFor(r.Ask, s.filledAt, r.endsAt)
@@ -261,7 +261,7 @@ type paid struct {
 }
 
 // free is freeSlot by its host, with the host as both recipients (§5.6).
-func (c *contract) free(m moment, id events.SlotID, host events.Address) (paid, []messages.MarketEvent, error) {
+func (c *contract) free(m blockContext, id events.SlotID, host events.Address) (paid, []messages.MarketEvent, error) {
 	s := c.slots[id]
 	switch {
 	case s == nil || s.state == events.SlotFree:
@@ -300,7 +300,7 @@ func (c *contract) free(m moment, id events.SlotID, host events.Address) (paid, 
 }
 
 // withdraw is withdrawFunds by the client (§5.8).
-func (c *contract) withdraw(m moment, id events.RequestID, client events.Address) ([]messages.MarketEvent, error) {
+func (c *contract) withdraw(m blockContext, id events.RequestID, client events.Address) ([]messages.MarketEvent, error) {
 	if c.requests[id] == nil {
 		return nil, events.ErrUnknownRequest
 	}

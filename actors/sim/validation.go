@@ -28,7 +28,7 @@ func (w *World) Validation() port.Validation {
 func (w *World) Mark(slot events.SlotID, period uint64) error {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
-	return w.w.seal(&transaction{apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+	return w.w.seal(&transaction{apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 		_, logs, err := c.mark(m, slot, period, events.Address{4, 5, 6})
 		return logs, err
 	}})
@@ -38,7 +38,7 @@ func (w *World) Mark(slot events.SlotID, period uint64) error {
 func (w *World) Own(slot events.SlotID) error {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
-	return w.w.seal(&transaction{apply: func(c *contract, m moment) ([]messages.MarketEvent, error) {
+	return w.w.seal(&transaction{apply: func(c *contract, m blockContext) ([]messages.MarketEvent, error) {
 		if _, err := c.reserve(m, slot, me); err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (f fakeValidation) MarkMissing(
 		}
 		var reward events.Amount
 		_, err := f.send(ctx, name, &transaction{
-			apply: func(c *contract, m moment) (logs []messages.MarketEvent, err error) {
+			apply: func(c *contract, m blockContext) (logs []messages.MarketEvent, err error) {
 				reward, logs, err = c.mark(m, ref.Slot, period, f.me)
 				return logs, err
 			},

@@ -30,15 +30,15 @@ type world struct {
 	// confirmations is how deep a payout must be before FreeSlot reports it.
 	confirmations uint64
 
-	deeds   []deed            // what the host did since the simulator looked
-	unheard map[string]bool   // streams with events that the host was not told are stored
-	trying  map[string]bool   // streams to which the host appends and has no answer yet
-	told    map[string]uint64 // how many events of its streams were acknowledged to the host
-	seen    events.Head       // the last block that the host has taken from the feed
-	fresh   bool              // the simulator has not looked at it yet
-	hashes  map[uint64]bool   // of blocks that the host knows
-	rot     bool              // half of the snapshots are spoilt
-	again   bool              // the feed delivers its next update twice
+	deeds      []deed            // what the host did since the simulator looked
+	unanswered map[string]bool   // streams with events that the host was not told are stored
+	trying     map[string]bool   // streams to which the host appends and has no answer yet
+	told       map[string]uint64 // how many events of its streams were acknowledged to the host
+	seen       events.Head       // the last block that the host has taken from the feed
+	fresh      bool              // the simulator has not looked at it yet
+	hashes     map[uint64]bool   // of blocks that the host knows
+	rot        bool              // half of the snapshots are spoilt
+	again      bool              // the feed delivers its next update twice
 	// storeAway: the event store answers nothing.
 	storeAway bool
 	scrubbing events.ScrubProgress
@@ -105,14 +105,14 @@ func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 		repo:  map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
 		fills: map[fillKey]events.Fill{}, marked: map[events.MissingProof]events.Marking{},
 		proofs: map[events.SlotID][]events.TakenProof{}, repairs: map[fillKey]bool{},
-		unheard: map[string]bool{}, trying: map[string]bool{}, hashes: map[uint64]bool{}, told: map[string]uint64{},
+		unanswered: map[string]bool{}, trying: map[string]bool{}, hashes: map[uint64]bool{}, told: map[string]uint64{},
 	}
 }
 
 // forgetHost forgets what the host knew: the next one reads everything. The
 // lock is held.
 func (w *world) forgetHost() {
-	w.unheard, w.trying, w.hashes = map[string]bool{}, map[string]bool{}, map[uint64]bool{}
+	w.unanswered, w.trying, w.hashes = map[string]bool{}, map[string]bool{}, map[uint64]bool{}
 }
 
 // sight is the newest block that the host's node knows.
@@ -147,7 +147,7 @@ func (w *world) facts(id events.RequestID, index uint64) events.SlotFacts {
 	if s == nil {
 		return f
 	}
-	m := moment{number: at.head.Number, time: at.head.Time}
+	m := blockContext{number: at.head.Number, time: at.head.Time}
 	r := at.state.requestOf(s)
 	f.RequestKnown = true
 	f.RequestState, f.SlotState = at.state.requestState(r, m.time), at.state.slotState(s, m.time)

@@ -30,14 +30,14 @@ import (
 // sale has a handful of duties; what is dropped is told again at the next block.
 const maxHeld = 32
 
-// proofsHeard is the market's answer, as commands in the order of the periods.
-type proofsHeard struct {
-	taken []heardProof
+// takenAnswer is the market's answer, as commands in the order of the periods.
+type takenAnswer struct {
+	taken []proofReport
 	lost  bool // the slot does not owe proofs any more; a look closes the account
 	err   error
 }
 
-type heardProof struct {
+type proofReport struct {
 	cmd   sale.Command
 	cause string
 }
@@ -46,7 +46,7 @@ type heardProof struct {
 func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	_, due := m.Cmd.(sale.ReportProofDue)
 	loaded := s.journal.Loaded
-	if loaded && (due && s.heard || !s.journal.Ahead.Proves()) {
+	if loaded && (due && s.takenKnown || !s.journal.Ahead.Proves()) {
 		s.submit(a, m, nil)
 		return
 	}
@@ -60,7 +60,7 @@ func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	if !loaded {
 		return // Only the record says what the market is to be asked; see takeHeld.
 	}
-	s.hear(a)
+	s.askTaken(a)
 	if !waits {
 		s.submit(a, m, nil)
 	}
@@ -95,11 +95,11 @@ func (s *Agent) mayGoAhead(cmd sale.Command) bool {
 }
 
 // tellTaken reports proofs that the contract took.
-func (s *Agent) tellTaken(a *shell.Turn, taken []heardProof) {
+func (s *Agent) tellTaken(a *shell.Turn, taken []proofReport) {
 	for _, t := range taken {
 		s.decide(a, sales.Command{Cmd: t.cmd, Cause: t.cause}, nil)
 	}
-	s.heard = true
+	s.takenKnown = true
 }
 
 // sameDuty reports whether two commands say the same of the same period. Of a
@@ -122,8 +122,8 @@ func sameDuty(x, y sale.Command) bool {
 	return false
 }
 
-// hear asks the market which proofs of ours it took that the sale does not know.
-func (s *Agent) hear(a *shell.Turn) {
+// askTaken asks the market which proofs of ours it took that the sale does not know.
+func (s *Agent) askTaken(a *shell.Turn) {
 	if s.hearing {
 		return
 	}
@@ -143,10 +143,10 @@ func (s *Agent) hear(a *shell.Turn) {
 		}
 	}
 	a.Do(func(ctx context.Context) {
-		var m proofsHeard
+		var m takenAnswer
 		s.Turn(ctx, s.slot.String()+"/taken proofs")
 		m.taken, m.err = chainview.Patiently(ctx, s.Base, s.Patience(),
-			func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st, silent...) })
+			func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st, silent...) })
 		if m.err == nil && misses {
 			m.lost, m.err = s.owesNothing(ctx, st)
 		}
@@ -158,9 +158,9 @@ func (s *Agent) hear(a *shell.Turn) {
 
 // takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it
 // is asked again before a duty is closed, and what is due must be seen to.
-func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []heardProof, heard bool) {
+func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []proofReport, known bool) {
 	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
-		func(ctx context.Context) ([]heardProof, error) { return s.takenProofs(ctx, st) })
+		func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st) })
 	if err != nil && ctx.Err() == nil {
 		s.Log.WithField("slot", s.slot.String()).Warnf("the sale goes on without: %v", err)
 	}
@@ -179,7 +179,7 @@ func (s *Agent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
 
 // takenProofs are the proofs that the contract took, of periods that are open or
 // silent and of all that the sale knows nothing of.
-func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]heardProof, error) {
+func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]proofReport, error) {
 	from := max(duty.Period(s.Terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill proves its own period.
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
@@ -197,7 +197,7 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 	if err != nil {
 		return nil, fmt.Errorf("ask which proofs the contract took: %w", err)
 	}
-	var heard []heardProof
+	var reports []proofReport
 	if st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && len(taken) > 0 {
 		// It came to prove in an outage, and the record does not know. Its data was
 		// kept then, and is kept again.
@@ -205,7 +205,7 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 		if err != nil {
 			return nil, err
 		}
-		heard = append(heard, kept)
+		reports = append(reports, kept)
 	}
 	for _, t := range taken {
 		at, cause := t.Receipt.Block.Time, fmt.Sprintf("block:%d", t.Receipt.Block.Number)
@@ -215,21 +215,21 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 				return nil, err
 			}
 			// Told now: a duty that is over by then says that nobody looked while it ran.
-			heard = append(heard, heardProof{sale.ReportProofDue{
+			reports = append(reports, proofReport{sale.ReportProofDue{
 				At: s.ChainTime(), Period: t.Period, Challenge: c, Deadline: duty.Deadline(s.Terms.Proofs, t.Period),
 			}, cause})
 		}
 		submitted := sale.ReportProofSubmitted{At: at, Period: t.Period, Receipt: t.Receipt}
-		heard = append(heard, heardProof{submitted, cause})
+		reports = append(reports, proofReport{submitted, cause})
 	}
-	return heard, nil
+	return reports, nil
 }
 
 // keepData makes a sale one that proves: only such a sale has duties.
-func (s *Agent) keepData(ctx context.Context, st sale.State) (heardProof, error) {
+func (s *Agent) keepData(ctx context.Context, st sale.State) (proofReport, error) {
 	e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
 	cmd, err := s.extend(ctx, e)
-	return heardProof{cmd, e.Key()}, err
+	return proofReport{cmd, e.Key()}, err
 }
 
 // challengeOf is what a proof was for that the contract took.
@@ -246,7 +246,7 @@ func (s *Agent) challengeOf(ctx context.Context, t events.TakenProof) (events.Ch
 	return duty.Challenge(hash), nil
 }
 
-func (s *Agent) onHeard(a *shell.Turn, m proofsHeard) {
+func (s *Agent) onTakenAnswer(a *shell.Turn, m takenAnswer) {
 	s.hearing = false
 	held := s.asked
 	s.asked = nil
@@ -263,12 +263,12 @@ func (s *Agent) onHeard(a *shell.Turn, m proofsHeard) {
 	}
 	s.tellTaken(a, m.taken)
 	if m.lost {
-		s.held, s.heard = nil, false // What is told next waits as well, until the look has closed the account.
+		s.held, s.takenKnown = nil, false // What is told next waits as well, until the look has closed the account.
 		s.onLook(a)
 		return
 	}
 	if len(s.held) > 0 {
-		defer s.hear(a)
+		defer s.askTaken(a)
 	}
 	for _, h := range held {
 		if c, ok := h.Cmd.(sale.ReportPeriodClosed); ok && c.Reason == "" {
