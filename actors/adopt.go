@@ -39,7 +39,7 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 	*o = ownedAgain{asking: true, asked: head.Number}
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		s.Turn(ctx, "our slots after a reorganisation")
+		s.Yield(ctx, "our slots after a reorganisation")
 		slots, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {
 			s.Log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)

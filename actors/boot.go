@@ -118,7 +118,7 @@ func (s *supervisor) setQuota() {
 		Cmd: capacity.SetQuota{At: s.Clock.Now(), Bytes: s.Quota, Near: true}, Cause: "start",
 	})
 	s.RT.Do("quota", func(ctx context.Context) {
-		s.Turn(ctx, "quota")
+		s.Yield(ctx, "quota")
 		book, err := asked.Wait(ctx)
 		switch {
 		case ctx.Err() != nil, errors.Is(err, shell.ErrReloading), errors.Is(err, shell.ErrPartDown):

@@ -129,10 +129,10 @@ type Config struct {
 	// MayReserve is the dispersal policy: from when on this host may reserve a slot.
 	// ReserveAlways, the default, or ReserveInWindow.
 	MayReserve func(admission.MayReserve) admission.Permission
-	// Turn is called by every task when it begins, and when it goes on after a
+	// Yield is called by every task when it begins, and when it goes on after a
 	// pause or a new block. A simulation lets the tasks go on one after the
 	// other there, so that a seed repeats its run; nil otherwise.
-	Turn func(ctx context.Context, task string)
+	Yield func(ctx context.Context, task string)
 	// Met is called by every actor before it handles a message, for tests that let one
 	// panic; nil otherwise.
 	Met func(actor string, msg any)
@@ -210,8 +210,8 @@ func (c Config) withDefaults() Config {
 	if c.Cores.Verdict == nil {
 		c.Cores.Verdict = (*duty.Pass).Verdict
 	}
-	if c.Turn == nil {
-		c.Turn = func(context.Context, string) {}
+	if c.Yield == nil {
+		c.Yield = func(context.Context, string) {}
 	}
 	if c.MayReserve == nil {
 		c.MayReserve = admission.ReserveAlways
@@ -267,8 +267,8 @@ func newEnv(cfg Config, ports Ports, rt *shell.Runtime) *env {
 	e := &env{
 		Chain: chainview.New(&shell.Base{
 			RT: rt, Log: rt.Log, Clock: ports.Clock, Store: ports.Store, Codec: catalog.Codec(),
-			Record: shell.NewRecord(ports.Clock, rt.Log, cfg.Turn), Me: ports.Market.Account(), Node: cfg.Node,
-			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Turn: cfg.Turn,
+			Record: shell.NewRecord(ports.Clock, rt.Log, cfg.Yield), Me: ports.Market.Account(), Node: cfg.Node,
+			RetryAfter: cfg.RetryAfter, RetryMost: cfg.RetryMost, SnapshotEvery: cfg.SnapshotEvery, Yield: cfg.Yield,
 			Savers: map[string]shell.Saver{},
 		}, ports.Market, cfg.Margin),
 		world:        world{given{cfg, ports}},

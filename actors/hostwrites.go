@@ -35,7 +35,7 @@ func (e *env) recordHost(m hostEvent, stored func()) {
 
 func (e *env) writeQueued(ctx context.Context) {
 	for {
-		e.Turn(ctx, "host's stream")
+		e.Yield(ctx, "host's stream")
 		e.hostWrites.mu.Lock()
 		if len(e.hostWrites.waiting) == 0 {
 			e.hostWrites.writing = false

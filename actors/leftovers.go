@@ -30,7 +30,7 @@ func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []e
 	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
 		return
 	}
-	s.Turn(ctx, "data without a sale")
+	s.Yield(ctx, "data without a sale")
 	if err := s.WaitFinal(ctx, from); err != nil {
 		return // It is only not known yet: the next start looks again.
 	}

@@ -246,7 +246,7 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 		if w.living.since < (tries+1)*w.SnapshotEvery {
 			continue
 		}
-		w.Turn(ctx, "snapshot of the living sales")
+		w.Yield(ctx, "snapshot of the living sales")
 		if err := w.save(ctx); err != nil && ctx.Err() == nil {
 			w.Log.Warnf("the list of living sales was not saved; it is tried again later: %v", err)
 			tries++

@@ -194,7 +194,7 @@ func (e *env) readOn(ctx context.Context) error {
 // others know, and how it learns that another one has begun.
 func (e *env) beat(ctx context.Context) {
 	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
-		e.Turn(ctx, "heartbeat")
+		e.Yield(ctx, "heartbeat")
 		m := &messages.HostHeartbeat{At: events.TimeToMessage(e.Clock.Now()), Epoch: e.Epoch}
 		err := e.RT.Guarded("heartbeat", func() error { return e.writeHost(ctx, m) })
 		switch {
@@ -221,7 +221,7 @@ func (e *env) suspect() {
 	}
 	o.looking = true
 	e.RT.Do("owner", func(ctx context.Context) {
-		e.Turn(ctx, "owner")
+		e.Yield(ctx, "owner")
 		err := e.RT.Guarded("owner", func() error {
 			return e.ask(ctx, func() error {
 				_, err := shell.In(ctx, o.writing, time.Time{}, func() (struct{}, error) {

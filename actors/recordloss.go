@@ -49,7 +49,7 @@ func (s *supervisor) pauseAfterLoss() {
 		Cmd: slotqueue.Pause{At: s.Clock.Now(), Reason: describeLoss(lost)}, Cause: "start",
 	})
 	s.RT.Do("went back", func(ctx context.Context) {
-		s.Turn(ctx, "went back")
+		s.Yield(ctx, "went back")
 		_, err := asked.Wait(ctx)
 		switch {
 		case ctx.Err() != nil, errors.Is(err, shell.ErrPartDown): // Its next start holds it.

@@ -50,7 +50,7 @@ const scrubPatience = time.Hour
 func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
 	return func(ctx context.Context) {
 		for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
-			s.Turn(ctx, "scrub")
+			s.Yield(ctx, "scrub")
 			if pause = s.untilScrub(); pause > 0 {
 				continue
 			}

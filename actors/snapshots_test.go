@@ -34,7 +34,7 @@ func bareEnv(store events.Store) *env {
 		SnapshotEvery: 1, Store: store, Clock: shelltest.Clock{},
 		Log: shelltest.QuietLog(), Codec: catalog.Codec(), Me: snapshotHost,
 	}}}
-	e.Record = shell.NewRecord(e.Clock, e.Log, shelltest.NoTurn)
+	e.Record = shell.NewRecord(e.Clock, e.Log, shelltest.NoYield)
 	return e
 }
 

@@ -45,7 +45,7 @@ func (e *env) watch(ctx context.Context) {
 	var record, silent health.Incident
 	last, moved := e.View.Now(), e.Clock.Now()
 	for {
-		e.Turn(ctx, "watch")
+		e.Yield(ctx, "watch")
 		now := e.Clock.Now()
 		if head := e.View.Now(); head.Hash != last.Hash {
 			last, moved = head, now

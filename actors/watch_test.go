@@ -20,8 +20,8 @@ import (
 // watched is an environment whose alerts are kept.
 func watched(rt *shell.Runtime) (*env, *[]health.Alert) {
 	e := &env{Chain: chainview.New(&shell.Base{
-		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Turn: shelltest.NoTurn,
-		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoTurn),
+		RT: rt, Log: shelltest.QuietLog(), Clock: shelltest.Clock{}, Yield: shelltest.NoYield,
+		Record: shell.NewRecord(shelltest.Clock{}, shelltest.QuietLog(), shelltest.NoYield),
 	}, &chainviewtest.ChainOf{}, duty.Margin{Blocks: 6, BlockTime: time.Second})}
 	var told []health.Alert
 	e.Alerts = health.NewAlerts(e.Base, func(a health.Alert) { told = append(told, a) })

@@ -38,7 +38,7 @@ func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 	}
 	return func(ctx context.Context) {
 		for {
-			e.Turn(ctx, "room")
+			e.Yield(ctx, "room")
 			_ = e.RT.Guarded("room", func() error { // It looks again.
 				look()
 				return nil

@@ -88,7 +88,7 @@ func Do(ctx context.Context, ledger *shell.Part, cmd capacity.Command, cause str
 func New(e Deps) *Ledger {
 	r := &Ledger{Deps: e}
 	r.keeper = NewKeeper(e.Base)
-	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.Standing() }
+	r.keeper.Now = func() (capacity.State, uint64, events.EventID, bool) { return r.journal.DurableState() }
 	e.Savers[Name] = r.keeper
 	r.journal = &shell.Journal[capacity.State, capacity.Command, capacity.Event]{
 		Machine: shell.Machine[capacity.State, capacity.Command, capacity.Event]{

@@ -250,7 +250,7 @@ func (p *Scheduler) fetch(a *shell.Turn) {
 	p.fetching = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, "block hashes")
+		p.Yield(ctx, "block hashes")
 		more, err := chainview.Patiently(ctx, p.Base, p.Patience(), p.View.Fetch)
 		if err != nil { // The next head asks again.
 			p.Log.Warnf("read block hashes for proof duties: %v", err)

@@ -46,7 +46,7 @@ func (p *Scheduler) readPast(a *shell.Turn, from, to uint64) {
 	p.judging = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, "periods that are over")
+		p.Yield(ctx, "periods that are over")
 		m := pastRead{}
 		m.err = p.RT.Guarded("periods that are over", func() (err error) {
 			m.past, err = p.ReadPast(ctx, from, to, p.View.Now().Number)
@@ -109,7 +109,7 @@ func (p *Scheduler) readMissing(a *shell.Turn, past *duty.Past, missing map[uint
 	p.judging = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, "challenges of periods that are over")
+		p.Yield(ctx, "challenges of periods that are over")
 		m := pastRead{past: past, missing: missing}
 		m.err = p.RT.Guarded("periods that are over", func() error { return p.FillPast(ctx, past, missing) })
 		if ctx.Err() == nil {

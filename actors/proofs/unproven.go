@@ -61,7 +61,7 @@ func (p *Scheduler) onQuarantined(a *shell.Turn, m sales.Quarantined) {
 func (p *Scheduler) askTerms(a *shell.Turn, u *unproven) {
 	self, slot, request := a.Self, u.Quarantined.Slot, u.Request
 	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, slot.String()+"/quarantined")
+		p.Yield(ctx, slot.String()+"/quarantined")
 		r, err := chainview.Patiently(ctx, p.Base, p.Patience(), func(ctx context.Context) (events.Request, error) {
 			return p.Market.Request(ctx, request)
 		})
@@ -109,7 +109,7 @@ func (p *Scheduler) lookAtUnproven(a *shell.Turn, head events.Head) {
 func (p *Scheduler) askOurs(a *shell.Turn, u *unproven, period uint64) {
 	self, slot, request, index := a.Self, u.Quarantined.Slot, u.Request, u.Index
 	a.Do(func(ctx context.Context) {
-		p.Turn(ctx, slot.String()+"/quarantined")
+		p.Yield(ctx, slot.String()+"/quarantined")
 		facts, err := chainview.Patiently(ctx, p.Base, p.Patience(),
 			func(ctx context.Context) (events.SlotFacts, error) { return p.Market.Slot(ctx, request, index) })
 		if ctx.Err() == nil {

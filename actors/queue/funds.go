@@ -46,7 +46,7 @@ func (q *Queue) watchFunds(head events.Head) {
 	}
 	q.funds.looking, q.funds.lookAt = true, head.Time.Add(fundsEvery)
 	q.self.Do(func(ctx context.Context) {
-		q.Turn(ctx, "funds")
+		q.Yield(ctx, "funds")
 		var m fundsSeen
 		m.err = q.RT.Guarded("funds", func() (err error) {
 			m.balance, err = shell.In(ctx, q.Reads, time.Time{}, func() (events.Balance, error) {

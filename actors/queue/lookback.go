@@ -235,7 +235,7 @@ func (q *Queue) judgeAgain(
 	if len(refused.SlotIndices) == 0 {
 		return nil, nil
 	}
-	q.Turn(ctx, "look back")
+	q.Yield(ctx, "look back")
 	// Nothing is decided while the record is away.
 	if err := q.Record.Wait(ctx, "look back"); err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ func New(e Deps) *Queue {
 	limits := slotqueue.Limits{MaxItems: e.MaxQueued}
 	empty := func() slotqueue.State { return slotqueue.New(limits) }
 	q.keeper = NewKeeper(e.Base, limits)
-	q.keeper.Now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.Standing() }
+	q.keeper.Now = func() (slotqueue.State, uint64, events.EventID, bool) { return q.journal.DurableState() }
 	e.Savers[Name] = q.keeper
 	q.journal = &shell.Journal[slotqueue.State, slotqueue.Command, slotqueue.Event]{
 		Machine: shell.Machine[slotqueue.State, slotqueue.Command, slotqueue.Event]{

@@ -33,7 +33,7 @@ func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 		m := adoptedJudged{next: next}
 		_, err := s.View.Wait(ctx, func(h events.Head) bool { return s.ClosedPeriod(h) >= next })
 		if err == nil {
-			s.Turn(ctx, s.slot.String()+"/periods of an adopted slot")
+			s.Yield(ctx, s.slot.String()+"/periods of an adopted slot")
 			m, err = chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (adoptedJudged, error) {
 				return s.owedByAdopted(ctx, st)
 			})

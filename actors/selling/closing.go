@@ -200,7 +200,7 @@ func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFact
 	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
 		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.Told.Load(), err)
 	}
-	s.Turn(ctx, s.slot.String()+"/loss")
+	s.Yield(ctx, s.slot.String()+"/loss")
 	gone := map[string]bool{}
 	for m, err := range s.marketBackward(ctx) {
 		if err != nil {
@@ -252,7 +252,7 @@ func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFac
 	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
 		return fill, fmt.Errorf("%w: it was read up to block %d: %w", errFillUnknown, s.Told.Load(), err)
 	}
-	s.Turn(ctx, s.slot.String()+"/our fill")
+	s.Yield(ctx, s.slot.String()+"/our fill")
 	last := facts.At.Time
 	if facts.Host != s.Me {
 		last = st.BeganAt

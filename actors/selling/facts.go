@@ -83,7 +83,7 @@ func (s *Agent) fillWord(ctx context.Context, st sale.State, facts events.SlotFa
 	}
 	word := sale.FillGone
 	if facts.At.Number >= st.FilledBlock {
-		s.Turn(ctx, s.slot.String()+"/block of the fill")
+		s.Yield(ctx, s.slot.String()+"/block of the fill")
 		head, err := s.Market.HeadAt(ctx, st.FilledBlock)
 		if err != nil {
 			return word, err
@@ -117,7 +117,7 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 		}); err != nil {
 			return events.Head{}, err
 		}
-		s.Turn(ctx, s.slot.String()+"/fill log")
+		s.Yield(ctx, s.slot.String()+"/fill log")
 		if s.Told.Load() < facts.At.Number {
 			return events.Head{}, nil
 		}

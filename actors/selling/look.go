@@ -39,7 +39,7 @@ func (s *Agent) look(a *shell.Turn) {
 	loaded, tries := !s.looked, s.closingTries
 	ask := loaded && !s.takenKnown && (st.Proves() || st.Phase == sale.Filled)
 	a.Do(func(ctx context.Context) {
-		s.Turn(ctx, s.slot.String()+"/look")
+		s.Yield(ctx, s.slot.String()+"/look")
 		m := lookEnded{}
 		cmd, err := s.askChain(ctx, st)
 		if err == nil && st.Phase == sale.Filling && s.mayHaveFilled(cmd.(sale.ReportChain).Facts) {

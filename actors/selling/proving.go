@@ -55,7 +55,7 @@ func (s *Agent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Comma
 	if err != nil {
 		return nil, err
 	}
-	s.Turn(ctx, s.slot.String()+"/prove-initial")
+	s.Yield(ctx, s.slot.String()+"/prove-initial")
 	_, challenge, err := s.challengeAt(ctx, s.slot, head)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (s *Agent) lastLook(ctx context.Context, st sale.State) (sale.Command, erro
 	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
 		return nil, err
 	}
-	s.Turn(ctx, s.slot.String()+"/last look")
+	s.Yield(ctx, s.slot.String()+"/last look")
 	if err := s.WaitFinal(ctx, from); err != nil {
 		return nil, err
 	}

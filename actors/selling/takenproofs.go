@@ -144,7 +144,7 @@ func (s *Agent) askTaken(a *shell.Turn) {
 	}
 	a.Do(func(ctx context.Context) {
 		var m takenAnswer
-		s.Turn(ctx, s.slot.String()+"/taken proofs")
+		s.Yield(ctx, s.slot.String()+"/taken proofs")
 		m.taken, m.err = chainview.Patiently(ctx, s.Base, s.Patience(),
 			func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st, silent...) })
 		if m.err == nil && misses {

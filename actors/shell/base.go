@@ -29,9 +29,9 @@ type Base struct {
 	// SnapshotEvery is how many events are stored between two snapshots of a state;
 	// negative: none are written.
 	SnapshotEvery int
-	// Turn is called by every task when it begins, and when it goes on after a pause or a
+	// Yield is called by every task when it begins, and when it goes on after a pause or a
 	// new block; a simulation lets them go on one after the other there.
-	Turn func(ctx context.Context, task string)
+	Yield func(ctx context.Context, task string)
 	// Shown is how many events of streams of this host the start has seen; set before the
 	// actors that read it exist.
 	Shown map[string]uint64
@@ -75,7 +75,7 @@ func (b *Base) Retry(ctx context.Context, key string, note func(error), final fu
 	call func(context.Context) error,
 ) error {
 	for n := 1; ; n++ {
-		b.Turn(ctx, key)
+		b.Yield(ctx, key)
 		err := call(ctx)
 		switch {
 		case err == nil, ctx.Err() != nil:
@@ -100,6 +100,6 @@ func WhenUp[T any](ctx context.Context, b *Base, task string, ask func() Questio
 		if err := Sleep(ctx, b.Clock, b.Backoff(task, n)); err != nil {
 			return v, err
 		}
-		b.Turn(ctx, task)
+		b.Yield(ctx, task)
 	}
 }

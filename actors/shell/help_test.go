@@ -41,8 +41,8 @@ func (fakeTime) After(d time.Duration, f func()) func() {
 	return func() { timer.Stop() }
 }
 
-// noTurn lets a task go on at once.
-func noTurn(context.Context, string) {}
+// noYield lets a task go on at once.
+func noYield(context.Context, string) {}
 
 // behaviorFunc is an actor of one function.
 type behaviorFunc func(a *Turn, msg any)

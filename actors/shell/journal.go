@@ -351,8 +351,8 @@ func (j *Journal[S, C, E]) rejectAll(a *Turn, batch []entry[S, C, E], err error)
 	}
 }
 
-// Standing is the durable state, how many events are in it and the last one's id; false
+// DurableState is the durable state, how many events are in it and the last one's id; false
 // while it is not loaded. The state is the journal's: keep nothing of it.
-func (j *Journal[S, C, E]) Standing() (S, uint64, events.EventID, bool) {
+func (j *Journal[S, C, E]) DurableState() (S, uint64, events.EventID, bool) {
 	return j.Durable, j.Stored, j.Last, j.Loaded
 }

@@ -110,9 +110,9 @@ func NeverPasses(err error) bool {
 type Record struct {
 	clock Clock
 	log   *logrus.Entry
-	// turn is Config.Turn: it comes before everything that moves the record, so
+	// yield is Config.Yield: it comes before everything that moves the record, so
 	// that a simulated run can be repeated.
-	turn func(ctx context.Context, task string)
+	yield func(ctx context.Context, task string)
 
 	mu      sync.Mutex
 	failing map[*RecordCall]bool
@@ -129,11 +129,11 @@ type Record struct {
 	Stopping atomic.Bool
 }
 
-// NewRecord is the record of a host whose event store answers. Turn comes before whatever
+// NewRecord is the record of a host whose event store answers. Yield comes before whatever
 // moves it (a simulation orders tasks there).
-func NewRecord(clock Clock, log *logrus.Entry, turn func(context.Context, string)) *Record {
+func NewRecord(clock Clock, log *logrus.Entry, yield func(context.Context, string)) *Record {
 	return &Record{
-		clock: clock, log: log, turn: turn, failing: map[*RecordCall]bool{},
+		clock: clock, log: log, yield: yield, failing: map[*RecordCall]bool{},
 		moved: func() {}, Conflict: func() {},
 	}
 }
@@ -167,7 +167,7 @@ func (r *Record) Wait(ctx context.Context, task string) error {
 		}
 		select {
 		case <-back:
-			r.turn(ctx, task)
+			r.yield(ctx, task)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -228,7 +228,7 @@ func (c *RecordCall) Repeat(ask func() error) error {
 		case c.ctx.Err() != nil:
 			return c.ctx.Err()
 		}
-		c.takeTurn()
+		c.yield()
 		c.Failed(err)
 		if err := Sleep(c.ctx, c.record.clock, pause); err != nil {
 			return err
@@ -242,7 +242,7 @@ func (c *RecordCall) try(ask func() error) error {
 	var mu sync.Mutex
 	answered := false
 	stop := c.record.clock.After(answerPatience, func() {
-		c.takeTurn()
+		c.yield()
 		mu.Lock()
 		defer mu.Unlock()
 		if !answered {
@@ -259,7 +259,7 @@ func (c *RecordCall) try(ask func() error) error {
 	return err
 }
 
-func (c *RecordCall) takeTurn() { c.record.turn(c.ctx, "record "+c.stream) }
+func (c *RecordCall) yield() { c.record.yield(c.ctx, "record "+c.stream) }
 
 // Failed says that the call failed, and is tried again.
 func (c *RecordCall) Failed(err error) {
@@ -291,7 +291,7 @@ func (c *RecordCall) End() {
 	if !failing {
 		return
 	}
-	c.takeTurn()
+	c.yield()
 	r.mu.Lock()
 	delete(r.failing, c)
 	came := r.status.Away && len(r.failing) == 0

@@ -17,7 +17,7 @@ import (
 
 func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, moved := NewRecord(fakeTime{}, quietLog(), noTurn), 0
+		r, moved := NewRecord(fakeTime{}, quietLog(), noYield), 0
 		r.Notify(func() { moved++ })
 		first, second := r.Call(t.Context(), "sale-1"), r.Call(t.Context(), "sale-2")
 		began := time.Now()
@@ -49,7 +49,7 @@ func TestTheRecordIsBackWhenTheLastFailingCallIsAnswered(t *testing.T) {
 
 func TestACallWithoutAnAnswerCountsAsFailingUntilItHasOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, answer := NewRecord(fakeTime{}, quietLog(), noTurn), make(chan error)
+		r, answer := NewRecord(fakeTime{}, quietLog(), noYield), make(chan error)
 		c := r.Call(t.Context(), "sale-1")
 		done := make(chan error)
 		go func() {
@@ -82,14 +82,14 @@ func TestAnAnswerThatCanNeverBeAnotherEndsTheCall(t *testing.T) {
 			events.ErrWrongRevision, events.ErrTooLarge, events.ErrMalformed, events.ErrClosed,
 			events.ErrStreamDeleted, events.ErrDamaged, events.ErrNewerEvent, events.ErrUnknownEvent,
 		} {
-			r := NewRecord(fakeTime{}, quietLog(), noTurn)
+			r := NewRecord(fakeTime{}, quietLog(), noYield)
 			if err := r.Call(t.Context(), "").Repeat(func() error { return final }); !errors.Is(err, final) || r.Away() {
 				t.Errorf("%v: ended with %v", final, err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		err := NewRecord(fakeTime{}, quietLog(), noTurn).Call(ctx, "").Repeat(func() error { return errDiskBusy })
+		err := NewRecord(fakeTime{}, quietLog(), noYield).Call(ctx, "").Repeat(func() error { return errDiskBusy })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end of its context: %v", err)
 		}

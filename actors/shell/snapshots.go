@@ -122,7 +122,7 @@ func (k *Keeper[S]) Consider(a *Turn) {
 	k.begun.Store(stored) // Also when it fails: the next try is as far away.
 	pieces, self := k.Pieces(state), a.Self
 	a.Do(func(ctx context.Context) {
-		k.Turn(ctx, "snapshot "+k.Stream)
+		k.Yield(ctx, "snapshot "+k.Stream)
 		self.Tell(snapshotWritten{stored, k.RT.Guarded("snapshot", func() error {
 			return k.Save(ctx, stored, last, pieces)
 		})})

@@ -121,8 +121,8 @@ func do[T any](ctx context.Context, b *bus, key string, effect func() (T, error)
 	return r, err
 }
 
-// turn is actors.Config.Turn.
-func (b *bus) turn(ctx context.Context, task string) {
+// yield is actors.Config.Yield.
+func (b *bus) yield(ctx context.Context, task string) {
 	_, _ = b.park(ctx, &b.turns, &call{key: task, gate: make(chan verdict, 1)})
 }
 

@@ -350,7 +350,7 @@ func (s *simulator) retryQuarantined(ctx context.Context) {
 	go func() {
 		for _, subject := range again {
 			_ = h.TryAgain(ctx, events.Must(shell.ParseSubject(subject))) // It is asked for again while it is there.
-			s.bus.turn(ctx, "operator tries again")
+			s.bus.yield(ctx, "operator tries again")
 		}
 		s.world.mu.Lock()
 		defer s.world.mu.Unlock()

@@ -179,7 +179,7 @@ func (s *simulator) config() actors.Config {
 		MaxSlotsPerRequest: 256, FinalBlocks: s.finality(), Margin: duty.Margin{Blocks: hostMargin, BlockTime: time.Second},
 		MinFill: minFill, RetryAfter: time.Second, RetryMost: 4 * time.Second, Overhead: overhead,
 		MaxQueued: s.MaxQueued, SnapshotEvery: s.SnapshotEvery, FailEveryNProofs: s.FailEveryNProofs,
-		Cores: s.panics.poisoned(s.rules.cores()), Turn: s.bus.turn,
+		Cores: s.panics.poisoned(s.rules.cores()), Yield: s.bus.yield,
 	}
 	if s.Panic > 0 || s.Poison > 0 || s.Plant.Brittle || s.aim != nil { // Its lock moves what runs side by side.
 		cfg.Met = s.panics.meets
@@ -342,7 +342,7 @@ func (s *simulator) makeOffer(ctx context.Context, h *actors.Host) {
 			if now := s.running(); now != nil {
 				h = now
 			}
-			s.bus.turn(ctx, "operator")
+			s.bus.yield(ctx, "operator")
 		}
 	}()
 }

@@ -104,7 +104,7 @@ func (s *simulator) pause(ctx context.Context) {
 		err := h.Queue(ctx, cmd)
 		for errors.Is(err, shell.ErrRecordAway) { // It may take effect; asking again is harmless.
 			time.Sleep(time.Second)
-			s.bus.turn(ctx, "operator pauses")
+			s.bus.yield(ctx, "operator pauses")
 			err = h.Queue(ctx, cmd)
 		}
 		if err != nil {

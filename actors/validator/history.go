@@ -52,7 +52,7 @@ func (h *marketHistory) readOn(a *shell.Turn) {
 	h.reading, h.more = true, false
 	self, next, begun := a.Self, h.next, h.begun
 	a.Do(func(ctx context.Context) {
-		h.Turn(ctx, "validator reads the market")
+		h.Yield(ctx, "validator reads the market")
 		m := marketRead{next: next}
 		call := h.Record.Call(ctx, h.stream)
 		defer call.End()

@@ -312,7 +312,7 @@ func (v *Validator) ask(a *shell.Turn, head events.Head, period uint64, watched 
 	v.asking[period] = true
 	self := a.Self
 	a.Do(func(ctx context.Context) {
-		v.Turn(ctx, fmt.Sprintf("missing proofs of period %d", period))
+		v.Yield(ctx, fmt.Sprintf("missing proofs of period %d", period))
 		missing, err := shell.In(ctx, v.Reads, duty.LastMarking(v.Terms.Proofs, period),
 			func() ([]events.SlotRef, error) { return v.Validation.Missing(ctx, candidates, period) })
 		if ctx.Err() == nil {
@@ -353,7 +353,7 @@ func (v *Validator) mark(a *shell.Turn, proof events.MissingProof) {
 	m.tries++
 	self, deadline := a.Self, duty.LastMarking(v.Terms.Proofs, proof.Period)
 	a.Do(func(ctx context.Context) {
-		v.Turn(ctx, markingCause(proof))
+		v.Yield(ctx, markingCause(proof))
 		marking, err := shell.In(ctx, v.pool, deadline, func() (events.Marking, error) {
 			return v.Validation.MarkMissing(ctx, proof.SlotRef, proof.Period, deadline)
 		})

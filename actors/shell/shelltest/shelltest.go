@@ -44,8 +44,8 @@ func (Clock) After(d time.Duration, f func()) func() {
 	return func() { timer.Stop() }
 }
 
-// NoTurn lets a task go on at once.
-func NoTurn(context.Context, string) {}
+// NoYield lets a task go on at once.
+func NoYield(context.Context, string) {}
 
 // BehaviorFunc is an actor of one function.
 type BehaviorFunc func(a *shell.Turn, msg any)
