@@ -10,10 +10,10 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file compares a slot on offer with what the host has already.
+// This file decides whether the host can take one more slot besides those that it has.
 
-// admit looks at a slot that the chain offers besides all others. It runs in the
-// supervisor's turn; the candidate is not counted among the others any more.
+// admit compares a slot on offer with all other sales. It runs in the supervisor's turn; the
+// candidate itself is no longer counted among the others.
 func (s *supervisor) admit(m saleReady) *admission.Refusal {
 	r := m.start.Request
 	n := admission.Affordable{
@@ -22,7 +22,7 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 	}
 	n.Collateral, _ = r.Ask.CollateralPerSlot()
 	for _, ag := range s.agents {
-		if ag.request == r.ID && (ag.starting || !ag.state.Ended()) { // One that ended gives back what it had.
+		if ag.request == r.ID && (ag.starting || !ag.state.Ended()) { // An ended sale gives its space back.
 			n.SameRequest++
 		}
 		if ag.inWork() {
@@ -40,7 +40,7 @@ func (s *supervisor) admit(m saleReady) *admission.Refusal {
 	return n.Judge()
 }
 
-// inWork says whether the sale has yet to pay its collateral.
+// inWork reports whether the sale has yet to pay its collateral.
 func (ag *agent) inWork() bool {
 	if ag.starting {
 		return !ag.start.Adopted
@@ -64,7 +64,7 @@ func (s *supervisor) unpaid() (sum events.Amount) {
 	return sum
 }
 
-// needs are what the account must hold for what is hosted and in work.
+// needs is what the account must hold for the slots that are hosted or in work.
 func (s *supervisor) needs() health.Funds {
 	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.unpaid()}
 	_, expected := s.Load.Total()
@@ -72,9 +72,9 @@ func (s *supervisor) needs() health.Funds {
 	return n
 }
 
-// tellTerms says what a sale that begins pays and what it will cost. Tokens and
-// coins are not comparable, so whether that is a profit is for the operator to
-// say, by the minimum price of an availability.
+// tellTerms logs what a new sale pays and what it will cost. Tokens and coins cannot be
+// compared, so the operator decides what is a profit, with the minimum price of an
+// availability.
 func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
 	ask := start.Request.Ask
 	price, _ := ask.PricePerSecond()

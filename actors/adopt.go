@@ -8,29 +8,29 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file adopts slots that the contract counts as ours and no sale runs for: after
-// the start, and after a reorganisation, which may bring back a slot whose sale was
-// settled when it was gone.
+// This file adopts slots that the contract counts as ours although no sale runs for them. That
+// happens at a start, and after a reorganisation that brings back a slot whose sale was settled
+// while the slot was gone.
 
-// askOwnedEvery is how many blocks lie between two questions for our slots: a chain
-// that is reorganised again and again is not asked at each turn.
+// askOwnedEvery is the least number of blocks between two questions for our slots, so that a
+// chain with many reorganisations is not asked after each of them.
 const askOwnedEvery = 8
 
-// ownedAgain is when the chain is asked again which slots are ours.
+// ownedAgain schedules the next question which slots are ours.
 type ownedAgain struct {
-	due    bool // there was a reorganisation since it was asked
+	due    bool // there was a reorganisation since the last question
 	asking bool
 	asked  uint64 // the block of the last question
 }
 
-// ownedSlots is the answer; failed, when there is none.
+// ownedSlots is the answer; failed means that there was none.
 type ownedSlots struct {
 	slots  []events.OwnedSlot
 	failed bool
 }
 
-// askOwned asks which slots are ours, once after a reorganisation and when the chain
-// is followed live again.
+// askOwned asks once after a reorganisation which slots are ours, as soon as the newest block
+// is known again.
 func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 	o := &s.owned
 	if !o.due || o.asking || !s.live || head.Number < o.asked+askOwnedEvery && head.Number >= o.asked {
@@ -56,9 +56,9 @@ func (s *supervisor) onOwned(a *shell.Turn, m ownedSlots) {
 	s.adopt(a, m.slots)
 }
 
-// adopt begins a sale for each slot of ours that has none. One whose sale is about to
-// be settled has one still: it is asked again, because a reorganisation may have given
-// back what the sale was paid for already.
+// adopt begins a sale for each slot of ours that has none. A slot whose sale has ended but is
+// not settled yet still has one, so the question is repeated later: a reorganisation may have
+// given the slot back.
 func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 	for _, o := range owned {
 		ag := s.agents[o.Slot]

@@ -14,12 +14,10 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 )
 
-// How the supervisor starts: it asks record and chain what there is, spawns
-// the tree, lets the living sales go on, adopts what the chain knows and the
-// record does not, and then follows the chain.
+// This file starts the supervisor: it reads the record and the chain, spawns the tree, resumes
+// the living sales, adopts slots that only the chain knows, and then follows the chain.
 
-// boot asks record and chain what there is to do. It waits for the chain for
-// as long as it takes.
+// boot reads what the record and the chain say, and waits for both as long as it takes.
 func (s *supervisor) boot(a *shell.Turn) {
 	self := a.Self
 	a.Do(func(ctx context.Context) {
@@ -54,7 +52,8 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 	if r.head, err = s.Market.Head(ctx); err != nil {
 		return r, fmt.Errorf("read the newest block: %w", err)
 	}
-	// Nothing is known that it could be compared with, and all later blocks are compared with it.
+	// The first block cannot be compared with an earlier one, and all later ones are compared
+	// with it.
 	if again, err := s.Market.HeadAt(ctx, r.head.Number); err != nil {
 		return r, fmt.Errorf("read the newest block again: %w", err)
 	} else if again.Hash != r.head.Hash {
@@ -107,9 +106,9 @@ func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	s.follow(a)
 }
 
-// setQuota tells the ledger the quota. One that does not fit what availabilities and
-// sales have is no reason to stop: what is hosted must be proven. The ledger comes as
-// near as it can, takes nothing new, and follows when space is given back.
+// setQuota tells the ledger the quota. A quota below what availabilities and sales already use
+// does not stop the host, because hosted slots must be proven. The ledger then goes as low as
+// it can, takes nothing new, and lowers itself further as space is freed.
 func (s *supervisor) setQuota() {
 	if s.Quota == 0 {
 		return
@@ -133,7 +132,7 @@ func (s *supervisor) setQuota() {
 	})
 }
 
-// follow follows the chain from where the record ends.
+// follow starts the chain follower, which goes on from where the record ends.
 func (s *supervisor) follow(a *shell.Turn) {
 	self := a.Self
 	f := &chainFollower{env: s.env, deliver: func(n chainNews) { self.Tell(n) }}

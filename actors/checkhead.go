@@ -7,10 +7,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file compares a new block with what is known of the chain.
+// This file compares a new block with the blocks that are known.
 
-// checkHead compares a block with the newest one that is known, or when that is not on the chain
-// any more with the one that has its place.
+// checkHead checks a block against the newest known one; if that is no longer on the chain,
+// against the block that replaced it.
 func (f *chainFollower) checkHead(ctx context.Context, h events.Head) error {
 	impossible := f.View.Possible(h)
 	if impossible == nil {

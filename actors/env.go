@@ -25,7 +25,7 @@ import (
 	"github.com/hostnode/hostnode/events/validation"
 )
 
-// Ports are what a host needs of the world.
+// Ports are the interfaces through which a host acts on the world.
 type Ports struct {
 	Market  port.Market
 	Feed    port.ChainFeed
@@ -34,14 +34,13 @@ type Ports struct {
 	Content port.Content
 	Clock   shell.Clock
 	Store   events.Store
-	// Validation marks missing proofs of other hosts; nil: this host does not.
+	// Validation marks missing proofs of other hosts; nil: this host is no validator.
 	Validation port.Validation
-	// Witness knows what the store had; nil: nobody does.
+	// Witness remembers what the store has acknowledged; nil: there is none.
 	Witness port.Witness
 }
 
-// Config are the settings of the shell. Zero values stand for the defaults
-// named here.
+// Config holds the settings of a host. Zero values stand for the defaults named here.
 type Config struct {
 	// Node names this process in events and logs.
 	Node string
@@ -69,75 +68,73 @@ type Config struct {
 	Downloads, Proofs, Transactions, Reads, Disk int
 	// FinalBlocks is how many blocks make a fill final; default 12.
 	FinalBlocks uint64
-	// Margin is what a proof needs before it is on chain; default 6 blocks of
-	// one second. With no BlockTime the market's counts, which measures it.
+	// Margin is the time between a proof and its block; default 6 blocks of one second. Without
+	// a BlockTime, the market's measured block time is used.
 	Margin duty.Margin
-	// MinFill is how much chain time must be left before the expiry when a slot
-	// is taken; default two periods.
+	// MinFill is the chain time that must be left until the expiry for a slot to be taken;
+	// default two periods.
 	MinFill time.Duration
-	// RetryAfter and RetryMost are the first and the longest pause between two
-	// tries of a call that failed for a reason that may pass. Defaults 500 ms
-	// and 30 s.
+	// RetryAfter and RetryMost are the first and the longest pause between two tries of a call
+	// with a temporary failure. Defaults 500 ms and 30 s.
 	RetryAfter, RetryMost time.Duration
 	// WorkerPatience is how long a worker stays with a slot that makes no
 	// progress; default 10 minutes of the machine's time.
 	WorkerPatience time.Duration
 	// MinWei is the least that must be left for gas when a slot is taken.
 	MinWei events.Amount
-	// WalletDays is for how many days the account's coins must pay for the proofs of all
-	// hosted slots at today's price when a slot is taken; 0: it does not matter.
+	// WalletDays is for how many days the account's coins must cover the proofs of all hosted
+	// slots, at today's price, for a slot to be taken; 0: no such condition.
 	WalletDays uint64
 	// MaxCollateralAtRisk bounds the collateral of all sales together; nil: no bound.
 	MaxCollateralAtRisk *events.Amount
-	// ProofLoad is the largest part of the time, in percent, that proofs may keep the
-	// prover busy when a slot is taken; default 60.
+	// ProofLoad is the highest load of the prover, in percent of the time, at which another
+	// slot is taken; default 60.
 	ProofLoad uint64
-	// GiveUpDownload is after how long without a new byte a download is given up, by the
+	// GiveUpDownload is how long a download may bring no new byte before it is given up, by the
 	// machine's clock; default 10 minutes.
 	GiveUpDownload time.Duration
-	// JudgePace is over how long the pace of a download is measured, a quarter of the time
-	// that there is at most. One that at this pace is not done when the fill must begin is
-	// given up. 0: its pace does not matter.
+	// JudgePace is the time over which the pace of a download is measured, at most a quarter of
+	// the time available. A download too slow to end before the fill must begin is given up. 0:
+	// the pace does not matter.
 	JudgePace time.Duration
-	// KeepFree is how much of the file system stays free: with less nothing is taken.
+	// KeepFree is how much of the file system must stay free: with less, no slot is taken.
 	KeepFree events.Bytes
-	// ScrubEvery is how often all that is stored is looked through for damage, by the
-	// machine's clock; 0: never. ScrubBytesPerSecond bounds its pace; default 1 MiB.
+	// ScrubEvery is how often all stored data is checked for damage, by the machine's clock; 0:
+	// never. ScrubBytesPerSecond bounds its pace; default 1 MiB.
 	ScrubEvery          time.Duration
 	ScrubBytesPerSecond events.Bytes
-	// QuarantineRetry is the longest pause after which a sale that could not be run is tried
-	// again, by the machine's clock; default an hour.
+	// QuarantineRetry is the longest pause before a quarantined sale is tried again, by the
+	// machine's clock; default an hour.
 	QuarantineRetry time.Duration
-	// AvoidClient is how long requests of a client are refused whose data could not be
-	// had or was wrong; chain time. 0: not at all.
+	// AvoidClient is how long a client's requests are refused after its data could not be
+	// fetched or was wrong, in chain time. 0: not at all.
 	AvoidClient time.Duration
-	// Alert is told what a person should know at once. It must not block. Nil: nobody.
+	// Alert receives alerts for the operator. It must not block. Nil: nobody does.
 	Alert func(health.Alert)
-	// Heartbeat is how often the host's stream hears that this process lives; default
-	// 5 minutes; negative: never.
+	// Heartbeat is how often this process records that it is alive; default 5 minutes;
+	// negative: never.
 	Heartbeat time.Duration
-	// Validator says which slots of other hosts are watched, if Ports.Validation is set.
+	// Validator selects the slots of other hosts to watch, if Ports.Validation is set.
 	Validator validation.Settings
-	// SnapshotEvery is how many events are stored between two snapshots of a
-	// state: what a start reads behind the newest one. Default 10,000; negative:
-	// none are written.
+	// SnapshotEvery is how many events lie between two snapshots of a state, and so how many a
+	// start has to read. Default 10,000; negative: no snapshots are written.
 	SnapshotEvery int
-	// FailEveryNProofs spoils every nth proof; development chains only.
+	// FailEveryNProofs makes every nth proof invalid; for development chains only.
 	FailEveryNProofs uint32
-	// Overhead is the most bytes that trees and manifest of a slot take on disk.
+	// Overhead is the most bytes that a slot's trees and manifest take on disk.
 	Overhead func(slotSize events.Bytes) events.Bytes
-	// MayReserve is the dispersal policy: from when on this host may reserve a slot.
+	// MayReserve is the dispersal policy, which says from when on this host may reserve a slot:
 	// ReserveAlways, the default, or ReserveInWindow.
 	MayReserve func(admission.MayReserve) admission.Permission
-	// Yield is called by every task when it begins, and when it goes on after a
-	// pause or a new block. A simulation lets the tasks go on one after the
-	// other there, so that a seed repeats its run; nil otherwise.
+	// Yield is called by every task when it begins, and when it goes on after a pause or a new
+	// block. A simulation uses it to run one task at a time, so that a seed repeats its run;
+	// nil otherwise.
 	Yield func(ctx context.Context, task string)
-	// Met is called by every actor before it handles a message, for tests that let one
-	// panic; nil otherwise.
+	// Met is called by every actor before it handles a message, for tests that make one panic;
+	// nil otherwise.
 	Met func(actor string, msg any)
-	// Cores replaces rules, for tests that plant an error in one and want the
-	// simulation to find it. Nil fields are the real ones.
+	// Cores replaces rules in tests that plant an error for the simulation to find. Nil fields
+	// stand for the real rules.
 	Cores Cores
 }
 
@@ -219,11 +216,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// maxProofTxs is how many proofs may be on their way to the chain or wait for their
-// confirmations: as many as the market keeps transactions waiting for one account.
+// maxProofTxs is how many proofs may be in flight, up to their confirmations: as many as the
+// transactions that the market keeps waiting for one account.
 const maxProofTxs = 1024
 
-// world is what a host is given. What of it is in base as well is the same.
+// world is what a host is given. Fields that the base has too are the same there.
 type world struct{ given }
 
 type given struct {
@@ -238,22 +235,23 @@ type env struct {
 	*health.Alerts
 	world
 	owner owner
-	// quarantined is what is left alone, and words are what is to be recorded of it.
+	// quarantined is the work that is left alone; hostWrites are the events about it that wait
+	// to be written.
 	quarantined *quarantine.List
 	hostWrites  hostWrites
 	// ledger, queue and scheduler are started again when they fail; see part.go.
 	ledger, queue, scheduler *shell.Part
 
 	downloads, transactions, reads, disk, repairs *shell.Pool
-	// proofTxs are the proofs on their way: each waits for its confirmations, which may
-	// take longer than a period, and none may wait for another's.
+	// proofTxs is the pool of proofs in flight. Each waits for its confirmations, which may
+	// take longer than a period, so no proof may wait for another's.
 	proofTxs *shell.Pool
 	provers  *proofs.Provers
-	// unreadMarket says that the end of the market's stream cannot be read; nil: it can.
+	// unreadMarket says why the end of the market's stream cannot be read; nil: it can.
 	unreadMarket atomic.Pointer[health.PartStatus]
-	// lossRecorded says that the record, which went back, says so, and that the queue is paused by it.
+	// lossRecorded: a loss of events is recorded, and the queue is paused in its own stream.
 	lossRecorded atomic.Bool
-	// validating is what the validator does; nil: there is none.
+	// validating is the validator's status; nil: there is none.
 	validating atomic.Pointer[validator.Status]
 	// selling is what all sales share.
 	selling *selling.Deps

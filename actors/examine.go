@@ -14,11 +14,10 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// examine asks the chain whether a sale of the slot can begin, before anything
-// is recorded: the request must be known and sound, of a client that is not
-// avoided, the slot free or in repair, time enough, the dispersal window open.
-// What depends on the other sales is for admit. It waits until the chain answers;
-// only the end of the host makes it fail.
+// examine asks the chain, before anything is recorded, whether a sale of the slot can begin:
+// the request is known and sound, its client is not avoided, the slot is free or in repair,
+// there is enough time, and the dispersal window is open. What depends on other sales is
+// checked by admit. It waits until the chain answers, and fails only when the host ends.
 func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request events.RequestID, index uint64,
 ) (saleReady, error) {
 	var ready saleReady
@@ -26,7 +25,7 @@ func (s *supervisor) examine(ctx context.Context, slot events.SlotID, request ev
 		func(err error) { s.Log.WithField("slot", slot.String()).Warnf("beginning a sale waits: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) (err error) {
-			// Nothing begins while the record is away.
+			// No sale begins while the event store is away.
 			if err := s.Record.Wait(ctx, "begin/"+slot.String()); err != nil {
 				return err
 			}
@@ -51,7 +50,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		return saleReady{}, fmt.Errorf("read the request: %w", err)
 	}
 	if err := events.CheckRequest(r); err != nil {
-		// It was sound when it entered the queue: the chain says two things of it.
+		// It was sound when it entered the queue, so the chain contradicts itself.
 		return refused(admission.Refusal{
 			Criterion: slotqueue.CriterionUnsound, Reason: err.Error(), Requeue: true,
 			RetryAt: s.ChainTime().Add(queue.LookAgainAfter),
@@ -66,7 +65,7 @@ func (s *supervisor) examineOnce(ctx context.Context, slot events.SlotID, reques
 		Repair: facts.SlotState == events.SlotRepair, ExpiresAt: facts.RequestExpiry,
 		EndsAt: facts.RequestEnd, FailEvery: s.FailEveryNProofs,
 	}}
-	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Also one that ended: it must be freed.
+	if facts.Host == s.Me && facts.SlotState != events.SlotPaid { // Also when the request has ended: the slot must be freed.
 		ready.start.Adopted = true
 		return ready, nil
 	}

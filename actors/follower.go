@@ -12,22 +12,19 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// scanEvery is how many blocks without logs pass before the cursor is stored
-// again: it bounds what a restart has to scan.
+// scanEvery is how many blocks without logs pass before the cursor is stored again. It bounds
+// what a restart has to scan.
 const scanEvery = 1_000
 
-// recentScans is how many stored block hashes are handed to the feed, so that
-// it finds the common ancestor of a reorganisation that happened while the
-// host was away.
+// recentScans is how many stored block hashes the feed gets, to find the common ancestor after
+// a reorganisation that happened while the host was down.
 const recentScans = 64
 
-// chainFollower says what the newest block is, at once, and writes what the
-// contract said into the market stream before it passes it on. It is the
-// stream's single writer.
+// chainFollower passes on each new block at once, and the contract's logs as soon as it has
+// written them into the market's stream. It is that stream's single writer.
 //
-// While the event store is away it follows the chain for its blocks alone, so
-// that proofs are sent: what the contract says is dropped, and is delivered
-// again from where the record ends, when the store is back.
+// While the event store is away it follows the blocks alone, so that proofs are still sent.
+// Logs are dropped; when the store is back they are read again from where the record ends.
 type chainFollower struct {
 	*env
 	stream   string
@@ -35,13 +32,13 @@ type chainFollower struct {
 	scanned  uint64 // the last block of a stored BlocksScanned
 	deliver  func(chainNews)
 
-	// late is the work on the store that has not ended; what comes meanwhile is
-	// for its block alone.
+	// late is the work on the store that is still waiting; until it ends, only the block of
+	// each update is used.
 	late *storeWork
 }
 
-// chainNews is either the newest block, or that blocks are gone, told at once,
-// or what the contract said, once it is in the record.
+// chainNews is the newest block or a reorganisation, both told at once, or the contract's logs,
+// told once they are recorded.
 type chainNews struct {
 	head        events.Head
 	live        bool
@@ -52,16 +49,16 @@ type chainNews struct {
 
 // storeWork is a task that waits for the event store.
 type storeWork struct {
-	trouble <-chan struct{} // closed when the store does not answer
+	trouble <-chan struct{} // closed when the store stops answering
 	done    chan struct{}   // closed when the work has ended
 	err     error           // set before
 }
 
-// work does what needs the store in a task of its own.
+// work runs a task that needs the store, beside the feed.
 func (f *chainFollower) work(ctx context.Context, task func(context.Context, *shell.RecordCall) error) *storeWork {
 	call := f.Record.Call(ctx, f.stream)
 	w := &storeWork{trouble: call.Trouble, done: make(chan struct{})}
-	f.RT.Do("chain follower", func(context.Context) { // A task that never begins ends with ctx, too.
+	f.RT.Do("chain follower", func(context.Context) { // If the runtime has stopped, the task never begins and ctx ends.
 		w.err = f.RT.Guarded("chain follower", func() error { return task(ctx, call) })
 		close(w.done)
 		call.End()
@@ -69,7 +66,7 @@ func (f *chainFollower) work(ctx context.Context, task func(context.Context, *sh
 	return w
 }
 
-// ended waits until the work has ended, or is known to wait for the store.
+// ended waits until the work has ended, or is known to wait for the store; it reports which.
 func (w *storeWork) ended(ctx context.Context) bool {
 	select {
 	case <-w.done:
@@ -77,7 +74,7 @@ func (w *storeWork) ended(ctx context.Context) bool {
 	case <-w.trouble:
 	case <-ctx.Done():
 	}
-	select { // Both may be so.
+	select { // Both may be the case.
 	case <-w.done:
 		return true
 	default:
@@ -85,7 +82,7 @@ func (w *storeWork) ended(ctx context.Context) bool {
 	}
 }
 
-// run follows the chain until ctx ends. Whatever fails is tried again.
+// run follows the chain until ctx ends, and starts again after any failure.
 func (f *chainFollower) run(ctx context.Context) {
 	f.stream = events.MarketStream(f.ChainID, f.Contract)
 	for n := 0; ctx.Err() == nil; {
@@ -103,12 +100,12 @@ func (f *chainFollower) run(ctx context.Context) {
 	}
 }
 
-// errCaughtUp: the store is back; the chain is followed from where the record
-// ends.
+// errCaughtUp ends a feed without the record: the store is back, and the chain is followed
+// again from where the record ends.
 var errCaughtUp = errors.New("the event store is back")
 
-// followOnce follows from where the record ends. If that cannot be read, or
-// something cannot be written, it follows for the blocks alone until it can.
+// followOnce follows the chain from where the record ends. While the record cannot be read or
+// written, it follows the blocks alone.
 func (f *chainFollower) followOnce(ctx context.Context) error {
 	var cursor events.Cursor
 	read := f.work(ctx, func(ctx context.Context, call *shell.RecordCall) error {
@@ -130,8 +127,8 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 	return f.feed(ctx, cursor, nil)
 }
 
-// withoutRecord follows the chain for its blocks alone for a while, because the end of the
-// market's stream cannot be read: what is hosted is proven, and nothing is sold.
+// withoutRecord follows the blocks alone for a while, because the end of the market's stream
+// cannot be read: hosted slots are proven, and nothing is sold.
 func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 	if f.unreadMarket.Load() == nil {
 		f.unreadMarket.Store(&health.PartStatus{
@@ -147,8 +144,7 @@ func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 	return f.feed(ctx, f.View.Cursor(), pause)
 }
 
-// feed follows from a cursor until the work on the store that it was late with
-// has ended.
+// feed follows the chain from a cursor, until the late work on the store has ended.
 func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *storeWork) error {
 	f.late = nil
 	feeding, stop := context.WithCancelCause(ctx)
@@ -174,7 +170,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 		_ = shell.Sleep(feeding, f.Clock, f.Backoff("follow", n))
 		from = f.View.Cursor()
 	}
-	select { // Two works on the stream must never run at once.
+	select { // Two tasks must never write the stream at once.
 	case <-f.late.done:
 	case <-ctx.Done():
 		return ctx.Err()
@@ -185,7 +181,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 	return errCaughtUp
 }
 
-// follows looks whether an update can follow the last one, which it then is.
+// follows checks that an update can come after the last one, and remembers it as the last.
 func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last *events.Head) error {
 	if err := events.CheckUpdate(u, *last); err != nil {
 		return err
@@ -204,7 +200,7 @@ func (f *chainFollower) follows(ctx context.Context, u events.ChainUpdate, last 
 	return nil
 }
 
-// isLate ends the feed when the work has ended.
+// isLate remembers that the work on the store is late, and stops the feed when it ends.
 func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 	f.late = w
 	f.RT.Do("chain follower", func(ctx context.Context) {
@@ -216,7 +212,7 @@ func (f *chainFollower) isLate(w *storeWork, stop context.CancelCauseFunc) {
 	})
 }
 
-// cursor reads where the record ends.
+// cursor reads from the market's stream where the record ends.
 func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 	c := events.Cursor{Recent: map[uint64]events.Hash{}}
 	f.revision, f.scanned = 0, 0
@@ -243,7 +239,7 @@ func (f *chainFollower) cursor(ctx context.Context) (events.Cursor, error) {
 	return c, nil
 }
 
-// rewindCursor takes one event, newest first; true when the cursor is complete.
+// rewindCursor takes one event, newest first, and reports whether the cursor is complete.
 func (f *chainFollower) rewindCursor(c *events.Cursor, e messages.MarketEvent) bool {
 	switch e := e.(type) {
 	case *messages.BlocksScanned:
@@ -259,12 +255,12 @@ func (f *chainFollower) rewindCursor(c *events.Cursor, e messages.MarketEvent) b
 		if c.Hash.Zero() {
 			c.Number, c.Hash = e.GetAncestor(), events.Must(events.ParseHash(e.GetAncestorHash()))
 		}
-		return true // What stands before it may be of the branch that is gone.
+		return true // Earlier events may be of the branch that is gone.
 	}
 	return false
 }
 
-// take says which block is the newest, stores the update, and passes it on.
+// take announces the newest block, stores the update, and passes it on.
 func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop context.CancelCauseFunc) error {
 	f.deliver(chainNews{head: u.Head, live: u.Live, reorganized: u.Reorganized, proofs: proofsOf(u.Logs)})
 	if f.late != nil {
@@ -278,14 +274,14 @@ func (f *chainFollower) take(ctx context.Context, u events.ChainUpdate, stop con
 	return ctx.Err()
 }
 
-// tell says up to which block the log is in the record, also to those who wait for it: the
-// view knows the block before.
+// tell announces up to which block the logs are recorded, and wakes those who wait for it. The
+// view knows the block already.
 func (f *chainFollower) tell(number uint64) {
 	f.Told.Store(number)
 	f.View.Wake()
 }
 
-// keep stores an update and passes on what is new.
+// keep stores an update and passes on what it stored.
 func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error {
 	if u.Reorganized != nil {
 		if err := f.store(call, []messages.MarketEvent{u.Reorganized}); err != nil {
@@ -297,7 +293,7 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 	}
 	batch := make([]messages.MarketEvent, 0, len(u.Logs)+1)
 	for _, l := range u.Logs {
-		if _, proof := l.(*messages.ChainProofSubmitted); !proof { // Our own are in the sales.
+		if _, proof := l.(*messages.ChainProofSubmitted); !proof { // Our own proofs are recorded by the sales.
 			batch = append(batch, l)
 		}
 	}
@@ -329,8 +325,7 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 	return nil
 }
 
-// store appends in pieces that every store takes, and repeats each until it is
-// taken.
+// store appends in pieces small enough for every store, and repeats each until it is stored.
 func (f *chainFollower) store(call *shell.RecordCall, batch []messages.MarketEvent) error {
 	for len(batch) > 0 {
 		encoded, err := f.encode(batch)
@@ -346,7 +341,7 @@ func (f *chainFollower) store(call *shell.RecordCall, batch []messages.MarketEve
 	return nil
 }
 
-// encode makes the stored form of as many events as one append takes.
+// encode encodes as many events as fit into one append.
 func (f *chainFollower) encode(batch []messages.MarketEvent) ([]events.NewEvent, error) {
 	var encoded []events.NewEvent
 	bytes := 0
@@ -369,7 +364,7 @@ func (f *chainFollower) encode(batch []messages.MarketEvent) ([]events.NewEvent,
 	return encoded, nil
 }
 
-// logID names the chain log behind an event: block hash and index.
+// logID identifies the log behind an event by block hash and index.
 func logID(e messages.MarketEvent) string {
 	if m, ok := e.(interface{ GetLog() *messages.ChainLog }); ok {
 		return fmt.Sprintf("log:%s:%d", m.GetLog().GetBlockHash(), m.GetLog().GetIndex())

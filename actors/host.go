@@ -24,12 +24,12 @@ import (
 var (
 	// ErrOtherMarket: the record belongs to another chain or contract.
 	ErrOtherMarket = errors.New("the record belongs to another market")
-	// ErrOtherChain: the market's stream is of another chain, which had the same id and its
-	// contract at the same address.
+	// ErrOtherChain: the market's stream belongs to another chain with the same id and the same
+	// contract address.
 	ErrOtherChain = errors.New("the event store has the record of another chain under the name of this market")
-	// ErrWrongKeys: the contract takes proofs of another proving key.
+	// ErrWrongKeys: the contract accepts proofs of another proving key.
 	ErrWrongKeys = errors.New("the proving keys are not the contract's")
-	// ErrBroken: a bug of ours ended the host. Starting it again goes on from the record.
+	// ErrBroken: a bug ended the host. A restart goes on from the record.
 	ErrBroken = errors.New("a bug ended the host")
 	// ErrStopped: the host was stopped.
 	ErrStopped = errors.New("the host has stopped")
@@ -41,16 +41,16 @@ type Host struct {
 	rt         *shell.Runtime
 	supervisor shell.Ref
 
-	// ended ends when the host cannot go on, for the reason that is its cause.
+	// ended is cancelled when the host cannot go on; its cause is the reason.
 	ended context.Context
 	end   context.CancelCauseFunc
 }
 
-// Start takes over the host's identity and runs it. It fails only when the
-// record forbids it (ErrOtherMarket, ErrOtherChain, a record that cannot be read), or another
-// process began at the same moment (ErrTakenOver); an event store or a chain that
-// does not answer is waited for, until ctx ends. A process that ran the host until
-// now ends with ErrTakenOver as soon as it looks at the record.
+// Start takes over the host's identity and runs it. It fails only when the record forbids it
+// (ErrOtherMarket, ErrOtherChain, a record that cannot be read), or when another process starts
+// at the same moment (ErrTakenOver). It waits for an event store or a chain that does not
+// answer, until ctx ends. A process that ran the host until now ends with ErrTakenOver as soon
+// as it looks at the record.
 func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Host, error) {
 	rt := shell.NewRuntime(context.WithoutCancel(ctx), log)
 	e := newEnv(cfg.withDefaults(), ports, rt)
@@ -68,12 +68,12 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		panicked: map[shell.Subject]int{},
 	})
 	e.Record.Notify(func() { h.supervisor.Tell(sales.RecordMoved{}) })
-	if cfg.Alert != nil { // Not the scheduler's, which a chain that is away keeps from starting.
+	if cfg.Alert != nil { // The scheduler cannot watch: without a chain it never starts.
 		rt.Do("watch", e.keepWatch)
 	}
 	rt.Do("heartbeat", e.beat)
 	rt.Do("probe of the store", func(ctx context.Context) {
-		for ctx.Err() == nil { // It ends with ctx, or panics.
+		for ctx.Err() == nil { // The probe returns when ctx ends, or when it panicked.
 			_ = rt.Guarded("probe of the store", func() error {
 				e.Record.Probe(ctx, e.Store)
 				return nil
@@ -83,8 +83,8 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 	return h, nil
 }
 
-// takenOver ends the host at once: whatever it did from now on would be beside
-// the process that runs it now. Stop frees what is left.
+// takenOver ends the host at once, because another process runs it now. Stop frees what is
+// left.
 func (h *Host) takenOver(err error) {
 	h.env.Log.Errorf("%v; nothing more is done here", err)
 	h.env.Raise(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
@@ -93,9 +93,9 @@ func (h *Host) takenOver(err error) {
 	h.rt.Abandon()
 }
 
-// supervisorFailed ends the host: nobody would start again what fails from now on, nor
-// hand on the news of the chain. What runs goes on until the process stops it, and
-// whoever runs the process starts it again.
+// supervisorFailed ends the host: without a supervisor nobody restarts what fails, or passes on
+// what the chain says. Running work goes on until the process stops the host; whoever runs the
+// process starts it again.
 func (h *Host) supervisorFailed(err error) { h.fail(fmt.Errorf("%w: %w", ErrBroken, err)) }
 
 func (h *Host) fail(err error) { h.end(err) }
@@ -106,17 +106,16 @@ func (h *Host) Done() <-chan struct{} { return h.ended.Done() }
 // Err is why Done was closed.
 func (h *Host) Err() error { return context.Cause(h.ended) }
 
-// Stop ends the host in good order: calls in flight are abandoned, which is
-// safe at any moment, and the record says that it stopped; not that of a host that
-// was taken over. A record that is away
-// is not waited for: the error, ErrRecordAway, names what is not in it. That is
-// lost, and safe to lose: the next start finds out what became of it.
+// Stop ends the host in good order: it abandons the calls in flight, which is safe at any
+// moment, and records that the host stopped, unless another process has taken over. It does not
+// wait long for an event store that is away: ErrRecordAway then names what could not be
+// recorded. It is safe to lose that: the next start finds out what became of it.
 func (h *Host) Stop(ctx context.Context) error {
 	away, unwritten := h.env.Record.Now(), h.env.Record.Unwritten()
 	h.fail(ErrStopped)
 	h.env.Record.Stopping.Store(true)
 	h.rt.Halt(h.supervisor)
-	if errors.Is(h.Err(), shell.ErrTakenOver) { // Whatever it wrote would be beside the other process.
+	if errors.Is(h.Err(), shell.ErrTakenOver) { // The record belongs to the other process now.
 		return nil
 	}
 	if !away.Away {
@@ -148,13 +147,13 @@ func (h *Host) recordStop(ctx context.Context) error {
 	})
 }
 
-// Kill ends the host as a crash does; for simulations.
+// Kill ends the host like a crash does; for simulations.
 func (h *Host) Kill() {
 	h.fail(ErrStopped)
 	h.rt.Kill()
 }
 
-// ask waits for the answer to a question, as long as the host runs.
+// ask waits for the answer to a question while the host runs.
 func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -162,10 +161,10 @@ func ask[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 	return q.Wait(ctx)
 }
 
-// Ledger submits a command to the ledger and returns when what follows from
-// it is durable. While the record is away: ErrRecordAway, at once; or within
-// operatorPatience if it went away meanwhile, and then the command may still
-// take effect. Repeating it is harmless, as for every command.
+// Ledger submits a command to the ledger and returns when its events are durable. While the
+// event store is away it returns ErrRecordAway at once. If the store goes away while the
+// command waits, it returns that error within OperatorPatience, and the command may still take
+// effect. Repeating a command is harmless.
 func (h *Host) Ledger(ctx context.Context, cmd capacity.Command) error {
 	_, err := command(ctx, h, func() shell.Question[capacity.Book] {
 		return shell.Ask[capacity.Book](h.env.ledger, ledger.Command{Cmd: cmd, Cause: ledger.OperatorCause})
@@ -181,7 +180,7 @@ func (h *Host) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	return err
 }
 
-// command gives a command while the record is there.
+// command submits a command unless the event store is away.
 func command[T any](ctx context.Context, h *Host, give func() shell.Question[T]) (none T, err error) {
 	if r := h.env.Record.Now(); r.Away {
 		return none, fmt.Errorf("%w since %s; nothing was changed: %s",
@@ -193,8 +192,8 @@ func command[T any](ctx context.Context, h *Host, give func() shell.Question[T])
 	return await(ctx, h, give())
 }
 
-// TryAgain ends the quarantine of a piece of work, so that it is tried again; the answer
-// comes when the record has it. ErrNotQuarantined.
+// TryAgain ends the quarantine of a piece of work, so that it is tried again; it returns when
+// that is recorded. ErrNotQuarantined: there is no such quarantine.
 func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
 	if err := h.started(ctx); err != nil {
 		return err
@@ -203,10 +202,10 @@ func (h *Host) TryAgain(ctx context.Context, what shell.Subject) error {
 	return err
 }
 
-// errImpatient: there was no answer for a while.
+// errImpatient: there was no answer within OperatorPatience.
 var errImpatient = errors.New("no answer yet")
 
-// await waits for the answer to a command while the record is there.
+// await waits for the answer to a command, but not long once the event store is away.
 func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) {
 	for {
 		patient, cancel := context.WithCancelCause(ctx)
@@ -224,10 +223,10 @@ func await[T any](ctx context.Context, h *Host, q shell.Question[T]) (T, error) 
 	}
 }
 
-// ErrStarting: the host waits for the chain before it can do anything.
+// ErrStarting: the host still waits for the chain.
 var ErrStarting = errors.New("the host is starting; the chain has not answered yet")
 
-// started is an error while the host has not begun.
+// started returns an error until the start is over.
 func (h *Host) started(ctx context.Context) error {
 	booted, err := ask(ctx, h, shell.AskActor[bool](h.supervisor, isBooted{}))
 	if err == nil && !booted {
@@ -236,7 +235,7 @@ func (h *Host) started(ctx context.Context) error {
 	return err
 }
 
-// ViewLedger shows what is in the ledger for sure.
+// ViewLedger shows the durable state of the ledger.
 func (h *Host) ViewLedger(ctx context.Context) (none capacity.Snapshot, err error) {
 	if err := h.started(ctx); err != nil {
 		return none, err
@@ -244,7 +243,7 @@ func (h *Host) ViewLedger(ctx context.Context) (none capacity.Snapshot, err erro
 	return await(ctx, h, shell.Ask[capacity.Snapshot](h.env.ledger, ledger.Show{}))
 }
 
-// ViewQueue shows what is in the queue for sure.
+// ViewQueue shows the durable state of the queue.
 func (h *Host) ViewQueue(ctx context.Context) (none slotqueue.Snapshot, err error) {
 	if err := h.started(ctx); err != nil {
 		return none, err

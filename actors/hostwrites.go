@@ -8,9 +8,9 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 )
 
-// This file writes words into the host's stream in the background, in their order.
+// This file writes events into the host's stream in the background, in their order.
 
-// hostWrites are those of the host's stream that wait to be written, in their order.
+// hostWrites are the events that wait to be written into the host's stream, in their order.
 type hostWrites struct {
 	mu      sync.Mutex
 	waiting []hostWrite
@@ -22,7 +22,8 @@ type hostWrite struct {
 	stored func()
 }
 
-// recordHost writes a word into the host's stream in the background, after those before it.
+// recordHost writes an event into the host's stream in the background, after those before it,
+// and calls stored when it is durable.
 func (e *env) recordHost(m hostEvent, stored func()) {
 	e.hostWrites.mu.Lock()
 	defer e.hostWrites.mu.Unlock()
@@ -47,7 +48,7 @@ func (e *env) writeQueued(ctx context.Context) {
 		e.hostWrites.mu.Unlock()
 		err := e.RT.Guarded("host's stream", func() error { return e.writeHost(ctx, next.event) })
 		switch {
-		case ctx.Err() != nil: // It stays `writing`: nothing is written any more.
+		case ctx.Err() != nil: // writing stays set, so nothing is written any more.
 			return
 		case errors.Is(err, shell.ErrTakenOver):
 			e.owner.lost(err)

@@ -11,17 +11,19 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file gives back the space of data without a sale: its stream was lost, or an
-// older program left it behind. Nobody else would ever, and it counts against the limit.
+// This file deletes leftover data, which belongs to no sale: the sale's stream was lost, or an
+// older build left the data behind. Nobody else would ever delete it, and it counts against the
+// limit.
 
-// leftovers are stored slots that no sale, no reservation and no slot on chain is known for.
+// leftovers are the stored slots for which no sale, no reservation and no slot on chain is
+// known.
 func leftovers(stored []events.StoredSlot, known map[events.SlotID]bool) []events.StoredSlot {
 	return slices.DeleteFunc(slices.Clone(stored), func(st events.StoredSlot) bool { return known[st.Slot] })
 }
 
-// clearLeftovers deletes data without a sale, when what the chain says now is final: a
-// reorganisation may give a slot back until then. That nothing showed a sale is only the
-// reason to look.
+// clearLeftovers deletes leftover data once the newest block is final: until then a
+// reorganisation may give a slot back. A sale's absence from the list is only the reason to
+// look.
 func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []events.StoredSlot) {
 	if len(all) == 0 {
 		return
@@ -32,7 +34,7 @@ func (s *supervisor) clearLeftovers(ctx context.Context, self shell.Ref, all []e
 	}
 	s.Yield(ctx, "data without a sale")
 	if err := s.WaitFinal(ctx, from); err != nil {
-		return // It is only not known yet: the next start looks again.
+		return // Not known yet: the next start looks again.
 	}
 	for _, st := range all {
 		s.clearLeftover(ctx, self, st)
@@ -65,8 +67,8 @@ func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st event
 	}
 }
 
-// confirmLeftover asks those who know whether nobody needs the data of a slot: the sale's own
-// stream, and the contract. errLives says that somebody does.
+// confirmLeftover asks the sale's own stream and the contract whether the data of a slot is
+// still needed. errLives: it is.
 func (s *supervisor) confirmLeftover(ctx context.Context, slot events.SlotID) error {
 	if err := s.noSale(ctx, slot); err != nil {
 		return err
@@ -81,15 +83,15 @@ func (s *supervisor) confirmLeftover(ctx context.Context, slot events.SlotID) er
 	return s.ConfirmNotOurs(ctx, slot)
 }
 
-// Messages about a slot that is being cleared.
+// Messages about a slot whose leftovers are being deleted.
 type (
-	// holdSlot asks that no sale of a slot begins until releaseSlot. The answer is false
-	// when one lives or begins already.
+	// holdSlot asks that no sale of a slot begins until releaseSlot. The answer is false when
+	// one lives or is beginning already.
 	holdSlot    struct{ slot events.SlotID }
 	releaseSlot struct{ slot events.SlotID }
 )
 
-// held does something while no sale of a slot can begin. errLives when one has begun.
+// held does something while no sale of a slot can begin. errLives: one has begun.
 func (s *supervisor) held(ctx context.Context, self shell.Ref, slot events.SlotID, do func() error) error {
 	free, err := shell.AskActor[bool](self, holdSlot{slot}).Wait(ctx)
 	if err != nil {
@@ -110,7 +112,7 @@ func (s *supervisor) onHold(a *shell.Turn, m holdSlot) {
 	a.Asker()(free, nil)
 }
 
-// onRelease lets the sale begin that was asked for meanwhile.
+// onRelease begins the sale that was asked for while the slot was held.
 func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
 	c := s.beginning[m.slot]
 	if c == nil || !c.held {
@@ -122,7 +124,7 @@ func (s *supervisor) onRelease(a *shell.Turn, m releaseSlot) {
 	}
 }
 
-// noSale reads a sale's own stream. errLives when the sale is not over.
+// noSale reads a sale's own stream. errLives: the sale is not over.
 func (s *supervisor) noSale(ctx context.Context, slot events.SlotID) error {
 	st, err := s.readSale(ctx, slot)
 	if err == nil && st.Phase != sale.Unknown && !st.Over() {

@@ -15,36 +15,35 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// livingSalesSchema names the form of the pieces of the list. A test holds the form to it
-// (testdata/shape.golden).
+// livingSalesSchema names the form in which the list is saved; testdata/shape.golden holds that
+// form.
 const livingSalesSchema = "host/1"
 
-// livingSales is the list of the sales that are not over, folded from the whole log:
-// one is on it from SaleStarted to SaleSettled. Nothing else tells it in every
-// order of crashes: an adopted sale begins without a worker and may live
-// without a reservation, and a sale that was settled with the ledger is not over
-// before its own stream says so.
+// livingSales is the list of the sales that are not over, folded from the whole log: a sale is
+// on it from SaleStarted to SaleSettled. Nothing else is right after every order of crashes: an
+// adopted sale begins without a worker and may live without a reservation, and a sale that is
+// settled with the ledger is not over before its own stream says so.
 type livingSales struct {
 	me    events.Address
 	codec *events.Codec
 	sales map[events.SlotID]livingSale
 	next  uint64 // number of the next attempt
-	// read is how far the log was read, and last the last event up to there that
-	// no truncation will ever hide: under that the list is saved.
+	// read is the position up to which the log was read. last is the last event before it that
+	// is never truncated: the list is saved under that event.
 	read  events.Position
 	last  snapshot.Event
-	since int // events of the record behind the newest snapshot
-	// incomplete says that the beginning of a sale could not be read: a newer build
-	// wrote it. Such a list is never saved, because that build will read it.
+	since int // events since the newest snapshot
+	// incomplete: the beginning of a sale could not be read, because a newer build wrote it.
+	// Such a list is never saved, because that build would read it.
 	incomplete bool
-	// lengths is how many events the streams of this host have of which some were read;
-	// nil when nobody wants to know any more.
+	// lengths is the number of events in each of this host's streams, as far as the log was
+	// read; nil once the start has asked for it.
 	lengths map[string]uint64
-	// reached says that the start of this process was read: behind it nobody else
-	// writes, so what was read is all there is to decide by.
+	// reached: the start of this process was read. Nobody else writes after it, so the list is
+	// complete.
 	reached bool
 	epoch   uint64
-	// unread is told of events that cannot be read.
+	// unread is called for events that cannot be read.
 	unread func(events.Recorded, error)
 }
 
@@ -63,7 +62,7 @@ func newLivingSales(me events.Address, codec *events.Codec) *livingSales {
 	}
 }
 
-// take folds the next event of the log.
+// take folds one event of the log.
 func (s *livingSales) take(r events.Recorded) {
 	s.read = r.Position
 	if events.IsSystem(r.Stream) || events.IsSnapshot(r.Stream) {
@@ -102,7 +101,7 @@ func (s *livingSales) take(r events.Recorded) {
 	}
 }
 
-// noteLength remembers how far a stream goes, until the start has asked for it.
+// noteLength notes how many events a stream has.
 func (s *livingSales) stands(r events.Recorded) {
 	if s.lengths != nil {
 		s.lengths[r.Stream] = r.Revision + 1
@@ -147,12 +146,12 @@ func (s *livingSales) restore(pieces [][]byte) error {
 	})
 }
 
-// readLivingSales reads the newest snapshot of the list and the log behind it.
+// readLivingSales reads the newest snapshot of the list and the log after it.
 func readLivingSales(ctx context.Context, e *env) (*livingSales, error) {
 	s := newLivingSales(e.Me, e.Codec)
 	s.epoch = e.Epoch
 	s.unread = func(r events.Recorded, err error) {
-		// Nobody can go on with such a sale; the others do.
+		// Such a sale cannot go on; the others can.
 		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
 	}
 	found, err := e.ReadSnapshot(ctx, snapshot.Reader{
@@ -164,7 +163,7 @@ func readLivingSales(ctx context.Context, e *env) (*livingSales, error) {
 	return s, s.catchUp(ctx, e.Store, found)
 }
 
-// whole is an error when the log was not read up to the start of this process.
+// whole returns an error when the log ends before the start of this process.
 func (s *livingSales) whole() error {
 	if s.reached {
 		return nil
@@ -172,7 +171,7 @@ func (s *livingSales) whole() error {
 	return fmt.Errorf("%w: start %d of this host is not in the log", shell.ErrBehind, s.epoch)
 }
 
-// catchUp reads the log behind a snapshot, or all of it.
+// catchUp reads the log after a snapshot, or all of it.
 func (s *livingSales) catchUp(ctx context.Context, store events.Store, found snapshot.Found) error {
 	if found.Usable {
 		s.last, s.read = found.Last, found.Last.Position
@@ -188,8 +187,8 @@ func (s *livingSales) catchUp(ctx context.Context, store events.Store, found sna
 	return nil
 }
 
-// LivingSales is what a host that starts on this store would find: the slots
-// whose sales are not over, in the order in which their attempts began.
+// LivingSales returns what a start on this store would find: the slots whose sales are not
+// over, in the order in which their attempts began.
 func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]events.SlotID, error) {
 	codec := catalog.Codec()
 	s := newLivingSales(me, codec)
@@ -206,8 +205,8 @@ func LivingSales(ctx context.Context, store events.Store, me events.Address) ([]
 	return slots, err
 }
 
-// livingSalesSaver follows the log and saves the list now and then. Only its task
-// touches the list, until the host has stopped.
+// livingSalesSaver follows the log and saves the list now and then. Only its own task touches
+// the list until the host has stopped.
 type livingSalesSaver struct {
 	*env
 	living *livingSales
@@ -240,7 +239,7 @@ func (w *livingSalesSaver) follow(ctx context.Context) error {
 			return err
 		}
 		if r.Stream == own && r.Meta.Epoch > w.Epoch {
-			w.suspect() // Sooner than at the next heartbeat.
+			w.suspect() // The next heartbeat would notice it later.
 		}
 		w.living.take(r)
 		if w.living.since < (tries+1)*w.SnapshotEvery {
@@ -268,7 +267,7 @@ func (w *livingSalesSaver) save(ctx context.Context) error {
 	return err
 }
 
-// Finish is for saver.
+// Finish implements shell.Saver.
 func (w *livingSalesSaver) Finish(ctx context.Context) error {
 	if w.living.since == 0 {
 		return nil

@@ -16,14 +16,13 @@ import (
 	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// releaseOrphans settles what the ledger holds for sales that do not live: their
-// streams were lost, or an older program forgot them. Nobody else would ever. The
-// data goes first, as always. A slot that the contract calls ours keeps its
-// reservation and its data: it is being adopted. A list that could not read the
-// beginning of some sale knows too little.
+// releaseOrphans settles reservations whose sales do not live: their streams were lost, or an
+// older build forgot them. Nobody else would ever settle them. The data is deleted first, as
+// always. A slot that the contract calls ours keeps its reservation and its data: it is being
+// adopted. Nothing is released if the list of living sales is incomplete.
 //
-// That the list does not show a sale is only the reason to look: before anything
-// is deleted the sale's own stream and the contract are asked about this one slot.
+// A sale's absence from the list is only the reason to look: before anything is deleted, the
+// sale's own stream and the contract are asked about the slot.
 func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 	if m.living.incomplete {
 		return
@@ -35,12 +34,12 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 	for _, o := range m.owned {
 		living[o.Slot] = true
 	}
-	// Asked in this turn, before any new sale can ask for a reservation.
+	// Asked in this turn, before a new sale can ask for a reservation.
 	asked := shell.Ask[[]capacity.Reservation](s.ledger, ledger.All{})
 	self := a.Self
 	s.RT.Do("orphans", func(ctx context.Context) {
 		reserved, err := asked.Wait(ctx)
-		if err != nil { // Asked later, new sales would count as orphans.
+		if err != nil { // Asked again later, new sales would look like orphans.
 			if ctx.Err() == nil {
 				s.Log.Warnf("what the ledger or the disk holds for no sale is given back at the next start: %v", err)
 			}
@@ -57,10 +56,10 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 	})
 }
 
-// overlookedSale is a sale that lives although the list did not show it.
+// overlookedSale is a living sale that the list did not show.
 type overlookedSale struct{ sale livingSale }
 
-// onOverlooked lets a sale go on that was taken for none.
+// onOverlooked resumes a living sale that the list did not show.
 func (s *supervisor) onOverlooked(a *shell.Turn, m overlookedSale) {
 	l := m.sale
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
@@ -70,11 +69,11 @@ func (s *supervisor) onOverlooked(a *shell.Turn, m overlookedSale) {
 	s.agents[l.slot].ref = s.spawnAgent(a, l.slot, l.request, l.index)
 }
 
-// errLives: what was taken for an orphan belongs to somebody.
+// errLives: what looked like an orphan belongs to somebody.
 var errLives = errors.New("it is no orphan")
 
-// orphaned asks those who know whether nobody needs a reservation any more: the
-// sale's own stream, and the contract. errLives says that somebody does.
+// orphaned asks the sale's own stream and the contract whether a reservation is still needed.
+// errLives: it is.
 func (s *supervisor) orphaned(ctx context.Context, r capacity.Reservation) error {
 	if err := s.noSale(ctx, r.Slot); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (s *supervisor) readSale(ctx context.Context, slot events.SlotID) (st sale.
 	return st, nil
 }
 
-// isTaken says that asking again would not change the answer.
+// isTaken reports whether an error is a final answer, which asking again would not change.
 func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err, shell.ErrUnreadable) }
 
 func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capacity.Reservation) {
@@ -138,7 +137,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 			return s.Repo.Delete(ctx, r.Slot)
 		})
 	})
-	if err == nil || errors.Is(err, errLives) { // Of a new sale, whose data it is now.
+	if err == nil || errors.Is(err, errLives) { // errLives: the data belongs to a new sale now.
 		err = s.untilDone(ctx, "orphan/"+r.Slot.String(), entry, func(ctx context.Context) error {
 			cmd := capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral}
 			return ledger.Do(ctx, s.ledger, cmd, "orphan:"+r.Slot.String())
@@ -149,7 +148,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	}
 }
 
-// untilDone tries until it works, while the record is there.
+// untilDone repeats a step until it succeeds, and waits while the event store is away.
 func (s *supervisor) untilDone(
 	ctx context.Context, key string, entry *logrus.Entry, do func(context.Context) error,
 ) error {

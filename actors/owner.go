@@ -13,38 +13,37 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file keeps a host's identity with one process.
+// This file makes sure that one process at a time runs a host.
 //
-// A process writes HostStarted with the next epoch when it begins, HostHeartbeat
-// while it lives and HostStopped at its end, each at exactly the revision that
-// follows what it knows of the host's stream. So of two processes that begin at
-// once one conflicts, and when another begins later, the next word of the older
-// one conflicts. It also looks whenever any other of its streams moved under it.
-// A process that finds a newer epoch ends at once: two would spoil each other's
-// record and take each other's nonces.
+// A process writes HostStarted with the next epoch when it begins, HostHeartbeat while it lives
+// and HostStopped at its end, each at exactly the revision after the last that it knows of the
+// host's stream. So of two processes that begin at once, one meets a conflict; when another
+// begins later, the older one's next event does. A process also looks whenever somebody else
+// wrote to any of its streams. One that finds a newer epoch ends at once: two processes would
+// spoil each other's record and take each other's nonces.
 
-// DefaultHeartbeat is how often a process says that it lives.
+// DefaultHeartbeat is how often a process records that it is alive.
 const DefaultHeartbeat = 5 * time.Minute
 
 // owner is what a process knows of its host's stream. Safe for concurrent use.
 type owner struct {
-	// writing lets one write the stream at a time, until it is known whether the store has the
-	// word: what comes at its revision meanwhile would be judged by it. It may end with its
-	// context.
+	// writing admits one writer at a time, until it is known whether the store took its event:
+	// the outcome of another append at the same revision would depend on it. A writer may give
+	// up with its context.
 	writing *shell.Pool
 	count   uint64 // events in the stream, as far as this process knows
 	looking bool   // guarded by lookMu
 	lookMu  sync.Mutex
-	// lost is told once that another process runs the host.
+	// lost is called when another process runs the host.
 	lost func(error)
 }
 
-// hostEvent is an event of the host's stream; all of them say when they were said.
+// hostEvent is an event of the host's stream; each has a time.
 type hostEvent = quarantine.Event
 
-// takeOver appends HostStarted with the next epoch. Another chain's record is
-// refused. A store that does not answer is asked again until ctx ends.
-// ErrTakenOver: another process began at the same moment, and was faster.
+// takeOver appends HostStarted with the next epoch. It refuses the record of another chain, and
+// asks a store that does not answer until ctx ends. ErrTakenOver: another process began at the
+// same moment and was faster.
 func (e *env) takeOver(ctx context.Context) error {
 	var last *messages.HostStarted
 	var count uint64
@@ -70,7 +69,7 @@ func (e *env) takeOver(ctx context.Context) error {
 	return e.writeHost(ctx, started)
 }
 
-// readHost reads the last start and how many events the host's stream has.
+// readHost reads the last start, and the number of events in the host's stream.
 func (e *env) readHost(ctx context.Context) (last *messages.HostStarted, count uint64, err error) {
 	err = e.readHostFrom(ctx, 0, func(revision uint64, m messages.HostEvent) {
 		if m, ok := m.(*messages.HostStarted); ok {
@@ -99,15 +98,15 @@ func (e *env) readHostFrom(ctx context.Context, from uint64, take func(uint64, m
 	return nil
 }
 
-// writeHost writes the next word of this process, and asks the store until it has it, before
-// another word has its turn. ErrTakenOver when another process has spoken.
+// writeHost writes the next event of this process, and repeats the append until it is known to
+// be stored; other events wait. ErrTakenOver: another process wrote to the stream.
 func (e *env) writeHost(ctx context.Context, m hostEvent) error {
 	return e.oneAtATime(ctx, func() error {
 		return e.ask(ctx, func() error { return e.appendHost(ctx, m) })
 	})
 }
 
-// oneAtATime lets one word of this process be written at a time.
+// oneAtATime lets this process write one event at a time.
 func (e *env) oneAtATime(ctx context.Context, write func() error) error {
 	leave, err := e.owner.writing.Enter(ctx, time.Time{})
 	if err != nil {
@@ -117,7 +116,7 @@ func (e *env) oneAtATime(ctx context.Context, write func() error) error {
 	return write()
 }
 
-// appendHost tries once to write the next word of this process. It is for oneAtATime.
+// appendHost tries once to write the next event of this process. Call it inside oneAtATime.
 func (e *env) appendHost(ctx context.Context, m hostEvent) error {
 	for {
 		err := e.appendHostAt(ctx, e.owner.count, m)
@@ -146,8 +145,8 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 	meta := e.Metadata("")
 	meta.Version = version
 	stream := events.HostStream(e.Me)
-	// The id tells processes apart that claim the same epoch at the same revision:
-	// a store takes an append with known ids for one whose answer was lost.
+	// The id differs between processes that claim the same epoch at the same revision: a store
+	// takes an append with known ids for a repetition.
 	id := fmt.Sprintf("epoch:%d@%d/%d/%s", e.Epoch, count, m.GetAt().AsTime().UnixNano(), e.Node)
 	_, err = e.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
 		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
@@ -155,9 +154,8 @@ func (e *env) appendHostAt(ctx context.Context, count uint64, m hostEvent) error
 	return err
 }
 
-// readOn reads what was written behind what this process knows, and takes note
-// of its own words whose answers were lost. ErrTakenOver when it finds others'.
-// Nobody else writes the stream meanwhile.
+// readOn reads the events after those that this process knows, and counts its own whose answers
+// were lost. ErrTakenOver: it found another process's. Call it inside oneAtATime.
 func (e *env) readOn(ctx context.Context) error {
 	var other *messages.HostStarted
 	var lastSeen time.Time
@@ -190,8 +188,8 @@ func (e *env) readOn(ctx context.Context) error {
 		is, lastSeen.Format(time.RFC3339), e.Epoch, e.Node)
 }
 
-// beat says now and then that this process lives, until ctx ends. That is how
-// others know, and how it learns that another one has begun.
+// beat records now and then that this process is alive, until ctx ends. So others know, and
+// this process learns when another one has begun.
 func (e *env) beat(ctx context.Context) {
 	for e.Heartbeat > 0 && shell.Sleep(ctx, e.Clock, e.Heartbeat) == nil {
 		e.Yield(ctx, "heartbeat")
@@ -210,8 +208,8 @@ func (e *env) beat(ctx context.Context) {
 	}
 }
 
-// suspect looks whether another process runs the host, because something else
-// than this process wrote to one of its streams.
+// suspect checks whether another process runs the host, because somebody else wrote to one of
+// its streams.
 func (e *env) suspect() {
 	o := &e.owner
 	o.lookMu.Lock()
@@ -239,7 +237,8 @@ func (e *env) suspect() {
 	})
 }
 
-// ask asks the store until it answers. When it never does, the error says why.
+// ask repeats a call on the store until it is answered. If ctx ends first, the error also says
+// why the last try failed.
 func (e *env) ask(ctx context.Context, question func() error) error {
 	call := e.Record.Call(ctx, events.HostStream(e.Me))
 	defer call.End()
@@ -267,9 +266,9 @@ func (e *env) sameMarket(last *messages.HostStarted) error {
 	return nil
 }
 
-// sameChain refuses a market whose stream tells of another chain: one that was begun anew
-// has the same id, and may have its contract at the same address. Its blocks would be taken
-// for a reorganisation of all that is recorded, or for a node that is behind.
+// sameChain refuses a market whose stream is of another chain. A chain that was started anew
+// has the same id, and maybe its contract at the same address; its blocks would look like a
+// reorganisation of all that is recorded, or like a node that is behind.
 func (e *env) sameChain(ctx context.Context) error {
 	stream, genesis := events.MarketStream(e.ChainID, e.Contract), ""
 	err := e.ask(ctx, func() (err error) {
@@ -279,7 +278,7 @@ func (e *env) sameChain(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read the market's record: %w", err)
-	case err != nil: // What is hosted is proven all the same; the follower says what is wrong.
+	case err != nil: // Hosted slots are proven all the same; the follower reports what is wrong.
 		e.Log.Warnf("of which chain %s is could not be read: %v", stream, err)
 	case genesis != "" && genesis != e.Genesis.String():
 		return fmt.Errorf("%w: %s is of a chain with genesis %s, this one has %s",
@@ -288,7 +287,7 @@ func (e *env) sameChain(ctx context.Context) error {
 	return nil
 }
 
-// genesisOf is the genesis of the chain that a market's stream is of; empty when it does not say so.
+// genesisOf is the genesis hash that a market's stream names; empty when it names none.
 func (e *env) genesisOf(ctx context.Context, stream string) (string, error) {
 	for r, err := range e.Store.ReadStream(ctx, stream, events.ReadStream{}) {
 		if errors.Is(err, events.ErrStreamNotFound) {

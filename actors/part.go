@@ -16,34 +16,33 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file keeps the children that every host has: the ledger, the queue and the proof
-// scheduler. One that panics is started again from its record, after a pause that grows.
-// One whose record cannot be read, or folded, stays down and is tried again at a slow
-// pace: what is stored is never passed over. Meanwhile the others go on, and whoever asks
-// a part that is down is told so and asks again.
+// This file supervises the parts that every host has: the ledger, the queue and the proof
+// scheduler. A part that panics is started again from its record, after a growing pause. A part
+// whose record cannot be read or folded stays down and is tried again at a slow pace, because
+// stored events are never skipped. The other parts go on meanwhile, and whoever asks a part
+// that is down is told so and asks again.
 
 const (
 	schedulerName = health.PartScheduler
-	// partSteady is for how long a part must run, by the machine's clock, before what
-	// failed earlier does not count any more.
+	// partSteady is how long a part must run, by the machine's clock, for its earlier failures
+	// to be forgotten.
 	partSteady = 10 * time.Minute
-	// partAlertAfter is how many failures in a row call a person: fewer are over in seconds.
+	// partAlertAfter is how many failures in a row raise an alert: fewer are over in seconds.
 	partAlertAfter = 3
 )
 
-// keptPart is a part as the supervisor has it.
+// keptPart is what the supervisor knows of a part.
 type keptPart struct {
 	*shell.Part
-	// start makes what runs; life counts the starts, the first is 1.
+	// start makes the behavior; life counts the starts, from 1.
 	start func(life int) shell.Behavior
 
 	life     int
 	failures int       // in a row
 	last     time.Time // the last start
-	told     bool      // a person was told that it is down
+	told     bool      // an alert said that it is down
 }
 
-// keptParts are all of them.
 type keptParts struct{ ledger, queue, scheduler keptPart }
 
 func keep(e *env) keptParts {
@@ -53,7 +52,7 @@ func keep(e *env) keptParts {
 // Messages about parts.
 type (
 	partDue struct{ part *keptPart }
-	// partBroken: the record that a part lives by cannot be read.
+	// partBroken: the record of a part cannot be read or folded.
 	partBroken struct {
 		part *keptPart
 		life int
@@ -61,12 +60,12 @@ type (
 	}
 )
 
-// parts are all parts in a fixed order.
+// parts returns all parts in a fixed order.
 func (s *supervisor) parts() []*keptPart {
 	return []*keptPart{&s.kept.ledger, &s.kept.queue, &s.kept.scheduler}
 }
 
-// planParts says how the parts are started.
+// planParts defines how the parts are started.
 func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 	self := a.Self
 	broken := func(p *keptPart, life int) func(error) {
@@ -85,8 +84,7 @@ func (s *supervisor) planParts(a *shell.Turn, heads []events.Head) {
 	}
 }
 
-// startPart starts a part, for the first time or again, and tells it what it has to know
-// besides the record.
+// startPart starts a part, for the first time or again, and tells it what is not in its record.
 func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 	if p.Running() {
 		return
@@ -115,14 +113,13 @@ func (s *supervisor) startPart(a *shell.Turn, p *keptPart) {
 	}
 }
 
-// onPartFailed: a part panicked. What it was working on is left alone when that happens
-// twice.
+// onPartFailed: a part panicked. What it was working on is quarantined the second time.
 func (s *supervisor) onPartFailed(a *shell.Turn, p *keptPart, m shell.ChildFailed) {
 	s.countPanic(m.About, m.Err)
 	s.partDown(a, p, m.Err)
 }
 
-// onPartBroken: the record of a part cannot be read, or not folded.
+// onPartBroken: the record of a part cannot be read or folded.
 func (s *supervisor) onPartBroken(a *shell.Turn, m partBroken) {
 	if m.life != m.part.life || !m.part.Running() {
 		return
@@ -131,8 +128,8 @@ func (s *supervisor) onPartBroken(a *shell.Turn, m partBroken) {
 	s.partDown(a, m.part, m.err)
 }
 
-// partDown notes that a part has failed, tells those who wait for it, and has it started
-// again after a while. When it can't read its record, that is at a slow pace.
+// partDown notes that a part has failed, tells those who wait for it, and has it started again
+// after a pause, a long one if its record cannot be read.
 func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	now := s.Clock.Now()
 	if now.Sub(p.last) > partSteady {
@@ -140,11 +137,11 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	}
 	p.failures++
 	p.Ended(now, p.failures == 1, err)
-	delete(s.Savers, p.Name) // What it made of its state is not trusted.
+	delete(s.Savers, p.Name) // Its state in memory is not trusted.
 	if p.Part == s.queue {
 		s.forgetWorkers()
 	}
-	slow := errors.Is(err, shell.ErrUnreadable) // No other try finds anything else.
+	slow := errors.Is(err, shell.ErrUnreadable) // The next try will hardly find anything else.
 	pause := s.Backoff(p.Name, p.failures)
 	if slow {
 		pause = s.quarantinePause(p.failures)
@@ -158,7 +155,8 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	s.Clock.After(pause, func() { self.Tell(partDue{p}) })
 }
 
-// forgetWorkers: those of a queue that failed are gone; its next life begins others.
+// forgetWorkers forgets the workers of a queue that failed: they are gone, and its next life
+// begins others.
 func (s *supervisor) forgetWorkers() {
 	for _, ag := range s.agents {
 		ag.watchers = nil
@@ -176,7 +174,7 @@ func partHint(name string) string {
 		"look at the record with `hostnode audit`; it is tried again by itself"
 }
 
-// downParts are those parts that do not run now.
+// downParts are the parts that do not run now.
 func (s *supervisor) downParts() (down []health.PartStatus) {
 	for _, p := range s.parts() {
 		if since, why := p.Trouble(); why != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file is about sales that cannot be run: their actor fails again and again, or
-// their record cannot be read. Nothing is done for such a sale, and it is tried again at
-// a slow pace, because what stood in its way may be mended or pass. While its slot is
-// ours on chain, each period that owes a proof is an alert.
+// This file quarantines sales that cannot be run, because their actor fails again and again or
+// their record cannot be read. Nothing is done for such a sale; it is tried again at a slow
+// pace, because the cause may pass or be repaired. While its slot is ours on chain, each period
+// that owes a proof raises an alert.
 
-// quarantineFirst is the pause before the first try; each is twice as long as the one
-// before, up to Config.QuarantineRetry.
+// quarantineFirst is the pause before the first try; each further pause is twice as long, up to
+// Config.QuarantineRetry.
 const quarantineFirst = time.Minute
 
 // Messages about sales that cannot be run.
@@ -31,7 +31,7 @@ type (
 	retryQuarantined struct{ slot events.SlotID }
 )
 
-// quarantine leaves a sale alone that cannot be run, with an alert, and tries it again
+// quarantine leaves a sale alone that cannot be run, raises an alert, and tries the sale again
 // later. The host and its other sales go on.
 func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	ag := s.agents[slot]
@@ -42,7 +42,7 @@ func (s *supervisor) quarantine(a *shell.Turn, slot events.SlotID, err error) {
 	pause := s.quarantinePause(ag.quarantines)
 	s.Log.WithField("slot", slot.String()).Errorf("the sale is quarantined and nothing is done for its slot until "+
 		"it is tried again in %s; look at it with `hostnode sale %s`: %v", pause, slot, err)
-	if ag.quarantines == 1 { // Not at each try; but each proof that is owed is told.
+	if ag.quarantines == 1 { // Not at each try; every proof that is owed raises an alert of its own.
 		trouble := health.SlotTrouble{Slot: slot, Reason: err.Error()}
 		s.RaiseCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
 	}
@@ -62,8 +62,8 @@ func (e *env) quarantinePause(n int) time.Duration {
 	return min(quarantineFirst<<min(n-1, 20), e.QuarantineRetry)
 }
 
-// retryQuarantined runs a sale again. It is quarantined until its record was read, and
-// once more as soon as it fails.
+// retryQuarantined runs a sale again. The sale stays quarantined until its record is read, and
+// is quarantined again at the first failure.
 func (s *supervisor) retryQuarantined(a *shell.Turn, slot events.SlotID) {
 	ag := s.agents[slot]
 	if ag == nil || ag.quarantined == "" || ag.retrying {
@@ -73,8 +73,8 @@ func (s *supervisor) retryQuarantined(a *shell.Turn, slot events.SlotID) {
 	s.runAgent(a, slot, ag)
 }
 
-// runsAgain reports whether what an agent tells counts: not what one told that was
-// stopped since.
+// runsAgain reports whether a message of an agent counts: not that of an agent that was stopped
+// since. A quarantined sale whose agent reports is out of quarantine.
 func (s *supervisor) runsAgain(ag *agent, m sales.Changed) bool {
 	if ag.quarantined == "" {
 		return true
@@ -92,8 +92,8 @@ func aboutSale(slot events.SlotID) shell.Subject {
 	return shell.Subject{Kind: shell.SubjectSale, Key: slot.String()}
 }
 
-// stayQuarantined leaves a sale quarantined that was so when the process before ended,
-// until it runs. It is tried at once.
+// stayQuarantined keeps a sale quarantined that was so when the last process ended, until it
+// runs. It is tried at once.
 func (s *supervisor) stayQuarantined(slot events.SlotID) {
 	ag := s.agents[slot]
 	if q, ok := s.quarantined.Has(aboutSale(slot)); ok {
@@ -102,7 +102,7 @@ func (s *supervisor) stayQuarantined(slot events.SlotID) {
 	}
 }
 
-// endOldQuarantines ends those of sales that are over.
+// endOldQuarantines ends the quarantines of sales that are over.
 func (s *supervisor) endOldQuarantines() {
 	for _, q := range s.quarantined.All() {
 		slot, err := events.ParseSlotID(q.Subject.Key)

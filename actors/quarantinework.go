@@ -12,27 +12,26 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file decides what is quarantined besides sales: a piece of work on which something
-// panicked twice. It is left alone, so that one bad offer costs no hosted slot; the record
-// says so, a person is told, and an operator may have it tried again.
+// This file quarantines work other than sales: what panicked twice is left alone, so that one
+// bad offer costs no hosted slot. The quarantine is recorded, the operator is alerted, and may
+// have the work tried again.
 
-// maxPanicked is of how many pieces of work it is known that something panicked once.
+// maxPanicked is how many pieces of work are remembered because they panicked once.
 const maxPanicked = 1_000
 
 // Messages about what is quarantined.
 type (
-	// examineFailed: looking at a slot on offer panicked.
+	// examineFailed: examining a slot on offer panicked.
 	examineFailed struct {
 		slot events.SlotID
 		err  error
 	}
-	// tryAgain: an operator wants something tried again. The answer comes when that is in
-	// the record.
+	// tryAgain: an operator wants something tried again. The answer comes when the end of the
+	// quarantine is recorded.
 	tryAgain struct{ subject shell.Subject }
 )
 
-// countPanic notes that something panicked on a piece of work, and leaves it alone when it is
-// not the first time.
+// countPanic notes that a piece of work panicked, and quarantines it the second time.
 func (s *supervisor) countPanic(about shell.Subject, err error) (leftAlone bool) {
 	if about == (shell.Subject{}) {
 		return false
@@ -52,7 +51,7 @@ func (s *supervisor) countPanic(about shell.Subject, err error) (leftAlone bool)
 	return true
 }
 
-// describe says what a piece of work is.
+// describe names a piece of work in words.
 func describe(about shell.Subject) string {
 	switch about.Kind {
 	case shell.SubjectSale:
@@ -69,7 +68,7 @@ func describe(about shell.Subject) string {
 	return about.String()
 }
 
-// onExamineFailed puts a slot back, or refuses it when it was not the first time.
+// onExamineFailed puts a slot back into the queue, or refuses it when it failed twice.
 func (s *supervisor) onExamineFailed(m examineFailed) {
 	c := s.beginning[m.slot]
 	delete(s.beginning, m.slot)
@@ -85,18 +84,18 @@ func (s *supervisor) onExamineFailed(m examineFailed) {
 	}
 	for _, w := range c.workers {
 		w.Tell(refused)
-		s.owned.due = s.owned.due || w.Nobody() // One of ours is not given up: it must be proven.
+		s.owned.due = s.owned.due || w.Nobody() // A slot of ours is never given up: it must be proven.
 	}
 }
 
-// onTryAgain ends a quarantine because an operator wants it.
+// onTryAgain ends a quarantine at an operator's wish.
 func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	answer := a.Asker()
 	if _, ok := s.quarantined.Has(m.subject); !ok {
 		answer(nil, fmt.Errorf("%w: %s", shell.ErrNotQuarantined, m.subject))
 		return
 	}
-	if m.subject.Kind == shell.SubjectSale { // It ends by itself when the sale runs.
+	if m.subject.Kind == shell.SubjectSale { // That quarantine ends when the sale runs.
 		slot, err := events.ParseSlotID(m.subject.Key)
 		if err == nil {
 			s.retryQuarantined(a, slot)
@@ -104,7 +103,7 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 		answer(struct{}{}, err)
 		return
 	}
-	s.panicked[m.subject] = quarantine.MostPanics - 1 // The next panic is not the first.
+	s.panicked[m.subject] = quarantine.MostPanics - 1 // The next panic counts as the second.
 	self, subject := a.Self, m.subject
 	s.quarantined.End(subject, "tried again by the operator", func() {
 		self.Tell(quarantineOver{subject})
@@ -112,10 +111,10 @@ func (s *supervisor) onTryAgain(a *shell.Turn, m tryAgain) {
 	})
 }
 
-// quarantineOver: the record has it that something is to be tried again.
+// quarantineOver: the end of a quarantine is recorded.
 type quarantineOver struct{ subject shell.Subject }
 
-// onQuarantineOver begins again what nobody else begins.
+// onQuarantineOver resumes work that nobody else resumes.
 func (s *supervisor) onQuarantineOver(m quarantineOver) {
 	if m.subject.Kind == shell.SubjectMarket {
 		var revision uint64

@@ -14,16 +14,15 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file is what a start does on a record that lacks what it had: the server was
-// restored from an older backup, its database is empty, or it is another one. What the
-// chain and the disk know is found as after every start, and what is owed is proven. What
-// cannot be known again is named, and nothing is sold until a person wants it: the queue
-// is paused as an operator pauses it.
+// This file handles a record that has lost events: the event store was restored from an older
+// backup, is empty, or is another one. As after every start, the host learns from the chain and
+// the disk what it hosts, and proves it. What cannot be recovered is named in an alert, and
+// nothing is sold until an operator wants it: the queue is paused as by an operator.
 
-// maxNamedLost is how many streams, offers and reservations the record names.
+// maxNamedLost is how many lost streams, offers and reservations are recorded by name.
 const maxNamedLost = 1_000
 
-// alertRecordLoss tells of a record that lacks what it had, in the record too.
+// alertRecordLoss raises an alert when the record has lost events.
 func (s *supervisor) alertRecordLoss() {
 	if s.Witness == nil || s.Witness.Lost().None() {
 		return
@@ -33,13 +32,14 @@ func (s *supervisor) alertRecordLoss() {
 			"offer again what is missing in `hostnode availability list`, then sell again: hostnode drain --resume")
 }
 
-// lossUnrecorded says that the queue takes nothing, because what the record lacks is not recorded yet.
+// lossUnrecorded reports whether a loss of events is not recorded yet; until then the queue
+// takes nothing.
 func (e *env) lossUnrecorded() bool {
 	return e.Witness != nil && !e.lossRecorded.Load() && !e.Witness.Lost().None()
 }
 
-// pauseAfterLoss pauses a queue that has just been started, until what is lost is recorded: then
-// it is paused by its record.
+// pauseAfterLoss pauses a queue that has just been started, if events were lost. Once the pause
+// is in the queue's record, the loss is recorded too.
 func (s *supervisor) pauseAfterLoss() {
 	if !s.lossUnrecorded() {
 		return
@@ -52,10 +52,10 @@ func (s *supervisor) pauseAfterLoss() {
 		s.Yield(ctx, "went back")
 		_, err := asked.Wait(ctx)
 		switch {
-		case ctx.Err() != nil, errors.Is(err, shell.ErrPartDown): // Its next start holds it.
+		case ctx.Err() != nil, errors.Is(err, shell.ErrPartDown): // Its next start pauses it.
 		case errors.Is(err, shell.ErrReloading):
 			s.pauseAfterLoss()
-		case err != nil: // It would sell until then.
+		case err != nil: // Without the pause it would sell.
 			s.Log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", err)
 			s.Clock.After(s.RetryAfter, s.pauseAfterLoss)
 		default:
@@ -73,7 +73,7 @@ func (s *supervisor) recordLoss(lost events.WentBack) {
 	})
 }
 
-// lossOf is how a loss is recorded.
+// lossOf makes the event that records a loss.
 func lossOf(lost events.WentBack, now time.Time, epoch uint64) *messages.RecordWentBack {
 	m := &messages.RecordWentBack{
 		At: events.TimeToMessage(now), Epoch: epoch,
@@ -91,7 +91,7 @@ func lossOf(lost events.WentBack, now time.Time, epoch uint64) *messages.RecordW
 	return m
 }
 
-// describeLoss says in a sentence what a store lacks.
+// describeLoss says in a sentence what was lost.
 func describeLoss(lost events.WentBack) string {
 	ends := "it is empty"
 	if !lost.Ends.IsZero() {

@@ -10,11 +10,11 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file looks for damage of stored data, at the start and by the scrub, and tells the
-// sales that need what is damaged.
+// This file looks for damage in stored data, at the start and by the scrub, and tells the sales
+// that need the data.
 
-// tellDamaged tells living sales what is not on disk as it should be, before they do
-// anything. The disk was looked at when nothing was under way.
+// tellDamaged tells living sales, before they do anything, which of their data is missing or
+// damaged. The disk was examined before anything was running.
 func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 	disk := make(map[events.SlotID]events.StoredSlot, len(stored))
 	for _, st := range stored {
@@ -39,14 +39,14 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 	}
 }
 
-// scrubPiece is how much is looked through at once: a tenth of a second of one processor.
+// scrubPiece is how many bytes are checked at once: a tenth of a second of one processor.
 const scrubPiece = 1 << 20
 
-// scrubPatience is the longest pause between two looks whether a pass is due, so that a
-// clock that was put right delays none for long.
+// scrubPatience is the longest pause before it is checked again whether a pass is due, so that
+// a corrected clock delays none for long.
 const scrubPatience = time.Hour
 
-// scrub looks through all that is stored, again and again, at a bounded pace.
+// scrub checks all stored data, again and again, at a bounded pace.
 func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
 	return func(ctx context.Context) {
 		for pause := time.Duration(0); shell.Sleep(ctx, s.Clock, pause) == nil; {
@@ -71,7 +71,7 @@ func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
 	}
 }
 
-// untilScrub is how long the next pass has time; 0: one runs, or is due.
+// untilScrub is the time until the next pass is due; 0: one runs, or is due.
 func (s *supervisor) untilScrub() time.Duration {
 	p := s.Repo.ScrubProgress()
 	since := s.Clock.Now().Sub(p.LastBegan)

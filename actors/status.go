@@ -15,24 +15,24 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// Status is what the host does at a moment.
+// Status is what the host is doing.
 type Status struct {
 	Booted bool
-	// WaitsFor says what the start waits for, if it had to.
+	// WaitsFor says what the start waits for, if it waits.
 	WaitsFor string
 	Epoch    uint64
 	Head     events.Head
-	// Live says that the host has seen the newest block; Stalled that the chain
-	// has been silent for longer than it should.
+	// Live: the host has seen the newest block. Stalled: no block came for longer than
+	// expected.
 	Live, Stalled bool
-	// LastNews is when something was last heard of the chain, by the machine's clock.
+	// LastNews is when the chain last said something, by the machine's clock.
 	LastNews time.Time
-	// BlockTime is how far apart blocks are; NoRoom why that leaves no time for a proof
-	// in a period; empty: it does.
+	// BlockTime is the time between blocks. NoRoom says why that leaves no time for a proof in
+	// a period; empty: there is time.
 	BlockTime chainview.BlockTime
 	NoRoom    string
-	// Quota is how many bytes the host was given; 0: what its ledger says. The ledger
-	// has more while availabilities and sales do.
+	// Quota is how many bytes the host may use; 0: what its ledger says. The ledger's quota is
+	// larger while availabilities and sales use more.
 	Quota events.Bytes
 	// Record says whether the event store answers.
 	Record shell.RecordStatus
@@ -41,19 +41,19 @@ type Status struct {
 	Sales      []SaleStatus
 	// Disk is how much room the file system has.
 	Disk health.DiskStatus
-	// Scrub is how far the look at all that is stored has come.
+	// Scrub is the progress of the scrub.
 	Scrub events.ScrubProgress
-	// Down are the parts of the host that do not run, and Quarantined is the work that is
-	// left alone.
+	// Down are the parts of the host that do not run; Quarantined is the work that is left
+	// alone.
 	Down        []health.PartStatus
 	Quarantined []quarantine.Work
 	Pools       []PoolStatus
-	// Needs are what the account must hold, without what it holds.
+	// Needs is what the account must hold; what it does hold is not filled in.
 	Needs  health.Funds
 	Prover health.ProverFacts
-	// MaxAtRisk bounds the collateral of all sales; nil: nothing does.
+	// MaxAtRisk bounds the collateral of all sales; nil: no bound.
 	MaxAtRisk *events.Amount
-	// Validator is what the validator does; nil: this host is none.
+	// Validator is what the validator does; nil: this host is no validator.
 	Validator *validator.Status
 }
 
@@ -71,7 +71,7 @@ type PoolStatus struct {
 	Running, Waiting, Size int
 }
 
-// Status reads what the host does now.
+// Status reads what the host is doing now.
 func (h *Host) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
 }
@@ -105,8 +105,8 @@ func (s *supervisor) status() Status {
 	return st
 }
 
-// recordStatus is also about the transactions, whose events the market copies
-// into the record by itself.
+// recordStatus also covers the transactions, whose events the market copies into the record by
+// itself.
 func (s *supervisor) recordStatus() shell.RecordStatus {
 	r := s.Record.Now()
 	copying, ok := chainview.Optional[interface {

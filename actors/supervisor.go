@@ -18,13 +18,13 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// maxFailures is how often a sale's actor may fail in a row before the sale is
-// quarantined: more tries of the same record bring the same failure.
+// maxFailures is how often a sale's actor may fail in a row before the sale is quarantined:
+// further tries on the same record would fail as well.
 const maxFailures = 5
 
-// supervisor is the root of the tree. It spawns the ledger, the queue, the
-// scheduler and one sales agent per slot that is in work or hosted; it hands
-// the news of the chain to them, and starts again what fails.
+// supervisor is the root of the tree. It spawns the ledger, the queue, the scheduler and one
+// sales agent per slot that is in work or hosted, passes on to them what the chain says, and
+// restarts what fails.
 type supervisor struct {
 	*env
 	fatal func(error)
@@ -32,12 +32,12 @@ type supervisor struct {
 	kept      keptParts
 	validator validatorTree
 	booted    bool
-	bootWaits atomic.Pointer[string] // why the last look at the start failed
+	bootWaits atomic.Pointer[string] // why the last attempt to start failed
 	agents    map[events.SlotID]*agent
 	beginning map[events.SlotID]*candidate
-	// panicked is how often something failed on a piece of work.
+	// panicked counts the panics of each piece of work.
 	panicked map[shell.Subject]int
-	since    time.Time // chain time at which the host began to look
+	since    time.Time // chain time of the first block that the host looked at
 	live     bool
 	owned    ownedAgain
 	lastNews time.Time // by the machine's clock
@@ -49,15 +49,15 @@ type agent struct {
 	request     events.RequestID
 	index       uint64
 	state       sale.State
-	ahead       sale.State // with what is decided and not in the record yet
+	ahead       sale.State // with what is decided and not recorded yet
 	trouble     sales.Trouble
 	watchers    []shell.Ref // workers
 	failures    int
 	quarantined string
 	quarantines int  // in a row
 	retrying    bool // quarantined, and tried again
-	// starting: the new attempt, which is start, is not in the record yet, so what
-	// the agent tells is still about the attempt before.
+	// starting: the new attempt, start, is not recorded yet, so what the agent tells is still
+	// about the attempt before.
 	starting bool
 	start    sale.Start
 }
@@ -67,21 +67,21 @@ type candidate struct {
 	request events.RequestID
 	index   uint64
 	workers []shell.Ref
-	held    bool // it begins when what an earlier sale left is cleared away
+	held    bool // it begins when the leftovers of an earlier sale are deleted
 }
 
 // Messages to the supervisor.
 type (
-	// bootReport is what the record and the chain say at the start.
+	// bootReport is what the record and the chain said at the start.
 	bootReport struct {
 		market events.MarketConfig
 		head   events.Head
-		heads  []events.Head // the newest blocks, up to head; none where they cannot be read
+		heads  []events.Head // the newest blocks up to head; empty if they cannot be read
 		living *livingSales
 		owned  []events.OwnedSlot
 		stored []events.StoredSlot
 	}
-	// saleReady is the answer of the chain about a slot that may be begun.
+	// saleReady is the chain's answer about a slot whose sale may begin.
 	saleReady struct {
 		slot    events.SlotID
 		start   sale.Start
@@ -89,7 +89,7 @@ type (
 		refused *admission.Refusal
 	}
 	restartAgent struct{ slot events.SlotID }
-	// isBooted asks whether the start is over, and showStatus for a Status.
+	// isBooted asks whether the start is over; showStatus asks for a Status.
 	isBooted   struct{}
 	showStatus struct{}
 )
@@ -164,8 +164,7 @@ func (s *supervisor) spawnAgent(a *shell.Turn, slot events.SlotID, request event
 		func(err error) { self.Tell(agentBroken{slot, err}) }, self))
 }
 
-// runAgent starts the agent of a sale again. A sale that is not in the record begins once
-// more.
+// runAgent starts the agent of a sale again. A sale that is not recorded yet begins once more.
 func (s *supervisor) runAgent(a *shell.Turn, slot events.SlotID, ag *agent) {
 	ag.ref = s.spawnAgent(a, slot, ag.request, ag.index)
 	if ag.starting {
@@ -195,8 +194,8 @@ func (s *supervisor) onBegin(a *shell.Turn, m sales.Begin) {
 	s.candidate(a, slot, m.Work.RequestID, m.Work.SlotIndex, worker)
 }
 
-// candidate asks the chain about a slot before its sale begins. The zero
-// worker stands for a slot that is to be adopted.
+// candidate asks the chain about a slot before its sale begins. The zero worker means that the
+// slot is to be adopted.
 func (s *supervisor) candidate(
 	a *shell.Turn, slot events.SlotID, request events.RequestID, index uint64, worker shell.Ref,
 ) {
@@ -234,14 +233,15 @@ func (s *supervisor) onReady(a *shell.Turn, m saleReady) {
 	if m.refused != nil {
 		for _, w := range c.workers {
 			w.Tell(*m.refused)
-			// One of ours is not given up for terms that nobody could have filled it for.
+			// A slot of ours is not given up for unsound terms: with them nobody could have
+			// filled it.
 			s.owned.due = s.owned.due || w.Nobody() && m.refused.Criterion == slotqueue.CriterionUnsound
 		}
 		return
 	}
 	ag := &agent{request: c.request, index: m.start.Index, watchers: c.workers, starting: true, start: m.start}
 	s.agents[m.slot] = ag
-	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one.
+	s.Load.Set(m.slot, s.ExpectedProofs(m.start.Request)) // The next slot is judged with this one included.
 	s.tellTerms(m.start, m.balance)
 	ag.ref = s.spawnAgent(a, m.slot, c.request, m.start.Index)
 	ag.ref.Tell(sales.Command{Cmd: m.start, Cause: "begin"})
@@ -270,7 +270,7 @@ func (s *supervisor) onSale(_ *shell.Turn, m sales.Changed) {
 }
 
 func (s *supervisor) onLetGo(m sales.LetGo) {
-	if s.Record.Away() { // No sale makes progress; the worker goes on waiting.
+	if s.Record.Away() { // No sale makes progress during an outage; the worker goes on waiting.
 		return
 	}
 	slot := events.SlotIDOf(m.Work.RequestID, m.Work.SlotIndex)
@@ -282,8 +282,8 @@ func (s *supervisor) onLetGo(m sales.LetGo) {
 	}
 }
 
-// onNews takes what the chain says. Proofs that are due do not wait for the
-// record, so a block comes before what it holds is recorded.
+// onNews takes what the chain says. Proofs that are due do not wait for the record, so a block
+// arrives before its logs are recorded.
 func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	switch {
 	case m.recorded != nil:
@@ -314,13 +314,13 @@ func (s *supervisor) onNews(a *shell.Turn, m chainNews) {
 	}
 }
 
-// slots are the slots of all agents in a fixed order, so that a simulated run
-// can be repeated.
+// slots returns the slots of all agents in a fixed order, so that a simulated run can be
+// repeated.
 func (s *supervisor) slots() []events.SlotID {
 	return slices.SortedFunc(maps.Keys(s.agents), events.SlotID.Compare)
 }
 
-// onFailed starts again what panicked.
+// onFailed restarts what panicked.
 func (s *supervisor) onFailed(a *shell.Turn, m shell.ChildFailed) {
 	for slot, ag := range s.agents {
 		if !ag.ref.Is(m.Child) {

@@ -10,18 +10,18 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file starts the validator, and goes on without it when it fails again and again.
+// This file starts the validator. The host goes on without one that fails again and again.
 
-// validatorTree is the validator as the supervisor has it.
+// validatorTree is what the supervisor knows of the validator.
 type validatorTree struct {
 	ref      shell.Ref
 	failures int
 }
 
-// validatorDue: the validator is started again.
+// validatorDue: it is time to start the validator again.
 type validatorDue struct{}
 
-// startValidator spawns the validator, if this process is to be one.
+// startValidator spawns the validator if this host is one.
 func (s *supervisor) startValidator(a *shell.Turn) {
 	if s.Validation == nil {
 		return
@@ -36,11 +36,11 @@ func (s *supervisor) startValidator(a *shell.Turn) {
 	s.validator.ref = a.Spawn("Validator", v)
 }
 
-// validatorBroken: the validator's record or the market's cannot be read.
+// validatorBroken: the validator's record, or that of the market, cannot be read.
 type validatorBroken struct{ err error }
 
-// onValidatorFailed starts a validator again that panicked. When that does not help
-// the host goes on without.
+// onValidatorFailed restarts a validator that panicked. After maxFailures the host goes on
+// without it.
 func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
 	s.validator.failures++
 	if s.validator.failures > maxFailures {

@@ -9,24 +9,23 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file tells operators of what went wrong: with a sale, when it is in the record,
-// and with what the host depends on, when it has been away for a while. Each incident
-// is told once; it is over when all is well again.
+// This file alerts operators when the event store or the chain has been away for a while. Each
+// incident is told once, until all is well again.
 
 const (
-	// watchEvery is how often, by the machine's clock, it is looked whether the event
-	// store and the chain are there.
+	// watchEvery is how often the event store and the chain are checked, by the machine's
+	// clock.
 	watchEvery = 15 * time.Second
-	// AwayAlertAfter is how long the event store may be away before somebody is called: a
+	// AwayAlertAfter is how long the event store may be away before an alert is raised: a
 	// restart takes less.
 	AwayAlertAfter = time.Minute
-	// SilentAlertAfter is the same for the chain, and silentAlertBlocks for a chain
-	// whose blocks are far apart.
+	// SilentAlertAfter is the same for a chain without new blocks; silentAlertBlocks is for a
+	// chain with a long block time.
 	SilentAlertAfter  = 2 * time.Minute
 	silentAlertBlocks = 20
 )
 
-// keepWatch watches until ctx ends.
+// keepWatch runs watch until ctx ends, also after a panic.
 func (e *env) keepWatch(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.RT.Guarded("watch", func() error {
@@ -39,8 +38,8 @@ func (e *env) keepWatch(ctx context.Context) {
 	}
 }
 
-// watch tells when the event store or the chain has been away for long, from the moment on
-// in which the host begins to start.
+// watch alerts when the event store or the chain has been away for long, from the beginning of
+// the start.
 func (e *env) watch(ctx context.Context) {
 	var record, silent health.Incident
 	last, moved := e.View.Now(), e.Clock.Now()

@@ -12,12 +12,13 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file looks how much room the disk has.
+// This file watches how much room the disk has.
 
-// roomEvery is how often it is looked how much room there is, by the machine's clock.
+// roomEvery is how often the room is measured, by the machine's clock.
 const roomEvery = 15 * time.Second
 
-// watchRoom looks for room again and again, and tells when there is none.
+// watchRoom measures the room again and again, alerts when the disk is full, and wakes the
+// queue when it is no longer so.
 func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 	var full health.Incident
 	look := func() {
@@ -39,7 +40,7 @@ func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 	return func(ctx context.Context) {
 		for {
 			e.Yield(ctx, "room")
-			_ = e.RT.Guarded("room", func() error { // It looks again.
+			_ = e.RT.Guarded("room", func() error { // It is tried again.
 				look()
 				return nil
 			})
@@ -50,7 +51,7 @@ func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 	}
 }
 
-// promised is what sales that still fetch their data may write.
+// promised is how much the sales that still fetch their data may write.
 func (s *supervisor) promised() (sum events.Bytes) {
 	for _, ag := range s.agents {
 		r := ag.state.Request
@@ -65,5 +66,5 @@ func (s *supervisor) promised() (sum events.Bytes) {
 	return sum
 }
 
-// Room is how much room the disk has, as it was looked at last.
+// Room is how much room the disk had when it was measured last.
 func (h *Host) Room() health.DiskStatus { return h.env.Room.Now() }

@@ -18,27 +18,27 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// Record is that of a host that does not run, for who reads it or has the lock of its data
-// directory. What it writes has the epoch of the last start.
+// Record is the record of a host that does not run, for whoever reads it or holds the lock of
+// its data directory. Its events get the epoch of the last start.
 type Record struct{ base *shell.Base }
 
-// NewRecord is the record of a host in a store.
+// NewRecord opens the record of a host in a store.
 func NewRecord(store events.Store, host events.Address, epoch uint64, node string) Record {
 	quiet := logrus.New()
-	quiet.SetOutput(io.Discard) // A snapshot that is of no use is told by the next start.
+	quiet.SetOutput(io.Discard) // The next start reports a snapshot that cannot be used.
 	return Record{&shell.Base{
 		Log: logrus.NewEntry(quiet), Store: store, Codec: catalog.Codec(), Me: host, Epoch: epoch, Node: node,
 		Savers: map[string]shell.Saver{},
 	}}
 }
 
-// Ledger gives the ledger an operator's command, by the rules and in the form in which a
-// host does. When it returns nil, what follows is durable.
+// Ledger submits an operator's command to the ledger, just as a running host does. When it
+// returns nil, the resulting events are durable.
 func (r Record) Ledger(ctx context.Context, cmd capacity.Command) error {
 	return ledger.New(ledger.Deps{Base: r.base, Decide: capacity.Decide}).Once(ctx, cmd)
 }
 
-// Queue gives the slot queue one, as Ledger does the ledger.
+// Queue submits a command to the slot queue, as Ledger does to the ledger.
 func (r Record) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	deps := queue.Deps{
 		Rules: &admission.Rules{Chain: &chainview.Chain{Base: r.base}}, Decide: slotqueue.Decide,
@@ -46,7 +46,7 @@ func (r Record) Queue(ctx context.Context, cmd slotqueue.Command) error {
 	return queue.New(deps).Once(ctx, cmd)
 }
 
-// Quarantined is what the host left alone.
+// Quarantined is the work that the host left alone.
 func (r Record) Quarantined(ctx context.Context) ([]quarantine.Work, error) {
 	e := &env{Chain: &chainview.Chain{Base: r.base}, quarantined: quarantine.New(r.base, nil)}
 	_, _, err := e.readHost(ctx)
