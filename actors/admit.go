@@ -83,6 +83,6 @@ func (s *supervisor) tellTerms(start sale.Start, balance events.Balance) {
 	days := uint64((left + 24*time.Hour - 1) / (24 * time.Hour))
 	gas := balance.SaleWei.AddSaturating(balance.ProofWei.MulSaturating(perDay).MulSaturating(days))
 	s.Log.WithField("slot", start.Slot.String()).Infof(
-		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day, %s wei of gas in all",
+		"a sale begins: it pays at most %s tokens in %s, and needs about %d proofs a day and %s wei of gas in all",
 		price.MulSaturating(uint64(left/time.Second)), left, perDay, gas)
 }

@@ -42,7 +42,7 @@ func (s *supervisor) askOwned(a *shell.Turn, head events.Head) {
 		s.Yield(ctx, "our slots after a reorganisation")
 		slots, err := chainview.Patiently(ctx, s.Base, s.Patience(), s.Market.MySlots)
 		if err != nil && ctx.Err() == nil {
-			s.Log.Warnf("ask which slots are ours after a reorganisation; it is asked again: %v", err)
+			s.Log.Warnf("ask which slots are ours after a reorganisation, will ask again: %v", err)
 		}
 		if ctx.Err() == nil {
 			self.Tell(ownedSlots{slots, err != nil})
@@ -67,7 +67,7 @@ func (s *supervisor) adopt(a *shell.Turn, owned []events.OwnedSlot) {
 		}
 		if ag == nil {
 			s.Log.WithField("slot", o.Slot.String()).
-				Warn("the chain says this slot is ours, the record does not know it: adopting it")
+				Warn("the chain says that this slot is ours, and the record has no sale of it: adopting it")
 			s.candidate(a, o.Slot, o.Request.ID, o.Index, shell.Ref{})
 		}
 	}

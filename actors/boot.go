@@ -24,7 +24,7 @@ func (s *supervisor) boot(a *shell.Turn) {
 		var report bootReport
 		err := s.Retry(ctx, "boot",
 			func(err error) {
-				why := fmt.Sprintf("it waits for the chain or the record: %v", err)
+				why := fmt.Sprintf("waiting for the chain or the event store: %v", err)
 				s.bootWaits.Store(&why)
 				s.Log.Warn("starting: " + why)
 			},
@@ -64,7 +64,7 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 		return r, fmt.Errorf("read our slots on chain: %w", err)
 	}
 	if r.stored, err = s.Repo.Stored(ctx); err != nil {
-		return r, fmt.Errorf("look at what is stored: %w", err)
+		return r, fmt.Errorf("list the stored slots: %w", err)
 	}
 	if r.living, err = readLivingSales(ctx, s.env); err != nil {
 		return r, err
@@ -74,7 +74,7 @@ func (s *supervisor) look(ctx context.Context) (r bootReport, err error) {
 
 func (s *supervisor) onBoot(a *shell.Turn, m bootReport) {
 	if have, want := s.Prover.KeyHash(), m.market.Proofs.KeyHash; have != want {
-		s.fatal(fmt.Errorf("%w: the contract wants %s, at hand is %s", ErrWrongKeys, want, have))
+		s.fatal(fmt.Errorf("%w: the contract wants %s, the prover has %s", ErrWrongKeys, want, have))
 		return
 	}
 	s.Terms = m.market
@@ -124,7 +124,7 @@ func (s *supervisor) setQuota() {
 		case err != nil:
 			s.Raise(health.AlertQuota, events.SlotID{}, 0,
 				fmt.Sprintf("the ledger did not take the quota of %d bytes: %v", s.Quota, err),
-				"the last one counts; find the cause in the log and start again")
+				"the previous quota stays in force; find the cause in the log and restart the host")
 		default:
 			s.RaiseCause("quota-too-small", events.SlotID{},
 				health.Facts{Supply: health.Supply{Quota: s.Quota, Allocated: book.Allocated()}})

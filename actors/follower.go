@@ -95,7 +95,7 @@ func (f *chainFollower) run(ctx context.Context) {
 			continue
 		}
 		n++
-		f.Log.Warnf("following the chain stopped, and begins again: %v", err)
+		f.Log.Warnf("following the chain was interrupted and begins again: %v", err)
 		_ = shell.Sleep(ctx, f.Clock, f.Backoff("follow", n))
 	}
 }
@@ -134,9 +134,9 @@ func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 		f.unreadMarket.Store(&health.PartStatus{
 			Name: "the record of the market", Since: f.Clock.Now(), Reason: why.Error(),
 		})
-		f.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("what the market says is not recorded: %v", why),
-			"nothing is sold, and what is hosted is proven: look at the record with `hostnode audit`; "+
-				"it is tried again by itself")
+		f.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("the market's events are not recorded: %v", why),
+			"nothing is sold, and hosted slots are proven: check the record with `hostnode audit`; "+
+				"the host tries again by itself")
 	}
 	pause := &storeWork{trouble: make(chan struct{}), done: make(chan struct{})}
 	stop := f.Clock.After(f.QuarantineRetry, func() { close(pause.done) })
@@ -166,7 +166,7 @@ func (f *chainFollower) feed(ctx context.Context, from events.Cursor, late *stor
 		if feeding.Err() != nil {
 			break
 		}
-		f.Log.Warnf("following the chain without the event store stopped, and begins again: %v", err)
+		f.Log.Warnf("following the chain without the event store was interrupted and begins again: %v", err)
 		_ = shell.Sleep(feeding, f.Clock, f.Backoff("follow", n))
 		from = f.View.Cursor()
 	}

@@ -86,7 +86,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 // takenOver ends the host at once, because another process runs it now. Stop frees what is
 // left.
 func (h *Host) takenOver(err error) {
-	h.env.Log.Errorf("%v; nothing more is done here", err)
+	h.env.Log.Errorf("%v; this process does nothing more", err)
 	h.env.Raise(health.AlertTakenOver, events.SlotID{}, 0, err.Error(),
 		"Find the other process and keep only one; to go on here, stop it and start this one again.")
 	h.fail(err)

@@ -54,7 +54,7 @@ func (e *env) writeQueued(ctx context.Context) {
 			e.owner.lost(err)
 			return
 		case err != nil:
-			e.Log.Errorf("a word of the host's stream could not be recorded: %v", err)
+			e.Log.Errorf("an event of the host's stream could not be recorded: %v", err)
 		default:
 			next.stored()
 		}

@@ -46,7 +46,7 @@ func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st event
 	err := s.held(ctx, self, st.Slot, func() error {
 		key := "leftover/" + st.Slot.String()
 		return s.Retry(ctx, key,
-			func(err error) { entry.Warnf("data without a sale: it is looked at again: %v", err) }, isTaken,
+			func(err error) { entry.Warnf("check data without a sale, will try again: %v", err) }, isTaken,
 			func(ctx context.Context) error {
 				if err := s.Record.Wait(ctx, key); err != nil {
 					return err
@@ -60,9 +60,9 @@ func (s *supervisor) clearLeftover(ctx context.Context, self shell.Ref, st event
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		entry.Infof("the data of the slot stays: %v", err)
+		entry.Infof("the data of the slot is kept: %v", err)
 	default:
-		entry.Warnf("%d bytes were stored for a slot that no sale, reservation or chain knows of: they are deleted",
+		entry.Warnf("deleted %d bytes of a slot for which there is no sale, no reservation and no slot of ours on chain",
 			st.Data+st.Overhead)
 	}
 }

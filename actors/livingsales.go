@@ -152,7 +152,7 @@ func readLivingSales(ctx context.Context, e *env) (*livingSales, error) {
 	s.epoch = e.Epoch
 	s.unread = func(r events.Recorded, err error) {
 		// Such a sale cannot go on; the others can.
-		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, it is left alone: %v", err)
+		e.Log.WithField("stream", r.Stream).Errorf("a sale's record cannot be read, so the sale is left alone: %v", err)
 	}
 	found, err := e.ReadSnapshot(ctx, snapshot.Reader{
 		Stream: events.SnapshotStream(events.HostStream(e.Me)), Schema: livingSalesSchema,

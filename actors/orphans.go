@@ -41,7 +41,7 @@ func (s *supervisor) releaseOrphans(a *shell.Turn, m bootReport) {
 		reserved, err := asked.Wait(ctx)
 		if err != nil { // Asked again later, new sales would look like orphans.
 			if ctx.Err() == nil {
-				s.Log.Warnf("what the ledger or the disk holds for no sale is given back at the next start: %v", err)
+				s.Log.Warnf("reservations and data without a sale are released at the next start: %v", err)
 			}
 			return
 		}
@@ -70,7 +70,7 @@ func (s *supervisor) onOverlooked(a *shell.Turn, m overlookedSale) {
 }
 
 // errLives: what looked like an orphan belongs to somebody.
-var errLives = errors.New("it is no orphan")
+var errLives = errors.New("it is still needed")
 
 // orphaned asks the sale's own stream and the contract whether a reservation is still needed.
 // errLives: it is.
@@ -110,7 +110,7 @@ func isTaken(err error) bool { return errors.Is(err, errLives) || errors.Is(err,
 func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capacity.Reservation) {
 	entry := s.Log.WithField("slot", r.Slot.String())
 	err := s.Retry(ctx, "orphan/"+r.Slot.String()+"/look",
-		func(err error) { entry.Warnf("whether a sale lives is asked again: %v", err) },
+		func(err error) { entry.Warnf("check whether the sale still lives, will try again: %v", err) },
 		isTaken,
 		func(ctx context.Context) error {
 			if err := s.Record.Wait(ctx, "orphan/"+r.Slot.String()); err != nil {
@@ -122,7 +122,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	case ctx.Err() != nil:
 		return
 	case errors.Is(err, errLives):
-		entry.Errorf("the list of living sales did not show this one, it goes on: %v", err)
+		entry.Errorf("the list of living sales did not show this sale, which goes on: %v", err)
 		self.Tell(overlookedSale{livingSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex}})
 		return
 	case err != nil:
@@ -130,7 +130,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 			"cannot be read, so both are left alone: %v", r.Bytes, r.Collateral, r.Attempt, err)
 		return
 	}
-	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, and no sale lives: they are given back",
+	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, which has no living sale: they are released",
 		r.Bytes, r.Collateral, r.Attempt)
 	err = s.held(ctx, self, r.Slot, func() error {
 		return s.untilDone(ctx, "orphan/"+r.Slot.String()+"/data", entry, func(ctx context.Context) error {
@@ -144,7 +144,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 		})
 	}
 	if err != nil && ctx.Err() == nil {
-		entry.Errorf("giving it back failed: %v", err)
+		entry.Errorf("releasing the reservation failed: %v", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *supervisor) untilDone(
 	ctx context.Context, key string, entry *logrus.Entry, do func(context.Context) error,
 ) error {
 	return s.Retry(ctx, key,
-		func(err error) { entry.Warnf("giving it back is tried again: %v", err) },
+		func(err error) { entry.Warnf("release the reservation, will try again: %v", err) },
 		func(error) bool { return false },
 		func(ctx context.Context) error {
 			if err := s.Record.Wait(ctx, key); err != nil {

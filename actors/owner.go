@@ -203,7 +203,7 @@ func (e *env) beat(ctx context.Context) {
 			e.owner.lost(err)
 			return
 		default:
-			e.Log.Errorf("that the host lives could not be recorded: %v", err)
+			e.Log.Errorf("the heartbeat could not be recorded: %v", err)
 		}
 	}
 }
@@ -279,9 +279,9 @@ func (e *env) sameChain(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read the market's record: %w", err)
 	case err != nil: // Hosted slots are proven all the same; the follower reports what is wrong.
-		e.Log.Warnf("of which chain %s is could not be read: %v", stream, err)
+		e.Log.Warnf("could not read which chain %s belongs to: %v", stream, err)
 	case genesis != "" && genesis != e.Genesis.String():
-		return fmt.Errorf("%w: %s is of a chain with genesis %s, this one has %s",
+		return fmt.Errorf("%w: %s belongs to a chain with genesis %s, this chain has %s",
 			ErrOtherChain, stream, genesis, e.Genesis)
 	}
 	return nil

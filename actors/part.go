@@ -146,7 +146,7 @@ func (s *supervisor) partDown(a *shell.Turn, p *keptPart, err error) {
 	if slow {
 		pause = s.quarantinePause(p.failures)
 	}
-	s.Log.WithField("part", p.Name).Errorf("%s is down and is started again in %s: %v", p.Name, pause, err)
+	s.Log.WithField("part", p.Name).Errorf("%s is down and will be restarted in %s: %v", p.Name, pause, err)
 	if (slow || p.failures >= partAlertAfter) && !p.told {
 		p.told = true
 		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", p.Name, err), partHint(p.Name))
@@ -168,10 +168,10 @@ func (s *supervisor) forgetWorkers() {
 
 func partHint(name string) string {
 	if name == schedulerName {
-		return "no new proof is begun while it is down: find the cause in the log; it is tried again by itself"
+		return "no new proof begins while it is down: find the cause in the log; the host restarts it by itself"
 	}
-	return "nothing is sold while it is down, and what is hosted is proven: find the cause in the log, or " +
-		"look at the record with `hostnode audit`; it is tried again by itself"
+	return "nothing is sold while it is down, and hosted slots are proven: find the cause in the log, or " +
+		"check the record with `hostnode audit`; the host restarts it by itself"
 }
 
 // downParts are the parts that do not run now.

@@ -56,7 +56,7 @@ func (s *supervisor) pauseAfterLoss() {
 		case errors.Is(err, shell.ErrReloading):
 			s.pauseAfterLoss()
 		case err != nil: // Without the pause it would sell.
-			s.Log.Errorf("the queue could not be paused for a record that went back, and is asked again: %v", err)
+			s.Log.Errorf("events were lost, and the queue could not be paused for it, will try again: %v", err)
 			s.Clock.After(s.RetryAfter, s.pauseAfterLoss)
 		default:
 			s.recordLoss(lost)
@@ -68,7 +68,7 @@ func (s *supervisor) recordLoss(lost events.WentBack) {
 	s.lossRecorded.Store(true)
 	s.recordHost(lossOf(lost, s.Clock.Now(), s.Epoch), func() {
 		if err := s.Witness.Settle(); err != nil {
-			s.Log.Errorf("that the record went back is told again at the next start: %v", err)
+			s.Log.Errorf("the alert about lost events will be repeated at the next start: %v", err)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func (s *supervisor) tellDamaged(stored []events.StoredSlot) {
 		var what string
 		switch {
 		case !here:
-			what = "nothing of the slot is on disk"
+			what = "the slot is not on disk"
 		case !st.Complete:
 			what = "the slot is not complete on disk"
 		case st.Damage != "":
@@ -60,7 +60,7 @@ func (s *supervisor) scrub(self shell.Ref) func(context.Context) {
 				return err
 			})
 			if err != nil {
-				s.Log.Warnf("looking through the stored data is tried again: %v", err)
+				s.Log.Warnf("check the stored data for damage, will try again: %v", err)
 				pause = s.RetryMost
 			}
 			if piece.Damage != nil {
@@ -90,7 +90,7 @@ type scrubFound struct {
 func (s *supervisor) onScrubFound(m scrubFound) {
 	ag := s.agents[m.slot]
 	if ag == nil {
-		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, and no sale needs it: %v", &m.damage)
+		s.Log.WithField("slot", m.slot.String()).Warnf("stored data is damaged, but no sale needs it: %v", &m.damage)
 		return
 	}
 	ag.ref.Tell(sales.Command{Cmd: sale.ReportDamaged{

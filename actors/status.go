@@ -116,7 +116,7 @@ func (s *supervisor) recordStatus() shell.RecordStatus {
 		return r
 	}
 	if since, reason := copying.RecordAway(); reason != nil {
-		why := "the events of transactions wait: " + reason.Error()
+		why := "events of transactions are not recorded yet: " + reason.Error()
 		return shell.RecordStatus{Away: true, Since: since, Reason: why}
 	}
 	return r

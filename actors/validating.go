@@ -54,7 +54,7 @@ func (s *supervisor) onValidatorFailed(a *shell.Turn, err error) {
 func (s *supervisor) onValidatorBroken(err error) {
 	s.validator.ref.Stop()
 	s.validator.ref = shell.Ref{}
-	s.Log.Errorf("nothing is validated any more; the host goes on: %v", err)
+	s.Log.Errorf("the validator was stopped; the host goes on without it: %v", err)
 	s.Raise(health.AlertQuarantined, events.SlotID{}, 0,
 		fmt.Sprintf("The validator was stopped: %v.", err), "Look at the log; the next start begins it again.")
 	last := validator.Status{Settings: s.Validator}

@@ -24,7 +24,7 @@ func (e *env) watchRoom(wake func(queue.Wake)) func(context.Context) {
 	look := func() {
 		free, err := e.Repo.Room()
 		if err != nil && !errors.Is(err, events.ErrDiskFull) {
-			e.Log.Warnf("how much room the disk has is not known: %v", err)
+			e.Log.Warnf("could not measure the room on the disk: %v", err)
 		}
 		if e.Room.Set(e.Clock.Now(), free, err) {
 			wake(queue.Wake{Reason: "the disk has room", Criteria: []string{slotqueue.CriterionDisk}})
