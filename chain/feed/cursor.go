@@ -11,13 +11,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// cursor is where Follow stands.
+// cursor is the position of Follow.
 type cursor struct {
 	number uint64
 	hash   common.Hash // zero before the first block
 	time   time.Time   // zero: not known
 	recent map[uint64]common.Hash
-	told   bool // the consumer was told of a block
+	told   bool // the consumer was told of some block
 }
 
 func cursorFrom(c events.Cursor) *cursor {
@@ -43,8 +43,8 @@ func (c *cursor) move(to *rpc.Header) {
 	}
 }
 
-// impossibleBeside says that no chain with this newest block, which is below the cursor's,
-// holds that one, now or later: a node named it that was believed and was wrong.
+// impossibleBeside says that no chain with this newest block, which is below the cursor's, can
+// contain the cursor's block, now or later: the node that named the cursor's block was wrong.
 func (c *cursor) impossibleBeside(head *rpc.Header) bool {
 	return c.number > events.MaxBlock || !c.time.IsZero() && head.Head().Time.After(c.time)
 }

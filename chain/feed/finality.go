@@ -12,27 +12,26 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// Finality says which blocks can be taken for permanent. It is safe for concurrent use.
+// Finality says which blocks count as permanent. It is safe for concurrent use.
 type Finality struct {
 	conn          *rpc.Conn
-	confirmations uint64 // blocks, the first one included
-	tagged        bool   // the chain's tag finalized is demanded, too
+	confirmations uint64 // blocks, including the block itself
+	tagged        bool   // the tag finalized must have reached the block, too
 	log           logrus.FieldLogger
 
 	mu    sync.Mutex
-	named bool // it named a final block
-	told  bool // that it has none was said
+	named bool // the node has named a final block before
+	told  bool // it was logged that the node has no final block
 }
 
-// NewFinality goes by so many confirmations, and by the tag finalized if that is demanded, too.
+// NewFinality demands so many confirmations, and the tag finalized too if tagged is set.
 func NewFinality(c *rpc.Conn, confirmations uint64, tagged bool, log logrus.FieldLogger) *Finality {
 	return &Finality{conn: c, confirmations: confirmations, tagged: tagged, log: log}
 }
 
-// Final says whether a block, and what it holds, can be taken for permanent: it has the
-// configured confirmations and, if that is demanded, the tag finalized has reached it. A
-// chain that has no such tag goes by confirmations. Whoever asks makes sure that the
-// block is on the chain.
+// Final says whether a block counts as permanent: it has the configured confirmations and, if that
+// is demanded, the tag finalized has reached it. On a chain without that tag, confirmations are
+// enough. The caller makes sure that the block is on the chain.
 func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	head, err := f.conn.Latest(ctx)
 	if err != nil {
@@ -41,7 +40,8 @@ func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 	if uint64(head.Number)+1 < number+f.confirmations {
 		return false, nil
 	}
-	// What is done next cannot be taken back, so the depth is not taken from one number.
+	// What follows from finality cannot be undone, so the block of that depth must really be there;
+	// the number of the newest block is not enough.
 	if _, err := f.conn.ByNumber(ctx, number+f.confirmations-1); err != nil {
 		return false, fmt.Errorf("is block %d final: %w", number, err)
 	}
@@ -62,14 +62,14 @@ func (f *Finality) Final(ctx context.Context, number uint64) (bool, error) {
 			"so confirmations alone decide what is permanent: %v", err)
 	}
 	if !byConfirmations {
-		// It had one before: a node that was just started does not know it yet.
+		// It had one before: a node that has just started does not know it yet.
 		return false, fmt.Errorf("is block %d final: %w: the node does not say which block is final now: %w",
 			number, rpc.ErrUnavailable, err)
 	}
 	return true, nil
 }
 
-// Newest is the newest block that counts as permanent, at a head; nil: none does now.
+// Newest is the newest block that counts as permanent when head is the newest; nil: none does.
 func (f *Finality) Newest(ctx context.Context, head *rpc.Header) (*rpc.Header, error) {
 	deep := head
 	if back := f.confirmations - 1; back > 0 {
@@ -97,7 +97,7 @@ func (f *Finality) found() {
 	f.named = true
 }
 
-// missing says whether confirmations decide, and whether that has not been said yet.
+// missing says whether confirmations alone decide, and whether that has yet to be logged.
 func (f *Finality) missing() (byConfirmations, first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,50 +19,51 @@ import (
 
 // Limits of following.
 const (
-	// reorgDepth is how many blocks back from the newest one are read one by one and
-	// by hash. Deeper ones are read by ranges; nobody expects them to change.
+	// reorgDepth is how many blocks back from the newest one are read one by one and by hash. Older
+	// ones are read in ranges; they are not expected to change.
 	reorgDepth = 128
-	// recentBlocks is how many hashes are remembered to find a common ancestor.
+	// recentBlocks is the number of hashes that are remembered to find a common ancestor.
 	recentBlocks = 512
-	// maxUpdateLogs is the most logs in one update, unless one block has more.
+	// maxUpdateLogs is the most logs in one update, unless a single block has more.
 	maxUpdateLogs   = 1000
 	firstFollowWait = 250 * time.Millisecond
-	// staleRounds is how many looks in a row may find that the node's answers do not fit
-	// together before the operator is told.
+	// staleRounds is the number of rounds in a row with answers that contradict each other after
+	// which the operator is told.
 	staleRounds = 20
 )
 
-// errGap: the block after the one that was told last does not follow on it, by this node.
+// errGap: on this node, the next block does not follow the one that was delivered last.
 var errGap = fmt.Errorf("%w: its blocks do not follow on each other", ErrNotYet)
 
-// ErrNotYet: what the node says does not fit together now, or ends before the cursor. It
-// is behind, or a reorganisation goes on; both pass.
+// ErrNotYet: the node's answers do not fit together now, or end before the cursor. The node lags,
+// or a reorganisation is going on; both pass.
 var ErrNotYet = errors.New("the node is not there yet")
 
-// Update is what a contract said up to a block. Its logs are in order; those of a reorganisation
-// are announced before those that replace them.
+// Update is what the contract logged up to a block, in order. Blocks that are gone are announced
+// before those that replace them.
 type Update[E any] struct {
-	// Reorganized: blocks that were told are gone, and Head is the last of those that are still there.
+	// Reorganized: blocks that were delivered are gone, and Head is the last one that is still
+	// there.
 	Reorganized *messages.ChainReorganized
 	Head        events.Head
 	Logs        []E
 	Live        bool // Head is the newest block
 }
 
-// Config says what is followed. All of it is set but what says otherwise.
+// Config says what is followed. Everything is set unless its comment says otherwise.
 type Config struct {
 	Contract    common.Address
-	DeployedAt  uint64        // the contract's block; zero: it is looked for
+	DeployedAt  uint64        // the block in which the contract was deployed; zero: it is searched for
 	LogRange    uint64        // the most blocks in one search for logs
-	LongestWait time.Duration // between attempts to go on
-	// SilentBlocks is after how many block times without a new block the connection is
-	// made anew, and leastSilence the least that this is.
+	LongestWait time.Duration // between attempts to reconnect
+	// After SilentBlocks block times without a new block, and at least leastSilence, the connection
+	// is closed and opened again.
 	SilentBlocks uint64
 	LeastSilence time.Duration
 	Log          logrus.FieldLogger
 }
 
-// Follower is the feed of what one contract says, in values of type E.
+// Follower is the feed of one contract's logs, as values of type E.
 type Follower[E any] struct {
 	conn    *rpc.Conn
 	blocks  *rpc.BlockTime
@@ -76,12 +77,11 @@ func New[E any](c *rpc.Conn, blocks *rpc.BlockTime, cfg Config, r Readers[E]) *F
 	return &Follower[E]{conn: c, blocks: blocks, cfg: cfg, readers: r, topics: [][]common.Hash{r.topics()}}
 }
 
-// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
-// fails; it returns ctx's or deliver's error, or an *IdentityError when the node turns
-// out to follow another chain. Everything else it survives: it reconnects and goes on.
-// A zero cursor starts at the contract's deployment. Every log is delivered exactly
-// once for each block that holds it, and blocks that are gone are announced before
-// those that replace them.
+// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver fails. It
+// returns the error of ctx or deliver, or an *IdentityError when the node turns out to be on
+// another chain; after any other error it reconnects and goes on. A zero cursor starts at the
+// contract's deployment. Every log is delivered exactly once for each block that holds it, and
+// blocks that are gone are announced before those that replace them.
 func (f *Follower[E]) Follow(
 	ctx context.Context, from events.Cursor,
 	deliver func(context.Context, Update[E]) error,
@@ -94,7 +94,7 @@ func (f *Follower[E]) Follow(
 	for {
 		err := f.advance(ctx, at, watch, deliver)
 		if refused, ok := errors.AsType[*deliverError](err); ok {
-			if errors.Is(refused.err, events.ErrImpossible) { // Whoever knows more than one answer found it out.
+			if errors.Is(refused.err, events.ErrImpossible) { // Found by someone who knows more than one answer.
 				_ = f.conn.Disbelieve(ctx, "for what follows on the last block", refused.err)
 			}
 			return refused.err
@@ -122,10 +122,10 @@ func (f *Follower[E]) Follow(
 			}
 			f.silence(ctx, watch)
 			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
-		case rpc.IsTooOften(err): // Said once, and nothing is asked meanwhile.
+		case rpc.IsTooOften(err): // Logged once; nothing is sent meanwhile.
 			rpc.Sleep(ctx, min(firstFollowWait, f.blocks.Poll()))
 		default:
-			if wait == firstFollowWait { // Said once, however long it lasts.
+			if wait == firstFollowWait { // Logged once, however long it lasts.
 				f.cfg.Log.WithField("block", at.number).Warnf("the chain does not answer, trying again: %v", err)
 			}
 			rpc.Sleep(ctx, wait)
@@ -134,11 +134,11 @@ func (f *Follower[E]) Follow(
 	}
 }
 
-// silence has the connection made anew when there was no new block for too long.
+// silence closes the connection when there was no new block for too long.
 func (f *Follower[E]) silence(ctx context.Context, w *watchdog) {
 	l, err := f.conn.Current(ctx)
 	if err != nil {
-		return // The next call says so.
+		return // The next call reports it.
 	}
 	now := time.Now()
 	silent, first := w.silent(l.Since(), now)
@@ -153,7 +153,7 @@ func (f *Follower[E]) silence(ctx context.Context, w *watchdog) {
 	f.conn.LeaveSilent(l)
 }
 
-// deliverError marks what the consumer returned.
+// deliverError marks an error of the consumer.
 type deliverError struct{ err error }
 
 func (e *deliverError) Error() string { return e.err.Error() }
@@ -185,7 +185,7 @@ func (f *Follower[E]) advance(
 		if err := f.rewind(ctx, at, head, hand); err != nil {
 			return err
 		}
-		if at.hash == head.Hash { // Who has just begun must not wait for a block to know where the chain is.
+		if at.hash == head.Hash { // A consumer that has just begun need not wait for a new block to know the newest.
 			if at.told {
 				return nil
 			}
@@ -206,7 +206,7 @@ func (f *Follower[E]) advance(
 	}
 }
 
-// begin places a zero cursor on the block before the contract's deployment.
+// begin sets a zero cursor to the block before the contract's deployment.
 func (f *Follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) error {
 	first, err := f.deployment(ctx, uint64(head.Number))
 	if err != nil {
@@ -220,8 +220,8 @@ func (f *Follower[E]) begin(ctx context.Context, at *cursor, head *rpc.Header) e
 	return nil
 }
 
-// deployment finds the block in which the contract got its code, by halving. A node
-// that forgot old states makes it start earlier, which costs time only.
+// deployment finds the block in which the contract got its code, by binary search. If the node no
+// longer has old states it starts earlier, which only takes longer.
 func (f *Follower[E]) deployment(ctx context.Context, head uint64) (uint64, error) {
 	if f.cfg.DeployedAt != 0 {
 		return f.cfg.DeployedAt, nil
@@ -242,10 +242,9 @@ func (f *Follower[E]) deployment(ctx context.Context, head uint64) (uint64, erro
 	return low, nil
 }
 
-// rewind compares the cursor with the chain. When its block is gone, or never was there, it
-// announces that and moves back to the last block that is still there. A node that has not
-// yet got as far as the cursor is errNotYet: that another one was ahead is no
-// reorganisation.
+// rewind compares the cursor with the chain. If the cursor's block is gone, or never existed, it
+// announces that and moves back to the last block that is still there. A node that has not reached
+// the cursor yet is ErrNotYet: it merely lags behind another node, and nothing was reorganised.
 func (f *Follower[E]) rewind(
 	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
 ) error {
@@ -279,8 +278,8 @@ func (f *Follower[E]) rewind(
 	return nil
 }
 
-// behind says whether a shorter chain may be the same one: the newest block that is
-// remembered of that part is still there, or none is remembered.
+// behind says whether a shorter chain may be the same one: the newest remembered block in its range
+// is still there, or none is remembered.
 func (f *Follower[E]) behind(ctx context.Context, at *cursor, head uint64) (bool, error) {
 	newest, known := uint64(0), false
 	for number := range at.recent {
@@ -305,8 +304,8 @@ func (f *Follower[E]) holds(ctx context.Context, number uint64, hash common.Hash
 	return block.Hash == hash, nil
 }
 
-// ancestor is the newest remembered block that is still on the chain. When there is
-// none, everything is read again from before the oldest one.
+// ancestor is the newest remembered block that is still on the chain. If there is none, everything
+// is read again from before the oldest remembered one.
 func (f *Follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (*rpc.Header, error) {
 	numbers := slices.Sorted(maps.Keys(at.recent))
 	for _, number := range slices.Backward(numbers) {
@@ -328,7 +327,7 @@ func (f *Follower[E]) ancestor(ctx context.Context, at *cursor, newest uint64) (
 	return f.conn.ByNumber(ctx, oldest-min(oldest, reorgDepth))
 }
 
-// walk delivers the blocks after the cursor one by one, read by hash, so that an update
+// walk delivers the blocks after the cursor one by one, and reads them by hash, so that an update
 // never mixes two branches.
 func (f *Follower[E]) walk(
 	ctx context.Context, at *cursor, head *rpc.Header, hand func(Update[E]) error,
@@ -343,7 +342,7 @@ func (f *Follower[E]) walk(
 		}
 		if block.Parent != at.hash {
 			if i > 0 {
-				return nil // A reorganisation in between: the next round sees it.
+				return nil // A reorganisation in between: the next round handles it.
 			}
 			return gap(block, at)
 		}
@@ -368,12 +367,12 @@ func (f *Follower[E]) walk(
 	return nil
 }
 
-// gap says that a block is to follow on the one that was told last, and does not.
+// gap is the error for a block that should follow the last delivered one and does not.
 func gap(block *rpc.Header, at *cursor) error {
 	return fmt.Errorf("%w: block %d on block %d", errGap, uint64(block.Number), at.number)
 }
 
-// unfitBeside is why a block cannot stand beside those before it, or the newest one.
+// unfitBeside says why a block cannot exist beside those before it, or beside the newest one.
 func unfitBeside(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) error {
 	if block.Hash == newest.Hash {
 		if why := block.Unfit(newest); why != nil {
@@ -386,7 +385,7 @@ func unfitBeside(block *rpc.Header, before []*rpc.Header, newest *rpc.Header) er
 	return block.Unfit(before[len(before)-1])
 }
 
-// headers reads blocks first to last, all or an error.
+// headers reads the blocks from first to last, as far as the chain goes.
 func (f *Follower[E]) headers(ctx context.Context, first, last uint64) ([]*rpc.Header, error) {
 	numbers := make([]uint64, 0, last-first+1)
 	for n := first; n <= last; n++ {
@@ -397,7 +396,7 @@ func (f *Follower[E]) headers(ctx context.Context, first, last uint64) ([]*rpc.H
 		return nil, err
 	}
 	if i := slices.Index(blocks, nil); i >= 0 {
-		return blocks[:i], nil // The chain got shorter meanwhile.
+		return blocks[:i], nil // The chain has become shorter.
 	}
 	return blocks, nil
 }

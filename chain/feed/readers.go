@@ -15,23 +15,23 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Reader turns one kind of log into what the consumer wants to hear.
+// Reader turns one kind of log into the consumer's type.
 type Reader[E any] func(ctx context.Context, l *types.Log, at *messages.ChainLog) (E, error)
 
-// Readers are the kinds of log that are read, by topic.
+// Readers are the readers of a contract's logs, by topic.
 type Readers[E any] map[common.Hash]Reader[E]
 
 func (r Readers[E]) topics() []common.Hash {
 	return slices.SortedFunc(maps.Keys(r), common.Hash.Cmp)
 }
 
-// errSkip marks a log that makes no sense; the rest of its block does.
+// errSkip marks a log that makes no sense. Only this log is left out.
 var errSkip = errors.New("log is skipped")
 
-// Skip says that a log makes no sense, and why: a reader that returns it leaves out that log only.
+// Skip is the error of a reader for a log that makes no sense: only this log is left out.
 func Skip(err error) error { return fmt.Errorf("%w: %w", errSkip, err) }
 
-// Read makes a reader of a log whose message needs nothing but the log.
+// Read is a reader for logs that need nothing but their own content.
 func Read[T, E any](
 	unpack func(*types.Log) (*T, error),
 	message func(*T, *messages.ChainLog) E,
@@ -46,8 +46,8 @@ func Read[T, E any](
 	}
 }
 
-// translate turns logs into messages, in order and each once. Logs that make no sense
-// are left out with a line in the log; an error means that the node could not be asked.
+// translate turns logs into messages, in order and each once. Logs that make no sense are left out
+// with a warning; an error means that the node could not be asked.
 func (f *Follower[E]) translate(
 	ctx context.Context, logs []types.Log, blockOf func(common.Hash) *rpc.Header,
 ) ([]E, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// leap delivers old blocks by ranges, up to and including a block.
+// leap delivers old blocks in ranges, up to and including block to.
 func (f *Follower[E]) leap(
 	ctx context.Context, at *cursor, to uint64, hand func(Update[E]) error,
 ) error {
@@ -22,7 +22,7 @@ func (f *Follower[E]) leap(
 		if err != nil {
 			return err
 		}
-		// An update ends with a block, so a large result is cut between two blocks.
+		// An update ends with a complete block, so a long result is cut between two blocks.
 		if len(found) > maxUpdateLogs {
 			cut := found[maxUpdateLogs].BlockNumber - 1
 			if cut <= at.number {
@@ -57,7 +57,7 @@ func (f *Follower[E]) leap(
 	return nil
 }
 
-// blocksOf reads the blocks that logs are in.
+// blocksOf reads the blocks that hold the logs.
 func (f *Follower[E]) blocksOf(ctx context.Context, logs []types.Log) (map[common.Hash]*rpc.Header, error) {
 	var hashes []common.Hash
 	for _, l := range logs {
@@ -92,9 +92,8 @@ func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 		return logs, nil
 	}
 	refused := err != nil
-	// The block says that it may have some, or the node does not say it by hash: ask in
-	// another way, because some nodes announce a block before they know its logs, and
-	// answer with none, and some do not take hashes here (EIP-234).
+	// The block may have logs after all, or the node cannot search by hash (EIP-234), so ask by
+	// number: some nodes announce a block before they know its logs, and answer with none.
 	again, err := f.query(f.conn.LogsOnce(ctx, f.cfg.Contract, f.topics, uint64(number), uint64(number)))
 	if err != nil {
 		return nil, f.notThere(ctx, block, err)
@@ -102,14 +101,14 @@ func (f *Follower[E]) logsOf(ctx context.Context, block *rpc.Header) ([]types.Lo
 	if again = slices.DeleteFunc(again, ofOthers); len(again) > 0 || !refused {
 		return again, nil
 	}
-	if same, err := f.holds(ctx, uint64(block.Number), hash); err != nil || !same { // They may be another block's.
+	if same, err := f.holds(ctx, uint64(block.Number), hash); err != nil || !same { // They may belong to another block.
 		return nil, errors.Join(err, fmt.Errorf("%w: block %d changed", ErrNotYet, uint64(block.Number)))
 	}
 	return nil, nil
 }
 
-// notThere tells a node that does not know a block any more, or not yet, from one that
-// does not answer.
+// notThere tells a node that does not have this block, any more or yet, from one that does not
+// answer.
 func (f *Follower[E]) notThere(ctx context.Context, block *rpc.Header, err error) error {
 	if !rpc.IsAnswer(err) {
 		return err

@@ -10,19 +10,18 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// maxSearchRanges is how many ranges of blocks a search for an old log goes back.
+// maxSearchRanges is the most ranges of blocks that a search goes back.
 const maxSearchRanges = 5000
 
-// Search is for logs of a contract with certain topics.
+// Search looks for old logs of a contract with certain topics.
 type Search struct {
 	Contract common.Address
 	Topics   [][]common.Hash
-	First    uint64 // the block before which there is none
-	Step     uint64 // the most blocks in one question
+	First    uint64 // the first block that can have one
+	Step     uint64 // the most blocks in one request
 }
 
-// Back gives a contract's logs to match, newest first, until it says that it has
-// found what it looks for.
+// Back hands a contract's logs to match, newest first, until match returns true.
 func (s Search) Back(ctx context.Context, c *rpc.Conn, match func(*types.Log) (bool, error)) error {
 	head, err := c.Latest(ctx)
 	if err != nil {

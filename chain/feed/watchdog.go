@@ -2,30 +2,30 @@ package feed
 
 import "time"
 
-// watchdog knows how often blocks come and notices when none do. It measures the machine's
-// time: how far the chain's own time moves with each block says nothing about that.
+// watchdog measures how often blocks come, and notices when none do. It uses the machine's clock,
+// because the timestamps of blocks say nothing about silence.
 type watchdog struct {
-	limit uint64 // block times
+	limit uint64 // in block times
 	least time.Duration
 	// blockTime is measured; 0 before two blocks were seen.
 	blockTime time.Duration
 	top       uint64    // the highest block so far
-	news      time.Time // when it was seen first
-	quiet     bool      // silence was found, and has not ended
+	news      time.Time // when it was first seen
+	quiet     bool      // the current silence was reported
 }
 
 func newWatchdog(limit uint64, least time.Duration, now time.Time) *watchdog {
 	return &watchdog{limit: limit, least: least, news: now}
 }
 
-// saw takes the newest block. It returns how long there had been none, if that was found
-// to be too long.
+// saw takes the newest block. It returns the time since the one before, and whether that ended a
+// silence which had been reported.
 func (w *watchdog) saw(number uint64, now time.Time) (silence time.Duration, ended bool) {
 	if number <= w.top {
 		return 0, false
 	}
 	since := now.Sub(w.news)
-	if w.top != 0 && !w.quiet { // A pause is no block time.
+	if w.top != 0 && !w.quiet { // A pause is not a block time.
 		each := since / time.Duration(number-w.top)
 		if w.blockTime == 0 {
 			w.blockTime = each
@@ -37,13 +37,13 @@ func (w *watchdog) saw(number uint64, now time.Time) (silence time.Duration, end
 	return since, ended
 }
 
-// silence is how long it may be quiet.
+// silence is the time without a new block that counts as too long.
 func (w *watchdog) silence() time.Duration {
 	return max(w.least, time.Duration(w.limit)*w.blockTime)
 }
 
-// silent says whether there was no new block for too long since a connection was made.
-// first is true when that was not found before.
+// silent says whether no new block came for too long since the connection was made. first is true
+// when this silence is found for the first time.
 func (w *watchdog) silent(opened, now time.Time) (yes, first bool) {
 	since := w.news
 	if opened.After(since) {
@@ -57,8 +57,8 @@ func (w *watchdog) silent(opened, now time.Time) (yes, first bool) {
 	return true, first
 }
 
-// look is how long to wait for news of a new block before having a look, after so many
-// looks without one.
+// look is how long to wait for a hint of a new block before looking anyway, after so many looks
+// without a hint.
 func (w *watchdog) look(poll time.Duration, misses int) time.Duration {
 	wait := max(poll, 2*w.blockTime)
 	if w.blockTime == 0 {

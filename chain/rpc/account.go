@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// MinedBy is how many transactions of an account are mined.
+// MinedBy is the number of mined transactions of an account: its next nonce on the newest block.
 func (c *Conn) MinedBy(ctx context.Context, account common.Address) (uint64, error) {
 	var answer countAnswer
 	err := c.call(ctx, &answer, "eth_getTransactionCount", account, "latest")
@@ -26,8 +26,8 @@ func (c *Conn) CoinsOf(ctx context.Context, at common.Hash, account common.Addre
 	return wei.ToInt(), err
 }
 
-// HasCode says whether there is code at an address at a block; known is false when the node
-// does not say it, because it forgot old states.
+// HasCode says whether there was code at an address at a block. known is false when the node cannot
+// say, because it no longer keeps the state of that block.
 func (c *Conn) HasCode(ctx context.Context, contract common.Address, number uint64) (yes, known bool, err error) {
 	var code hexutil.Bytes
 	err = c.call(ctx, &code, "eth_getCode", contract, hexutil.Uint64(number))
@@ -37,15 +37,15 @@ func (c *Conn) HasCode(ctx context.Context, contract common.Address, number uint
 	return len(code) > 0, err == nil, err
 }
 
-// AccountView is what one look tells about an account.
+// AccountView is what LookAt finds out in one message.
 type AccountView struct {
 	Newest *Header
-	Mined  uint64  // how many transactions of the account are, at the newest block
-	Again  *Header // the block that has the number of an earlier one now; nil: none, or not asked
+	Mined  uint64  // number of the account's mined transactions, at the newest block
+	Again  *Header // the block that now has the number of an earlier one; nil: none, or not asked
 }
 
-// LookAt reads the newest block, how many transactions of an account are mined, and which block has
-// the number of an earlier one now, unless that is nil.
+// LookAt reads the newest block, the number of the account's mined transactions and, unless earlier
+// is nil, the block that now has earlier's number.
 func (c *Conn) LookAt(ctx context.Context, account common.Address, earlier *Header) (AccountView, error) {
 	var newest, again blockAnswer
 	var count countAnswer
@@ -74,8 +74,8 @@ func (c *Conn) LookAt(ctx context.Context, account common.Address, earlier *Head
 	return found, c.noteNewest(ctx, newest.Header)
 }
 
-// Send hands signed transactions to the node. It returns what it said to each, and an error of the
-// connection.
+// Send hands signed transactions to the node. It returns the node's answer to each, and an error of
+// the connection.
 func (c *Conn) Send(ctx context.Context, raw [][]byte) ([]error, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -96,7 +96,7 @@ func (c *Conn) Send(ctx context.Context, raw [][]byte) ([]error, error) {
 	return refusals, nil
 }
 
-// InputOf is what a transaction calls its contract with.
+// InputOf is the call data of a transaction.
 func (c *Conn) InputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
 	var found struct {
 		Input hexutil.Bytes `json:"input"`
@@ -105,7 +105,7 @@ func (c *Conn) InputOf(ctx context.Context, tx common.Hash) ([]byte, error) {
 	return found.Input, err
 }
 
-// Tip is what the node suggests, zero when it does not know the question.
+// Tip is the tip that the node suggests, in wei; zero when the node does not offer the method.
 func (c *Conn) Tip(ctx context.Context) (*big.Int, error) {
 	var tip hexutil.Big
 	err := c.call(ctx, &tip, "eth_maxPriorityFeePerGas")
@@ -125,8 +125,7 @@ type Transaction struct {
 	Block uint64
 }
 
-// TransactionsOf are the transactions of an account in some blocks up to one, the newest
-// first.
+// TransactionsOf are an account's transactions in the last blocks up to upTo, newest first.
 func (c *Conn) TransactionsOf(ctx context.Context, who common.Address, upTo, some uint64) ([]Transaction, error) {
 	blocks := make([]*struct {
 		Transactions []Transaction `json:"transactions"`

@@ -17,15 +17,15 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file compares what a node says with what was asked and with what is possible, before
-// anybody takes it for true. One node that lies consistently, and alone, is not found out.
+// This file checks a node's answers against the question and against what is possible, before
+// anybody uses them. A single node that lies consistently is not found out.
 
-// AnswerError: what a node answered cannot be true. It is temporary: the node is asked
-// last for a while, and nothing of its answer is used.
+// AnswerError: a node's answer cannot be true. It is temporary: nothing of the answer is used, and
+// for a while the other endpoints are tried before this one.
 type AnswerError struct {
-	// Endpoint is who answered, without secrets.
+	// Endpoint is the node's URL without secrets.
 	Endpoint string
-	// Question is the call, cut where it is long, and Reason what is wrong with the answer.
+	// Question is the call, shortened if it is long, and Reason what is wrong with the answer.
 	Question, Reason string
 }
 
@@ -33,27 +33,27 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("%s is not believed: asked %s, %s", e.Endpoint, e.Question, e.Reason)
 }
 
-// Unwrap makes it ErrUnavailable: whoever is not believed might as well not have answered.
+// Unwrap makes it an ErrUnavailable: an answer that is not believed is as good as none.
 func (e *AnswerError) Unwrap() error { return ErrUnavailable }
 
 const (
-	// firstDoubt is for how long a node that was not believed is asked last, doubled each
-	// time up to mostDoubt; after as long without another such answer it begins anew.
+	// firstDoubt is for how long an endpoint is tried last after an impossible answer. It doubles
+	// with each further one, up to mostDoubt, and starts over after mostDoubt without one.
 	firstDoubt = time.Minute
 	mostDoubt  = time.Hour
-	// maxNonce is more transactions than any account can have sent.
+	// maxNonce is more than any account can have sent.
 	maxNonce = 1 << 53
-	// maxQuestion is how much of a question is shown.
+	// maxQuestion is the length at which a question is cut in messages.
 	maxQuestion = 200
 )
 
-// checked is an answer that knows what is impossible about itself. Every call and batch
-// looks (Conn.believe), so whoever asks with such an answer need not.
+// checked is an answer that can tell whether it is impossible. Every call and batch checks its
+// answers (Conn.believe), so callers need not.
 type checked interface {
 	impossible() error
 }
 
-// believe looks through an answer; an error is an *AnswerError.
+// believe checks an answer; its error is an *AnswerError.
 func (c *Conn) believe(l *Session, answer any, method string, args []any) error {
 	a, ok := answer.(checked)
 	if !ok {
@@ -77,7 +77,8 @@ func question(method string, args []any) string {
 	return text
 }
 
-// disbelieve leaves a node that said what cannot be, and has it asked last for a while.
+// disbelieve closes the connection to a node that gave an impossible answer, and has the endpoint
+// tried last for a while.
 func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	now := time.Now()
 	found := &AnswerError{Endpoint: l.at.name, Question: question, Reason: l.at.hide(why).Error()}
@@ -100,7 +101,7 @@ func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	}
 	c.standing.fails(l.at, errors.New(strings.TrimPrefix(found.Error(), found.Endpoint+" ")))
 	c.release()
-	if first { // Said once, however often it says so.
+	if first { // Logged once for each time of doubt.
 		c.cfg.Log.WithField("endpoint", l.at.name).
 			Errorf("the Ethereum node says what cannot be, and is asked last for %v: %v", l.at.doubt, found)
 		c.tellDoubt(found)
@@ -108,7 +109,7 @@ func (c *Conn) disbelieve(l *Session, question string, why error) error {
 	return found
 }
 
-// Disbelieve is disbelieve of the node in use, for what only shows beside other answers.
+// Disbelieve does the same to the node in use, for answers that are only impossible beside others.
 func (c *Conn) Disbelieve(ctx context.Context, question string, why error) error {
 	l, err := c.Current(ctx)
 	if err != nil {
@@ -123,15 +124,15 @@ func (c *Conn) tellDoubt(found *AnswerError) {
 	}
 }
 
-// undecodable says that an answer is not of its type: a number of 300 bits, a word for a
-// number.
+// undecodable says that an answer does not fit its type, such as a number of 300 bits or a text
+// instead of a number.
 func undecodable(err error) bool {
 	_, is := errors.AsType[*json.UnmarshalTypeError](err)
 	return is
 }
 
-// blockAnswer is a block, or nil when the node knows none. When it was asked for by its
-// number or hash, it must have that.
+// blockAnswer is a block, or nil when the node has none. It must have the number or hash that was
+// asked for.
 type blockAnswer struct {
 	*Header
 	number *uint64
@@ -164,7 +165,7 @@ func (b *blockAnswer) impossible() error {
 	return nil
 }
 
-// Unfit is why a block cannot stand beside one that was seen before.
+// Unfit is the reason why a block cannot exist beside one that was seen before; nil: it can.
 func (h *Header) Unfit(before *Header) error {
 	switch {
 	case before == nil:
@@ -172,7 +173,7 @@ func (h *Header) Unfit(before *Header) error {
 	case h.Hash == before.Hash && (h.Number != before.Number || h.Time != before.Time || h.Parent != before.Parent):
 		return fmt.Errorf("it says of block %s another thing than before", h.Hash)
 	case h.Parent != before.Hash:
-		return nil // Of another branch, or there are blocks between.
+		return nil // On another branch, or further on.
 	case h.Number != before.Number+1:
 		return fmt.Errorf("it has block %d follow on block %d", uint64(h.Number), uint64(before.Number))
 	case h.Time < before.Time:
@@ -210,7 +211,7 @@ func (r *receiptAnswer) impossible() error {
 	return nil
 }
 
-// countAnswer is how many transactions of an account were mined.
+// countAnswer is the number of an account's mined transactions.
 type countAnswer struct{ hexutil.Uint64 }
 
 func (n *countAnswer) impossible() error {
@@ -224,8 +225,8 @@ func (n *countAnswer) impossible() error {
 type logsAnswer struct {
 	logs   []types.Log
 	filter logFilter
-	// number is that of the block, when it was asked for by its hash. Logs of another block
-	// of the same number are no lie: a node may be on the branch that lost.
+	// number is the number of the block that was asked for by hash. Logs of another block with this
+	// number are no lie: the node may be on the branch that lost.
 	number uint64
 }
 
@@ -249,11 +250,11 @@ func (a *logsAnswer) impossible() error {
 	return nil
 }
 
-// maxAnswerBytes is the most that one answer may be long. Blocks with all their
-// transactions, the longest that we ask for, come eight at a time.
+// maxAnswerBytes is the largest answer that is read. The largest that we ask for are blocks with
+// all their transactions, eight at a time.
 const maxAnswerBytes = 64 << 20
 
-// bounded ends answers over HTTP that are longer than maxAnswerBytes.
+// bounded refuses HTTP answers that are longer than maxAnswerBytes.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -264,7 +265,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err //nolint:wrapcheck // It is another's answer, passed on.
 }
 
-// matches says whether a log's topics are what is looked for.
+// matches says whether topics fit the filter.
 func (f logFilter) matches(topics []common.Hash) bool {
 	for i, wanted := range f.Topics {
 		if len(wanted) > 0 && (i >= len(topics) || !slices.Contains(wanted, topics[i])) {

@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Header is what we need of a block. The hash is the node's: chains with header fields
-// of their own would have another one if we computed it.
+// Header is what we need of a block's header. The hash is as the node gives it: on chains with
+// additional header fields, computing it would give another one.
 type Header struct {
 	Number  hexutil.Uint64 `json:"number"`
 	Hash    common.Hash    `json:"hash"`
@@ -28,7 +28,7 @@ type Header struct {
 	Bloom   types.Bloom    `json:"logsBloom"`
 }
 
-// Head is the block as the rest of the program knows it.
+// Head is the block in the program's own type.
 func (h *Header) Head() events.Head {
 	return events.Head{
 		Number: uint64(h.Number),
@@ -38,7 +38,7 @@ func (h *Header) Head() events.Head {
 	}
 }
 
-// LeastPrice is what a block takes for one gas at least, in wei.
+// LeastPrice is the lowest price per gas that the block takes, in wei.
 func (h *Header) LeastPrice() *big.Int {
 	if h.BaseFee == nil {
 		return new(big.Int)
@@ -46,12 +46,12 @@ func (h *Header) LeastPrice() *big.Int {
 	return h.BaseFee.ToInt()
 }
 
-// farAhead is how far beyond the newest block that is known one may be named before the
-// node is asked for it once more, by its number.
+// farAhead is how many blocks beyond the newest known one a node may claim to be before it must
+// show that block.
 const farAhead = 16
 
-// hollowLooks is how often a node may not know what it named as its newest block, and
-// hollowPause the pause between: behind one address may be several that are not equally far.
+// hollowLooks is how often a node may fail to show the block that it names as its newest, and
+// hollowPause the pause in between: behind one address there may be several nodes, and some lag.
 const (
 	hollowLooks = 5
 	hollowPause = 200 * time.Millisecond
@@ -66,8 +66,8 @@ func (c *Conn) Latest(ctx context.Context) (*Header, error) {
 	return h, c.noteNewest(ctx, h)
 }
 
-// noteNewest remembers the newest block that was named. One far beyond those that are known
-// must be there when it is asked for by its number.
+// noteNewest remembers the newest block that was named. If it is far ahead of what is known, the
+// node must have it by its number.
 func (c *Conn) noteNewest(ctx context.Context, h *Header) error {
 	top := c.top.Load()
 	if top == nil || h.Number > top.Number+farAhead {
@@ -83,7 +83,7 @@ func (c *Conn) noteNewest(ctx context.Context, h *Header) error {
 	}
 }
 
-// mustKnow asks a node for the block that it names as its newest.
+// mustKnow asks a node for the block that it named as its newest.
 func (c *Conn) mustKnow(ctx context.Context, number uint64) error {
 	for range hollowLooks {
 		_, err := c.ByNumber(ctx, number)
@@ -98,18 +98,17 @@ func (c *Conn) mustKnow(ctx context.Context, number uint64) error {
 	return c.Disbelieve(ctx, "for its newest block", fmt.Errorf("it names block %d, and does not know it", number))
 }
 
-// Tagged is the block that a node gives a name, like latest or finalized, or
-// ethereum.NotFound.
+// Tagged is the block with a tag, such as latest or finalized, or ethereum.NotFound.
 func (c *Conn) Tagged(ctx context.Context, tag string) (*Header, error) {
 	return c.header(ctx, &blockAnswer{}, "eth_getBlockByNumber", tag)
 }
 
-// ByNumber is the block of that number now, or ethereum.NotFound.
+// ByNumber is the block that has this number now, or ethereum.NotFound.
 func (c *Conn) ByNumber(ctx context.Context, number uint64) (*Header, error) {
 	return c.header(ctx, &blockAnswer{number: &number}, "eth_getBlockByNumber", hexutil.Uint64(number))
 }
 
-// ByHash is the block with that hash, also on a branch that lost, or ethereum.NotFound.
+// ByHash is the block with this hash, even on a branch that lost, or ethereum.NotFound.
 func (c *Conn) ByHash(ctx context.Context, hash common.Hash) (*Header, error) {
 	return c.header(ctx, &blockAnswer{hash: &hash}, "eth_getBlockByHash", hash)
 }
@@ -124,8 +123,8 @@ func (c *Conn) header(ctx context.Context, answer *blockAnswer, method string, w
 	return answer.Header, nil
 }
 
-// Blocks are those with these numbers on the current chain, in their order; unknown ones
-// are nil.
+// Blocks are the blocks with these numbers on the current chain, in the order of the numbers; nil
+// where there is none.
 func (c *Conn) Blocks(ctx context.Context, numbers []uint64) ([]*Header, error) {
 	answers := make([]blockAnswer, len(numbers))
 	batch := make([]rpc.BatchElem, len(numbers))
@@ -138,7 +137,8 @@ func (c *Conn) Blocks(ctx context.Context, numbers []uint64) ([]*Header, error) 
 	return c.blocksIn(ctx, batch, answers)
 }
 
-// BlocksByHash are those with these hashes, in their order; unknown ones are nil.
+// BlocksByHash are the blocks with these hashes, in the order of the hashes; nil where there is
+// none.
 func (c *Conn) BlocksByHash(ctx context.Context, hashes []common.Hash) ([]*Header, error) {
 	answers := make([]blockAnswer, len(hashes))
 	batch := make([]rpc.BatchElem, len(hashes))
@@ -167,13 +167,11 @@ func (c *Conn) blocksIn(ctx context.Context, batch []rpc.BatchElem, answers []bl
 	return found, nil
 }
 
-// maxHeadsPerBatch is how many blocks one batch of calls asks for: providers refuse
-// larger ones.
+// maxHeadsPerBatch is the most blocks that one batch asks for: providers refuse larger ones.
 const maxHeadsPerBatch = 100
 
-// HeadsBetween are the blocks from first to last on the current chain, in their order,
-// in few calls. A reorganisation in between shows: then a block's parent is not the
-// one before it.
+// HeadsBetween are the blocks from first to last on the current chain, read in few calls. After a
+// reorganisation in between, a block's parent is not the block before it.
 func (c *Conn) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
 	heads := make([]events.Head, 0, last-first+1)
 	for from := first; from <= last; from += maxHeadsPerBatch {
@@ -196,7 +194,8 @@ func (c *Conn) HeadsBetween(ctx context.Context, first, last uint64) ([]events.H
 	return heads, nil
 }
 
-// BlocksByNumber are the blocks with these numbers on the current chain; unknown ones are nil.
+// BlocksByNumber are the blocks with these numbers on the current chain, without those that the
+// node does not have.
 func (c *Conn) BlocksByNumber(ctx context.Context, numbers []uint64) (map[uint64]*Header, error) {
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
@@ -211,8 +210,8 @@ func (c *Conn) BlocksByNumber(ctx context.Context, numbers []uint64) (map[uint64
 	return byNumber, nil
 }
 
-// MayHold asks the filter that each block carries of its logs, whether it has some of a
-// contract with these topics: no means no.
+// MayHold asks the block's bloom filter whether it has logs of a contract with these topics. No is
+// certain; yes is not.
 func (h *Header) MayHold(contract common.Address, topics [][]common.Hash) bool {
 	if !h.Bloom.Test(contract.Bytes()) {
 		return false

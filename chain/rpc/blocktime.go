@@ -11,35 +11,36 @@ import (
 )
 
 const (
-	// measuredBlocks is over how many blocks the block time is measured, and after how
-	// many it is measured again; measuredSteps in how many parts, whose median counts:
-	// a pause of the chain says nothing about its pace.
+	// The block time is measured over measuredBlocks blocks, and again after as many. They are
+	// divided into measuredSteps parts and the median counts: one pause of the chain says nothing
+	// about its pace.
 	measuredBlocks = 64
 	measuredSteps  = 8
-	// longestBlockTime is the most that a chain is believed to take for a block.
+	// longestBlockTime limits the measurement: a longer distance between two blocks counts as this.
 	longestBlockTime = time.Hour
 )
 
-// pollsPerBlock is how often a new block is looked for in a block time, where the node
-// does not announce them. What that delays a proof by is little beside the blocks that it
-// needs; providers count requests.
+// pollsPerBlock is how often we look for a new block within a block time, where the node does not
+// announce them. The delay matters little beside the blocks that a proof needs, and providers
+// charge by request.
 const (
 	pollsPerBlock = 6
 	shortestPoll  = 250 * time.Millisecond
 	longestPoll   = 2 * time.Second
 )
 
-// BlockTime is how far apart blocks usually are, in chain time, and how often they are
-// looked for. It is safe for concurrent use.
+// BlockTime is the usual time between two blocks of the chain, and how often we look for a new one.
+// It is safe for concurrent use.
 type BlockTime struct {
-	set       time.Duration // by the operator; 0: it is measured
-	pollEvery time.Duration // likewise
+	set       time.Duration // by the operator; 0: measure it
+	pollEvery time.Duration // by the operator; 0: a share of the block time
 	log       logrus.FieldLogger
 	measured  atomic.Int64  // nanoseconds; 0: not known
-	at        atomic.Uint64 // the block at which it was measured
+	at        atomic.Uint64 // the block up to which it was measured
 }
 
-// NewBlockTime is as set; what is zero is measured, or follows from what is.
+// NewBlockTime uses what is set; a zero set is measured, and a zero pollEvery follows from the
+// block time.
 func NewBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *BlockTime {
 	b := &BlockTime{set: set, pollEvery: pollEvery, log: log}
 	if b.set > 0 {
@@ -48,8 +49,8 @@ func NewBlockTime(set, pollEvery time.Duration, log logrus.FieldLogger) *BlockTi
 	return b
 }
 
-// Usual is how far apart blocks are, in chain time: as set, or as measured; not known when neither
-// says it.
+// Usual is the time between two blocks, in chain time, as set or measured; known is false when it
+// is neither.
 func (b *BlockTime) Usual() (usual time.Duration, known bool) {
 	if b.set > 0 {
 		return b.set, true
@@ -58,14 +59,14 @@ func (b *BlockTime) Usual() (usual time.Duration, known bool) {
 	return usual, usual > 0
 }
 
-// Pace is the time from the newest block to the next, as far as we can know, in whole
-// seconds as blocks have it.
+// Pace is the expected time from the newest block to the next, in whole seconds, like the
+// timestamps of blocks, and at least one.
 func (b *BlockTime) Pace() time.Duration {
 	usual, _ := b.Usual()
 	return max(usual.Round(time.Second), time.Second)
 }
 
-// Poll is how often a new block is looked for.
+// Poll is the pause between two looks for a new block.
 func (b *BlockTime) Poll() time.Duration {
 	if b.pollEvery > 0 {
 		return b.pollEvery
@@ -77,7 +78,7 @@ func (b *BlockTime) Poll() time.Duration {
 	return min(max(usual/pollsPerBlock, shortestPoll), longestPoll)
 }
 
-// Begin measures for the first time. What fails is tried again with the next block.
+// Begin measures for the first time. If that fails, it is tried again with the next block.
 func (b *BlockTime) Begin(ctx context.Context, c *Conn) {
 	head, err := c.Latest(ctx)
 	if err == nil {
@@ -88,7 +89,7 @@ func (b *BlockTime) Begin(ctx context.Context, c *Conn) {
 	}
 }
 
-// Measure looks how far apart the blocks up to head are, unless it did so lately.
+// Measure measures the block time up to head, unless it did so lately.
 func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	top := uint64(head.Number)
 	if _, known := b.Usual(); b.set > 0 || top < 2 || known && top-b.at.Load() < measuredBlocks {
@@ -96,7 +97,7 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	}
 	step := max(1, min(top-1, measuredBlocks)/measuredSteps)
 	var numbers []uint64
-	for n := top; len(numbers) <= measuredSteps && n > 0; n -= min(n, step) { // The first block may be of any time.
+	for n := top; len(numbers) <= measuredSteps && n > 0; n -= min(n, step) { // The genesis block may have any timestamp.
 		numbers = append(numbers, n)
 	}
 	slices.Reverse(numbers)
@@ -117,7 +118,7 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	return nil
 }
 
-// usualBlockTime is the median distance of blocks with rising numbers.
+// usualBlockTime is the median distance between blocks with rising numbers.
 func usualBlockTime(numbers []uint64, found map[uint64]*Header) (time.Duration, error) {
 	var each []time.Duration
 	for i, n := range numbers {
@@ -137,7 +138,7 @@ func usualBlockTime(numbers []uint64, found map[uint64]*Header) (time.Duration, 
 	}
 	slices.Sort(each)
 	usual := each[len(each)/2]
-	if usual == 0 { // So fast that most steps lie within a second.
+	if usual == 0 { // Most steps are shorter than a second.
 		for _, d := range each {
 			usual += d / time.Duration(len(each))
 		}

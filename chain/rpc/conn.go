@@ -16,30 +16,31 @@ import (
 )
 
 const (
-	// firstRedialWait is between two attempts to connect, doubled each time.
+	// firstRedialWait is the first pause between two attempts to connect; each further one is twice
+	// as long.
 	firstRedialWait = 250 * time.Millisecond
-	// recheckIdentity is how long a connection is believed. The library reconnects
-	// silently, and then another chain may be at the same address.
+	// recheckIdentity is how long a connection is trusted to lead to the same chain. The library
+	// reconnects silently, and another node may have taken over the address.
 	recheckIdentity = 10 * time.Second
 )
 
-// Config says how a chain is reached. All durations are set.
+// Config says how the chain is reached. All durations are set.
 type Config struct {
-	Endpoints   []string      // one at least, in the order in which they are tried
-	CallTimeout time.Duration // of one call
+	Endpoints   []string      // at least one, in the order in which they are tried
+	CallTimeout time.Duration // for one call
 	LongestWait time.Duration // between attempts to connect
-	// ReturnAfter is after how long on another endpoint an earlier one is tried again.
+	// ReturnAfter is how long another endpoint is used before an earlier one is tried again.
 	ReturnAfter time.Duration
-	Want        Identity // what is demanded; zero parts are not
+	Want        Identity // what the chain must be; zero parts are not checked
 	Log         logrus.FieldLogger
-	// NotBelieved, if it is set, is told of answers that cannot be true.
+	// NotBelieved, if set, is told of answers that cannot be true.
 	NotBelieved func(AnswerError)
-	// Doubted, if it is set, runs in the background after that.
+	// Doubted, if set, then runs in the background.
 	Doubted func(context.Context)
 }
 
-// Conn is a connection that goes away and comes back, at the first of its endpoints that
-// works. All methods are safe for concurrent use.
+// Conn is a connection to the first of its endpoints that works; it reconnects by itself. All
+// methods are safe for concurrent use.
 type Conn struct {
 	cfg       Config
 	endpoints []*endpoint
@@ -50,21 +51,22 @@ type Conn struct {
 	span     span
 	standing *standing
 
-	// What goes on in the background, until close.
+	// Background work, until Close.
 	background context.Context
 	stop       context.CancelFunc
 	tasks      sync.WaitGroup
 
-	lock      chan struct{} // guards what follows; a channel, so that waiting ends with ctx
+	lock      chan struct{} // guards what follows; a channel, so that waiting ends with the context
 	session   *Session
 	checked   time.Time
-	returning time.Time // when an earlier endpoint is tried again; zero while it is
-	identity  *Identity // once known
+	returning time.Time // when an earlier endpoint is tried again; zero while that goes on
+	identity  *Identity // nil until the first connection
 	lastIndex int       // the endpoint that was used last
 	closed    bool
 }
 
-// New connects with the first call. A chain counts as the right one when it has the contract.
+// New makes a connection that dials at its first call. A chain is the right one only if it has the
+// contract.
 func New(cfg Config, contract common.Address) *Conn {
 	c := &Conn{cfg: cfg, contract: contract, count: &requestCount{}, lock: make(chan struct{}, 1)}
 	for _, at := range cfg.Endpoints {
@@ -86,8 +88,8 @@ func (c *Conn) acquire(ctx context.Context) error {
 
 func (c *Conn) release() { <-c.lock }
 
-// Current returns a connection to the right chain, or ErrUnavailable, an *IdentityError or
-// ctx's error.
+// Current returns a session with the right chain, or ErrUnavailable, an *IdentityError or the
+// context's error.
 func (c *Conn) Current(ctx context.Context) (*Session, error) {
 	if err := c.acquire(ctx); err != nil {
 		return nil, err
@@ -110,8 +112,8 @@ func (c *Conn) Current(ctx context.Context) (*Session, error) {
 	return c.session, nil
 }
 
-// recheck asks the node again who it is, and gives it up when that is not who it was. It
-// needs the lock; its error is ctx's, or that of the only endpoint.
+// recheck asks the node for its identity again, and closes the connection if it changed. It needs
+// the lock. Its error is that of the context, or that of the only endpoint.
 func (c *Conn) recheck(ctx context.Context) error {
 	err := c.verify(ctx, c.session)
 	switch {
@@ -119,7 +121,7 @@ func (c *Conn) recheck(ctx context.Context) error {
 		c.checked = time.Now()
 		return nil
 	case errors.Is(ctx.Err(), context.Canceled):
-		return ctx.Err() // The caller's doing; nothing is known about the node.
+		return ctx.Err() // The caller gave up; this says nothing about the node.
 	}
 	e := c.session.at
 	c.session.client.Close()
@@ -132,7 +134,7 @@ func (c *Conn) recheck(ctx context.Context) error {
 	return nil
 }
 
-// drop closes a connection that failed, unless another one has taken its place.
+// drop closes a session that failed, unless another one has already replaced it.
 func (c *Conn) drop(broken *Session, why error) {
 	c.lock <- struct{}{}
 	defer c.release()
@@ -148,7 +150,7 @@ func (c *Conn) drop(broken *Session, why error) {
 	}
 }
 
-// Close closes the connection, and ends what runs in the background.
+// Close closes the connection and ends the background work.
 func (c *Conn) Close() {
 	c.lock <- struct{}{}
 	c.closed = true
@@ -161,7 +163,7 @@ func (c *Conn) Close() {
 	c.tasks.Wait()
 }
 
-// Identity is the identity that the first connection found; call it after a success.
+// Identity is the chain's identity as the first connection found it. It connects if need be.
 func (c *Conn) Identity(ctx context.Context) (Identity, error) {
 	if _, err := c.Current(ctx); err != nil {
 		return Identity{}, err
@@ -173,19 +175,18 @@ func (c *Conn) Identity(ctx context.Context) (Identity, error) {
 	return *c.identity, nil
 }
 
-// NumberOfEndpoints is how many there are, reachable or not.
+// NumberOfEndpoints counts all endpoints, reachable or not.
 func (c *Conn) NumberOfEndpoints() int { return len(c.endpoints) }
 
-// Standing says which endpoint is in use. It does not ask the chain and does not block:
-// what it says is of the last call.
+// Standing says which endpoint is in use, as of the last call. It does not block and asks no node.
 func (c *Conn) Standing() Standing { return c.standing.now() }
 
-// Requests is how many calls were sent since the beginning, by JSON-RPC method, and under
-// RequestMessages in how many messages.
+// Requests counts the calls that were sent since the beginning, by JSON-RPC method, and under
+// RequestMessages the messages that they were sent in.
 func (c *Conn) Requests() map[string]uint64 { return c.count.all() }
 
-// Others are connections of their own to the endpoints that are not in use, of a chain. Each
-// is closed when the next one is asked for.
+// Others are separate connections to each endpoint that is not in use, for a chain with this
+// identity. Each is closed when the next one is asked for.
 func (c *Conn) Others(chain Identity) iter.Seq[*Conn] {
 	inUse := c.Standing().Endpoint
 	return func(yield func(*Conn) bool) {
@@ -205,14 +206,14 @@ func (c *Conn) Others(chain Identity) iter.Seq[*Conn] {
 	}
 }
 
-// Name is the first endpoint, for people.
+// Name is the first endpoint, without secrets.
 func (c *Conn) Name() string { return c.endpoints[0].name }
 
-// Hide keeps the secrets of the first endpoint out of an error's text.
+// Hide removes the secrets of the first endpoint from an error's text.
 func (c *Conn) Hide(err error) error { return c.endpoints[0].hide(err) }
 
-// call is one request. What the node answers, also its errors, comes back as it is; a
-// failed connection is ErrUnavailable, and what cannot be true an *AnswerError.
+// call sends one request. The node's answer, even an error, is returned as it is; a failed
+// connection is ErrUnavailable, and an answer that cannot be true an *AnswerError.
 func (c *Conn) call(ctx context.Context, result any, method string, args ...any) error {
 	l, err := c.Current(ctx)
 	if err != nil {
@@ -228,8 +229,8 @@ func (c *Conn) call(ctx context.Context, result any, method string, args ...any)
 	return c.judge(ctx, l, method, err)
 }
 
-// batch sends many requests; the error of each stands in its element. An answer that
-// cannot be true makes all of it an *AnswerError.
+// batch sends many requests; each element has the error of its own request. An impossible answer to
+// one of them makes the whole batch an *AnswerError.
 func (c *Conn) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	l, err := c.Current(ctx)
 	if err != nil {
@@ -264,7 +265,7 @@ func (c *Conn) judge(ctx context.Context, l *Session, method string, err error) 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// One that is asked too often needs no new connection, but another one may answer.
+	// Being rate limited is no reason to reconnect, but another endpoint may answer.
 	if !IsTooOften(err) || len(c.endpoints) > 1 {
 		c.drop(l, err)
 	}

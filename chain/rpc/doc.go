@@ -1,13 +1,13 @@
 // Package rpc is the connection to an Ethereum node over JSON-RPC.
 //
-// Conn goes away and comes back, at the first of its endpoints that works, and asks again who is
-// there. It leaves a node alone that is asked too often, sends many calls in as few messages as the
-// node takes, and compares what it says with what was asked and with what is possible
-// (believe.go). Its methods are what the rest of the chain asks: blocks, receipts, logs, reads of
-// contracts (View), calls that are only tried (Trial), and transactions that are handed in.
-// BlockTime says how far apart blocks are, and Waker when there may be a new one.
+// Conn uses the first of its endpoints that works, reconnects by itself, and then checks that it
+// has reached the same chain. It respects rate limits, sends many calls in as few messages as the
+// node takes, and checks every answer against the question and against what is possible
+// (believe.go). Its methods offer what the rest of the chain adapter needs: blocks, receipts, logs,
+// reads of contracts (View), trial calls (Trial) and the sending of transactions. BlockTime is the
+// usual time between blocks, and Waker wakes when there may be a new one.
 //
-// It knows no contract: what the bytes of an answer or a revert mean is told by whoever asks. It is
-// the only package that speaks JSON-RPC, and the surprises of nodes, which are in
-// docs/spec/ethereum.md, end here.
+// It knows no contract: the caller says what the bytes of an answer or of a revert mean. It is the
+// only package that speaks JSON-RPC, and deals with all peculiarities of nodes
+// (docs/spec/ethereum.md), so that others need not know them.
 package rpc

@@ -12,12 +12,12 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Trial is a call that is tried without sending it: on the state of one block, as if it
-// were in another one.
+// Trial is a call that is tried and not sent: on the state of one block, as if it were in another
+// one.
 type Trial struct {
 	To           common.Address
 	Data         []byte
-	Value        *big.Int // wei; nil: nothing
+	Value        *big.Int // wei; nil: none
 	Gas          uint64
 	On           common.Hash // zero: the newest block
 	Number, Time uint64
@@ -32,18 +32,18 @@ func (t Trial) args(from common.Address) callArgs {
 	return args
 }
 
-// Outcome is what came of a trial.
+// Outcome is the result of a trial.
 type Outcome struct {
-	// Refusal is what the contract's revert means; nil when it took the call, or
-	// when nothing is known.
+	// Refusal is the meaning of the contract's revert; nil when the call went through, or when
+	// Known is false.
 	Refusal error
 	Known   bool
 }
 
-// Refusals says what a contract's revert means, if it is one that the contract itself says.
+// Refusals says what a revert means; known is false when the contract has no such error.
 type Refusals func(to common.Address, data []byte) (known bool, refusal error)
 
-// Try makes trials on one and the same block in one request. The error is about the
+// Try makes trials, all on the block of the first one, in one request. The error is about the
 // connection.
 func (c *Conn) Try(
 	ctx context.Context, from common.Address, trials []Trial, meaning Refusals,
@@ -71,17 +71,18 @@ func (c *Conn) Try(
 	return outcomes, nil
 }
 
-// TryPending is try in what the node calls pending. An error of the node is no outcome.
+// TryPending makes a trial on the node's pending block. When the node itself reports an error, the
+// outcome is not known.
 func (c *Conn) TryPending(ctx context.Context, from common.Address, t Trial, meaning Refusals) Outcome {
 	return outcomeFrom(t.To, c.CallOn(ctx, "pending", from, t), meaning)
 }
 
-// CallOn tries a call on the state of a block that has a name, and returns what the node says.
+// CallOn tries a call on the state of a block with a tag, and returns the node's error.
 func (c *Conn) CallOn(ctx context.Context, tag string, from common.Address, t Trial) error {
 	return c.call(ctx, nil, "eth_call", t.args(from), tag)
 }
 
-// CallAt tries a call on the state of a block, and returns what the node says.
+// CallAt tries a call on the state of a block, and returns the node's error.
 func (c *Conn) CallAt(ctx context.Context, at common.Hash, from common.Address, t Trial) error {
 	one := []rpc.BatchElem{{Method: "eth_call", Result: new(any), Args: []any{
 		t.args(from), nil,
@@ -104,15 +105,15 @@ func outcomeFrom(to common.Address, err error, meaning Refusals) Outcome {
 	return Outcome{refusal, known}
 }
 
-// NextBlock is a call as it would be in the block that comes next. A node's own pending
-// block is only second best: nodes differ in what it is, and in its time (spec/ethereum.md §9).
+// NextBlock is a trial in the block that follows head. The node's own pending block is only second
+// best: nodes differ in what it contains, and in its timestamp (spec/ethereum.md §9).
 func (b *BlockTime) NextBlock(head *Header, t Trial) Trial {
 	t.Number, t.Time = uint64(head.Number)+1, uint64(head.Time)+uint64(b.Pace()/time.Second)
 	return t
 }
 
-// RevertData is the data of a revert in a node's answer; false when the answer is
-// something else.
+// RevertData extracts the data of a revert from a node's error; false when the error is something
+// else.
 func RevertData(err error) ([]byte, bool) {
 	withData, ok := errors.AsType[rpc.DataError](err)
 	if !ok {
@@ -121,9 +122,9 @@ func RevertData(err error) ([]byte, bool) {
 	return hexData(withData.ErrorData())
 }
 
-// hexData reads the forms in which nodes give the data of a revert: as it is, behind a
-// word ("Reverted 0x…", as Nethermind and Parity did), or in an object's field of this
-// name, which proxies and development nodes add.
+// hexData reads the forms in which nodes give the data of a revert: plain, after a word ("Reverted
+// 0x…", as Nethermind and Parity did), or in the field "data" of an object, as proxies and
+// development nodes do.
 func hexData(given any) ([]byte, bool) {
 	switch v := given.(type) {
 	case string:

@@ -8,29 +8,31 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// endpoint is one way to the chain. What is not atomic is guarded by Conn's lock.
+// endpoint is one node that the chain is reached by. Conn's lock guards what is not atomic.
 type endpoint struct {
 	url  string
-	name string // for people: the URL without its secrets
-	// secrets are the parts of the URL that no line of a log may show.
+	name string // the URL without secrets, for people
+	// secrets are the parts of the URL that must not appear in a log.
 	secrets []string
 
 	notBefore time.Time     // the next attempt to connect
-	wait      time.Duration // before the attempt after that
-	// lastUntil: it answered and knew no new block, or said what cannot be, so others come
-	// first until then; doubt is for how long it was the last time for what it said.
+	wait      time.Duration // the pause before the attempt after that
+	// Until lastUntil the other endpoints are tried first, because this one had no new blocks or
+	// gave an impossible answer. doubt is how long that was the last time, for an impossible
+	// answer.
 	lastUntil time.Time
 	doubt     time.Duration
-	// refused is why it was found to be the wrong one when it was asked last.
+	// refused says why the endpoint was found to be the wrong one at the last attempt.
 	refused *IdentityError
 
 	batches batchSize
 	limit   rateLimit
-	// byNumber: it does not take blocks by hash (EIP-1898) in calls.
+	// byNumber: in calls it does not take blocks by hash (EIP-1898).
 	byNumber atomic.Bool
-	// takesHash has the methods in which it took one, which is not doubted again.
+	// takesHash are the methods with which it was seen to take a hash, so that no more questions
+	// arise.
 	takesHash sync.Map
-	// noSubscription: it refused to tell about new blocks.
+	// noSubscription: it refused to announce new blocks.
 	noSubscription atomic.Bool
 }
 
@@ -40,14 +42,14 @@ func newEndpoint(at string) *endpoint {
 	return e
 }
 
-// Redact is an endpoint for people: a URL without password, query and keys of providers.
+// Redact is an endpoint's URL without password, query and providers' keys.
 func Redact(endpoint string) string {
 	name, _ := events.RedactURL(endpoint)
 	return name
 }
 
-// WithoutSecrets is an error whose text shows none of the secrets of an endpoint.
+// WithoutSecrets removes the secrets of an endpoint from an error's text.
 func WithoutSecrets(endpoint string, err error) error { return newEndpoint(endpoint).hide(err) }
 
-// hide keeps the endpoint's secrets out of an error's text.
+// hide removes the endpoint's secrets from an error's text.
 func (e *endpoint) hide(err error) error { return events.WithoutSecrets(err, e.secrets) }

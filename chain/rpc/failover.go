@@ -32,14 +32,14 @@ func (c *Conn) connect(ctx context.Context) error {
 	}
 	c.standing.noneLeft(time.Now())
 	for _, e := range c.endpoints {
-		if e.refused == nil { // There is still one that may be the right one.
+		if e.refused == nil { // One is left that may be the right one.
 			return errors.Join(failed...)
 		}
 	}
 	return c.endpoints[0].refused
 }
 
-// later is why an endpoint is not asked now.
+// later says why an endpoint is not tried now.
 func (e *endpoint) later(wait time.Duration) error {
 	if e.refused != nil {
 		return fmt.Errorf("%s: %w", e.name, e.refused)
@@ -47,8 +47,8 @@ func (e *endpoint) later(wait time.Duration) error {
 	return fmt.Errorf("%w: %s, next attempt in %v", ErrUnavailable, e.name, wait.Round(time.Millisecond))
 }
 
-// order is in which order endpoints are tried: as configured, those last that knew no
-// new block a moment ago or were not believed, the latest of them at the end.
+// order is the order in which endpoints are tried: as configured, but those with a lastUntil ahead
+// come last, the latest of them at the end.
 func (c *Conn) order() []int {
 	now := time.Now()
 	var order, last []int
@@ -65,7 +65,7 @@ func (c *Conn) order() []int {
 	return append(order, last...)
 }
 
-// open connects to an endpoint and checks who is there. It needs the lock.
+// open connects to an endpoint and checks its identity. It needs the lock.
 func (c *Conn) open(ctx context.Context, index int) (*Session, error) {
 	l, err := c.dial(ctx, index)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 	}, nil
 }
 
-// use makes a connection the one in use. It needs the lock.
+// use makes a session the current one. It needs the lock.
 func (c *Conn) use(l *Session) {
 	if l.index != c.lastIndex {
 		c.cfg.Log.WithField("endpoint", l.at.name).Warn("the chain is read at another endpoint now")
@@ -104,14 +104,13 @@ func (c *Conn) use(l *Session) {
 	c.standing.uses(l.index, time.Now())
 }
 
-// blame notes what is wrong with an endpoint, and when it is asked again. It needs the
-// lock.
+// blame notes what is wrong with an endpoint and when it is tried again. It needs the lock.
 func (c *Conn) blame(e *endpoint, err error) error {
 	e.notBefore = time.Now().Add(e.wait)
 	e.wait = min(2*e.wait, c.cfg.LongestWait)
 	c.standing.fails(e, err)
 	if wrong, ok := errors.AsType[*IdentityError](err); ok {
-		if e.refused == nil && len(c.endpoints) > 1 { // Said once.
+		if e.refused == nil && len(c.endpoints) > 1 { // Logged once.
 			c.cfg.Log.WithField("endpoint", e.name).Errorf("the endpoint is left out: %v; %s", wrong, wrong.Hint())
 		}
 		e.refused = wrong
@@ -121,8 +120,8 @@ func (c *Conn) blame(e *endpoint, err error) error {
 	return e.hide(err)
 }
 
-// comeBack sees to it that an earlier endpoint is tried again after a while. It needs
-// the lock, and does not wait.
+// comeBack starts an attempt to return to an earlier endpoint when it is time. It needs the lock,
+// and does not wait.
 func (c *Conn) comeBack() {
 	if c.session.index == 0 || c.returning.IsZero() || time.Now().Before(c.returning) {
 		return
@@ -132,7 +131,7 @@ func (c *Conn) comeBack() {
 	c.tasks.Go(func() { c.tryEarlier(from) })
 }
 
-// tryEarlier looks for an endpoint before the one in use, and changes to it.
+// tryEarlier looks for a working endpoint before the one in use, and changes to it.
 func (c *Conn) tryEarlier(from *Session) {
 	for index := range from.index {
 		if c.tryOne(from, index) {
@@ -146,15 +145,15 @@ func (c *Conn) tryEarlier(from *Session) {
 	}
 }
 
-// inDoubt says that an endpoint is asked last now. It takes the lock.
+// inDoubt says that an endpoint is tried last now. It takes the lock.
 func (c *Conn) inDoubt(index int) bool {
 	c.lock <- struct{}{}
 	defer c.release()
 	return time.Now().Before(c.endpoints[index].lastUntil)
 }
 
-// tryOne changes to an endpoint if it works and has got as far as the others. The calls
-// on the old connection may end in peace.
+// tryOne changes to an endpoint if it works and is as far as the others. Calls on the old
+// connection may finish.
 func (c *Conn) tryOne(from *Session, index int) bool {
 	if c.inDoubt(index) {
 		return false
@@ -181,7 +180,7 @@ func (c *Conn) tryOne(from *Session, index int) bool {
 	}
 	if err != nil {
 		l.client.Close()
-		_ = c.blame(l.at, err) // It is noted, and told if it is another chain.
+		_ = c.blame(l.at, err) // blame notes it, and logs it if it is another chain.
 		return false
 	}
 	c.use(l)
@@ -192,7 +191,7 @@ func (c *Conn) tryOne(from *Session, index int) bool {
 	return true
 }
 
-// keepsUp says what is wrong with a node that has not got as far as the others.
+// keepsUp returns an error when a node lags behind the others.
 func (c *Conn) keepsUp(l *Session) error {
 	var newest blockAnswer
 	err := l.call(c.background, &newest, "eth_getBlockByNumber", "latest", false)
@@ -211,8 +210,8 @@ func (c *Conn) keepsUp(l *Session) error {
 	return nil
 }
 
-// LeaveSilent gives up a connection that answers and knows no new block, so that the next
-// call makes a new one, at another endpoint if there is any.
+// LeaveSilent closes the connection to a node that answers and has no new blocks, so that the next
+// call connects again, to another endpoint if there is one.
 func (c *Conn) LeaveSilent(l *Session) {
 	c.lock <- struct{}{}
 	defer c.release()

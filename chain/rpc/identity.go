@@ -13,17 +13,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Errors about the other end.
+// Errors about the node at the other end.
 var (
-	// ErrUnavailable: the node does not answer now. Temporary.
+	// ErrUnavailable: the node does not answer now. It is temporary.
 	ErrUnavailable = errors.New("ethereum node is not available")
-	// ErrWrongChain: the node belongs to another chain than before, or than demanded.
+	// ErrWrongChain: the node is on another chain than before, or than the configuration demands.
 	ErrWrongChain = errors.New("ethereum node follows another chain")
 	// ErrNoContract: there is no code at the marketplace's address.
 	ErrNoContract = errors.New("no contract at the marketplace address")
 )
 
-// IdentityError says that the node at the endpoint is not the one that was meant.
+// IdentityError says that an endpoint leads to the wrong chain or contract.
 type IdentityError struct {
 	Reason    error // ErrWrongChain or ErrNoContract
 	Want, Got string
@@ -33,10 +33,10 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("%v: want %s, got %s", e.Reason, e.Want, e.Got)
 }
 
-// Unwrap makes errors.Is work with the reason.
+// Unwrap returns the reason.
 func (e *IdentityError) Unwrap() error { return e.Reason }
 
-// Hint says what an operator should look at.
+// Hint says what an operator should check.
 func (e *IdentityError) Hint() string {
 	if errors.Is(e.Reason, ErrNoContract) {
 		return "check the marketplace address and that the node has caught up"
@@ -44,7 +44,7 @@ func (e *IdentityError) Hint() string {
 	return "check the endpoint; the data directory belongs to the chain that it was made with"
 }
 
-// Identity is what must never change under a host.
+// Identity is what must never change during the life of a host.
 type Identity struct {
 	ChainID uint64
 	Genesis events.Hash
@@ -54,7 +54,7 @@ func (i Identity) String() string {
 	return fmt.Sprintf("chain %d with genesis %s", i.ChainID, i.Genesis)
 }
 
-// readIdentity asks a node which chain it follows, and whether the contract is there.
+// readIdentity asks a node which chain it is on, and whether the contract is there.
 func readIdentity(ctx context.Context, l *Session, contract common.Address) (id Identity, deployed bool, err error) {
 	var number hexutil.Uint64
 	genesis := blockAnswer{number: new(uint64)}
@@ -81,7 +81,7 @@ func readIdentity(ctx context.Context, l *Session, contract common.Address) (id 
 	return Identity{ChainID: uint64(number), Genesis: events.Hash(genesis.Hash)}, len(code) > 0, nil
 }
 
-// verify asks a node who it is. It needs Conn's lock.
+// verify checks a node's identity. It needs Conn's lock.
 func (c *Conn) verify(ctx context.Context, l *Session) error {
 	found, deployed, err := readIdentity(ctx, l, c.contract)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *Conn) verify(ctx context.Context, l *Session) error {
 	return c.compare(found, deployed)
 }
 
-// compare holds what a node is against what is demanded, and what was found before. It
-// needs Conn's lock.
+// compare checks an identity against what is demanded, and against what was found before. It needs
+// Conn's lock.
 func (c *Conn) compare(found Identity, deployed bool) error {
 	want := c.cfg.Want
 	want.ChainID = cmp.Or(want.ChainID, found.ChainID)
@@ -103,7 +103,7 @@ func (c *Conn) compare(found Identity, deployed bool) error {
 	case want != found:
 		return &IdentityError{Reason: ErrWrongChain, Want: want.String(), Got: found.String()}
 	case !deployed && c.identity != nil:
-		// The same chain, and the contract was there: this node has not read so far yet.
+		// It is the same chain, and the contract was there before: this node lags.
 		return fmt.Errorf("%w: it has not got as far as the contract at %s", ErrUnavailable, c.contract.Hex())
 	case !deployed:
 		return &IdentityError{Reason: ErrNoContract, Want: "code at " + c.contract.Hex(), Got: "none"}

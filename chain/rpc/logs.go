@@ -24,15 +24,15 @@ type logFilter struct {
 	BlockHash *common.Hash    `json:"blockHash,omitempty"`
 }
 
-// LogsBetween reads a contract's logs of a range of blocks, both ends included, in their
-// order. A range that is too much for the node is read in smaller pieces; there is a
-// result only when all pieces are there. A node that has blocks which it cannot search yet,
-// as go-ethereum some moments after it got them, is asked for these one by one.
+// LogsBetween reads a contract's logs in a range of blocks, both ends included, in their order. If
+// the range is too much for the node it is read in pieces, and the result is complete or an error.
+// A node may have blocks that it cannot search yet, as go-ethereum has for a moment; these are read
+// one by one.
 func (c *Conn) LogsBetween(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
 	var logs []types.Log
-	searched := to // what is behind it the node was found not to search yet
+	searched := to // the last block that may be searched, as far as we know
 	for from <= to {
 		last := c.span.last(from, max(from, min(to, searched)))
 		some, err := c.LogsOnce(ctx, contract, topics, from, last)
@@ -50,7 +50,7 @@ func (c *Conn) LogsBetween(
 		case err == nil || from < last && tooMuch(err):
 			c.span.failed(last - from + 1)
 		default:
-			if errors.Is(err, context.DeadlineExceeded) { // Less may be done in time.
+			if errors.Is(err, context.DeadlineExceeded) { // A smaller range may be answered in time.
 				c.span.failed(last - from + 1)
 			}
 			return nil, fmt.Errorf("logs of blocks %d to %d: %w", from, last, err)
@@ -62,7 +62,7 @@ func (c *Conn) LogsBetween(
 	return logs, nil
 }
 
-// LogsOfBlock reads a contract's logs of one block, by its hash.
+// LogsOfBlock reads a contract's logs in one block, by its hash.
 func (c *Conn) LogsOfBlock(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, hash common.Hash, number uint64,
 ) ([]types.Log, error) {
@@ -71,9 +71,9 @@ func (c *Conn) LogsOfBlock(
 	})
 }
 
-// logsOfUnsearched reads the logs of one of the newest blocks by its hash, for which nothing
-// is searched. All of the first topic are asked for, so that the block's filter tells a node
-// that does not give them yet.
+// logsOfUnsearched reads the logs of one of the newest blocks by its hash, which needs no index. It
+// asks for all logs with the first topic, so that the block's bloom filter shows when the node does
+// not give them yet.
 func (c *Conn) logsOfUnsearched(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, number uint64,
 ) ([]types.Log, error) {
@@ -92,11 +92,10 @@ func (c *Conn) logsOfUnsearched(
 	return slices.DeleteFunc(logs, func(l types.Log) bool { return !wanted.matches(l.Topics) }), err
 }
 
-// errLogsNotThere: a node has a block and does not give its logs yet, or they match by chance.
+// errLogsNotThere: a node has a block and not yet its logs, or the bloom filter matched by chance.
 var errLogsNotThere = errors.New("the node does not have the logs yet")
 
-// IsBehind recognises how nodes say that a range of blocks ends behind the newest one
-// that they can search.
+// IsBehind recognises how nodes say that a range goes beyond the newest block that they can search.
 func IsBehind(err error) bool {
 	if err == nil {
 		return false
@@ -106,7 +105,7 @@ func IsBehind(err error) bool {
 		containsAny(said, "beyond current head", "beyond head", "unknown block", "header not found")
 }
 
-// LogsOnce is logsBetween in one question: what is too much for the node is an error.
+// LogsOnce is LogsBetween in one request: a range that is too much for the node is an error.
 func (c *Conn) LogsOnce(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, from, to uint64,
 ) ([]types.Log, error) {
@@ -123,24 +122,24 @@ func (c *Conn) logsFor(ctx context.Context, answer logsAnswer) ([]types.Log, err
 	return answer.logs, nil
 }
 
-// Some nodes cut long results and do not say so, always at a round number.
+// Some nodes cut long results without saying so, always at a round number.
 const (
 	leastCut = 500
 	roundCut = 100
 )
 
-// looksCut says whether a result may not be all.
+// looksCut says whether a result may be incomplete.
 func looksCut(logs int) bool { return logs >= leastCut && logs%roundCut == 0 }
 
-// span is how many blocks a node was found to take in one search for logs. It is safe
-// for concurrent use.
+// span is the number of blocks that the node takes in one search for logs, as far as is known. It
+// is safe for concurrent use.
 type span struct {
 	mu    sync.Mutex
-	most  uint64 // 0: no limit was found
-	works int    // in a row
+	most  uint64 // 0: no limit is known
+	works int    // successful searches in a row
 }
 
-// growAfter is how many searches in a row must have worked before more is tried.
+// growAfter is the number of successful searches in a row after which a larger range is tried.
 const growAfter = 16
 
 func (s *span) last(from, to uint64) uint64 {
@@ -169,8 +168,8 @@ func (s *span) failed(blocks uint64) {
 	s.most, s.works = max(1, blocks/2), 0
 }
 
-// tooMuch recognises how nodes say that a range of blocks, or its result, is too large.
-// A complaint about too many requests is not that: asking twice would make it worse.
+// tooMuch recognises how nodes say that a range of blocks, or its result, is too large. It leaves
+// out rate limits: with those, asking in pieces would make it worse.
 func tooMuch(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
 		return false

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// longestLimit is the most that a node may demand to be left alone: proofs are due.
+	// longestLimit is the longest pause that a node can demand of us: proofs are due.
 	longestLimit = time.Minute
-	// limitOver is how long a node must not have complained to be told of as a new case.
+	// limitOver is the time without a complaint after which the next one is logged again.
 	limitOver = 10 * time.Minute
 )
 
-// limitedError is why nothing was asked, or answered. It hides what the node said from
-// those who look for an answer: that it is asked too often says nothing of the chain.
+// limitedError says that a node limits our requests. It hides the node's own error, so that nobody
+// takes it for an answer about the chain.
 type limitedError struct {
 	said string
 	left time.Duration
@@ -31,24 +31,24 @@ func (e *limitedError) Error() string {
 	return fmt.Sprintf("it is asked too often, and is asked again in %s: %s", e.left.Round(time.Millisecond), e.said)
 }
 
-// IsTooOften says that nothing was asked, or answered, because the node is asked too often.
+// IsTooOften says that nothing was asked, or answered, because the node limits our requests.
 func IsTooOften(err error) bool {
 	_, limited := errors.AsType[*limitedError](err)
 	return limited
 }
 
-// rateLimit leaves a node alone that said that it is asked too often, for as long as it
-// demands, or each time twice as long. It is safe for concurrent use.
+// rateLimit sends nothing to a node that complained about too many requests, for as long as the
+// node demands, or for a pause that doubles each time. It is safe for concurrent use.
 type rateLimit struct {
 	mu       sync.Mutex
 	said     string
-	until    time.Time     // nothing is asked before
-	wait     time.Duration // the pause, if it complains again
-	demanded time.Duration // by its last answer
-	last     time.Time     // when it complained last
+	until    time.Time     // nothing is sent before
+	wait     time.Duration // the pause after the next complaint
+	demanded time.Duration // the pause that its last answer demanded
+	last     time.Time     // the last complaint
 }
 
-// left is why nothing is asked now; nil: it is.
+// left returns an error while nothing may be sent.
 func (r *rateLimit) left() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,8 +58,8 @@ func (r *rateLimit) left() error {
 	return nil
 }
 
-// judge learns from what came of a message. The longest pause holds where the node does
-// not demand one.
+// judge notes what a message came back with. Without a demand of the node, the pause is longest at
+// most.
 func (r *rateLimit) judge(e *endpoint, err error, longest time.Duration, log logrus.FieldLogger) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *rateLimit) judge(e *endpoint, err error, longest time.Duration, log log
 		}
 		return err
 	}
-	if !now.Before(r.until) { // One pause for all that were under way.
+	if !now.Before(r.until) { // One pause for all requests that were under way.
 		r.wait = min(max(2*r.wait, firstRedialWait), longest)
 		r.until = now.Add(r.wait)
 	}
@@ -86,7 +86,7 @@ func (r *rateLimit) judge(e *endpoint, err error, longest time.Duration, log log
 	return &limitedError{r.said, time.Until(r.until)}
 }
 
-// RoundTrip notes for how long a node demands over HTTP to be left alone.
+// RoundTrip notes the pause that a node demands over HTTP.
 func (r *rateLimit) RoundTrip(q *http.Request) (*http.Response, error) {
 	answer, err := http.DefaultTransport.RoundTrip(q)
 	if err == nil {
@@ -100,7 +100,7 @@ func (r *rateLimit) note(header http.Header) {
 	seconds, wrong := strconv.ParseUint(after, 10, 32)
 	wait := time.Duration(seconds) * time.Second
 	if wrong != nil {
-		at, _ := http.ParseTime(after) // Nothing, or nonsense, demands nothing.
+		at, _ := http.ParseTime(after) // No value, or an invalid one, demands nothing.
 		wait = time.Until(at)
 	}
 	r.mu.Lock()

@@ -20,7 +20,7 @@ func quiet() logrus.FieldLogger {
 	return l
 }
 
-// limits is a rateLimit that has complained so often, each time when it was asked again.
+// limits is a rateLimit after so many complaints, each at the first request after the pause.
 func limits(t *testing.T, complaints int, header string) (r *rateLimit, left time.Duration) {
 	t.Helper()
 	r = &rateLimit{}
@@ -58,7 +58,7 @@ func TestNodeThatIsAskedTooOftenIsLeftAloneAsLongAsItDemands(t *testing.T) {
 				if left != tc.want {
 					t.Fatalf("left alone for %s, want %s", left, tc.want)
 				}
-				// Others that were under way then make it no longer.
+				// Complaints about requests that were under way do not make it longer.
 				_ = r.judge(newEndpoint("http://node"), errTooMany, 15*time.Second, quiet())
 				if again, _ := errors.AsType[*limitedError](r.left()); again.left != left {
 					t.Fatalf("left alone for %s, then for %s", left, again.left)

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Standing is how the chain is reached. No part of it shows a secret.
+// Standing says how the chain is reached. It contains no secrets.
 type Standing struct {
-	// Endpoint is the one in use, or the one that was used last while none is; empty
-	// before the first connection. Since is when it began to be used.
+	// Endpoint is the one in use, or while there is none the last one; empty before the first
+	// connection. Since is when its use began.
 	Endpoint string
 	Since    time.Time
-	// First is the endpoint that is configured first, when another one is in use, and
-	// WhyNotFirst what was wrong with it when it was asked last.
+	// First is the first configured endpoint when another one is in use, and WhyNotFirst what was
+	// wrong with it when it was last tried.
 	First, WhyNotFirst string
-	// Away is since when none of the endpoints could be used; zero: one can. AwayReason
-	// says of each what is wrong with it.
+	// Away is since when no endpoint can be used; zero: one can. AwayReason says what is wrong with
+	// each.
 	Away       time.Time
 	AwayReason string
 }
 
-// standing is what Conn notes for those who look on, apart from its lock, which is held
-// while connections are made. It is safe for concurrent use.
+// standing collects what Conn.Standing returns. It has a lock of its own, because Conn's is held
+// while connecting. It is safe for concurrent use.
 type standing struct {
-	endpoints []*endpoint // of these only what never changes
+	endpoints []*endpoint // only what never changes is read here
 
 	mu      sync.Mutex
-	reasons []string // what was wrong with each when it was asked last
-	inUse   int      // index of the endpoint that is used, or was last; -1 before the first
+	reasons []string // what was wrong with each when it was last tried
+	inUse   int      // index of the endpoint in use, or the last one; -1 before the first
 	since   time.Time
 	away    time.Time
 }
@@ -38,7 +38,7 @@ func newStanding(endpoints []*endpoint) *standing {
 	return &standing{endpoints: endpoints, inUse: -1, reasons: make([]string, len(endpoints))}
 }
 
-// uses notes that the connection to an endpoint is the one in use.
+// uses notes which endpoint is in use.
 func (s *standing) uses(index int, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *standing) fails(e *endpoint, why error) {
 	}
 }
 
-// reasonOf is an error without what stands beside it anyway.
+// reasonOf is an error's text without what is displayed next to it anyway.
 func reasonOf(e *endpoint, why error) string {
 	text := strings.TrimPrefix(e.hide(why).Error(), ErrUnavailable.Error()+": ")
 	return strings.TrimPrefix(text, "connect to "+e.name+": ")

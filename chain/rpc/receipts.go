@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Receipt returns nil when the node knows no receipt on its current chain.
+// Receipt is the receipt of a transaction on the node's current chain, or nil.
 func (c *Conn) Receipt(ctx context.Context, tx common.Hash) (*types.Receipt, error) {
 	r := receiptAnswer{tx: tx}
 	if err := c.call(ctx, &r, "eth_getTransactionReceipt", tx); err != nil {
@@ -21,7 +21,7 @@ func (c *Conn) Receipt(ctx context.Context, tx common.Hash) (*types.Receipt, err
 	return r.Receipt, nil
 }
 
-// Receipts looks for several transactions at once; missing ones are nil.
+// Receipts reads several receipts at once; nil where there is none.
 func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receipt, error) {
 	answers := make([]receiptAnswer, len(txs))
 	batch := make([]rpc.BatchElem, len(txs))
@@ -44,7 +44,7 @@ func (c *Conn) Receipts(ctx context.Context, txs []common.Hash) ([]*types.Receip
 	return found, nil
 }
 
-// InBlock adds the block to a receipt.
+// InBlock reads the block of a receipt and adds it.
 func (c *Conn) InBlock(ctx context.Context, r *types.Receipt) (events.Receipt, error) {
 	block, err := c.ByHash(ctx, r.BlockHash)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Conn) InBlock(ctx context.Context, r *types.Receipt) (events.Receipt, e
 	return ReceiptIn(r, block)
 }
 
-// ReceiptIn adds its block to a receipt.
+// ReceiptIn adds the block to a receipt.
 func ReceiptIn(r *types.Receipt, block *Header) (events.Receipt, error) {
 	price := r.EffectiveGasPrice
 	if price == nil {
@@ -72,6 +72,6 @@ func ReceiptIn(r *types.Receipt, block *Header) (events.Receipt, error) {
 	}, nil
 }
 
-// Succeeded says that a transaction is mined and did what it should. What was once told to
-// have succeeded may be mined in another block now, and fail there.
+// Succeeded says that a transaction was mined and did not revert. After a reorganisation it may be
+// mined in another block, and revert there.
 func Succeeded(r *types.Receipt) bool { return r != nil && r.Status == types.ReceiptStatusSuccessful }

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// MaxBatch is the most calls in one request; providers allow 100 and more.
+	// MaxBatch is the most calls in one message; providers allow 100 and more.
 	MaxBatch = 50
-	// batchAgain is after how long a node that took only smaller batches is offered
-	// larger ones: it may have been replaced, or the fault was the network's.
+	// batchAgain is how long a node that took only smaller batches is spared larger ones: it may be
+	// replaced, or the fault was the network's.
 	batchAgain = 10 * time.Minute
-	// lateBatches is how many batches in a row may get no answer from a node that answers
-	// single calls before it is taken for one that knows no batches.
+	// lateBatches is the number of batches in a row without an answer after which a node that
+	// answers single calls counts as one without batches.
 	lateBatches = 2
 )
 
-// RequestMessages is the key of Requests under which messages are counted: a batch of
-// calls is one message, and so is a call alone.
+// RequestMessages is the key in Conn.Requests under which messages are counted. A batch of calls is
+// one message, and so is a single call.
 const RequestMessages = "messages"
 
 // requestCount counts what was sent, by method. It is safe for concurrent use.
@@ -58,19 +58,19 @@ func (r *requestCount) all() map[string]uint64 {
 type Session struct {
 	client *rpc.Client
 	at     *endpoint
-	index  int // of the endpoint
+	index  int // the endpoint's position in the configuration
 	opened time.Time
 	// timeout is for one message.
 	timeout time.Duration
 	count   *requestCount
-	maxWait time.Duration // for a node that is asked too often
+	maxWait time.Duration // the longest pause for a rate limit
 	log     logrus.FieldLogger
 }
 
 // Since is when the connection was made.
 func (l *Session) Since() time.Time { return l.opened }
 
-// Endpoint is where it leads, for people.
+// Endpoint is the URL it leads to, without secrets.
 func (l *Session) Endpoint() string { return l.at.name }
 
 func (l *Session) call(ctx context.Context, result any, method string, args ...any) error {
@@ -83,8 +83,8 @@ func (l *Session) call(ctx context.Context, result any, method string, args ...a
 	return l.at.limit.judge(l.at, l.client.CallContext(timed, result, method, args...), l.maxWait, l.log)
 }
 
-// batch sends many calls in as few messages as the node takes; the error of each stands
-// in its element. The error returned is about the connection.
+// batch sends calls in as few messages as the node takes. Each element has the error of its own
+// call; the returned error is about the connection.
 func (l *Session) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	for len(elements) > 0 {
 		some := elements[:min(len(elements), l.at.batches.most())]
@@ -96,7 +96,7 @@ func (l *Session) batch(ctx context.Context, elements []rpc.BatchElem) error {
 	return nil
 }
 
-// exchange sends one message, and what the node did not take of it again in smaller ones.
+// exchange sends one message, and sends again in smaller ones what the node did not take.
 func (l *Session) exchange(ctx context.Context, some []rpc.BatchElem) error {
 	if len(some) == 1 {
 		e := &some[0]
@@ -112,7 +112,7 @@ func (l *Session) exchange(ctx context.Context, some []rpc.BatchElem) error {
 	case err == nil:
 		return l.complete(ctx, some)
 	case refusesBatches(err):
-		l.at.batches.shrink(2) // To one at a time.
+		l.at.batches.shrink(2) // From now on one call at a time.
 		return l.batch(ctx, some)
 	case batchTooLarge(err):
 		l.at.batches.shrink(len(some))
@@ -123,8 +123,7 @@ func (l *Session) exchange(ctx context.Context, some []rpc.BatchElem) error {
 	return err
 }
 
-// send sends one message. A node that says of a part of it that it is asked too often says
-// so of all.
+// send sends one message. If the node rate limits one call of it, that counts for all.
 func (l *Session) send(ctx context.Context, some []rpc.BatchElem) error {
 	if err := l.at.limit.left(); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (l *Session) send(ctx context.Context, some []rpc.BatchElem) error {
 	return l.at.limit.judge(l.at, err, l.maxWait, l.log)
 }
 
-// complete asks again for what an answered batch left out.
+// complete asks again for the calls that an answered batch left out.
 func (l *Session) complete(ctx context.Context, some []rpc.BatchElem) error {
 	var left []rpc.BatchElem
 	var positions []int
@@ -163,7 +162,7 @@ func (l *Session) complete(ctx context.Context, some []rpc.BatchElem) error {
 	return nil
 }
 
-// IsAnswer says whether the node answered, be it with an error.
+// IsAnswer says whether an error is the node's own answer.
 func IsAnswer(err error) bool {
 	if err == nil {
 		return false
@@ -172,8 +171,8 @@ func IsAnswer(err error) bool {
 	return answered || errors.Is(err, rpc.ErrNoResult)
 }
 
-// refusesBatches recognises the ways in which nodes say that they know no batches: an
-// object instead of a list, or a status that means the request makes no sense.
+// refusesBatches recognises how nodes say that they do not know batches: an object instead of a
+// list, or a status that calls the request invalid.
 func refusesBatches(err error) bool {
 	if _, notAList := errors.AsType[*json.UnmarshalTypeError](err); notAList {
 		return true
@@ -190,8 +189,8 @@ func refusesBatches(err error) bool {
 	return false
 }
 
-// batchTooLarge recognises complaints about the number of calls in a batch or the size
-// of its answer.
+// batchTooLarge recognises complaints about the number of calls in a batch, or about the size of
+// the answer.
 func batchTooLarge(err error) bool {
 	if err == nil {
 		return false
@@ -208,12 +207,12 @@ func batchTooLarge(err error) bool {
 		containsAny(said, "large", "limit", "size", "many", "exceed", "support", "allow")
 }
 
-// batchSize is how many calls a node takes in one message. It is safe for concurrent use.
+// batchSize is the number of calls that a node takes in one message. It is safe for concurrent use.
 type batchSize struct {
 	mu     sync.Mutex
-	limit  int // 0: maxBatch
+	limit  int // 0: MaxBatch
 	since  time.Time
-	missed int // in a row
+	missed int // unanswered batches in a row
 }
 
 func (b *batchSize) most() int {
@@ -228,7 +227,7 @@ func (b *batchSize) most() int {
 	return b.limit
 }
 
-// shrink halves what did not work.
+// shrink halves the size that did not work.
 func (b *batchSize) shrink(tried int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -249,7 +248,7 @@ func (b *batchSize) answered() {
 	b.missed = 0
 }
 
-// containsAny says whether a text has any of these in it.
+// containsAny says whether a text contains any of the parts.
 func containsAny(s string, parts ...string) bool {
 	for _, p := range parts {
 		if strings.Contains(s, p) {
@@ -259,7 +258,7 @@ func containsAny(s string, parts ...string) bool {
 	return false
 }
 
-// Sleep waits for so long, or until ctx ends.
+// Sleep waits for d, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -18,11 +18,11 @@ type View struct {
 	to     common.Address
 	data   []byte
 	decode func([]byte) error
-	// refused is what a revert means.
+	// refused says what a revert means.
 	refused func(data []byte) error
-	// believable, if it is set, is why the decoded answer cannot be true.
+	// believable, if set, says why the decoded answer cannot be true.
 	believable func() error
-	// Err is the contract's refusal or what decode said.
+	// Err is the contract's refusal, or an error of decoding.
 	Err error
 
 	raw hexutil.Bytes
@@ -40,7 +40,7 @@ func (v *View) UnmarshalJSON(raw []byte) error {
 
 func (v *View) impossible() error {
 	switch {
-	case v.Err != nil && len(v.raw) > 0: // Nothing at all is what an address without the call answers.
+	case v.Err != nil && len(v.raw) > 0: // Where there is no such method, the answer is empty.
 		return v.Err
 	case v.Err != nil || v.believable == nil:
 		return nil
@@ -48,7 +48,7 @@ func (v *View) impossible() error {
 	return v.believable()
 }
 
-// IsAddress demands that an answer is no more than an address.
+// IsAddress returns an error if the answer is longer than an address.
 func (v *View) IsAddress() error {
 	if len(v.raw) < 12 || slices.ContainsFunc(v.raw[:12], func(b byte) bool { return b != 0 }) {
 		return fmt.Errorf("it gives %s for an address", v.raw)
@@ -56,13 +56,13 @@ func (v *View) IsAddress() error {
 	return nil
 }
 
-// Must says what a view's answer must be to be believed.
+// Must adds a condition: without it the answer is not believed.
 func (v *View) Must(be func() error) *View {
 	v.believable = be
 	return v
 }
 
-// NewView decodes the answer into target; refused says what a revert means.
+// NewView is a read whose answer is decoded into target; refused says what a revert means.
 func NewView[T any](
 	to common.Address, data []byte, refused func(data []byte) error, unpack func([]byte) (T, error), target *T,
 ) *View {
@@ -76,35 +76,35 @@ func NewView[T any](
 	}}
 }
 
-// NewCheck is a read that answers by whether it is refused.
+// NewCheck is a read whose only answer is whether the contract refuses it.
 func NewCheck(to common.Address, data []byte, refused func(data []byte) error) *View {
 	return &View{to: to, data: data, refused: refused, decode: func([]byte) error { return nil }}
 }
 
-// callArgs is a call's object in JSON-RPC. From is always us, because some views
-// depend on who asks.
+// callArgs is the call object of JSON-RPC. From is always our account, because some views depend on
+// the caller.
 type callArgs struct {
 	From common.Address  `json:"from"`
 	To   common.Address  `json:"to"`
 	Data hexutil.Bytes   `json:"data"`
 	Gas  *hexutil.Uint64 `json:"gas,omitempty"`
-	// Value is in wei; nil: nothing.
+	// Value is in wei; nil: none.
 	Value *hexutil.Big `json:"value,omitempty"`
 }
 
-// atBlock names a block by its hash (EIP-1898), so that reads of one batch can never
-// mix two branches.
+// atBlock names a block by its hash (EIP-1898), so that the reads of one batch cannot mix two
+// branches.
 type atBlock struct {
 	Hash common.Hash `json:"blockHash"`
 }
 
-// Views reads all of them at one block, on behalf of from. The error is about the
-// connection; what the contract says is in each view.
+// Views makes all reads at one block, on behalf of from. The error is about the connection; each
+// view has the contract's own answer.
 func (c *Conn) Views(ctx context.Context, from common.Address, at common.Hash, views ...*View) error {
 	return readViews(from, views, nil, func(batch []rpc.BatchElem) error { return c.batchAt(ctx, at, batch) })
 }
 
-// Read is views of which none may fail.
+// Read is like Views, but any view's error fails all of it.
 func (c *Conn) Read(ctx context.Context, from common.Address, at common.Hash, views ...*View) error {
 	if err := c.Views(ctx, from, at, views...); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (c *Conn) Read(ctx context.Context, from common.Address, at common.Hash, vi
 	return FirstError(views...)
 }
 
-// ViewsOfNext is views as if the block after head were being made, so much time later, as far
-// as the node can do that; otherwise in what it calls pending.
+// ViewsOfNext reads as if in the block after head, later than head by the given time; if the node
+// cannot do that, in its pending block.
 func (c *Conn) ViewsOfNext(
 	ctx context.Context, from common.Address, head *Header, later time.Duration, views ...*View,
 ) error {
@@ -132,12 +132,12 @@ func (c *Conn) ViewsOfNext(
 	return err
 }
 
-// nodeError is what a node said about a call, and is not about the contract.
+// nodeError is an error of the node itself, not of the contract.
 type nodeError struct{ error }
 
 func (e *nodeError) Unwrap() error { return e.error }
 
-// readViews reads, perhaps with overrides of the block, on the block that send fills in.
+// readViews makes the calls, with overrides of the block if there are any; send adds the block.
 func readViews(from common.Address, views []*View, overrides []any, send func([]rpc.BatchElem) error) error {
 	batch := make([]rpc.BatchElem, len(views))
 	for i, v := range views {
@@ -160,10 +160,10 @@ func readViews(from common.Address, views []*View, overrides []any, send func([]
 	return nil
 }
 
-// batchAt sends calls whose second argument is the block, which it fills in. A node that
-// does not take blocks by hash gets the block's number instead. Nodes refuse a hash with
-// many codes and texts; so until one has taken a hash, whatever it refuses is asked by
-// number as well, and if it answers that, it is asked so from then on.
+// batchAt sends calls and sets their second argument, the block. A node that does not take blocks
+// by hash gets the number. Nodes refuse a hash with many different codes and texts. So until a
+// method has been seen to take a hash, a refused call is asked by number as well; if that is
+// answered, the node is asked by number from then on.
 func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
 	l, err := c.Current(ctx)
 	if err != nil {
@@ -191,8 +191,8 @@ func (c *Conn) batchAt(ctx context.Context, at common.Hash, batch []rpc.BatchEle
 	return nil
 }
 
-// doubtHash are the positions of calls that failed, perhaps because of the hash. It learns
-// from the others that the node takes one.
+// doubtHash are the positions of the calls that failed, perhaps because of the hash. It learns from
+// the other calls that the node takes one.
 func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
 	for i, call := range batch {
 		_, taken := e.takesHash.Load(call.Method)
@@ -206,14 +206,14 @@ func (e *endpoint) doubtHash(batch []rpc.BatchElem) (doubted []int) {
 	return doubted
 }
 
-// answers says that a call was carried out, be it that the contract refused.
+// answers says that a call was carried out, even if the contract refused it.
 func answers(call rpc.BatchElem) bool {
 	_, reverted := RevertData(call.Error)
 	return call.Error == nil || reverted
 }
 
-// batchByNumber is batchAt by the block's number. The answers count only if the number
-// means the same block before and after.
+// batchByNumber is batchAt with the block's number. The answers count only if the number means the
+// same block before and after.
 func (c *Conn) batchByNumber(ctx context.Context, at common.Hash, batch []rpc.BatchElem) error {
 	block, err := c.ByHash(ctx, at)
 	if err != nil {
@@ -238,7 +238,7 @@ func (c *Conn) batchWith(ctx context.Context, batch []rpc.BatchElem, block any) 
 	return c.batch(ctx, batch)
 }
 
-// stillThere fails when a block's number means another block by now.
+// stillThere returns an error when a block's number now means another block.
 func (c *Conn) stillThere(ctx context.Context, block *Header) error {
 	now, err := c.ByNumber(ctx, uint64(block.Number))
 	if err != nil {

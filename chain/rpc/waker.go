@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Waker wakes one goroutine when there may be a new block. What it says is only a hint:
-// subscriptions die silently, so it also wakes when nothing was heard for a while.
+// Waker wakes one goroutine when there may be a new block. It only gives hints: subscriptions die
+// silently, so it also wakes when nothing was heard for a while.
 type Waker struct {
 	conn   *Conn
 	blocks *BlockTime
@@ -18,20 +18,20 @@ type Waker struct {
 	}
 	session *Session
 	sub     *rpc.ClientSubscription
-	// misses is how often in a row nothing was heard; top the newest block when the last
-	// wait began.
+	// misses counts the waits in a row that ended without a hint; top is the newest block when the
+	// last wait began.
 	misses int
 	top    uint64
 }
 
-// NewWaker is for one goroutine. It subscribes when it first waits.
+// NewWaker is a waker for one goroutine. It subscribes at the first wait.
 func NewWaker(c *Conn, blocks *BlockTime) *Waker { return &Waker{conn: c, blocks: blocks} }
 
-// Wait returns when there may be news after the block top, or when ctx ends. look is how long to
-// wait for news of it after so many waits without any.
+// Wait returns when there may be a block after top, or when ctx ends. look is how long to wait for
+// a hint, after so many waits without one.
 func (w *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time.Duration) {
 	if w.misses > 0 && top > w.top {
-		// There was a new block, and the subscription did not say so: it is dead.
+		// There was a new block, and the subscription did not announce it: it is dead.
 		w.Close()
 	}
 	w.top = top
@@ -53,7 +53,7 @@ func (w *Waker) Wait(ctx context.Context, top uint64, look func(misses int) time
 	}
 }
 
-// drain forgets further hints; one look at the chain answers them all.
+// drain discards further hints: one look at the chain answers them all.
 func (w *Waker) drain() {
 	for {
 		select {
@@ -64,8 +64,8 @@ func (w *Waker) drain() {
 	}
 }
 
-// listen makes sure that there is a subscription. When it is new, blocks may have come
-// before it, so it says no once, and the follower looks again.
+// listen makes sure that there is a subscription. It returns false once when that is new, because
+// blocks may have come before it; the follower then looks again.
 func (w *Waker) listen(ctx context.Context) bool {
 	l, err := w.conn.Current(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *Waker) listen(ctx context.Context) bool {
 	}
 	w.Close()
 	if !l.client.SupportsSubscriptions() || l.at.noSubscription.Load() {
-		return false // It is asked every now and then.
+		return false // It is tried again every now and then.
 	}
 	heads := make(chan struct {
 		Number string `json:"number"`
@@ -95,7 +95,7 @@ func (w *Waker) listen(ctx context.Context) bool {
 	return false
 }
 
-// Close ends the subscription. The waker can go on; it makes another one then.
+// Close ends the subscription. The next wait makes a new one.
 func (w *Waker) Close() {
 	if w.sub != nil {
 		w.sub.Unsubscribe()
