@@ -11,22 +11,23 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// Contract is what the manager must know of a contract that its account calls. What is not set
-// has nothing to say.
+// Contract is what the manager must know of a contract that its account calls. Every field may be
+// left unset.
 type Contract struct {
-	// Kinds are those of its calls of which the manager must know something, by the word with
-	// which their keys begin; no two contracts have one in common. Any other kind has no needs.
+	// Kinds are the kinds of calls that need special treatment, by the word that their keys begin
+	// with. No two contracts may have a kind in common. A kind that is not listed is treated as
+	// Kind{}.
 	Kinds map[string]Kind
-	// Refusals says what a revert means. Of several contracts the first that knows it counts.
+	// Refusals says what a revert means. The first contract that knows a revert decides.
 	Refusals rpc.Refusals
-	// IsHostCall says that only a host makes a call.
+	// IsHostCall recognises calls that only a host makes.
 	IsHostCall func(to common.Address, input []byte) bool
-	// InUse says what the contract has of this account, of which a new record knows
-	// nothing; empty: nothing.
+	// InUse says what this account has in the contract, such as slots, when the record is new and
+	// knows of nothing; empty: nothing.
 	InUse func(context.Context) (string, error)
 }
 
-// joined is several contracts as one.
+// joined combines contracts into one.
 func joined(contracts []Contract) (Contract, error) {
 	all := Contract{Kinds: map[string]Kind{}}
 	for _, c := range contracts {

@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// contractOf knows one revert and one call.
+// contractOf is a contract that knows one revert and one call.
 func contractOf(kind, revert, call, has string, refusal error) Contract {
 	return Contract{
 		Kinds: map[string]Kind{kind: {}},

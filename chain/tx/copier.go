@@ -17,40 +17,40 @@ import (
 
 // Limits of copying.
 const (
-	// maxUncopied is how far the stream may lag, in events; beyond, no new intent is
-	// taken. It is several days of a busy host.
+	// maxUncopied is how many events the stream may lag behind before new intents are refused. A
+	// busy host needs several days for as many.
 	maxUncopied = 65_536
 	copyBatch   = 256
-	// The pauses between two tries: nothing is sold before the stream is complete
-	// again, so a store that is back is found soon.
+	// The pauses between two tries are short, because nothing is sold until the stream is complete
+	// again.
 	firstCopyWait   = time.Second
 	longestCopyWait = 3 * time.Second
-	// copyAtEnd is how long an end waits for what is not in the stream yet: longer than
-	// an election of the store takes, and less than what kills a process that was asked
-	// to end (10 s with containers).
+	// copyAtEnd is how long a stop waits for the last entries to be copied: longer than the event
+	// store takes to elect a leader, and shorter than the 10 seconds after which containers are
+	// killed.
 	copyAtEnd = 8 * time.Second
 )
 
 // Errors of copying.
 var (
-	// ErrTakenOver: somebody else wrote to the account's stream. Two owners of one
-	// account would take each other's nonces, so this one stops.
+	// ErrTakenOver: another process wrote to the account's stream. Two owners of one account would
+	// use each other's nonces, so this one stops.
 	ErrTakenOver = errors.New("another process sends transactions for this account")
-	// ErrStreamShort: the account's stream has lost events that were in it. It is another
-	// store, or an older copy of it. What is sent waits in the outbox until the events are
-	// there again, or the host is started on this store.
+	// ErrStreamShort: events that were in the account's stream are missing. The event store is
+	// another one, or an older copy. Transactions are sent all the same and wait in the outbox,
+	// until the events are back or the host is started on this store.
 	ErrStreamShort = errors.New("the event store has lost transactions of this account")
 )
 
-// copier copies the outbox to the account's stream in the background, each entry at
-// exactly its revision. While the store is away the entries wait in the outbox and in
-// memory, bounded by maxUncopied, and the copier tries for ever.
+// copier copies the outbox to the account's stream in the background, each entry at exactly its
+// revision. While the store is away the entries wait in the outbox and in memory, bounded by
+// maxUncopied, and the copier tries for ever.
 //
-// An append whose outcome is unknown is repeated as it was, however many entries have come
-// since: a store recognises only what it was sent, and one that has not committed it yet
-// judges by it. A restart forgets how entries went out together; so when the store says
-// that the stream is elsewhere, the copier compares what stands there by ids. What is ours
-// is done; anything else is a second writer.
+// An append with an unknown outcome is repeated unchanged, even if more entries have come since: a
+// store recognises only exactly what it was sent, and may still be about to commit it. After a
+// restart it is not known any more which entries were appended together. So when the store reports
+// another revision, the copier compares the ids of the events that are there: its own are done, and
+// anything else was written by another process.
 //
 // Without a store nothing is copied.
 type copier struct {
@@ -63,19 +63,19 @@ type copier struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 	wake   chan struct{}
-	copied chan struct{} // has room for one; filled when something was copied
+	copied chan struct{} // buffered, one; filled when something was copied
 
 	down *breakdown
 
-	// out is the append whose outcome is not known, of the first entries that wait, and
-	// outAt the revision of the first of its events. Only run uses them.
+	// out is the append whose outcome is not known: the first of the pending entries. outAt is the
+	// revision of its first event. Only run uses them.
 	out   []events.NewEvent
 	outAt uint64
 
 	mu      sync.Mutex
 	pending []entry
-	since   time.Time // when the first of the tries failed that fail now
-	trouble error     // why the last one did
+	since   time.Time // when the present series of failed tries began
+	trouble error     // the error of the last one
 }
 
 func startCopier(cfg Config, store events.Store, stream string, pending []entry) *copier {
@@ -95,8 +95,8 @@ func startCopier(cfg Config, store events.Store, stream string, pending []entry)
 	return c
 }
 
-// close ends the copying, after what waits was copied if that does not take long. The
-// rest is in the outbox.
+// close ends the copying. It first waits for the pending entries to be copied, but not long; the
+// rest stays in the outbox.
 func (c *copier) close() {
 	enough := time.NewTimer(copyAtEnd)
 	defer enough.Stop()
@@ -114,7 +114,7 @@ func (c *copier) close() {
 	<-c.done
 }
 
-// put adds an entry. It never waits.
+// put adds an entry. It does not block.
 func (c *copier) put(r entry) {
 	c.mu.Lock()
 	c.pending = append(c.pending, r)
@@ -125,7 +125,7 @@ func (c *copier) put(r entry) {
 	}
 }
 
-// room is an error when the stream lags too far.
+// room returns an error when the stream lags too far behind.
 func (c *copier) room() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *copier) drained() bool {
 
 func (c *copier) failure() error { return c.down.reason() }
 
-// away is since when the store has not taken what waits, and why; nil: it does.
+// away is since when the store has not taken the pending entries, and why; nil: it takes them.
 func (c *copier) away() (since time.Time, reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +180,7 @@ func (c *copier) run(ctx context.Context) {
 	}
 }
 
-// note keeps the outcome of a try, and logs when it is another one than before.
+// note keeps the result of a try, and logs it if it differs from the last one.
 func (c *copier) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +222,7 @@ func (c *copier) copyAll(ctx context.Context) error {
 	}
 }
 
-// batch is what goes out next: entries without a gap, below what every store takes.
+// batch is the next append: entries without a gap, within the size that every store takes.
 func (c *copier) batch() (batch []events.NewEvent, first uint64, err error) {
 	c.mu.Lock()
 	some := c.pending[:min(len(c.pending), copyBatch)]
@@ -247,9 +247,9 @@ func (c *copier) batch() (batch []events.NewEvent, first uint64, err error) {
 	return batch, first, nil
 }
 
-// compare says how many events of the append that is out are in the stream already, after
-// the store refused it as wrong. That a stream is short is believed only when the refusal
-// says so and a read shows it too.
+// compare returns how many events of the pending append are already in the stream, after the store
+// reported a wrong revision. The stream counts as too short only when the store reports it so and a
+// read confirms it.
 func (c *copier) compare(ctx context.Context, wrong *events.WrongRevisionError) (same int, err error) {
 	q := events.ReadStream{From: c.outAt, Limit: len(c.out)}
 	for r, err := range c.store.ReadStream(ctx, c.stream, q) {
@@ -290,8 +290,8 @@ func (c *copier) event(r entry) (events.NewEvent, error) {
 	}, nil
 }
 
-// entryID is the id that an entry has in the stream. It depends on the content, so that
-// another owner's event at this revision is never taken for ours. JSON would not do: its
+// entryID is the id of an entry's event in the stream. It depends on the content, so that another
+// owner's event at the same revision is never taken for ours. It is not computed from JSON, whose
 // spaces differ between builds.
 func entryID(stream string, r entry) (events.EventID, error) {
 	content, err := proto.MarshalOptions{Deterministic: true}.Marshal(r.Event)
@@ -302,9 +302,9 @@ func entryID(stream string, r entry) (events.EventID, error) {
 	return events.NewEventID(stream, hex.EncodeToString(sum[:]), int(r.Revision)), nil
 }
 
-// catchUp reads what the stream has and the outbox has not: the file was lost, or
-// another process used the account. It returns those entries and how many events the
-// stream holds. ErrTakenOver: both were written to.
+// catchUp reads the events that the stream has and the outbox lacks, because the file was lost or
+// another process used the account. It returns them, and the length of the stream. ErrTakenOver:
+// both were written to.
 func catchUp(
 	ctx context.Context, store events.Store, stream string, known []entry, next uint64,
 ) (missing []entry, length uint64, err error) {
@@ -314,7 +314,7 @@ func catchUp(
 	}
 	length = last.Revision + 1
 	codec := events.NewCodec(events.TxTable())
-	// The last event that both have tells whether they are the same up to there.
+	// If the last event that both have is the same, so is everything before it.
 	common := min(length, max(next, 1)) - 1
 	for e, err := range store.ReadStream(ctx, stream, events.ReadStream{From: common}) {
 		switch {
@@ -332,13 +332,13 @@ func catchUp(
 		}
 		missing = append(missing, entry{e.Revision, m, e.Meta.Correlation})
 	}
-	if len(missing) > 0 { // More may have come since the length was read.
+	if len(missing) > 0 { // More events may have come since the length was read.
 		length = next + uint64(len(missing))
 	}
 	return missing, length, nil
 }
 
-// sameEntry compares an event of the stream with the outbox's at its revision.
+// sameEntry compares an event of the stream with the outbox's entry at the same revision.
 func sameEntry(stream string, known []entry, e events.Recorded) error {
 	for _, r := range known {
 		if r.Revision != e.Revision {

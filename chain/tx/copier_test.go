@@ -19,7 +19,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// entriesOf are entries with these keys from a revision on.
+// entriesOf are entries with these keys, from revision first on.
 func entriesOf(first uint64, names ...string) []entry {
 	var entries []entry
 	for i, name := range names {
@@ -34,7 +34,7 @@ func quietLog() logrus.FieldLogger {
 	return log
 }
 
-// copierOn copies to a store until the test ends.
+// copierOn is a copier that runs until the test ends.
 func copierOn(t *testing.T, store events.Store, pending []entry) *copier {
 	t.Helper()
 	c := startCopier(Config{Log: quietLog(), Node: "test"}, store, owner().Stream, pending)
@@ -62,7 +62,7 @@ func streamKeys(t *testing.T, store events.Store) (all []string) {
 	return all
 }
 
-// wanting says what a store answers to an append; the append may be made.
+// wanting is a store that answers appends with an error, perhaps after making them.
 type wanting struct {
 	events.Store
 	answer func(batch []events.NewEvent, commit func() error) error
@@ -162,7 +162,7 @@ func TestRecordsThatComeWhileTheAnswersAreLostAreAppendedOnce(t *testing.T) {
 	})
 }
 
-// A host says that it does not sell until the account's stream is complete.
+// Until the account's stream is complete, the host says that it does not sell.
 func TestTheStreamIsCompleteWithinFiveSecondsAfterTheStoreIsBack(t *testing.T) {
 	for _, outage := range []time.Duration{time.Second, 31 * time.Second, 97 * time.Second, time.Hour + 700*time.Millisecond} {
 		t.Run(outage.String(), func(t *testing.T) {
@@ -188,9 +188,9 @@ func TestTheStreamIsCompleteWithinFiveSecondsAfterTheStoreIsBack(t *testing.T) {
 	}
 }
 
-// TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged plays a leader that is cut off from the
-// others: it keeps an append in its log without a word, shows it to no reader, and judges
-// the next one by it.
+// TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged plays a leader that is cut off from the other
+// nodes: it keeps an append in its log without an answer, shows it to no reader, and checks the
+// next append against it.
 func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 	for _, truncates := range []bool{false, true} {
 		t.Run(fmt.Sprintf("truncates=%t", truncates), func(t *testing.T) {
@@ -240,8 +240,8 @@ func TestAnAppendOfUnknownOutcomeIsRepeatedUnchanged(t *testing.T) {
 	}
 }
 
-// TestARevisionBeyondWithNothingToReadIsNotCommitted is the same after a restart, which
-// forgets what went out together.
+// TestARevisionBeyondWithNothingToReadIsNotCommitted is the same after a restart, when it is not
+// known any more what was appended together.
 func TestARevisionBeyondWithNothingToReadIsNotCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := events.NewMemory()

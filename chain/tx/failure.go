@@ -2,7 +2,7 @@ package tx
 
 import "sync"
 
-// breakdown is why no transaction is sent any more. The first reason stays. It is safe
+// breakdown is the reason why no transaction is sent any more. The first reason stays. It is safe
 // for concurrent use.
 type breakdown struct {
 	done chan struct{} // closed when there is a reason

@@ -9,16 +9,15 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// FeeLimit says that transactions wait because of the configured limit on what one gas
-// may cost. Proofs are among them, so somebody should know.
+// FeeLimit says that transactions wait because of the configured limit on the price of gas. Proofs
+// may be among them, so an operator should know.
 type FeeLimit struct {
 	// Since is when it was noticed, by the machine's clock.
 	Since time.Time
-	// BaseFee is what a block takes for one gas at least, Most what a transaction of ours
-	// offers at most: a part of Limit, so that an empty one can always take its place.
-	// All are wei.
+	// BaseFee is the price per gas that a block demands. Most is what a transaction of ours can
+	// offer: less than Limit, so that an empty transaction can always replace it. All are in wei.
 	BaseFee, Most, Limit *big.Int
-	// Waiting is how many transactions are sent and not mined.
+	// Waiting is the number of transactions that are sent and not mined.
 	Waiting int
 }
 
@@ -37,8 +36,7 @@ func gwei(wei *big.Int) string {
 	return new(big.Rat).SetFrac(wei, big.NewInt(inGwei)).FloatString(digits)
 }
 
-// feeWatch notes whether the limit holds up what must be sent. It is safe for concurrent
-// use.
+// feeWatch notes whether the limit holds transactions up. It is safe for concurrent use.
 type feeWatch struct {
 	mu  sync.Mutex
 	now *FeeLimit
@@ -53,8 +51,7 @@ func (w *feeWatch) get() (FeeLimit, bool) {
 	return *w.now, true
 }
 
-// note takes what is so at a block; nil: nothing is held up. It reports whether that is
-// news of a trouble.
+// note takes the state at a block; nil: nothing is held up. It returns true when a hold-up begins.
 func (w *feeWatch) note(f *FeeLimit) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,8 +63,8 @@ func (w *feeWatch) note(f *FeeLimit) (news bool) {
 	return news
 }
 
-// mostFor is the most that a transaction may offer for one gas. What is not empty stops
-// earlier, so that an empty transaction can always take its place when it is too late.
+// mostFor is the highest price per gas that a transaction may offer. Only an empty transaction may
+// use the whole limit, so that it can always replace another one that is too late.
 func (m *Manager) mostFor(noop bool) *big.Int {
 	most := newBig(m.cfg.MaxFeeCapWei)
 	if !noop {
@@ -76,10 +73,10 @@ func (m *Manager) mostFor(noop bool) *big.Int {
 	return most
 }
 
-// watchFees looks whether the limit lets a transaction through at a block, and tells the
-// operator when it begins not to: no block can take one at its base fee, or one has offered
-// all that it may and is not mined. What is owed only later is held up as well, so it does
-// not matter whether something waits.
+// watchFees checks at each block whether the limit lets transactions through, and tells the
+// operator when it no longer does: the base fee is above what we may offer, or a transaction offers
+// all it may and is not mined. It does not matter whether a transaction waits now, because the next
+// duty would be held up too.
 func (m *Manager) watchFees(head *rpc.Header) {
 	most, base := m.mostFor(false), head.LeastPrice()
 	f := FeeLimit{Since: time.Now(), BaseFee: base, Most: most, Limit: newBig(m.cfg.MaxFeeCapWei)}
@@ -102,5 +99,5 @@ func (m *Manager) watchFees(head *rpc.Header) {
 	}
 }
 
-// FeeLimit says whether the limit on fees holds up what must be sent. It does not block.
+// FeeLimit says whether the limit on fees holds transactions up. It does not block.
 func (m *Manager) FeeLimit() (FeeLimit, bool) { return m.fees.get() }

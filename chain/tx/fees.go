@@ -11,14 +11,14 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// tipPrice is what a node wants as a tip for one gas at a block.
+// tipPrice is the tip per gas at a block.
 type tipPrice struct {
 	at  common.Hash
 	wei *big.Int
 }
 
-// tip asks for it once per block. A node that does not know the question is paid the
-// least tip of the configuration; what is too little for the chain is bumped later.
+// tip asks the node for a tip, once per block. If the node does not offer the method it is the
+// configured minimum; if that is too little for the chain, the fee is raised later.
 func (m *Manager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
 	if m.tipPrice.wei == nil || m.tipPrice.at != head.Hash {
 		tip, err := m.conn.Tip(ctx)
@@ -30,14 +30,13 @@ func (m *Manager) tip(ctx context.Context, head *rpc.Header) (*big.Int, error) {
 	return m.tipPrice.wei, nil
 }
 
-// soberTip is what a node suggests within the limits: a node may suggest what it likes, and
-// whoever makes blocks likes much.
+// soberTip keeps a node's suggestion within the limits: a node may suggest anything, and whoever
+// makes blocks profits from high tips.
 func soberTip(suggested *big.Int, least, most uint64) *big.Int {
 	return maxBig(minBig(suggested, newBig(most)), newBig(least))
 }
 
-// price sets fees for a first attempt: the node's tip, and room for the base fee to
-// double.
+// price sets the fees of a first attempt: the node's tip, and room for the base fee to double.
 func (m *Manager) price(ctx context.Context, head *rpc.Header, a *attempt) error {
 	tip, err := m.tip(ctx, head)
 	if err != nil {
@@ -49,30 +48,31 @@ func (m *Manager) price(ctx context.Context, head *rpc.Header, a *attempt) error
 	return nil
 }
 
-// capFees obeys the configured limit and the one ether that nodes accept as the most a
-// transaction may cost.
+// capFees keeps the fees within the configured limit, and within the one ether that nodes accept as
+// the cost of a transaction.
 func (m *Manager) capFees(a *attempt) {
 	most := minBig(m.mostFor(a.isNoop), new(big.Int).Div(big.NewInt(params.Ether), newBig(max(a.gas, 1))))
 	a.feeCap = minBig(a.feeCap, most)
 	a.tipCap = minBig(a.tipCap, a.feeCap)
 }
 
-// A replacement costs an eighth more in both fees; nodes want a tenth.
+// A replacement offers an eighth more in both fees; nodes demand a tenth.
 const (
 	bumpFactor  = 1125
 	bumpDivisor = 1000
 )
 
-// bumped is rounded up.
+// bumped is the fee of a replacement, rounded up.
 func bumped(wei *big.Int) *big.Int {
 	b := new(big.Int).Mul(wei, big.NewInt(bumpFactor))
 	b.Add(b, big.NewInt(bumpDivisor-1))
 	return b.Div(b, big.NewInt(bumpDivisor))
 }
 
-// replace offers the same nonce for more, at today's price at least and at that of whom
-// it holds up: as it is, or as an empty transaction. When that would be more than the
-// limit, it stays as it is and is sent again, until it is mined or the limit is raised.
+// replace sends another attempt with the same nonce and higher fees: at least today's, and at least
+// those of the most urgent transaction that it holds up. With noop, it is an empty transaction.
+// When the limit does not allow that, the old attempt is sent again, until it is mined or the limit
+// is raised.
 func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Header, noop bool) error {
 	old := in.last()
 	a := attempt{nonce: old.nonce, gas: old.gas, isNoop: noop}
@@ -97,7 +97,7 @@ func (m *Manager) replace(ctx context.Context, in, urgent *intent, head *rpc.Hea
 	return m.attempt(ctx, in, head, a)
 }
 
-// warnEvery is how many blocks lie between two warnings about one transaction.
+// warnEvery is the number of blocks between two warnings about one transaction.
 const warnEvery = 50
 
 func (m *Manager) warnOfLimit(in *intent, head *rpc.Header) {
@@ -117,10 +117,10 @@ func cheaper(a, than attempt) bool {
 	return a.tipCap.Cmp(than.tipCap) < 0 || a.feeCap.Cmp(than.feeCap) < 0
 }
 
-// wantsMore says that a transaction in flight must offer a higher fee: a node said so, no
-// block can take it at today's base fee, it waits too long, or it holds up one that is
-// more urgent and pays more. Behind the lowest nonce, waiting says nothing, so there one
-// only keeps up with the lowest.
+// wantsMore says that a transaction in flight must offer a higher fee: a node demanded it, no block
+// can take it at today's base fee, it has waited too long, or it holds up a more urgent one that
+// pays more. Only the lowest nonce can have waited too long; those behind it just keep up with its
+// price.
 func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	a, waited := in.last(), uint64(head.Number)-min(in.sentAt, uint64(head.Number))
 	switch {
@@ -139,8 +139,8 @@ func (m *Manager) wantsMore(in, urgent, lowest *intent, head *rpc.Header) bool {
 	}
 }
 
-// patience is after how many blocks a fee is raised: a quarter of those that are left
-// until a deadline, at most what is configured, at least one.
+// patience is the number of blocks after which a fee is raised: a quarter of those until the
+// deadline, but at most StuckBlocks and at least one.
 func (m *Manager) patience(deadline time.Time, head *rpc.Header) uint64 {
 	const share = 4
 	if deadline.IsZero() {

@@ -13,26 +13,25 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// ErrUsedElsewhere: the chain shows that somebody else sends transactions for this
-// account, or did, and by the record it was not us. Either the key is used by another
-// host, or this record is older than what the account did.
+// ErrUsedElsewhere: the chain has transactions of this account that its record does not know.
+// Either another host uses the key, or the record is an older copy.
 var ErrUsedElsewhere = errors.New("the account was used elsewhere")
 
-// newcomerFor is how long a process counts as new: three heartbeats of a host. Of two
-// hosts with one account the new one gives way, because the other one has the duties.
+// newcomerFor is how long a process counts as new: three heartbeats of a host. Of two hosts with
+// one account the new one ends, because the other one has the duties.
 const newcomerFor = 15 * time.Minute
 
-// ForeignUse is a use of the account that is not this host's.
+// ForeignUse is a use of the account by somebody else.
 type ForeignUse struct {
-	// Nonce is the first that somebody else used, Mined how many of the account's
-	// transactions are.
+	// Nonce is the first one that somebody else used, and Mined the number of the account's mined
+	// transactions.
 	Nonce, Mined uint64
-	// Transaction is the one that tells most, Block where it was mined; zero: it was not
-	// found in the newest blocks.
+	// Transaction is the most telling one, and Block where it was mined; zero: it was not found in
+	// the newest blocks.
 	Transaction events.Hash
 	Block       uint64
-	// Host says that it is a call that only a host or a validator makes: another one
-	// runs with this key. Ends says that therefore this one, the newer, ends.
+	// Host says that the call is one that only a host or a validator makes: another one runs with
+	// this key. Ends says that this host, being the newer one, therefore ends.
 	Host, Ends bool
 }
 
@@ -47,8 +46,8 @@ func (u ForeignUse) String() string {
 	return fmt.Sprintf("the transaction of the account with nonce %d %s", u.Nonce, what)
 }
 
-// knownBy is how many of the account's transactions are known from an event, be they
-// mined or only sent.
+// knownBy is the number of the account's transactions, mined or only sent, that follows from an
+// event.
 func knownBy(e any) uint64 {
 	switch e := e.(type) {
 	case *messages.TxSent:
@@ -60,13 +59,13 @@ func knownBy(e any) uint64 {
 	}
 }
 
-// notElsewhere finds out, before anything is sent, whether the account did what this
-// record does not know of: then another host has the key, or the record is an older
-// copy. It returns how many transactions are mined, and with TakeOver what is to be
-// recorded, so that the next start need not be told again. What a wallet did with an
-// account that never was a host's does not matter; what a contract has of it does. A count below
-// what is known is a reorganisation, or not mined yet. away says that only the outbox
-// was read, because the event store does not answer: then nothing is certain.
+// notElsewhere checks, before anything is sent, whether the account has transactions that this
+// record does not know: then another host has the key, or the record is an older copy. It returns
+// the number of mined transactions and, with TakeOver, the event to be recorded, so that the next
+// start needs no TakeOver. What a wallet did with an account that was never a host's does not
+// matter; what the account has in a contract does. A count below the known one means a
+// reorganisation, or transactions that are not mined yet. away says that only the outbox was read,
+// because the event store does not answer: then nothing is certain.
 func (cfg *Config) notElsewhere(
 	ctx context.Context, c *rpc.Conn, entries []entry, away error,
 ) (mined uint64, observed *messages.TxCountObserved, err error) {

@@ -14,41 +14,40 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file looks, while the host runs, whether somebody else uses the account. A nonce
-// that was used and not by us tells so; who it was, the transactions in the blocks tell.
+// This file notices, while the host runs, when somebody else uses the account: a nonce is used, and
+// not by us. The transactions in the newest blocks show by whom.
 
 const (
-	// foreignBlocks is in how many blocks, the newest, the transaction is looked for.
+	// foreignBlocks is the number of newest blocks in which the transaction is searched for.
 	foreignBlocks = 64
-	// foreignBatch is how many of them are asked for at once: they come with all that
-	// is in them.
+	// foreignBatch is the number of blocks in one request; they come with all their transactions.
 	foreignBatch = 8
-	// tellEvery is how long the operator is not told again of a use of the same sort.
+	// tellEvery is the least time between two reports of the same sort of use to the operator.
 	tellEvery = time.Hour
 	// lastLookTime is how long a stop may wait for the chain.
 	lastLookTime = 2 * time.Second
 )
 
-// foreignWatch is what is known about others that use the account.
+// foreignWatch is what is known about other users of the account.
 type foreignWatch struct {
-	alone   bool   // the outbox is all that is known, and anybody makes this one end
-	atStart uint64 // mined when it began
+	alone   bool   // there is only the outbox, and any other user ends this process
+	atStart uint64 // mined transactions at the start
 
-	empty int                // how many blocks came in which nothing was found
-	told  map[bool]time.Time // when the operator heard of another host, or of anything else
+	empty int                // blocks in which the foreign transaction was not found
+	told  map[bool]time.Time // when the operator was last told of another host (true), or of anything else (false)
 }
 
-// watchNonces looks whether more transactions of the account were mined than we know of,
-// and records that it is so: what was seen need not stop the next start. A copy of this
-// host that has just begun does not record it, but ends. Without a store this one ends in
-// any case, and records what was surely no host.
+// watchNonces checks whether more of the account's transactions were mined than we know of, and
+// records the number, so that what was reported once does not stop the next start. If it was
+// another host and this one has just begun, this one ends and records nothing. Without a store this
+// one ends in any case, and records only what was certainly no host's.
 func (m *Manager) watchNonces(ctx context.Context, now observation) {
 	known := max(m.book.known, m.others.atStart)
 	if now.behind || !now.fresh || now.count <= known {
 		return
 	}
 	found, err := m.foreign(ctx, known)
-	if err != nil { // The next block asks again.
+	if err != nil { // It is asked again with the next block.
 		m.log.WithError(err).Debug("transactions: look who else used the account")
 		return
 	}
@@ -68,7 +67,7 @@ func (m *Manager) watchNonces(ctx context.Context, now observation) {
 	}
 }
 
-// lostNonces looks who used nonces that were ours.
+// lostNonces finds out who used nonces that were ours.
 func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation) {
 	if len(used) == 0 {
 		return
@@ -82,8 +81,8 @@ func (m *Manager) lostNonces(ctx context.Context, used []uint64, now observation
 	m.tell(m.judgeUse(found, lowest, now.count))
 }
 
-// foreign are the transactions of the account in the newest blocks that are not ours,
-// from a nonce on, the newest first.
+// foreign are the account's transactions in the newest blocks that are not ours, from a nonce on,
+// newest first.
 func (m *Manager) foreign(ctx context.Context, nonce uint64) (found []rpc.Transaction, err error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
@@ -127,9 +126,9 @@ func (m *Manager) judgeUse(found []rpc.Transaction, nonce, mined uint64) Foreign
 	return u
 }
 
-// doubts says that somebody else may have used the account: more was mined than is known,
-// or something else than was sent. Without a store nothing is sent for the first time
-// until it is found out.
+// doubts says that somebody else may have used the account: more was mined than is known, or
+// something else than what we sent. Without a store, nothing is sent for the first time until that
+// is clear.
 func (m *Manager) doubts(now observation) bool {
 	if !m.others.alone {
 		return false
@@ -138,8 +137,8 @@ func (m *Manager) doubts(now observation) bool {
 	return now.count > max(m.book.known, m.others.atStart) || slices.ContainsFunc(m.book.open, displaced)
 }
 
-// tell tells of a use by somebody else. When that is a host, and this one has just begun,
-// this one ends, and it says so.
+// tell reports a use by somebody else. It returns true when this host must end: it has just begun,
+// and the other one is a host.
 func (m *Manager) tell(u ForeignUse) (ends bool) {
 	m.log.Warnf("transactions: %s; the account's key must be used by this host alone", u)
 	o := &m.others
@@ -160,7 +159,7 @@ func (m *Manager) tell(u ForeignUse) (ends bool) {
 	return u.Ends
 }
 
-// lastLook looks once more before a stop, so that a wallet's transaction of the last
+// lastLook looks at the chain once more before a stop, so that a wallet's transaction of the last
 // minute does not stop the next start.
 func (m *Manager) lastLook() {
 	if m.Failure() != nil || !m.answers {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// gasSpent is how much gas the newest successful call of each kind took. It is safe for
-// concurrent use.
+// gasSpent is the gas used by the newest successful call of each kind. It is safe for concurrent
+// use.
 type gasSpent struct {
 	mu     sync.Mutex
 	byKind map[string]uint64
@@ -29,8 +29,8 @@ func (g *gasSpent) of(kind string) uint64 {
 	return g.byKind[kind]
 }
 
-// GasPrice is what a first offer is made for now, in wei for one gas: the newest base fee and the
-// node's tip, within the limits.
+// GasPrice is the price per gas that a first attempt would pay now, in wei: the newest base fee and
+// the node's tip, within the limits.
 func (m *Manager) GasPrice(ctx context.Context) (*big.Int, error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {

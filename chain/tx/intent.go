@@ -18,13 +18,13 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// noopGas is the gas of a transfer without data. No call of a contract gets by with it,
-// so it marks the empty transaction that takes the place of one that came too late.
+// noopGas is the gas of a transfer without data. No call of a contract needs as little, so it marks
+// the empty transaction that replaces one that is too late.
 const noopGas = 21_000
 
-// intent is one transaction that we want, through all its attempts. Everything above
-// the line is a fold of the account's events; a signature is a function of key and
-// content, so an attempt is rebuilt, not stored.
+// intent is one transaction that we want, with all its attempts. The fields before "not recorded"
+// are a fold of the account's events. A signature follows from key and content, so an attempt is
+// not stored but signed again.
 type intent struct {
 	key         string // base and try: fill:<slot>:1:0badcafe#2
 	base        string
@@ -35,7 +35,7 @@ type intent struct {
 	value       *big.Int // wei
 	deadline    time.Time
 	correlation string
-	entries     []entry // what it was folded from, for compaction
+	entries     []entry // the events it was folded from, for compaction
 
 	attempts  []attempt
 	done      bool
@@ -45,19 +45,19 @@ type intent struct {
 	// What follows is not recorded.
 	gas       uint64
 	waiters   []chan result
-	lastBlock uint64 // number of the last block in which it is any good; zero: any
-	sentAt    uint64 // number of the newest block at the last change of the attempt
-	warnedAt  uint64 // number of the newest block at the last warning about its fee
-	outgoing  bool   // the last attempt is to be handed to a node
+	lastBlock uint64 // the last block in which it may be mined; zero: any
+	sentAt    uint64 // the newest block when the attempt was made or sent last
+	warnedAt  uint64 // the newest block at the last warning about its fee
+	outgoing  bool   // the last attempt is still to be sent
 	published bool   // a node took the last attempt
-	outpriced bool   // a node wants more for the replacement
-	doubtful  bool   // whether the call is still right must be asked before it is sent
-	lapsed    error  // why the call cannot succeed any more
-	displaced int    // blocks in which the nonce was used, but not by us
-	gap       bool   // it only fills a hole in the nonces
+	outpriced bool   // a node demands more for the replacement
+	doubtful  bool   // the contract must be asked whether the call is still right before it is sent
+	lapsed    error  // why the call can no longer succeed
+	displaced int    // blocks in which the nonce counted as used, but not by us
+	gap       bool   // it only fills a nonce gap
 }
 
-// attempt is one signed form of an intent.
+// attempt is one signed version of an intent.
 type attempt struct {
 	nonce  uint64
 	hash   common.Hash
@@ -71,12 +71,12 @@ func (in *intent) sent() bool { return len(in.attempts) > 0 }
 
 func (in *intent) last() attempt { return in.attempts[len(in.attempts)-1] }
 
-// trial is the call, to be tried.
+// trial is the call as a trial.
 func (in *intent) trial(gas uint64) rpc.Trial {
 	return rpc.Trial{To: in.to, Data: in.data, Value: in.value, Gas: gas}
 }
 
-// hashes are the attempts that may still be mined or are.
+// hashes are those of all attempts: each may be the one that is mined.
 func (in *intent) hashes() []common.Hash {
 	hashes := make([]common.Hash, len(in.attempts))
 	for i, a := range in.attempts {
@@ -89,13 +89,13 @@ func (in *intent) hashes() []common.Hash {
 type book struct {
 	kinds   map[string]Kind
 	intents map[string]*intent // by key
-	latest  map[string]*intent // by base: the newest try
+	latest  map[string]*intent // the newest try, by base
 	open    []*intent          // not done, oldest first
 	doneLog []*intent          // done, oldest first
-	// newestReceipt is the number of the highest block in which one succeeded.
+	// newestReceipt is the highest block in which an intent succeeded.
 	newestReceipt uint64
-	// known is how many of the account's transactions are, mined or only sent, and
-	// knownFrom the entry that says so.
+	// known is the number of the account's transactions, mined or only sent, and knownFrom the
+	// entry that it follows from.
 	known     uint64
 	knownFrom entry
 }
@@ -104,7 +104,7 @@ func newBook(kinds map[string]Kind) *book {
 	return &book{kinds: kinds, intents: map[string]*intent{}, latest: map[string]*intent{}}
 }
 
-// apply folds one entry. Events about keys that were forgotten are ignored.
+// apply folds one entry. Events about forgotten keys are ignored.
 func (b *book) apply(r entry) {
 	if known := knownBy(r.Event); known > b.known {
 		b.known, b.knownFrom = known, r
@@ -130,10 +130,10 @@ func (b *book) apply(r entry) {
 		}
 	case *messages.TxAbandoned:
 		if in := b.note(e.GetKey(), r); in != nil {
-			in.succeeded, in.receipt = false, nil // The chain may have taken a success back.
+			in.succeeded, in.receipt = false, nil // A reorganisation may have undone a success.
 			b.finish(in)
 		}
-	case *messages.TxCountObserved: // Only known follows from it.
+	case *messages.TxCountObserved: // It only sets known, above.
 	case proto.Message, nil:
 	}
 }
@@ -155,14 +155,14 @@ func (b *book) finish(in *intent) {
 	b.doneLog = append(b.doneLog, in)
 }
 
-// reopen takes back that an intent is done: the chain dropped its block.
+// reopen makes a done intent open again: a reorganisation dropped its block.
 func (b *book) reopen(in *intent) {
 	in.done, in.succeeded, in.receipt = false, false, nil
 	b.doneLog = slices.DeleteFunc(b.doneLog, func(o *intent) bool { return o == in })
 	b.open = append(b.open, in)
 }
 
-// watched are the successes whose blocks are not so deep that nobody can drop them.
+// watched are the successes in blocks that may still be dropped.
 func (b *book) watched(head uint64) []*intent {
 	var all []*intent
 	for _, in := range b.doneLog {
@@ -173,7 +173,7 @@ func (b *book) watched(head uint64) []*intent {
 	return all
 }
 
-// forget keeps the newest done intents only.
+// forget keeps only the newest of the done intents.
 func (b *book) forget(most int) {
 	for len(b.doneLog) > most {
 		old := b.doneLog[0]
@@ -185,8 +185,8 @@ func (b *book) forget(most int) {
 	}
 }
 
-// needed are the entries of all intents that are still known, and the one that says how
-// many transactions there were, in order of revision.
+// needed are the entries of all intents that are still known and the one that known follows from,
+// by revision.
 func (b *book) needed() []entry {
 	var all []entry
 	for _, in := range b.intents {
@@ -243,8 +243,8 @@ func attemptOf(e *messages.TxSent) attempt {
 	}
 }
 
-// joinKey and splitKey add the number of the try to a key: after a transaction that was
-// mined and failed, the same call needs another one.
+// joinKey and splitKey add the number of the try to a key, and cut it off: after a transaction that
+// was mined and reverted, the same call needs another one.
 func joinKey(base string, try int) string { return fmt.Sprintf("%s#%d", base, try) }
 
 func splitKey(key string) (base string, try int) {

@@ -24,48 +24,47 @@ import (
 
 // Limits of the transaction manager.
 const (
-	// maxOpenIntents is the most intents that wait; a caller beyond gets an error.
+	// maxOpenIntents is the most intents that may wait; beyond it, callers get an error.
 	maxOpenIntents = 1024
-	// maxDoneIntents is how many finished intents are remembered.
+	// maxDoneIntents is the number of finished intents that are remembered.
 	maxDoneIntents = 4096
-	// displacedBlocks is in how many blocks a used nonce must be without a receipt of
-	// ours before it counts as used by somebody else: nodes behind one address may lag.
+	// displacedBlocks is in how many blocks a nonce must be used without a receipt of ours before
+	// we conclude that somebody else used it: of several nodes behind one address, some lag.
 	displacedBlocks = 3
-	// gapKind is the kind of what only fills a hole in the nonces.
+	// gapKind is the kind of empty transactions that fill a nonce gap.
 	gapKind   = "gap"
 	gapPrefix = gapKind + ":"
 )
 
-// ErrStopped: the transaction manager does not run any more.
+// ErrStopped: the transaction manager is stopped.
 var ErrStopped = errors.New("transaction manager is stopped")
 
 // Call is a transaction that somebody wants.
 type Call struct {
 	Key string // without the try
-	// Alone is the beginning of keys of which no other one may be under way, or have
-	// succeeded since the caller looked, at this revision of the account's record.
+	// Alone is a prefix of keys. The call is refused while another one with such a key is under
+	// way, or when one succeeded after revision Looked of the account's record.
 	Alone       string
 	Looked      uint64
 	To          common.Address
 	Data        []byte
-	Value       events.Amount // wei that it pays the contract
+	Value       events.Amount // in wei, paid to the contract
 	Gas         uint64
 	Deadline    time.Time // last chain time at which it may be mined; zero: none
-	LastBlock   uint64    // number of the last block in which it may be mined; zero: any
+	LastBlock   uint64    // the last block in which it may be mined; zero: any
 	Correlation string
 }
 
-// result is the end of an intent: a receipt, or an outcome of the port.
+// result is the end of an intent: a receipt or an error.
 type result struct {
 	receipt *types.Receipt
 	err     error
 }
 
-// Manager owns an account: it alone signs for it. Its state belongs to one goroutine,
-// run; everybody else talks to it through channels. For each intent the order is: write
-// the intent, write the attempt, send it, and only then wait; so after a crash
-// everything that may be in a pool is known, and an intent without an attempt was never
-// sent.
+// Manager owns an account: it alone signs for it. Its state belongs to one goroutine, run;
+// everybody else talks to it through channels. For each intent the order is: write the intent,
+// write the attempt, send it, and only then wait. So after a crash everything that may be in a
+// mempool is known, and an intent without an attempt was never sent.
 type Manager struct {
 	cfg     Config
 	conn    *rpc.Conn
@@ -83,10 +82,10 @@ type Manager struct {
 	rechecks  []recheck
 	seen      common.Hash // the newest block at the last step
 	lastHead  *rpc.Header // the newest block of all steps
-	lastCount uint64      // of transactions mined, at that block
-	lookedAt  time.Time   // when the chain was last looked at, by the machine's clock
-	suspect   bool        // blocks may have been dropped since receipts were told
-	answers   bool        // the chain did when it was last looked at
+	lastCount uint64      // mined transactions, at that block
+	lookedAt  time.Time   // the last look at the chain, by the machine's clock
+	suspect   bool        // blocks may have been dropped since receipts were returned
+	answers   bool        // the chain answered at the last look
 	others    foreignWatch
 	fees      feeWatch
 	tipPrice  tipPrice
@@ -95,36 +94,36 @@ type Manager struct {
 	due       dueTimes
 }
 
-// Config is of an account. All of it is set but what says otherwise.
+// Config is the configuration for one account. Everything is set unless its comment says otherwise.
 type Config struct {
 	Key   *ecdsa.PrivateKey
 	Chain rpc.Identity
-	// Contracts are those that the account calls.
+	// Contracts are all contracts that the account calls.
 	Contracts []Contract
 
-	Confirmations uint64 // blocks, the transaction's own included
+	Confirmations uint64 // blocks, including the transaction's own
 	StuckBlocks   uint64 // without being mined, before a higher fee is offered
 	MaxFeeCapWei  uint64
 	MinTipWei     uint64
-	MaxTipWei     uint64 // of a first offer
+	MaxTipWei     uint64 // of a first attempt
 	MaxInFlight   int
 	DutyHold      uint64         // blocks
-	FeeLimited    func(FeeLimit) // perhaps nil
+	FeeLimited    func(FeeLimit) // may be nil
 
 	Began         time.Time        // since when this host runs
-	TakeOver      bool             // it begins, and stays, whoever else uses the account
-	UsedElsewhere func(ForeignUse) // perhaps nil
+	TakeOver      bool             // begin, and stay, although somebody else may use the account
+	UsedElsewhere func(ForeignUse) // may be nil
 
 	Epoch uint64
 	Node  string
 	Log   logrus.FieldLogger
 
-	contract Contract // all of them as one
+	contract Contract // Contracts, combined
 }
 
 func (cfg *Config) account() common.Address { return crypto.PubkeyToAddress(cfg.Key.PublicKey) }
 
-// recheck asks whether a receipt that was final for us still stands.
+// recheck is a question whether a receipt that counted as final still holds.
 type recheck struct {
 	in   *intent
 	wait chan result
@@ -155,8 +154,8 @@ func start(
 	return m
 }
 
-// Close stops the manager, and closes the outbox after what waits was copied, if that does not
-// take long. Transactions that are under way go on at the next start.
+// Close stops the manager. It waits a short time for pending entries to be copied, and closes the
+// outbox. Transactions that are under way continue at the next start.
 func (m *Manager) Close() error {
 	m.stop()
 	<-m.stopped
@@ -164,18 +163,19 @@ func (m *Manager) Close() error {
 	return m.outbox.close()
 }
 
-// Failed is closed when no transaction is sent any more, for the reason that failure gives.
+// Failed is closed when no transaction is sent any more; Failure says why.
 func (m *Manager) Failed() <-chan struct{} { return m.copier.down.done }
 
-// Failure is why no transaction is sent any more; nil: all is well.
+// Failure is the reason why no transaction is sent any more; nil: they are sent.
 func (m *Manager) Failure() error { return m.copier.failure() }
 
-// RecordAway is since when the event store has not taken the events of transactions, and
-// why; no error: it does.
+// RecordAway is since when the event store has not taken the events of transactions, and why; no
+// error: it takes them.
 func (m *Manager) RecordAway() (since time.Time, reason error) { return m.copier.away() }
 
-// DutiesDue says by when the earliest duty of a kind that is not handed in must be mined, in chain
-// time; zero: none is. It does not block; the last word counts, until its time has passed.
+// DutiesDue tells the manager by when, in chain time, the earliest unsubmitted duty of a kind must
+// be mined; zero: there is none. The last call counts, until its time has passed. It does not
+// block.
 func (m *Manager) DutiesDue(kind string, next time.Time) { m.due.set(kind, next) }
 
 func (m *Manager) run(ctx context.Context) {
@@ -202,7 +202,7 @@ func (m *Manager) run(ctx context.Context) {
 	}
 }
 
-// busy says that the chain must be looked at.
+// busy says that it is time to look at the chain.
 func (m *Manager) busy() bool {
 	if len(m.book.open) > 0 || len(m.rechecks) > 0 {
 		return true
@@ -214,7 +214,7 @@ func (m *Manager) busy() bool {
 	return time.Since(m.lookedAt) >= pause
 }
 
-// leave releases everybody who waits.
+// leave answers everybody who waits, at the end.
 func (m *Manager) leave() {
 	for _, in := range m.book.open {
 		m.answer(in, result{err: ErrStopped})
@@ -224,8 +224,8 @@ func (m *Manager) leave() {
 	}
 }
 
-// dropUnsent ends intents of the last run that never were sent: whether they are still
-// right, only their caller can say.
+// dropUnsent ends the last run's intents that were never sent: only their callers know whether they
+// are still right.
 func (m *Manager) dropUnsent() {
 	for _, in := range slices.Clone(m.book.open) {
 		if !in.sent() {
@@ -235,7 +235,7 @@ func (m *Manager) dropUnsent() {
 	}
 }
 
-// do runs f in the owner's goroutine.
+// do runs f in the manager's goroutine.
 func (m *Manager) do(ctx context.Context, f func(context.Context)) error {
 	select {
 	case m.requests <- f:
@@ -247,7 +247,7 @@ func (m *Manager) do(ctx context.Context, f func(context.Context)) error {
 	}
 }
 
-// await is the caller's side of a waiter.
+// await waits for the result of an intent.
 func (m *Manager) await(ctx context.Context, wait chan result) (*types.Receipt, error) {
 	select {
 	case r := <-wait:
@@ -257,10 +257,10 @@ func (m *Manager) await(ctx context.Context, wait chan result) (*types.Receipt, 
 	}
 }
 
-// Submit brings a call onto the chain and returns its receipt when it has the configured
-// confirmations. When the same call succeeded before, it returns that receipt; when it
-// is under way, it waits for it. When ctx ends, the transaction goes on; a repeated
-// submit finds it. Errors: outcomes of the port, ErrStopped, ErrOutboxFailed.
+// Submit sends a call and returns its receipt when it has the configured confirmations. If the same
+// call succeeded before, it returns that receipt; if it is under way, it waits for it. When ctx
+// ends the transaction goes on, and a repeated Submit finds it. Errors: outcomes of the port,
+// ErrStopped, ErrOutboxFailed.
 func (m *Manager) Submit(ctx context.Context, c Call) (*types.Receipt, error) {
 	wait := make(chan result, 1)
 	if err := m.do(ctx, func(context.Context) { m.accept(c, wait) }); err != nil {
@@ -269,7 +269,7 @@ func (m *Manager) Submit(ctx context.Context, c Call) (*types.Receipt, error) {
 	return m.await(ctx, wait)
 }
 
-// Again is submit, except that an earlier success does not count.
+// Again is Submit, except that an earlier success does not count.
 func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
 	wait := make(chan result, 1)
 	err := m.do(ctx, func(context.Context) {
@@ -288,8 +288,8 @@ func (m *Manager) Again(ctx context.Context, c Call) (*types.Receipt, error) {
 // errOther is temporary.
 var errOther = errors.New("another transaction for the same purpose is under way")
 
-// another reports whether there is a transaction with another key than this call's that
-// must not be beside it.
+// another reports whether a transaction with another key rules this call out, as Call.Alone
+// describes.
 func (m *Manager) another(c Call) bool {
 	rival := func(in *intent) bool { return in.base != c.Key && strings.HasPrefix(in.base, c.Alone) }
 	late := func(in *intent) bool {
@@ -350,7 +350,7 @@ func (m *Manager) begin(c Call, try int, wait chan result) {
 	in.waiters = append(in.waiters, wait)
 }
 
-// write writes an event to the outbox, folds it, and lets it be copied.
+// write writes an event to the outbox, folds it, and hands it to the copier.
 func (m *Manager) write(e messages.TxEvent, correlation string) error {
 	r, err := m.outbox.add(e, correlation)
 	if err != nil {

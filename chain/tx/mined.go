@@ -14,9 +14,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// watchedBlocks is how deep a receipt must be before nobody looks any more whether its
-// block still stands. Nodes keep the state of as many blocks; a reorganisation that goes
-// deeper is beyond what a program should answer by itself.
+// watchedBlocks is the depth from which on a receipt's block is no longer checked. Nodes keep the
+// state of as many blocks, and a deeper reorganisation needs people.
 const watchedBlocks = 128
 
 // followUsed looks for the receipts of intents whose nonces are used.
@@ -56,7 +55,7 @@ func (m *Manager) followUsed(ctx context.Context, used []*intent, now observatio
 		block := blocks[r.BlockNumber.Uint64()]
 		depth := r.BlockNumber.Uint64() + m.confirmationsOf(in, r)
 		if block == nil || block.Hash != r.BlockHash || uint64(now.head.Number)+1 < depth {
-			continue // Not settled yet; the next block may tell.
+			continue // Not decided yet; the next block may tell.
 		}
 		if why := in.attempts[i].cannotHave(r); why != nil {
 			return m.conn.Disbelieve(ctx, "for the receipt of "+r.TxHash.Hex(), why)
@@ -68,8 +67,8 @@ func (m *Manager) followUsed(ctx context.Context, used []*intent, now observatio
 	return m.followLost(ctx, lost, now)
 }
 
-// cannotHave is why a receipt cannot be that of an attempt: it names more gas than the
-// limit, or a higher price than was offered.
+// cannotHave says why a receipt cannot be that of an attempt: it has more gas than the limit, or a
+// higher price than was offered.
 func (a attempt) cannotHave(r *types.Receipt) error {
 	switch price := r.EffectiveGasPrice; {
 	case r.GasUsed > a.gas:
@@ -80,8 +79,9 @@ func (a attempt) cannotHave(r *types.Receipt) error {
 	return nil
 }
 
-// confirmationsOf is how many blocks make a transaction count. One that is taken back after
-// it counted is told as every reorganisation is, and the intent opens again.
+// confirmationsOf is the number of blocks after which a transaction counts. If a reorganisation
+// drops it after that, the feed reports the reorganisation as it does any other, and the intent is
+// open again.
 func (m *Manager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
 	if r.Status == types.ReceiptStatusSuccessful && in.kind.AtOnce {
 		return 1
@@ -89,8 +89,8 @@ func (m *Manager) confirmationsOf(in *intent, r *types.Receipt) uint64 {
 	return m.cfg.Confirmations
 }
 
-// followLost looks after intents whose nonce is used and that have no receipt: after some
-// blocks somebody else used it, and what is still right goes out with another one.
+// followLost handles intents whose nonce is used and that have no receipt: after some blocks we
+// conclude that somebody else used it, and send what is still right with another nonce.
 func (m *Manager) followLost(ctx context.Context, lost []*intent, now observation) error {
 	var again []*intent
 	var used []uint64 // nonces
@@ -127,7 +127,7 @@ func (m *Manager) followLost(ctx context.Context, lost []*intent, now observatio
 	return nil
 }
 
-// settle records the end of an intent and tells who waits.
+// settle records the end of an intent and answers its waiters.
 func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if a.isNoop {
 		reason := "replaced by an empty transaction"
@@ -160,8 +160,8 @@ func (m *Manager) settle(ctx context.Context, in *intent, a attempt, r *types.Re
 	return nil
 }
 
-// whyFailed replays a failed transaction in its block's place on the block before it: a
-// receipt has no reason, and nodes keep the state of 128 blocks only.
+// whyFailed replays a failed transaction on the state of the block before its own, as if in its
+// block: a receipt contains no reason. Nodes keep the state of only 128 blocks.
 func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types.Receipt, block *rpc.Header) error {
 	if r.GasUsed >= a.gas {
 		return fmt.Errorf("%w: out of gas, the limit was %d", events.ErrReverted, a.gas)
@@ -175,10 +175,10 @@ func (m *Manager) whyFailed(ctx context.Context, in *intent, a attempt, r *types
 	return outcomes[0].Refusal
 }
 
-// doubt asks the contract whether calls are still right, before they are sent again: after
-// a reorganisation, with another nonce, or for more. What can no longer succeed has
-// lapsed. What the node does not answer remains as it is, and so does what waits for
-// another transaction about the same subject.
+// doubt asks the contract whether calls are still right before they are sent again: after a
+// reorganisation, with another nonce, or for a higher fee. Those that can no longer succeed have
+// lapsed. A call stays as it is when the node does not answer, or while it waits for another
+// transaction about the same subject.
 func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) error {
 	var some []*intent
 	var trials []rpc.Trial
@@ -206,8 +206,8 @@ func (m *Manager) doubt(ctx context.Context, asked []*intent, head *rpc.Header) 
 	return nil
 }
 
-// waitsForOther says that another transaction about the same subject is under way, without
-// which this one may not succeed.
+// waitsForOther says that another transaction about the same subject is under way, without which
+// this one may not succeed.
 func (m *Manager) waitsForOther(in *intent) bool {
 	subject := subjectOf(in.base)
 	return slices.ContainsFunc(m.book.open, func(o *intent) bool {
@@ -215,7 +215,7 @@ func (m *Manager) waitsForOther(in *intent) bool {
 	})
 }
 
-// reopen takes up again whatever the chain has taken back since its success was told.
+// reopen takes up again those intents whose success a reorganisation has undone.
 func (m *Manager) reopen(ctx context.Context, now observation) error {
 	watched := m.book.watched(uint64(now.head.Number))
 	var numbers []uint64
@@ -238,15 +238,15 @@ func (m *Manager) reopen(ctx context.Context, now observation) error {
 	return nil
 }
 
-// takeUp opens an intent again. Whether its call is still right must be asked before it
-// is sent: one that cannot succeed any more would only cost.
+// takeUp opens an intent again. The contract must be asked before it is sent, because a call that
+// cannot succeed any more would only cost gas.
 func (m *Manager) takeUp(in *intent) {
 	m.book.reopen(in)
 	in.sentAt, in.doubtful = 0, true
 }
 
-// recheck looks whether receipts from before still stand. When a reorganisation took one
-// back, its intent is open again and goes the usual way.
+// recheck checks whether earlier receipts still hold. If a reorganisation undid one, its intent is
+// open again and continues as usual.
 func (m *Manager) recheck(ctx context.Context) error {
 	if len(m.rechecks) == 0 {
 		return nil

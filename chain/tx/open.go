@@ -13,17 +13,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file opens the account: its outbox, what its stream has, and who else used it.
+// This file opens the account: it reads the outbox and the stream, and checks whether somebody else
+// used the account.
 
-// errNoStore: the start of the host waits for its event store.
+// errNoStore: there is no event store yet; the start of the host waits for it.
 var errNoStore = fmt.Errorf("%w: the start waits for it", events.ErrAway)
 
 // catchUpTimeout is how long the start waits for the event store.
 const catchUpTimeout = 5 * time.Second
 
-// Open opens the account's outbox in a directory, completes it with what its stream
-// has, looks whether somebody else used the account, and takes up the transactions of the last
-// run.
+// Open opens the account's outbox in a directory, adds what only its stream has, checks whether
+// somebody else used the account, and takes up the transactions of the last run.
 func Open(
 	ctx context.Context, cfg Config, c *rpc.Conn, blocks *rpc.BlockTime, store events.Store, dir string,
 ) (*Manager, error) {
@@ -80,9 +80,9 @@ func (cfg *Config) openWith(
 	return start(*cfg, c, blocks, others, box, entries, startCopier(*cfg, store, box.owner.Stream, pending)), nil
 }
 
-// join adds to the outbox what the account's stream has and it has not. It returns all
-// entries and how many of them are in the stream; away is why the stream cannot be read,
-// and then it follows later.
+// join adds to the outbox what only the account's stream has. It returns all entries, and the
+// number of those that are in the stream. away says why the stream cannot be read; then that is
+// left for later.
 func (cfg *Config) join(
 	ctx context.Context, store events.Store, box *outbox, entries []entry,
 ) (all []entry, copied uint64, away, err error) {

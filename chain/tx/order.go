@@ -12,18 +12,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file says what is sent first. An account's transactions are mined in the order of
-// their nonces, so one that nobody cares about can hold up a duty: what goes out before
-// a duty is chosen with care, and what is in its way is pushed as hard as the duty.
+// This file decides what is sent first. An account's transactions are mined in the order of their
+// nonces, so an unimportant one can hold up a duty. That is why little goes out ahead of a duty,
+// and what is ahead of it gets the same fees.
 
-// othersInFlight is how many places those may fill that are no duty: a quarter is kept
-// for duties, and one at least, as long as there is more than one.
+// othersInFlight is how many of the transactions in flight may be other than duties: a quarter is
+// reserved for duties, and at least one if there is more than one.
 func othersInFlight(most int) int {
 	return max(1, most-(most+3)/4)
 }
 
-// byUrgency orders what waits to be sent: duties first, then the earliest deadline, then
-// the oldest.
+// byUrgency orders unsent intents: duties first, then the earliest deadline, then the oldest.
 func byUrgency(x, y *intent) int {
 	if x.kind.Duty != y.kind.Duty {
 		if x.kind.Duty {
@@ -78,7 +77,7 @@ func (m *Manager) launch(ctx context.Context, now observation) error {
 	return nil
 }
 
-// lastChance says until when an intent had to be mined.
+// lastChance is the time, and perhaps block, until which an intent had to be mined.
 func lastChance(in *intent) string {
 	if in.lastBlock == 0 {
 		return in.deadline.Format(time.TimeOnly)
@@ -98,9 +97,8 @@ func (m *Manager) inFlight(count uint64) []*intent {
 	return flying
 }
 
-// held says that an intent has to let a duty go first: one waits to be sent, or one
-// is due within so few blocks that it must not find anything in its way. What is due
-// before that duty itself is not held.
+// held says that an intent must let a duty go first: a duty waits to be sent, or is due so soon
+// that nothing may be in its way. What is due before that duty is not held.
 func (m *Manager) held(in *intent, head *rpc.Header) bool {
 	if in.kind.Duty {
 		return false
@@ -113,8 +111,8 @@ func (m *Manager) held(in *intent, head *rpc.Header) bool {
 	return in.deadline.IsZero() || due.IsZero() || in.deadline.After(due.Add(toBeMined*m.blocks.Pace()))
 }
 
-// nextDuty is by when the next duty must be mined that others have to make room for;
-// zero when it has no deadline.
+// nextDuty is by when the next duty must be mined that others have to make room for; zero: it has
+// no deadline.
 func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 	for _, in := range m.book.open {
 		if !in.sent() && in.kind.Duty {
@@ -133,8 +131,8 @@ func (m *Manager) nextDuty(head *rpc.Header) (due time.Time, found bool) {
 	return due, found
 }
 
-// dueTimes are by when the next duty of each kind must be mined, in chain time. It is safe for
-// concurrent use.
+// dueTimes are the times, by kind, at which the next duty must be mined, in chain time. It is safe
+// for concurrent use.
 type dueTimes struct {
 	mu     sync.Mutex
 	byKind map[string]time.Time
@@ -149,7 +147,7 @@ func (d *dueTimes) set(kind string, next time.Time) {
 	d.byKind[kind] = next
 }
 
-// after is the earliest that is later than a point of time; zero: none is.
+// after is the earliest one after now; zero: there is none.
 func (d *dueTimes) after(now time.Time) (earliest time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,8 +159,8 @@ func (d *dueTimes) after(now time.Time) (earliest time.Time) {
 	return earliest
 }
 
-// mostUrgent is, for each transaction in flight, the one of itself and those behind it
-// that must be mined first.
+// mostUrgent is, for each transaction in flight, the one with the earliest deadline among itself
+// and those behind it.
 func mostUrgent(flying []*intent) []*intent {
 	urgent := make([]*intent, len(flying))
 	for i, in := range slices.Backward(flying) {
@@ -174,7 +172,7 @@ func mostUrgent(flying []*intent) []*intent {
 	return urgent
 }
 
-// nextNonce is the first nonce from the mined count on that no open intent uses last.
+// nextNonce is the nonce after the highest one in use: mined, or of an open intent's last attempt.
 func (m *Manager) nextNonce(count uint64) uint64 {
 	next := count
 	for _, o := range m.book.open {
@@ -185,8 +183,8 @@ func (m *Manager) nextNonce(count uint64) uint64 {
 	return next
 }
 
-// fillGaps sends empty transactions for nonces that nobody uses; without them
-// everything behind would wait for ever.
+// fillGaps sends empty transactions for unused nonces; without them everything behind would wait
+// for ever.
 func (m *Manager) fillGaps(ctx context.Context, now observation) {
 	used := map[uint64]bool{}
 	for _, o := range m.book.open {

@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// testKinds are as the market has them.
+// testKinds are those of the market.
 var testKinds = map[string]Kind{
 	"proof": {Duty: true, Hopeless: func(error) bool { return false }},
 	"fill":  {AtOnce: true, Hopeless: func(error) bool { return false }},
@@ -94,7 +94,7 @@ func TestOthersMakeRoomForProofsThatWaitOrAreDue(t *testing.T) {
 	const now = 1000
 	head := &rpc.Header{Time: now}
 	for name, tc := range map[string]struct {
-		told    int64 // by when a proof is due; zero: not told
+		told    int64 // by when a proof is due; zero: nothing was announced
 		unsent  []*intent
 		in      *intent
 		is      bool

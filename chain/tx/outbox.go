@@ -21,18 +21,18 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// The outbox is a file of frames. A frame is a length (4 bytes, little-endian, of the
-// payload), a CRC32C of the payload (4 bytes, little-endian) and the payload, a JSON
-// object. The first frame says whose outbox this is, every other one holds an event of
-// the account's stream with the revision that it has there. Each frame is synced before
-// it is acted on and the next is written, so only the last one can be torn, which is cut
-// off. A file that is missing or empty is completed from the account's stream (join).
+// The outbox is a file of frames. A frame is the length of the payload (4 bytes, little-endian),
+// its CRC32C (4 bytes, little-endian) and the payload, a JSON object. The first frame names the
+// owner; every other one holds an event of the account's stream with its revision. Each frame is
+// synced before anything is done about it and before the next is written, so only the last one can
+// be torn, and is then cut off. A file that is missing or empty is restored from the account's
+// stream (join).
 const (
 	outboxFormat     = 1
 	frameHeaderBytes = 8
-	// maxFrameBytes is the most bytes of a payload; our calls have below 1 KiB.
+	// maxFrameBytes is the longest payload; our calls have less than 1 KiB.
 	maxFrameBytes = 1 << 20
-	// compactBytes is the size at which an outbox is rewritten without the past.
+	// compactBytes is the size at which an outbox is rewritten without old entries.
 	compactBytes = 16 << 20
 )
 
@@ -40,9 +40,9 @@ const (
 var (
 	// ErrForeignOutbox: the file belongs to another account or chain.
 	ErrForeignOutbox = errors.New("outbox belongs to another account or chain")
-	// ErrOutboxDamaged: bytes in the middle of the file do not have their checksum.
+	// ErrOutboxDamaged: a frame in the middle of the file does not have its checksum.
 	ErrOutboxDamaged = errors.New("outbox is damaged")
-	// ErrOutboxFailed: the disk failed. Nothing is sent until the next start.
+	// ErrOutboxFailed: a write failed. Nothing is sent until the next start.
 	ErrOutboxFailed = errors.New("outbox failed")
 )
 
@@ -58,15 +58,15 @@ func (o outboxOwner) String() string {
 	return fmt.Sprintf("%s on chain %d with genesis %s", o.Stream, o.ChainID, o.Genesis)
 }
 
-// entry is an event of the account's stream, or, without an event, a mark that
-// revisions below its own are used up, and in the stream.
+// entry is an event of the account's stream. Without an event it is a mark: all lower revisions are
+// used, and in the stream.
 type entry struct {
 	Revision    uint64
 	Event       proto.Message // a messages.TxEvent; nil in a mark
 	Correlation string
 }
 
-// frameJSON is an entry as it is written.
+// frameJSON is an entry as it is stored.
 type frameJSON struct {
 	Revision    uint64          `json:"revision"`
 	Type        string          `json:"type,omitempty"`
@@ -74,7 +74,7 @@ type frameJSON struct {
 	Correlation string          `json:"correlation,omitempty"`
 }
 
-// outbox is the open file. It is used by one goroutine.
+// outbox is the open file. Only one goroutine may use it.
 type outbox struct {
 	path  string
 	owner outboxOwner
@@ -82,13 +82,13 @@ type outbox struct {
 	file  *os.File
 	size  int64
 	next  uint64 // the next revision
-	// copied is how many events the stream held for sure when the file was last
+	// copied is the number of events that were certainly in the stream when the file was last
 	// compacted.
 	copied uint64
 	err    error // after a failed write
 }
 
-// openOutbox opens or makes the outbox and returns what it holds, oldest first.
+// openOutbox opens or creates the outbox and returns its entries, oldest first.
 func openOutbox(path string, owner outboxOwner) (*outbox, []entry, error) {
 	owner.Format = outboxFormat
 	o := &outbox{path: path, owner: owner, codec: events.NewCodec(events.TxTable())}
@@ -159,8 +159,8 @@ func (o *outbox) begin() error {
 	return durable.Sync(filepath.Dir(o.path))
 }
 
-// begun refuses what stands in a file without a whole frame, unless it is the beginning
-// of the first one: whatever it was, it was not empty.
+// begun returns an error for a file without a whole frame, unless its content is the beginning of a
+// first frame: anything else means that something was lost.
 func (o *outbox) begun(raw []byte) error {
 	payload, err := json.Marshal(o.owner)
 	if err == nil && !bytes.HasPrefix(frame(payload), bytes.TrimRight(raw, "\x00")) {
@@ -181,9 +181,9 @@ func (o *outbox) checkOwner(payload []byte) error {
 	return nil
 }
 
-// splitFrames returns the payloads of all whole frames and how many bytes they take.
-// The rest is the torn end of a last write, or else damage: a frame that was synced was
-// perhaps acted on, and must not be forgotten.
+// splitFrames returns the payloads of all whole frames and the number of bytes they take. What
+// follows is the torn end of the last write, or else damage: a synced frame may have been acted on,
+// and must not be dropped silently.
 func splitFrames(raw []byte) (payloads [][]byte, good int, err error) {
 	for good < len(raw) {
 		payload, ok := firstFrame(raw[good:])
@@ -200,7 +200,7 @@ func splitFrames(raw []byte) (payloads [][]byte, good int, err error) {
 	return payloads, good, nil
 }
 
-// firstFrame is the payload of the whole frame with which bytes begin.
+// firstFrame is the payload of the whole frame that b begins with.
 func firstFrame(b []byte) (payload []byte, ok bool) {
 	if len(b) <= frameHeaderBytes {
 		return nil, false
@@ -213,10 +213,10 @@ func firstFrame(b []byte) (payload []byte, ok bool) {
 	return payload, crc32.Checksum(payload, castagnoli()) == binary.LittleEndian.Uint32(b[4:])
 }
 
-// torn reports whether bytes can be what a write of one frame left that was cut off: its
-// beginning, and then nothing, or the zeros of a file system that extended the file first.
-// A frame that is all there and has another checksum is damaged, and so is one that is
-// too long for the file although its JSON object is whole.
+// torn reports whether bytes can be the remains of one interrupted write: the beginning of a frame,
+// and after it nothing, or the zeros of a file system that extended the file first. A complete
+// frame with a wrong checksum is damaged, and so is one that is longer than the file although its
+// JSON object is complete.
 func torn(rest []byte) bool {
 	payload := rest[min(len(rest), frameHeaderBytes):]
 	begun := bytes.TrimRight(payload, "\x00")
@@ -228,7 +228,7 @@ func torn(rest []byte) bool {
 		length <= maxFrameBytes && len(begun) < length && !json.Valid(begun)
 }
 
-// trimRune leaves out the end of bytes that may be the beginning of a longer character.
+// trimRune removes an incomplete character from the end.
 func trimRune(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if last := b[len(b)-i:]; utf8.RuneStart(last[0]) {
@@ -323,7 +323,7 @@ func (o *outbox) write(payloads ...[]byte) error {
 		err = o.file.Sync()
 	}
 	if err != nil {
-		// What is on disk now is unknown; only reading it again tells.
+		// What is on disk now is unknown until it is read again.
 		o.err = fmt.Errorf("%w: %w", ErrOutboxFailed, err)
 		return o.err
 	}
@@ -331,8 +331,8 @@ func (o *outbox) write(payloads ...[]byte) error {
 	return nil
 }
 
-// compact rewrites the file with the entries that are still needed. All events must be
-// in the stream already.
+// compact rewrites the file with the entries that are still needed. All events must already be in
+// the stream.
 func (o *outbox) compact(keep []entry) error {
 	if o.err != nil {
 		return o.err

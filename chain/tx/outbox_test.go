@@ -216,7 +216,7 @@ func TestHowManyTransactionsThereWereOutlivesCompaction(t *testing.T) {
 	}
 }
 
-// reorganised is the record of a success that was taken back and ended otherwise.
+// reorganised are the events of a success that a reorganisation undid, and that ended otherwise.
 func reorganised() []messages.TxEvent {
 	const key = "reserve:y:1#1"
 	return []messages.TxEvent{
@@ -249,7 +249,7 @@ func TestEveryTxEventHasAValidExample(t *testing.T) {
 	}
 }
 
-// A signed attempt is made again from what the outbox has of its call.
+// An attempt is signed again from what the outbox has of its call.
 func TestAnIntentKeepsWhatItsCallPays(t *testing.T) {
 	for want, stored := range map[int64]*string{0: nil, 70: proto.String("70")} {
 		b := newBook(nil)
@@ -277,7 +277,7 @@ func FuzzOutboxFrames(f *testing.F) {
 	f.Add(good[:len(good)-3])
 	f.Add(append(bytes.Clone(good), make([]byte, 100)...))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		// Most mutations break the checksum, so the bytes are also taken as a payload.
+		// Most mutations break the checksum, so the bytes are also decoded as a payload.
 		if r, err := o.decode(raw); err == nil && r.Event != nil {
 			newBook(nil).apply(r)
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/hostnode/hostnode/internal/durable"
 )
 
-// OutboxDamage is a damaged outbox, and what mending it keeps and loses.
+// OutboxDamage describes a damaged outbox, and what mending it would keep and lose.
 type OutboxDamage struct {
-	// Path is the file, Problem what is wrong with it.
+	// Path is the file, and Problem what is wrong with it.
 	Path    string
 	Problem error
-	// Recorded is how many events the account's stream has, which are all kept. Rescued
-	// ones are legible in the file alone.
+	// Recorded is the number of events in the account's stream, which are all kept, and Rescued the
+	// number that can be kept from the file alone.
 	Recorded, Rescued int
-	// Lost are the bytes of the file that are not legible, and LostEvents the legible
-	// events that cannot be kept, because what stood before them is gone.
+	// Lost is the number of bytes that are not legible, and LostEvents the number of legible events
+	// that cannot be kept, because events before them are lost.
 	Lost, LostEvents int
 
 	raw   []byte
@@ -31,11 +31,11 @@ type OutboxDamage struct {
 	keep  []entry
 }
 
-// outboxSuffix is how the names of outboxes end.
+// outboxSuffix is the end of the names of outboxes.
 const outboxSuffix = ".outbox"
 
-// ExamineOutboxes looks for outboxes in a directory that are damaged. The store says what of
-// them is recorded. Nothing is changed. No host may be running.
+// ExamineOutboxes finds the damaged outboxes in a directory, and compares them with their streams
+// in the store. It changes nothing. No host may be running.
 func ExamineOutboxes(ctx context.Context, dir string, store events.Store) (all []*OutboxDamage, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+outboxSuffix))
 	if err != nil {
@@ -58,7 +58,7 @@ func ExamineOutboxes(ctx context.Context, dir string, store events.Store) (all [
 	return all, nil
 }
 
-// examine reads all that is legible, also behind damage.
+// examine reads everything that is legible, even after a damaged part.
 func (d *OutboxDamage) examine() {
 	_, _, d.Problem = splitFrames(d.raw)
 	o := &outbox{codec: events.NewCodec(events.TxTable())}
@@ -77,7 +77,7 @@ func (d *OutboxDamage) examine() {
 	}
 }
 
-// take takes what a frame says.
+// take takes over the content of a frame.
 func (d *OutboxDamage) take(o *outbox, payload []byte, first bool) {
 	var err error
 	var r entry
@@ -94,8 +94,8 @@ func (d *OutboxDamage) take(o *outbox, payload []byte, first bool) {
 	}
 }
 
-// compare finds out which of the legible events can be kept: those that follow what the
-// account's stream has, without a gap.
+// compare finds out which of the legible events can be kept: those that follow the account's stream
+// without a gap.
 func (d *OutboxDamage) compare(ctx context.Context, store events.Store) error {
 	stream := strings.TrimSuffix(filepath.Base(d.Path), outboxSuffix)
 	recorded, length, err := catchUp(ctx, store, stream, nil, 0)
@@ -117,10 +117,10 @@ func (d *OutboxDamage) compare(ctx context.Context, store events.Store) error {
 	return nil
 }
 
-// Mend keeps the damaged file beside, under the name that it returns, and puts into its
-// place one with what the account's stream has and what was rescued; or none when it is
-// not legible whose it was, and then the next start makes it. Whatever was sent and is in
-// neither is known to the chain, which the start compares.
+// Mend renames the damaged file to the name that it returns, and replaces it by one with the
+// stream's events and the rescued ones. If the owner is not legible there is no new file; the next
+// start makes it. Transactions that are in neither are on the chain, and the start compares with
+// that.
 func (d *OutboxDamage) Mend(now time.Time) (aside string, err error) {
 	defer func() {
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// writtenBox is a file with events of these keys, and where its frames begin.
+// writtenBox is a file with events of these keys, and the offsets of its frames.
 func writtenBox(t *testing.T, dir string, all ...string) (path string, raw []byte, frames []int64) {
 	t.Helper()
 	path = filepath.Join(dir, owner().Stream+outboxSuffix)
@@ -63,7 +63,7 @@ func TestDamagedOutboxIsMendedFromTheRecordAndFromWhatIsLegible(t *testing.T) {
 	written := []string{"first", "second", "third", "fourth"}
 	for name, c := range map[string]struct {
 		recorded int // events in the account's stream
-		hurt     int // the frame that is damaged, -1: all bytes
+		hurt     int // the damaged frame; -1: all bytes
 		want     []string
 		rescued  int
 		lost     int

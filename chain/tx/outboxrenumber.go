@@ -15,19 +15,18 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// asideSuffix is between the name of an outbox that was given other revisions and the
-// time, in the name of the file that is kept.
+// asideSuffix stands between the name of a renumbered outbox and the time, in the name of the file
+// that is kept.
 const asideSuffix = ".before-"
 
-// renumber lets the outbox follow a stream that holds fewer events than it did when the
-// outbox was compacted: the store is an older copy, or another one. What the outbox still
-// has of those that are missing gets the revisions behind the stream's end, with an entry
-// before it that says so and how many transactions there were. The file of before stays
-// beside. It returns all entries.
+// renumber adapts the outbox to a stream that has fewer events than it had when the outbox was
+// compacted: the store is an older copy, or another one. The missing events that the outbox still
+// has get the revisions after the stream's end, following an entry that says so and gives the
+// number of transactions. The former file is kept beside it. It returns all entries.
 func (cfg *Config) renumber(
 	ctx context.Context, store events.Store, box *outbox, entries []entry, length uint64,
 ) ([]entry, error) {
-	// Only a store that takes appends says where a stream ends. Nothing is written.
+	// Only a store that takes appends knows for certain where a stream ends. Nothing is written.
 	if _, err := store.Append(ctx, box.owner.Stream, events.ExpectNext(length), nil); err != nil {
 		return nil, fmt.Errorf("whether the account's record ends at event %d: %w", length, err)
 	}
@@ -43,9 +42,8 @@ func (cfg *Config) renumber(
 	return all, nil
 }
 
-// completed are the entries with those that the stream lacks at revisions that follow it.
-// Of transactions of which the outbox no longer knows what they were for, only their
-// number is left.
+// completed are the entries, with those that the stream lacks renumbered to follow it. Transactions
+// whose intent the outbox no longer has are left out; only their number is kept.
 func completed(entries []entry, length, had uint64, now time.Time) []entry {
 	var known uint64
 	intended := map[string]bool{}
@@ -74,7 +72,7 @@ func completed(entries []entry, length, had uint64, now time.Time) []entry {
 	return all
 }
 
-// shownBefore is how many of the entries stand below a revision.
+// shownBefore is the number of entries below a revision.
 func shownBefore(entries []entry, revision uint64) (n int) {
 	for n < len(entries) && entries[n].Revision < revision {
 		n++
@@ -82,8 +80,8 @@ func shownBefore(entries []entry, revision uint64) (n int) {
 	return n
 }
 
-// renumber rewrites the file with entries of which those from a revision on are not in
-// the stream. The file of before is kept under the name that it returns.
+// renumber rewrites the file with entries of which those from length on are not in the stream. The
+// former file is kept under the returned name.
 func (o *outbox) renumber(entries []entry, length uint64, now time.Time) (aside string, err error) {
 	aside = o.path + asideSuffix + now.UTC().Format("20060102T150405.000Z")
 	if err := errors.Join(os.Link(o.path, aside), durable.Sync(filepath.Dir(o.path))); err != nil {

@@ -25,7 +25,7 @@ func sentAs(key string, nonce uint64) messages.TxEvent {
 }
 
 func TestWhatAnOlderStreamLacksFollowsItsEnd(t *testing.T) {
-	outbox := []entry{ // Compacted at 8: what has ended is gone, the highest nonce is known.
+	outbox := []entry{ // Compacted at 8: finished intents are gone, the highest nonce is known.
 		{Revision: 1, Event: sentAs("forgotten#1", 9)},
 		{Revision: 4, Event: intended("a#1")},
 		{Revision: 6, Event: sentAs("a#1", 7)},
@@ -86,7 +86,7 @@ func TestARenumberedOutboxIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// told is an entry in short.
+// told is a short form of an entry.
 func told(r entry) string {
 	key := ""
 	switch e := r.Event.(type) {
@@ -98,7 +98,7 @@ func told(r entry) string {
 	return key + " " + events.NewAmount(r.Revision).String()
 }
 
-// TestAStreamThatIsShortIsWaitedFor: transactions go on, because the outbox has them.
+// TestAStreamThatIsShortIsWaitedFor: transactions go on, because the outbox has their events.
 func TestAStreamThatIsShortIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := events.NewMemory()
@@ -109,7 +109,7 @@ func TestAStreamThatIsShortIsWaitedFor(t *testing.T) {
 		if _, reason := c.away(); c.failure() != nil || !errors.Is(reason, ErrStreamShort) {
 			t.Fatalf("failed with %v, away for %v", c.failure(), reason)
 		}
-		copierOn(t, store, entriesOf(1, "b")) // It is the right store again.
+		copierOn(t, store, entriesOf(1, "b")) // The store is the right one again.
 		time.Sleep(2 * longestCopyWait)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"a", "b", "c"}, streamKeys(t, store)); diff != "" || !c.drained() {

@@ -13,9 +13,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file answers questions about what the account did and does.
+// This file answers questions about the account's transactions.
 
-// ask runs f in the owner's goroutine and returns what it answers.
+// ask runs f in the manager's goroutine and returns its answer.
 func ask[T any](ctx context.Context, m *Manager, f func(context.Context) T) (T, error) {
 	answer := make(chan T, 1)
 	if err := m.do(ctx, func(ctx context.Context) { answer <- f(ctx) }); err != nil {
@@ -33,8 +33,8 @@ func (m *Manager) Idle(ctx context.Context, prefix string) error {
 // quiet waits until no transaction with one of these keys is under way.
 func (m *Manager) quiet(ctx context.Context, meant func(base string) bool) error {
 	waits, err := ask(ctx, m, func(ctx context.Context) (waits []chan result) {
-		// What a reorganisation took back is under way again; who asks must not be told
-		// otherwise only because nobody has looked.
+		// Transactions that a reorganisation undid are under way again; the answer must not miss
+		// them only because nobody has looked yet.
 		if m.watching() && time.Since(m.lookedAt) >= m.blocks.Poll() {
 			if err := m.step(ctx); err != nil {
 				m.log.WithError(err).Debug("transactions: step")
@@ -75,14 +75,14 @@ func (m *Manager) Earlier(ctx context.Context, prefix string) (hash common.Hash,
 	return common.HexToHash(mined.GetTxHash()), true, nil
 }
 
-// Intention is a call that was intended, whatever became of it.
+// Intention is a call that was wanted, whatever became of it.
 type Intention struct {
 	Key         string // without the try
 	Correlation string
 }
 
-// Intended are the calls whose keys begin with a prefix, as far as the outbox goes back, each key
-// once: those that are done first, and the oldest first.
+// Intended are the calls whose keys begin with a prefix, as far back as the outbox goes, each key
+// once: finished ones first, then by age.
 func (m *Manager) Intended(ctx context.Context, prefix string) ([]Intention, error) {
 	return ask(ctx, m, func(context.Context) (all []Intention) {
 		seen := map[string]bool{}
@@ -96,8 +96,8 @@ func (m *Manager) Intended(ctx context.Context, prefix string) ([]Intention, err
 	})
 }
 
-// Succeeded waits until no transaction with one of these keys is under way, and returns
-// the hashes of those that were mined and did what they should.
+// Succeeded waits until no transaction with one of these keys is under way, and returns the hashes
+// of those that succeeded.
 func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) ([]common.Hash, error) {
 	if err := m.quiet(ctx, meant); err != nil {
 		return nil, err
@@ -112,22 +112,22 @@ func (m *Manager) Succeeded(ctx context.Context, meant func(base string) bool) (
 	})
 }
 
-// Revision is how far the account's record goes.
+// Revision is the next revision of the account's record.
 func (m *Manager) Revision(ctx context.Context) (uint64, error) {
 	return ask(ctx, m, func(context.Context) uint64 { return m.outbox.next })
 }
 
-// SpentOn is how much gas the newest successful call of a kind took; zero: there was none.
+// SpentOn is the gas that the newest successful call of a kind used; zero: there was none.
 func (m *Manager) SpentOn(kind string) uint64 { return m.spent.of(kind) }
 
-// Looked says whether all that follows from a block was done for the transactions under way;
-// also when there are none, or the manager is stopped.
+// Looked says whether everything was done that follows from a block for the transactions under way;
+// also true when there are none, or the manager is stopped.
 func (m *Manager) Looked(ctx context.Context, block events.Hash) bool {
 	looked, err := ask(ctx, m, func(context.Context) bool { return !m.busy() || m.seen == common.Hash(block) })
 	return err != nil || looked
 }
 
-// Compact rewrites the outbox without the past, as it is done when it has grown large.
+// Compact rewrites the outbox without old entries, as happens by itself when it has grown large.
 func (m *Manager) Compact(ctx context.Context) error {
 	failed, err := ask(ctx, m, func(context.Context) error { return m.outbox.compact(m.book.needed()) })
 	return errors.Join(failed, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// followWaiting looks after what was sent and is not mined: late, stuck, or merely to be
-// offered again.
+// followWaiting handles what was sent and is not mined: it may be late, be stuck, or merely have to
+// be sent again.
 func (m *Manager) followWaiting(ctx context.Context, active []*intent, now observation) error {
 	flying := m.inFlight(now.count)
 	if len(flying) == 0 || len(active) == 0 {
@@ -53,8 +53,8 @@ func (m *Manager) followWaiting(ctx context.Context, active []*intent, now obser
 	return nil
 }
 
-// attempt signs and records, after which it will be sent; fees are today's unless they
-// are set.
+// attempt signs an attempt and records it; it is then sent by publish. Fees that are not set are
+// today's.
 func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a attempt) error {
 	if err := m.Failure(); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (m *Manager) attempt(ctx context.Context, in *intent, head *rpc.Header, a a
 	return nil
 }
 
-// publish hands the newest attempts of all that are to go out to the node, in the order
-// of their nonces. Most refusals are settled by the next block.
+// publish sends the newest attempts of all outgoing intents, in the order of their nonces. Most
+// refusals are resolved by the next block.
 func (m *Manager) publish(ctx context.Context) error {
 	var out []*intent
 	for _, in := range m.book.open {
@@ -105,7 +105,7 @@ func (m *Manager) publish(ctx context.Context) error {
 		return fmt.Errorf("send: %w", err)
 	}
 	var unknown error
-	for i, in := range slices.Backward(out) { // One that is given up frees the nonce of the one before it.
+	for i, in := range slices.Backward(out) { // Giving one up frees the nonce before it.
 		in.outgoing = false
 		if err := m.answered(in, refusals[i]); err != nil {
 			in.outgoing = true
@@ -115,7 +115,7 @@ func (m *Manager) publish(ctx context.Context) error {
 	return unknown
 }
 
-// answered notes what a node said to an attempt, and returns what it does not understand.
+// answered notes a node's answer to an attempt, and returns an error that it does not understand.
 func (m *Manager) answered(in *intent, err error) error {
 	if err == nil {
 		in.published = true
@@ -124,7 +124,7 @@ func (m *Manager) answered(in *intent, err error) error {
 	switch refusal := strings.ToLower(err.Error()); {
 	case strings.Contains(refusal, "already known"):
 		in.published = true
-	case strings.Contains(refusal, "nonce too low"): // The next step finds out by whom.
+	case strings.Contains(refusal, "nonce too low"): // The next step finds out who used it.
 	case strings.Contains(refusal, "underpriced"):
 		in.outpriced = true
 	case strings.Contains(refusal, "insufficient funds"):
@@ -137,7 +137,7 @@ func (m *Manager) answered(in *intent, err error) error {
 	return nil
 }
 
-// neverTaken are the words of nodes about a transaction that no block will ever hold.
+// neverTaken are nodes' words for a transaction that no block can ever hold.
 func neverTaken() []string {
 	return []string{
 		"exceeds the configured cap", "intrinsic gas too low", "exceeds block gas limit", "gas limit too high",
@@ -145,7 +145,7 @@ func neverTaken() []string {
 	}
 }
 
-// refuse gives up an intent that no node ever took, if no other one builds on its nonce.
+// refuse gives up an intent that no node ever took, unless a later nonce depends on it.
 func (m *Manager) refuse(in *intent, why error) {
 	newest := m.nextNonce(0) == in.last().nonce+1
 	if in.published || !newest || len(in.attempts) > 1 {

@@ -11,15 +11,15 @@ import (
 // observation is what a step sees of the chain.
 type observation struct {
 	head  *rpc.Header
-	count uint64 // of our transactions that are mined
-	fresh bool   // the newest block is another one than at the last step
-	// behind: this node has not come as far as the chain was already. What it does
-	// not know says nothing.
+	count uint64 // of our mined transactions
+	fresh bool   // the newest block differs from that of the last step
+	// behind: this node lags behind what was already seen. That it does not know something means
+	// nothing.
 	behind bool
 }
 
-// step looks at the chain once and does what follows for every intent. However many there
-// are, what is asked about all of them goes out in one request, and so does what is sent.
+// step looks at the chain once and does what follows for every intent. However many there are, all
+// questions go out in one request, and so do all transactions.
 func (m *Manager) step(ctx context.Context) error {
 	if err := m.Failure(); err != nil {
 		m.turnAway(err)
@@ -86,7 +86,7 @@ func (m *Manager) follow(ctx context.Context, now observation) error {
 	return nil
 }
 
-// turnAway tells everybody who waits that nothing is sent any more.
+// turnAway answers everybody who waits that nothing is sent any more.
 func (m *Manager) turnAway(why error) {
 	for _, in := range m.book.open {
 		m.answer(in, result{err: why})
@@ -97,8 +97,8 @@ func (m *Manager) turnAway(why error) {
 	m.rechecks = nil
 }
 
-// look reads the newest block, how many transactions of ours are mined, and whether the
-// newest block of the last time still stands.
+// look reads the newest block, the number of our mined transactions, and whether the newest block
+// of the last look is still on the chain.
 func (m *Manager) look(ctx context.Context) (observation, error) {
 	m.lookedAt = time.Now()
 	found, err := m.conn.LookAt(ctx, m.account, m.lastHead)
@@ -125,7 +125,7 @@ func (m *Manager) look(ctx context.Context) (observation, error) {
 	return now, nil
 }
 
-// late says that the next block may come too late for an intent.
+// late says that the next block may be too late for an intent.
 func (m *Manager) late(in *intent, head *rpc.Header) bool {
 	if in.lastBlock != 0 && uint64(head.Number) >= in.lastBlock {
 		return true
@@ -133,22 +133,22 @@ func (m *Manager) late(in *intent, head *rpc.Header) bool {
 	return !in.deadline.IsZero() && head.Head().Time.Add(m.blocks.Pace()).After(in.deadline)
 }
 
-// watching says that a receipt could still be taken back. Until then the chain is looked
-// at although nothing is to be sent.
+// watching says that a receipt may still be undone. Until then the chain is looked at although
+// nothing is to be sent.
 func (m *Manager) watching() bool {
 	return m.lastHead == nil || m.book.newestReceipt+watchedBlocks > uint64(m.lastHead.Number)
 }
 
-// watchPause is between two looks at the chain when nothing is under way: half a block,
-// or less where blocks come faster than they say.
+// watchPause is the time between two looks at the chain when nothing is under way: half a block
+// time, or less where blocks come faster than their timestamps say.
 func (m *Manager) watchPause() time.Duration {
 	const polls = 50
 	poll := m.blocks.Poll()
 	return max(poll, min(m.blocks.Pace()/2, polls*poll))
 }
 
-// idlePause is between two looks at the chain when nothing of ours can change: often
-// enough to find who else used the account among the newest blocks.
+// idlePause is the time between two looks at the chain when nothing of ours can change: short
+// enough to find other users of the account in the newest blocks.
 func (m *Manager) idlePause() time.Duration {
 	const share, polls = 2, 100
 	usual, known := m.blocks.Usual()
@@ -160,7 +160,7 @@ func (m *Manager) idlePause() time.Duration {
 
 // tidy keeps memory and file small.
 func (m *Manager) tidy() {
-	if !m.copier.drained() { // Until then the outbox is all that knows of them.
+	if !m.copier.drained() { // Until then only the outbox has them.
 		return
 	}
 	m.book.forget(maxDoneIntents)
