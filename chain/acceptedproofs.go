@@ -13,9 +13,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// TakenProofs are the proofs of ours that the contract took for a slot from a period on,
-// as far as the outbox goes back: it outlives a crash, and an outage of the event store.
-// What is on its way is waited for, as long as ctx lives.
+// TakenProofs are our proofs that the contract accepted for a slot, from period from on, as far
+// back as the outbox goes: it outlives a crash, and an outage of the event store. Proofs under way
+// are waited for until ctx ends.
 func (m *Market) TakenProofs(ctx context.Context, slot events.SlotID, from uint64) ([]events.TakenProof, error) {
 	taken, err := m.takenProofs(ctx, slot, from)
 	if err != nil {
@@ -44,14 +44,14 @@ func (m *Market) takenProofs(ctx context.Context, slot events.SlotID, from uint6
 	}
 	var taken []events.TakenProof
 	for _, r := range receipts {
-		if !rpc.Succeeded(r) { // A reorganisation took it back.
+		if !rpc.Succeeded(r) { // A reorganisation undid it.
 			continue
 		}
 		receipt, err := m.conn.InBlock(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		// The block decides which period it counts for, not what it was sent for.
+		// The period that it counts for follows from its block, not from what it was sent for.
 		taken = append(taken, events.TakenProof{
 			Period: uint64(receipt.Block.Time.Unix()) / seconds, Receipt: receipt,
 		})

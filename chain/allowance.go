@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// promise and keep add and take away what a fill under way will take from our tokens, so
-// that an allowance is not counted twice.
+// promise and keep add and subtract what a fill under way will take from our tokens, so that an
+// allowance is not counted twice.
 func (m *Market) promise(price events.Amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,7 +34,7 @@ func (m *Market) allPromised() events.Amount {
 	return m.promised
 }
 
-// enter waits until nobody else approves tokens.
+// enter waits until no other fill approves tokens.
 func (m *Market) enter(ctx context.Context) error {
 	select {
 	case m.approve <- struct{}{}:
@@ -46,8 +46,8 @@ func (m *Market) enter(ctx context.Context) error {
 
 func (m *Market) leave() { <-m.approve }
 
-// provideOnce lets the marketplace take so much that it is enough for long. One fill asks
-// at a time, so that two do not both ask for the same allowance.
+// provideOnce gives the marketplace an allowance that lasts for long. One fill asks at a time, so
+// that two do not ask for the same allowance.
 func (m *Market) provideOnce(
 	ctx context.Context, price events.Amount, deadline time.Time, request events.RequestID,
 ) error {
@@ -58,9 +58,9 @@ func (m *Market) provideOnce(
 	return m.provide(ctx, price, m.cfg.Allowance, deadline, request)
 }
 
-// provide makes sure that the account has the price of a fill and that the marketplace can
-// take it, besides that of the other fills under way. An approval is of the amount at
-// least, and worth nothing after the fill's deadline. One call at a time.
+// provide makes sure that the account has the price of a fill, and that the marketplace may take it
+// besides the prices of the other fills under way. It approves at least
+// amount, and not after the fill's deadline. One call at a time.
 func (m *Market) provide(
 	ctx context.Context, price, amount events.Amount, deadline time.Time, request events.RequestID,
 ) error {
@@ -99,7 +99,7 @@ func (m *Market) provide(
 	return nil
 }
 
-// purse is what we hold and what the marketplace may take of it.
+// purse is our balance of tokens, and what the marketplace may take of it.
 func (m *Market) purse(ctx context.Context) (held, allowed events.Amount, err error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {

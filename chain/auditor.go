@@ -15,15 +15,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Auditor reads what happened on chain to the money of any account. It needs no
-// key and writes nothing. Its methods are safe for concurrent use.
+// Auditor reads what happened on chain to the money of any account. It needs no key and sends
+// nothing. Its methods are safe for concurrent use.
 type Auditor struct {
 	market *Market
 }
 
-// DialAuditor connects to a market without an account. Of the configuration it
-// uses what is about endpoint, contract, chain and time. A node of another chain
-// than demanded is an *IdentityError.
+// DialAuditor connects to a market without an account. It uses the settings about endpoints,
+// contract, chain and time. A node of another chain than demanded is an *IdentityError.
 func DialAuditor(ctx context.Context, cfg Config) (*Auditor, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -43,8 +42,8 @@ func (a *Auditor) Close() error {
 	return nil
 }
 
-// Moves says what transactions moved of the token between an account and the
-// contract, in their order.
+// Moves are the transfers of tokens between an account and the contract in the given transactions,
+// in their order.
 func (a *Auditor) Moves(
 	ctx context.Context, account events.Address, txs []events.Hash,
 ) ([]events.TokenMove, error) {
@@ -81,7 +80,7 @@ func (a *Auditor) moveOf(account common.Address, r *types.Receipt) (move events.
 	return move, err
 }
 
-// Held says what the contract holds for slots, all at the newest block.
+// Held is what the contract holds for slots, all at the newest block.
 func (a *Auditor) Held(ctx context.Context, slots []events.SlotID) ([]events.SlotHolding, error) {
 	head, err := a.market.conn.Latest(ctx)
 	if err != nil {
@@ -129,8 +128,8 @@ func (a *Auditor) heldAt(ctx context.Context, at common.Hash, slots []events.Slo
 	return held, nil
 }
 
-// Moved adds up all that moved of the token between an account and the contract
-// in blocks from first to last, both included.
+// Moved is the sum of all transfers of tokens between an account and the contract in the blocks
+// from first to last, both included.
 func (a *Auditor) Moved(
 	ctx context.Context, account events.Address, first, last uint64,
 ) (in, out events.Amount, err error) {
@@ -168,14 +167,13 @@ func (a *Auditor) Moved(
 	return in, out, nil
 }
 
-// How long, and how often, a block is asked for that a node has not got yet.
+// A block that the node does not have yet is asked for again, this often and with this pause.
 const (
 	notThereFor   = 15 * time.Second
 	notTherePause = 250 * time.Millisecond
 )
 
-// logsOnceThere waits for a node that is behind the one from which the host knows the
-// newest blocks.
+// logsOnceThere waits for a node that lags behind the one that told the host of the newest blocks.
 func (a *Auditor) logsOnceThere(ctx context.Context, topics [][]common.Hash, from, to uint64) ([]types.Log, error) {
 	for until := time.Now().Add(notThereFor); ; rpc.Sleep(ctx, notTherePause) {
 		logs, err := a.market.conn.LogsBetween(ctx, a.market.tokenAddress(), topics, from, to)

@@ -18,9 +18,9 @@ import (
 // ErrConfig: the configuration cannot work.
 var ErrConfig = errors.New("invalid chain configuration")
 
-// Gas are the gas limits of our transactions. They are fixed, not estimated: an
-// estimate is made on the newest block and fails for a proof that is right for the next
-// one, and too little gas looks like a wrong proof (spec/ethereum.md §3).
+// Gas are the gas limits of our transactions. They are fixed, not estimated: an estimate refers to
+// the newest block, where a proof for the next one fails, and too little gas looks like a wrong
+// proof (spec/ethereum.md §3).
 type Gas struct {
 	Reserve uint64 // default 142,500
 	Fill    uint64 // default 915,000
@@ -30,19 +30,19 @@ type Gas struct {
 	Mark    uint64 // default 247,500
 }
 
-// GasMargin is how much more gas than a call was measured to take it may use, in percent.
-// It covers the refunds at the end of a call, at most a fifth of what it used, which a
-// measurement does not show, and contracts that differ a little.
+// GasMargin is how much the gas limit of a call exceeds what it was measured to use, in percent. It
+// covers refunds, at most a fifth of the gas, which measurements do not show, and contracts that
+// differ a little.
 const GasMargin = 50
 
-// MeasuredGas is the most that the calls were measured to take, under the rules of Prague
-// and Osaka, with this contract and the network's own (spec/ethereum.md §3); a test of the
-// contracts holds them to it. Chains with other prices of gas need other limits.
+// MeasuredGas is the most gas that the calls used in measurements under the rules of Prague and
+// Osaka, with this contract and the network's own (spec/ethereum.md §3). A test of the contracts
+// checks it. Chains with other prices of gas need other limits.
 func MeasuredGas() Gas {
 	return Gas{Reserve: 95_000, Fill: 610_000, Proof: 340_000, Free: 117_000, Approve: 47_000, Mark: 165_000}
 }
 
-// DefaultGas is what was measured, and GasMargin.
+// DefaultGas is MeasuredGas with GasMargin added.
 func DefaultGas() Gas {
 	g := MeasuredGas()
 	for _, limit := range []*uint64{&g.Reserve, &g.Fill, &g.Proof, &g.Free, &g.Approve, &g.Mark} {
@@ -51,93 +51,94 @@ func DefaultGas() Gas {
 	return g
 }
 
-// Config says how to reach the contract. Endpoint, Marketplace and Key are required;
-// zero values of the rest mean the defaults that are named.
+// Config says how to reach the contract. Endpoint, Marketplace and Key are required; other zero
+// values mean the defaults named here.
 type Config struct {
 	// Endpoint is a ws, http or https URL, or the path of a unix socket.
 	Endpoint string
-	// Fallbacks are further endpoints of the same chain, in the order in which they are
-	// tried when the one in use does not answer.
+	// Fallbacks are further endpoints of the same chain. They are tried in this order when the one
+	// in use does not answer.
 	Fallbacks   []string
 	Marketplace events.Address
-	// RewardRecipient gets the rewards of sales; zero: the account. The collateral always
-	// comes back to the account.
+	// RewardRecipient gets the rewards of sales; zero: the account. Collateral always returns to
+	// the account.
 	RewardRecipient events.Address
-	// Finalized demands the chain's tag finalized, besides the confirmations, of the
-	// block of what cannot be taken back. Chains without the tag go by confirmations.
+	// Finalized demands, besides the confirmations, that the chain's tag finalized has reached a
+	// block before something irreversible follows. On chains without the tag, confirmations are
+	// enough.
 	Finalized bool
-	// SilentBlocks is after how many block times without a new block the connection is
-	// made anew: default 5. It is never sooner than LeastSilence, default 15 s.
+	// SilentBlocks is the number of block times without a new block after which the connection is
+	// opened again: default 5. It is never sooner than LeastSilence, default 15 s.
 	SilentBlocks uint64
 	LeastSilence time.Duration
-	// ReturnAfter is after how long on a fallback the endpoints before it are tried again:
+	// ReturnAfter is how long a fallback is used before the endpoints before it are tried again:
 	// default 1 min.
 	ReturnAfter time.Duration
-	// Key signs for the host's account, which is used by nobody else.
+	// Key signs for the host's account, which nobody else uses.
 	Key *ecdsa.PrivateKey
-	// ChainID and Genesis are what the node must have, when they are not zero.
+	// ChainID and Genesis are what the node must have, unless they are zero.
 	ChainID uint64
 	Genesis events.Hash
-	// Confirmations is how many blocks, the transaction's own included, make a
-	// transaction count: 1 to 100, default 1.
+	// Confirmations is the number of blocks, including the transaction's own, after which a
+	// transaction counts: 1 to 100, default 1.
 	Confirmations uint64
 	Gas           Gas
-	// Allowance is what the marketplace may take from our tokens, renewed when it is
-	// used up. Default 2^96-1 base units.
+	// Allowance is what the marketplace may take from our tokens; it is renewed when used up.
+	// Default 2^96-1 base units.
 	Allowance events.Amount
 	// CallTimeout is for one request to the node: default 10 s.
 	CallTimeout time.Duration
-	// LongestRedialWait is between attempts to connect: default 15 s.
+	// LongestRedialWait is the longest pause between attempts to connect: default 15 s.
 	LongestRedialWait time.Duration
-	// BlockTime is how far apart blocks usually are in chain time; 0: it is measured.
+	// BlockTime is the usual time between blocks, in chain time; 0: it is measured.
 	BlockTime time.Duration
-	// PollInterval is how often a new block is looked for; 0: as the block time demands.
+	// PollInterval is the pause between two looks for a new block; 0: a share of the block time.
 	PollInterval time.Duration
-	// StuckBlocks is after how many blocks a higher fee is offered: default 5. It
-	// becomes less as a deadline comes near.
+	// StuckBlocks is the number of blocks after which a higher fee is offered: default 5. It
+	// shrinks as a deadline comes near.
 	StuckBlocks uint64
-	// MaxInFlight is the most transactions that are sent and not mined, 1 to 256:
-	// default 16. A quarter of them is kept for proofs. What a host needs follows from
-	// its duties: a period brings slots/probability proofs, nearly all at its beginning,
-	// and they must be mined in the blocks that are left when they are made; so at least
-	// slots/probability divided by half of the blocks in a period. Nodes hold 16 of an
-	// account for sure; with more, use a node that holds them.
+	// MaxInFlight is the most transactions that are sent and not mined, 1 to 256: default 16. A
+	// quarter is reserved for proofs. What a host needs follows from its duties: each period brings
+	// slots/probability proofs, nearly all at its beginning, and they must be mined in the blocks
+	// that are left once they are made; so at least slots/probability, divided by half of the
+	// blocks in a period. Every node holds 16 transactions of one account; for more, choose a node
+	// that does.
 	MaxInFlight uint64
-	// FillHold is within how many blocks before a proof is due nothing else is sent
-	// first: default 8.
+	// FillHold is the number of blocks before a proof is due in which nothing else is sent first:
+	// default 8.
 	FillHold uint64
-	// ExactAllowance lets the marketplace take no more of our tokens than the fills under
-	// way need, at the price of an approval for each; Allowance is not used then.
+	// ExactAllowance gives the marketplace no larger allowance than the fills under way need, at
+	// the price of an approval for each. Allowance is then not used.
 	ExactAllowance bool
-	// MaxTipWei is the most wei for one gas that a first offer tips, whatever a node suggests:
-	// default 20 gwei. What waits too long offers more.
+	// MaxTipWei is the highest tip of a first attempt, in wei per gas, whatever a node suggests:
+	// default 20 gwei. Replacements may offer more.
 	MaxTipWei uint64
-	// MaxFeeCapWei is the most wei for one gas: default 500 gwei. MinTipWei is the
-	// least tip for one gas: default 0.01 gwei.
+	// MaxFeeCapWei is the highest price, in wei per gas: default 500 gwei. MinTipWei is the lowest
+	// tip, in wei per gas: default 0.01 gwei.
 	MaxFeeCapWei, MinTipWei uint64
 	// LogRange is the most blocks in one search for logs: default 1000.
 	LogRange uint64
-	// DeployedAt is the contract's block, if it is known; no log is older.
+	// DeployedAt is the contract's block, if known; there are no older logs.
 	DeployedAt uint64
-	// TakeOver begins although the chain shows that the account was used elsewhere, and
-	// does not end when it shows later that another host uses it.
+	// TakeOver lets the host begin although the chain shows that the account was used elsewhere,
+	// and go on when it shows later that another host uses it.
 	TakeOver bool
-	// Began is since when this host runs: default now. Of two hosts with one account the
-	// newer one ends.
+	// Began is when this host was started: default now. Of two hosts with one account the newer one
+	// ends.
 	Began time.Time
-	// UsedElsewhere, if it is set, is told when somebody else used the account, at most
-	// once an hour. It must not block.
+	// UsedElsewhere, if set, is called when somebody else used the account, at most once an hour.
+	// It must not block.
 	UsedElsewhere func(tx.ForeignUse)
-	// NotBelieved, if it is set, is told when a node said what cannot be true: when that
-	// begins, and then at most once in the time for which it is asked last. It must not block.
+	// NotBelieved, if set, is called when a node gave an impossible answer: the first time, and
+	// then at most once in the time for which that endpoint is tried last. It must not block.
 	NotBelieved func(rpc.AnswerError)
-	// Waits, if it is set, has Dial try until an endpoint answers, and is told after each
-	// round why none does. It must not block.
+	// Waits, if set, lets Dial try until an endpoint answers, and is called after each round with
+	// the reason why none does. It must not block.
 	Waits func(error)
-	// FeeLimited, if it is set, is told when MaxFeeCapWei begins to hold up what must be
-	// sent. It must not block.
+	// FeeLimited, if set, is called when MaxFeeCapWei begins to hold transactions up. It must not
+	// block.
 	FeeLimited func(tx.FeeLimit)
-	// OtherContracts are those that the same account calls besides, through Transactions.
+	// OtherContracts are further contracts that the account calls, through Transactions.
 	OtherContracts []tx.Contract
 	// Epoch and Node go into the metadata of the account's events.
 	Epoch uint64
@@ -147,8 +148,8 @@ type Config struct {
 
 const (
 	maxConfirmations = 100 // nodes keep the state of 128 blocks
-	// mostInFlight is the most that MaxInFlight may be: their receipts and their
-	// rebroadcast must fit a few requests per block.
+	// mostInFlight limits MaxInFlight: the receipts of all transactions, and sending them again,
+	// must fit a few requests per block.
 	mostInFlight = 256
 )
 
@@ -197,7 +198,7 @@ func (cfg *Config) complete() error {
 	return nil
 }
 
-// connection is the part that is about how the chain is reached.
+// connection is the part about the connection.
 func (cfg *Config) connection(doubted func(context.Context)) rpc.Config {
 	return rpc.Config{
 		Endpoints:   append([]string{cfg.Endpoint}, cfg.Fallbacks...),

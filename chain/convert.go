@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// abis are the contracts' bindings; they are immutable.
+// abis are the contracts' bindings; they never change.
 type abis struct {
 	market *bindings.Marketplace
 	token  *bindings.TestToken
@@ -19,7 +19,7 @@ type abis struct {
 
 func newABIs() abis { return abis{bindings.NewMarketplace(), bindings.NewTestToken()} }
 
-// requestFrom converts what getRequest returned.
+// requestFrom converts the result of getRequest.
 func requestFrom(id events.RequestID, r bindings.Request) (events.Request, error) {
 	amounts := make([]events.Amount, 3)
 	for i, b := range []*big.Int{
@@ -114,7 +114,7 @@ func requestID(a abis, r bindings.Request) (events.RequestID, error) {
 	return events.RequestID(crypto.Keccak256Hash(packed)), nil
 }
 
-// SlotIDOf is the id of a slot of a request (spec/marketplace.md §1.3).
+// SlotIDOf is the id of a request's slot (spec/marketplace.md §1.3).
 func SlotIDOf(request events.RequestID, index uint64) events.SlotID {
 	word := common.BigToHash(new(big.Int).SetUint64(index))
 	return events.SlotID(crypto.Keccak256Hash(request[:], word[:]))

@@ -1,19 +1,19 @@
-// Package chain is the marketplace contract for one host, over Ethereum JSON-RPC.
+// Package chain is the marketplace contract as one host sees it, over Ethereum JSON-RPC.
 //
-// Three things live here. Market answers questions about the contract and carries out
-// the host's transactions; each asks the chain before it acts, so that every call
-// may be repeated after a crash. Follower delivers what the contract says, block after block.
-// Requester is the client's side, for trials.
+// It has three parts. Market answers questions about the contract and sends the host's
+// transactions; before it sends one it asks the chain, so that every call may be repeated after a
+// crash. Follower delivers the contract's logs, block by block. Requester is the client's side, for
+// trials.
 //
-// What knows no contract is in rooms of its own, imported in this order: rpc, the connection; tx,
-// which owns the account and brings calls onto the chain; feed, which follows logs. Another
-// contract of the same account uses the same three.
+// What needs no knowledge of the contract is in packages below: rpc is the connection; tx owns the
+// account and sends its transactions; feed follows logs. Another contract of the same account uses
+// the same three.
 //
-// Time is chain time everywhere. The machine's clock serves only timeouts and waiting.
+// All times are chain time. The machine's clock only measures timeouts and pauses.
 //
-// Start with market.go; the contract's surprises are in docs/spec/marketplace.md, those of nodes
-// in docs/spec/ethereum.md. Below are contracts, our own Solidity with the same interface, and
-// devchain, a chain for one machine.
+// Start with market.go. The peculiarities of the contract are described in
+// docs/spec/marketplace.md, those of nodes in docs/spec/ethereum.md. The package contracts is our
+// own Solidity with the same interface, and devchain a chain for one machine.
 //
 // Not for: deciding anything about a sale.
 package chain

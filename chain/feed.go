@@ -8,12 +8,12 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Follower is the feed of what the contract says. Make it with Market.Feed.
+// Follower is the feed of the contract's logs. Market.Feed makes it.
 type Follower struct {
 	feed *feed.Follower[messages.MarketEvent]
 }
 
-// Feed is the contract's log feed. It shares the market's connection.
+// Feed is the feed of the contract's logs, over the market's connection.
 func (m *Market) Feed() *Follower {
 	return &Follower{feed.New(m.conn, m.blocks, feed.Config{
 		Contract: m.contract, DeployedAt: m.cfg.DeployedAt, LogRange: m.cfg.LogRange,
@@ -22,12 +22,11 @@ func (m *Market) Feed() *Follower {
 	}, m.marketReaders())}
 }
 
-// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver
-// fails; it returns ctx's or deliver's error, or an *IdentityError when the node turns
-// out to follow another chain. Everything else it survives: it reconnects and goes on.
-// A zero cursor starts at the contract's deployment. Every log is delivered exactly
-// once for each block that holds it, and blocks that are gone are announced before
-// those that replace them.
+// Follow delivers updates after the cursor, oldest first, until ctx ends or deliver fails. It
+// returns the error of ctx or deliver, or an *IdentityError when the node turns out to be on
+// another chain; after any other error it reconnects and goes on. A zero cursor starts at the
+// contract's deployment. Every log is delivered exactly once for each block that holds it, and
+// blocks that are gone are announced before those that replace them.
 func (f *Follower) Follow(
 	ctx context.Context, from events.Cursor,
 	deliver func(context.Context, events.ChainUpdate) error,

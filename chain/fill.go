@@ -16,13 +16,13 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// FillSlot hands in the initial proof and the collateral; it approves the tokens when
-// that is needed. When the slot is ours already, or a fill of this attempt was mined and
-// the slot was taken back since, it reports that fill. The collateral it
-// reports is what the contract holds for the slot, also after a repair, for which we
-// pay less. ErrUnknownRequest, ErrReservationNotAllowed (we hold none), ErrSlotNotFree,
-// ErrInvalidProof, ErrProofAlreadySubmitted (a repair in a period that has its proof),
-// ErrInsufficientFunds, ErrDeadlinePassed.
+// FillSlot submits the initial proof and the collateral; if need be it approves the tokens first.
+// If the slot is already ours, or a fill of this attempt was mined and the contract has taken the
+// slot away since, it reports that fill. The collateral that it reports is what the contract holds
+// for the slot, even after a repair, for which we pay less. Errors: ErrUnknownRequest,
+// ErrReservationNotAllowed (we have no reservation), ErrSlotNotFree, ErrInvalidProof,
+// ErrProofAlreadySubmitted (a repair in a period that has its proof), ErrInsufficientFunds,
+// ErrDeadlinePassed.
 func (m *Market) FillSlot(
 	ctx context.Context, call events.SlotCall, proof events.Proof,
 ) (events.Fill, error) {
@@ -36,8 +36,8 @@ func (m *Market) FillSlot(
 	return fill, nil
 }
 
-// perhapsOurs looks again whether it is we who fill a slot that is not free: a fill that a
-// reorganisation had taken back may have been mined once more in the meantime.
+// perhapsOurs checks again whether a slot that is not free is ours: a fill that a reorganisation
+// undid may have been mined again in the meantime.
 func (m *Market) perhapsOurs(ctx context.Context, call events.SlotCall, taken error) (events.Fill, error) {
 	if err := m.tx.Idle(ctx, fmt.Sprintf("fill:%s:", call.Slot)); err != nil {
 		return events.Fill{}, err
@@ -89,8 +89,8 @@ func (m *Market) fill(
 	if err != nil {
 		return events.Fill{}, err
 	}
-	// The contract looks at reservation, slot and proof before it looks at tokens, so
-	// what it says first decides whether an approval is worth its gas.
+	// The contract checks reservation, slot and proof before tokens, so this trial shows whether an
+	// approval is worth its gas.
 	err = m.preflight(ctx, head, call, data, m.cfg.Gas.Fill)
 	if err != nil && !errors.Is(err, events.ErrInsufficientFunds) {
 		return events.Fill{}, err
@@ -101,7 +101,7 @@ func (m *Market) fill(
 	}
 	m.promise(price)
 	defer m.keep(price)
-	if m.cfg.ExactAllowance { // One fill at a time, or an allowance would serve two.
+	if m.cfg.ExactAllowance { // One fill at a time, or two would count on the same allowance.
 		if err := m.enter(ctx); err != nil {
 			return events.Fill{}, err
 		}
@@ -120,7 +120,7 @@ func (m *Market) fill(
 	return m.fillFrom(ctx, receipt, request)
 }
 
-// sendFill tries a fill once more, because approving may have taken a while, and sends it.
+// sendFill tries a fill once more, because the approval may have taken a while, and sends it.
 func (m *Market) sendFill(
 	ctx context.Context, call events.SlotCall, proof events.Proof, data []byte, last time.Time,
 ) (*types.Receipt, error) {
@@ -148,9 +148,9 @@ func (m *Market) sendFill(
 	return receipt, nil
 }
 
-// unheardFill reports a fill of this attempt that was mined although the slot is
-// no longer ours: the answer was lost, and the contract took the slot back
-// since. A fill that a reorganisation took away has no receipt.
+// unheardFill reports a fill of this attempt that was mined although the slot is no longer ours: we
+// never heard of it, and the contract has taken the slot away since. A fill that a reorganisation
+// undid has no receipt.
 func (m *Market) unheardFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (fill events.Fill, found bool, err error) {
@@ -175,8 +175,8 @@ func (m *Market) look(ctx context.Context, call events.SlotCall) (*rpc.Header, e
 	return head, facts, err
 }
 
-// lastFill is the last chain time at which a fill may be mined. At the very expiry the
-// contract may still take a fill that earns nothing, so the second before is the last.
+// lastFill is the last chain time at which a fill may be mined. At the expiry itself the contract
+// may still take a fill, which earns nothing; so it is the second before.
 func (m *Market) lastFill(head *rpc.Header, facts events.SlotFacts, deadline time.Time) (time.Time, error) {
 	over := facts.RequestEnd
 	if facts.RequestState == events.RequestNew {
@@ -213,12 +213,12 @@ func (m *Market) price(
 	return full.SubFloor(times.Div(100)), nil
 }
 
-// errFillNotFound is temporary: the chain says the slot is ours, but the node does not
-// find the log of it.
+// errFillNotFound is temporary: by the contract the slot is ours, but the node does not find the
+// log of its fill.
 var errFillNotFound = errors.New("slot is ours, but the log of its fill was not found")
 
-// ownFill reports a fill of ours that is on chain: from our own record, or else from
-// the newest SlotFilled log of the slot.
+// ownFill reports a fill of ours that is on chain: from the outbox, or else from the newest
+// SlotFilled log of the slot.
 func (m *Market) ownFill(
 	ctx context.Context, call events.SlotCall, request events.Request,
 ) (events.Fill, error) {
@@ -283,7 +283,7 @@ func (m *Market) fillFrom(
 		Block:      receipt.Block.Number,
 		Collateral: collateral,
 	}
-	if !taken.IsZero() { // Otherwise the receipt does not tell.
+	if !taken.IsZero() { // Otherwise the receipt does not say.
 		fill.RepairReward = collateral.SubFloor(taken)
 	}
 	return fill, nil

@@ -14,12 +14,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// FreeSlot collects what a finished or cancelled slot is owed, or drops a failed one,
-// and reports when the transaction has the configured confirmations. It refuses with
-// ErrReverted, and sends nothing, while the slot runs: freeing it then would burn the
-// collateral. What was collected before is reported with AlreadyFree and the amounts of
-// that time, as far as the node still finds them. ErrSlotIsFree, ErrNotOurSlot,
-// ErrInsufficientFunds, ErrDeadlinePassed.
+// FreeSlot collects what a finished or cancelled slot is owed, or drops a failed one, and returns
+// when the transaction has the configured confirmations. While the slot runs it sends nothing and
+// returns ErrReverted, because freeing would burn the collateral. What was collected before is
+// reported with AlreadyFree and the amounts of that time, as far as the node still finds them.
+// Errors: ErrSlotIsFree, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
 	payout, err := m.free(ctx, call)
 	if err != nil {
@@ -28,8 +27,8 @@ func (m *Market) FreeSlot(ctx context.Context, call events.SlotCall) (events.Pay
 	return payout, nil
 }
 
-// errEndNotFinal is temporary: a reorganisation could still set the time back to before
-// the end, and freeing the slot would then cost everything.
+// errEndNotFinal is temporary: a reorganisation could still lead to a block before the end, and
+// freeing the slot there would cost everything.
 var errEndNotFinal = fmt.Errorf("%w: the end of the request is not final yet", events.ErrTooEarly)
 
 func (m *Market) free(ctx context.Context, call events.SlotCall) (events.PayoutReceipt, error) {
@@ -79,7 +78,7 @@ func (m *Market) freedBefore(
 	case events.SlotPaid:
 		return true, nil
 	case events.SlotFailed:
-		// A failed slot stays Failed; only our list tells that it was dropped.
+		// A failed slot stays Failed; only the list of our slots shows that it was dropped.
 		mine, err := m.mySlotsAt(ctx, head.Hash)
 		return !slices.Contains(mine, slot), err
 	case events.SlotFree, events.SlotFilled, events.SlotFinished, events.SlotCancelled, events.SlotRepair:
@@ -87,10 +86,10 @@ func (m *Market) freedBefore(
 	return false, nil
 }
 
-// mayFree guards the collateral: the slot must be over, and for good. Its request's end,
-// as the contract tells it for each way to be over, must lie before a block that is
-// permanent (spec/marketplace.md §4.3): then no reorganisation leads to a block in which the
-// slot still runs. That takes no state of old blocks, which many nodes do not keep.
+// mayFree guards the collateral: the slot must be over for good. Its request's end, which the
+// contract gives for each way to be over, must be before a block that is permanent
+// (spec/marketplace.md §4.3): then no reorganisation leads to a block in which the slot still runs.
+// This needs no state of old blocks, which many nodes do not keep.
 func (m *Market) mayFree(ctx context.Context, head *rpc.Header, facts events.SlotFacts) error {
 	if !over(facts.SlotState) {
 		return fmt.Errorf("%w before sending: slot is %s, freeing it would burn the collateral",
@@ -110,8 +109,8 @@ func over(s events.SlotState) bool {
 	return s == events.SlotFinished || s == events.SlotCancelled || s == events.SlotFailed
 }
 
-// packFree is the call that lets go of a slot. The reward goes where the configuration
-// says, the collateral always to the account.
+// packFree is the call that frees a slot. The reward goes to the configured recipient, the
+// collateral always to the account.
 func (m *Market) packFree(slot events.SlotID) ([]byte, error) {
 	to := common.Address(m.cfg.RewardRecipient)
 	if m.cfg.RewardRecipient.Zero() || to == m.account {
@@ -120,7 +119,7 @@ func (m *Market) packFree(slot events.SlotID) ([]byte, error) {
 	return m.abis.market.TryPackFreeSlotTo(slot, to, m.account)
 }
 
-// checkRecipient refuses a recipient that would keep the rewards for ever.
+// checkRecipient refuses a recipient from which the rewards could never be moved.
 func (m *Market) checkRecipient() error {
 	if m.cfg.RewardRecipient.Zero() {
 		return nil
@@ -134,7 +133,7 @@ func (m *Market) checkRecipient() error {
 	return nil
 }
 
-// frees reports whether a call is one that lets go of a slot, whoever is paid by it.
+// frees reports whether a call frees a slot, whoever gets the reward.
 func (m *Market) frees(input []byte, slot events.SlotID) bool {
 	if len(input) < 4+len(slot) || !bytes.Equal(input[4:4+len(slot)], slot[:]) {
 		return false
@@ -144,10 +143,10 @@ func (m *Market) frees(input []byte, slot events.SlotID) bool {
 		bytes.Equal(input[:4], contract.Methods["freeSlot0"].ID)
 }
 
-// payoutFrom says what a freeSlot of ours brought, by the transfers in its receipt: the
-// contract pays the reward first and then the collateral (spec/marketplace.md §5.6). Who got
-// them is what the transaction said, not what the configuration says now. Collateral
-// that it sent to somebody else did not come back.
+// payoutFrom reads the amounts of our freeSlot from the transfers in its receipt: the contract pays
+// the reward first and then the collateral (spec/marketplace.md §5.6). The recipients are those of
+// the transaction, which may differ from today's configuration. Collateral that went to anybody but
+// us did not come back.
 func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.PayoutReceipt, error) {
 	receipt, err := m.conn.InBlock(ctx, r)
 	if err != nil {
@@ -172,8 +171,8 @@ func (m *Market) payoutFrom(ctx context.Context, r *types.Receipt) (events.Payou
 	return payout, nil
 }
 
-// earlierPayout reports what a slot brought before, from our own record or from the
-// transaction that the chain remembers.
+// earlierPayout reports an earlier payout of a slot, from the outbox or from the transaction on
+// chain.
 func (m *Market) earlierPayout(
 	ctx context.Context, prefix string, slot events.SlotID, facts events.SlotFacts,
 ) (events.PayoutReceipt, error) {
@@ -201,8 +200,8 @@ func (m *Market) earlierPayout(
 	return payout, err
 }
 
-// forgottenPayout is what is still known of a payout whose transaction the node does
-// not find: a paid slot keeps the number that it gave back, for ever.
+// forgottenPayout is what is still known of a payout whose transaction the node does not find: a
+// paid slot keeps the returned collateral in its state for ever.
 func forgottenPayout(facts events.SlotFacts) events.PayoutReceipt {
 	payout := events.PayoutReceipt{AlreadyFree: true}
 	if facts.SlotState == events.SlotPaid {
@@ -211,8 +210,8 @@ func forgottenPayout(facts events.SlotFacts) events.PayoutReceipt {
 	return payout
 }
 
-// searchPayout looks for our freeSlot of a slot among the payments that we received: of
-// the collateral, at least, whoever got the reward.
+// searchPayout looks for our freeSlot of a slot among the transfers to us: at least the collateral
+// came to us, whoever got the reward.
 func (m *Market) searchPayout(ctx context.Context, slot events.SlotID) (common.Hash, bool, error) {
 	token := m.abis.token.GetABI()
 	topics := [][]common.Hash{

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// slotsOfOthers says what the contract has of this account when the record knows nothing.
+// slotsOfOthers says which slots the contract counts as ours when the record has none.
 func (m *Market) slotsOfOthers(ctx context.Context) (string, error) {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
@@ -23,7 +23,7 @@ func (m *Market) slotsOfOthers(ctx context.Context) (string, error) {
 		"of its transactions", m.Account(), len(slots)), nil
 }
 
-// hostCalls are the beginnings of calls that only hosts and validators make.
+// hostCalls are the selectors of calls that only hosts and validators make.
 func hostCalls(a abis) map[string]bool {
 	calls := map[string]bool{}
 	var none [32]byte

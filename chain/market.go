@@ -16,9 +16,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Market is the marketplace contract for one host. All methods are safe for concurrent
-// use and may be repeated. Errors besides the outcomes named in package events are
-// temporary, except *IdentityError, ErrTakenOver, ErrUsedElsewhere and ErrOutboxFailed.
+// Market is the marketplace contract as one host sees it. All methods are safe for concurrent use
+// and may be repeated. Errors other than the outcomes named in package events are temporary, except
+// *IdentityError, ErrTakenOver, ErrUsedElsewhere and ErrOutboxFailed.
 type Market struct {
 	cfg      Config
 	conn     *rpc.Conn
@@ -33,24 +33,23 @@ type Market struct {
 	blocks   *rpc.BlockTime
 
 	mu        sync.Mutex
-	config    *events.MarketConfig // once read
+	config    *events.MarketConfig // nil until it is read
 	promised  events.Amount        // collateral of the fills under way
-	disagreed time.Time            // when it was told last that two endpoints do
+	disagreed time.Time            // when a disagreement of two endpoints was last reported
 }
 
-// Dial connects to the contract, opens the outbox of the account in a directory, and
-// takes up the transactions of the last run. The store may be away, if the outbox was
-// used before; then the account's stream follows later. An outbox that was never used
-// does not say where the stream stands, so the store must.
+// Dial connects to the contract, opens the account's outbox in a directory, and takes up the
+// transactions of the last run. The store may be away if the outbox was used before; then the
+// account's stream is completed later. An outbox that was never used does not say where the stream
+// ends, so then the store is needed.
 //
-// Without a store, which is for a host whose start waits for it, nothing is compared with
-// the stream and nothing is copied to it: the next Dial does both. The outbox must have
-// been used, and the market ends, with ErrUsedElsewhere, as soon as the chain has mined a
-// transaction of the account that the outbox does not know.
+// Without a store, as in a host whose start waits for it, nothing is compared with the stream or
+// copied to it; the next Dial does both. The outbox must have been used, and the market ends with
+// ErrUsedElsewhere as soon as the chain has a transaction of the account that the outbox does not
+// know.
 //
-// Errors: ErrConfig,
-// ErrUnavailable (but see Config.Waits), *IdentityError, ErrForeignOutbox, ErrOutboxDamaged, ErrTakenOver,
-// ErrUsedElsewhere, and those of the store and the file system.
+// Errors: ErrConfig, ErrUnavailable (but see Config.Waits), *IdentityError, ErrForeignOutbox,
+// ErrOutboxDamaged, ErrTakenOver, ErrUsedElsewhere, and those of the store and the file system.
 func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string) (*Market, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -69,7 +68,7 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 	m.finality = feed.NewFinality(m.conn, cfg.Confirmations, cfg.Finalized, cfg.Log)
 	err := m.begin(ctx, store, outboxDir)
 	for tried := 1; errors.Is(err, rpc.ErrUnavailable) && ctx.Err() == nil; tried++ {
-		if tried%m.conn.NumberOfEndpoints() == 0 { // None of them does.
+		if tried%m.conn.NumberOfEndpoints() == 0 { // No endpoint answers.
 			if cfg.Waits == nil {
 				break
 			}
@@ -85,7 +84,7 @@ func Dial(ctx context.Context, cfg Config, store events.Store, outboxDir string)
 	return m, nil
 }
 
-// dialPause is the pause between two tries to reach a chain of which no endpoint answers.
+// dialPause is the pause between two rounds when no endpoint answers.
 const dialPause = 2 * time.Second
 
 func (m *Market) begin(ctx context.Context, store events.Store, outboxDir string) error {
@@ -114,43 +113,42 @@ func (m *Market) transactions() tx.Config {
 	}
 }
 
-// Close stops the transaction manager and closes connection and outbox. Transactions
-// that are under way go on at the next start.
+// Close stops the transaction manager and closes connection and outbox. Transactions that are under
+// way continue at the next start.
 func (m *Market) Close() error {
 	err := m.tx.Close()
 	m.conn.Close()
 	return err
 }
 
-// Failed is closed when no transaction is sent any more, for the reason that Failure
-// gives. Nothing brings it back but another start, so the host should end.
+// Failed is closed when no transaction is sent any more; Failure says why. Only another start
+// changes that, so the host should end.
 func (m *Market) Failed() <-chan struct{} { return m.tx.Failed() }
 
-// Failure is why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere,
-// ErrOutboxFailed; nil while all is well.
+// Failure is the reason why no transaction is sent any more: ErrTakenOver, ErrUsedElsewhere or
+// ErrOutboxFailed; nil: they are sent.
 func (m *Market) Failure() error { return m.tx.Failure() }
 
-// DutiesDue says by when the earliest proof that is owed and not handed in must be
-// mined, in chain time; zero: none is. When that is near, only proofs are sent, and what
-// is due before them. It does not block and may be called at any time; the last word
-// counts, until its time has passed.
+// DutiesDue tells the market by when, in chain time, the earliest unsubmitted proof must be mined;
+// zero: there is none. When that is near, only proofs are sent, and what is due before them. It
+// does not block. The last call counts, until its time has passed.
 func (m *Market) DutiesDue(next time.Time) { m.tx.DutiesDue(kindProof, next) }
 
-// RecordAway is since when the event store has not taken the events of transactions, and
-// why; no error: it does. They wait in the outbox.
+// RecordAway is since when the event store has not taken the events of transactions, and why; no
+// error: it takes them. Meanwhile they wait in the outbox.
 func (m *Market) RecordAway() (since time.Time, reason error) { return m.tx.RecordAway() }
 
-// Connection is to the chain. With Blocks and Transactions, it is what another contract of the same
-// account shares with this one. They end with the market.
+// Connection, Blocks and Transactions are what another contract of the same account shares with the
+// market. They end with the market.
 func (m *Market) Connection() *rpc.Conn { return m.conn }
 
-// Blocks says how far apart blocks are; see Connection.
+// Blocks is the block time; see Connection.
 func (m *Market) Blocks() *rpc.BlockTime { return m.blocks }
 
-// Transactions owns the account; see Connection.
+// Transactions is the transaction manager; see Connection.
 func (m *Market) Transactions() *tx.Manager { return m.tx }
 
-// Identity is the chain that the market is on.
+// Identity is the identity of the market's chain.
 func (m *Market) Identity() rpc.Identity { return m.identity }
 
 // Token is the address of the token that the market pays in.

@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// spentOn is what a call of a kind takes: as the last time, or as MeasuredGas says.
+// spentOn is the gas that a kind of call uses: that of the last one, or MeasuredGas.
 func (m *Market) spentOn(kind string) uint64 {
 	if gas := m.tx.SpentOn(kind); gas > 0 {
 		return gas
@@ -26,8 +26,8 @@ func (m *Market) spentOn(kind string) uint64 {
 	return 0
 }
 
-// addPrices adds what work costs now, by the gas that it really takes, at the newest base
-// fee and the node's tip.
+// addPrices adds what work costs now: the gas that it really uses, at the newest base fee and the
+// node's tip.
 func (m *Market) addPrices(ctx context.Context, b *events.Balance) error {
 	price, err := m.tx.GasPrice(ctx)
 	if err != nil {

@@ -76,7 +76,7 @@ func (m *Market) Request(ctx context.Context, id events.RequestID) (events.Reque
 	return readRequest(ctx, m.conn, m.abis, m.contract, head.Hash, id)
 }
 
-// readRequest reads a request at a block. What is said must belong to its id.
+// readRequest reads a request at a block, and checks that it belongs to its id.
 func readRequest(
 	ctx context.Context, c *rpc.Conn, a abis, contract common.Address, at common.Hash, id events.RequestID,
 ) (events.Request, error) {
@@ -189,7 +189,7 @@ func (m *Market) MySlots(ctx context.Context) ([]events.OwnedSlot, error) {
 	return slots, nil
 }
 
-// isSlot compares what is said of a slot with its id.
+// isSlot checks that an active slot belongs to its id.
 func (m *Market) isSlot(id events.SlotID, said bindings.ActiveSlot) error {
 	of, err := requestID(m.abis, said.Request)
 	if err != nil {
@@ -253,41 +253,37 @@ func balanceOf(
 	return events.Balance{Tokens: held, Wei: gas}, nil
 }
 
-// Standing says which endpoint is in use. It does not ask the chain and does not block:
-// what it says is of the last call.
+// Standing says which endpoint is in use, as of the last call. It does not block and asks no node.
 func (m *Market) Standing() rpc.Standing { return m.conn.Standing() }
 
-// Requests is how many calls were sent to the node since Dial, by JSON-RPC method, and
-// under RequestMessages in how many messages. What was repeated after a failure counts
-// again; what a subscription delivers does not count.
+// Requests counts the calls that were sent since Dial, by JSON-RPC method, and under
+// RequestMessages the messages that they were sent in. Repeated calls count again; what a
+// subscription delivers does not count.
 func (m *Market) Requests() map[string]uint64 { return m.conn.Requests() }
 
-// BlockTime is how far apart blocks usually are, in chain time: as configured, or as
-// measured; not known when neither says it. It does not ask the chain.
+// BlockTime is the usual time between blocks, in chain time, as configured or measured; known is
+// false when it is neither. It asks no node.
 func (m *Market) BlockTime() (usual time.Duration, known bool) { return m.blocks.Usual() }
 
-// HeadsBetween are the blocks from first to last on the current chain, in their order,
-// in few calls. A reorganisation in between shows: then a block's parent is not the
-// one before it.
+// HeadsBetween are the blocks from first to last on the current chain, read in few calls. After a
+// reorganisation in between, a block's parent is not the block before it.
 func (m *Market) HeadsBetween(ctx context.Context, first, last uint64) ([]events.Head, error) {
 	return m.conn.HeadsBetween(ctx, first, last)
 }
 
-// FeeLimit says whether the configured limit on fees holds up what must be sent, by the
-// newest block that was looked at: at least once a minute, with each block while something
-// waits. It does not ask the chain and does not block.
+// FeeLimit says whether the configured limit on fees holds transactions up, by the newest block
+// that was looked at: at least once a minute, and with each block while something waits. It asks no
+// node and does not block.
 func (m *Market) FeeLimit() (tx.FeeLimit, bool) { return m.tx.FeeLimit() }
 
-// Final says whether a block, and what it holds, can be taken for permanent: it has the
-// configured confirmations and, if that is demanded, the tag finalized has reached it. A
-// chain that has no such tag goes by confirmations. Whoever asks makes sure that the
-// block is on the chain.
+// Final says whether a block counts as permanent: it has the configured confirmations and, if that
+// is demanded, the tag finalized has reached it. On a chain without that tag, confirmations are
+// enough. The caller makes sure that the block is on the chain.
 func (m *Market) Final(ctx context.Context, number uint64) (bool, error) {
 	return m.finality.Final(ctx, number)
 }
 
-// searchBack gives a contract's logs to match, newest first, until it says that it has found what it
-// looks for.
+// searchBack hands a contract's logs to match, newest first, until match returns true.
 func (m *Market) searchBack(
 	ctx context.Context, contract common.Address, topics [][]common.Hash, match func(*types.Log) (bool, error),
 ) error {

@@ -17,13 +17,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// requesterGas is enough for each of a client's calls; a request with a long content id
-// costs the most.
+// requesterGas is enough for each of a client's calls; a request with a long content id costs most.
 const requesterGas = 2_000_000
 
-// Requester is the client's side of the market, for trials and tests: one transaction
-// at a time, no memory, no second attempt. Its methods are safe for concurrent use. It
-// belongs to another account than the host's.
+// Requester is the client's side of the market, for trials and tests: one transaction at a time, no
+// memory, no second attempt. Its account must not be the host's. Its methods are safe for
+// concurrent use.
 type Requester struct {
 	market  *Market // without a transaction manager
 	key     *ecdsa.PrivateKey
@@ -31,8 +30,8 @@ type Requester struct {
 	sending chan struct{}
 }
 
-// DialRequester connects a client's account to the market. Of the configuration it uses
-// what is about endpoint, contract, key, time and confirmations.
+// DialRequester connects a client's account to the market. It uses the settings about endpoints,
+// contract, key, time and confirmations.
 func DialRequester(ctx context.Context, cfg Config) (*Requester, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -79,7 +78,7 @@ func (r *Requester) Config(ctx context.Context) (events.MarketConfig, error) {
 // Head is the newest block.
 func (r *Requester) Head(ctx context.Context) (events.Head, error) { return r.market.Head(ctx) }
 
-// Mint makes test tokens for an account. Only the token of a development chain has it.
+// Mint creates test tokens for an account. Only the token of a development chain can do that.
 func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
 	data, err := r.market.abis.token.TryPackMint(common.Address(to), amount.Big())
 	if err != nil {
@@ -103,8 +102,8 @@ func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
 	return nil
 }
 
-// RequestStorage puts a request on the market and returns its id. The client of the
-// request becomes this account; its id is computed.
+// RequestStorage puts a request on the market and returns its id. The request's client is set to
+// this account, and its id is computed.
 func (r *Requester) RequestStorage(ctx context.Context, request events.Request) (events.RequestID, error) {
 	request.Client = r.Account()
 	raw := requestTo(request)
@@ -137,8 +136,7 @@ func (r *Requester) RequestState(ctx context.Context, id events.RequestID) (even
 	return events.RequestState(state), nil
 }
 
-// WithdrawFunds collects what is left of the client's payment for a request that is
-// over.
+// WithdrawFunds collects what is left of the client's payment for a request that is over.
 func (r *Requester) WithdrawFunds(ctx context.Context, id events.RequestID) error {
 	data, err := r.market.abis.market.TryPackWithdrawFunds(id)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// HoldsReservation says whether one of the contract's reservations for a slot is ours,
-// at the newest block.
+// HoldsReservation says whether we have one of the contract's reservations for a slot, at the
+// newest block.
 func (m *Market) HoldsReservation(
 	ctx context.Context, request events.RequestID, index uint64,
 ) (bool, events.Head, error) {

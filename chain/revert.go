@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// revertError turns revert data into the outcome that the port knows, ErrReverted when
-// there is none, with the contract's own words.
+// revertError converts revert data into the port's outcome, or ErrReverted if there is none, with
+// the contract's own error in the text.
 func revertError(data []byte) error {
 	name, _ := contracts.DecodeRevert(data)
 	return fmt.Errorf("%w: %s", outcomeOf(name), contracts.DescribeRevert(data))
@@ -54,9 +54,9 @@ func viewOf[T any](to common.Address, data []byte, unpack func([]byte) (T, error
 	return rpc.NewView(to, data, revertError, unpack, target)
 }
 
-// refusalOf is what it means that a call which was tried is reverted. It says nothing about
-// one of the language's own checks: in a trial the hash of the newest block reads zero, on which the
-// contract panics; the transaction will not.
+// refusalOf says what the revert of a trial means. A failed check of the language itself says
+// nothing: in a trial the hash of the newest block is zero, on which the contract panics, and in a
+// transaction it is not.
 func refusalOf(_ common.Address, data []byte) (known bool, refusal error) {
 	name, ok := contracts.DecodeRevert(data)
 	if !ok || strings.HasPrefix(name, contracts.PanicPrefix) {
@@ -65,7 +65,7 @@ func refusalOf(_ common.Address, data []byte) (known bool, refusal error) {
 	return true, revertError(data)
 }
 
-// panicked says that a call ended in one of the language's own checks.
+// panicked says that a call failed in one of the language's own checks.
 func panicked(data []byte) bool {
 	name, _ := contracts.DecodeRevert(data)
 	return strings.HasPrefix(name, contracts.PanicPrefix)

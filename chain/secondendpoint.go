@@ -14,10 +14,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Confirm asks a second endpoint about a slot at the same block, before something follows
-// that cannot be taken back. It is nil when the two agree, and when there is no second
-// endpoint, or none that answers now: one node alone has to be believed. When they differ
-// the error is temporary, and NotBelieved is told: nobody knows which of them is right.
+// Confirm asks a second endpoint about a slot at the same block, before something irreversible
+// follows. It returns nil when both agree, and when there is no second endpoint or none answers
+// now: then the one node has to be believed. When they differ, the error is temporary and
+// NotBelieved is told, because nobody knows which of them is right.
 func (m *Market) Confirm(ctx context.Context, request events.RequestID, index uint64, facts events.SlotFacts) error {
 	question := fmt.Sprintf("for slot %d of %s at block %d", index, request, facts.At.Number)
 	return m.beside(ctx, question, func(other *Market) (different, err error) {
@@ -36,8 +36,7 @@ func (m *Market) Confirm(ctx context.Context, request events.RequestID, index ui
 	})
 }
 
-// ConfirmNotOurs is Confirm for a slot of which only the id is known, and which is not
-// among ours.
+// ConfirmNotOurs is Confirm for a slot that is not among ours, and of which only the id is known.
 func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 	return m.beside(ctx, fmt.Sprintf("whether slot %s is ours", slot), func(other *Market) (different, err error) {
 		owned, err := other.MySlots(ctx)
@@ -48,8 +47,7 @@ func (m *Market) ConfirmNotOurs(ctx context.Context, slot events.SlotID) error {
 	})
 }
 
-// beside asks the other endpoints, the first that answers decides. What they say that is
-// different is told.
+// beside asks the other endpoints; the first that answers decides. A difference is reported.
 func (m *Market) beside(ctx context.Context, question string, ask func(*Market) (different, err error)) error {
 	first := m.Standing().Endpoint
 	for other := range m.conn.Others(m.identity) {
@@ -71,20 +69,20 @@ func (m *Market) beside(ctx context.Context, question string, ask func(*Market) 
 	return nil
 }
 
-// by is the market by another connection to the same chain, for reading.
+// by is the market over another connection to the same chain, for reading only.
 func (m *Market) by(other *rpc.Conn) *Market {
 	return &Market{
 		cfg: m.cfg, abis: m.abis, contract: m.contract, account: m.account, identity: m.identity, conn: other,
 	}
 }
 
-// farBehind is how many blocks a second endpoint may be behind and still be waited for.
+// farBehind is how many blocks a second endpoint may lag and still be waited for.
 const farBehind = 64
 
-// errBehind: a second endpoint has not got as far as a block, and soon will.
+// errBehind: a second endpoint does not have the block yet, and soon will.
 var errBehind = fmt.Errorf("%w: it has not got as far yet", rpc.ErrUnavailable)
 
-// lacks says what it means that an endpoint does not know a block of that number.
+// lacks says what it means that an endpoint has no block of that number.
 func (m *Market) lacks(ctx context.Context, number uint64) (different, err error) {
 	newest, err := m.conn.Latest(ctx)
 	if err != nil {
@@ -111,10 +109,10 @@ func difference(here, there events.SlotFacts) error {
 	return fmt.Errorf("the one says: %s; the other: %s", told(here), told(there))
 }
 
-// disagreePause is how long it is not told again that endpoints say different things.
+// disagreePause is the least time between two reports that endpoints disagree.
 const disagreePause = time.Minute
 
-// disagree tells that two endpoints say different things, at most once in disagreePause.
+// disagree reports that two endpoints disagree, at most once in disagreePause.
 func (m *Market) disagree(endpoints, question string, why error) error {
 	found := &rpc.AnswerError{Endpoint: endpoints, Question: question, Reason: why.Error()}
 	m.mu.Lock()

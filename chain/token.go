@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/chain/rpc"
 )
 
-// meet checks who is at the other end and reads what never changes.
+// meet checks which chain this is, and reads what never changes in the contract.
 func (m *Market) meet(ctx context.Context) error {
 	found, err := m.conn.Identity(ctx)
 	if err != nil {
@@ -48,11 +48,11 @@ func (m *Market) meetToken(ctx context.Context) error {
 	return nil
 }
 
-// meetPause is between two tries to read what the contract never changes.
+// meetPause is the pause between two tries of meetAgain.
 const meetPause = 250 * time.Millisecond
 
-// meetAgain reads what the contract never changes once more, because the node that said it was found to
-// say what cannot be.
+// meetAgain reads what never changes in the contract once more, because the node that it came from
+// gave an impossible answer.
 func (m *Market) meetAgain(ctx context.Context) {
 	m.mu.Lock()
 	m.config = nil

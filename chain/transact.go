@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// known says from requestState's answer whether the request exists; ends fails for the
-// same reason only.
+// known says, from the answer to requestState, whether the request exists; the view ends fails only
+// for the same reason.
 func known(state, ends *rpc.View) (bool, error) {
 	if errors.Is(state.Err, events.ErrUnknownRequest) {
 		return false, nil
@@ -26,9 +26,9 @@ func known(state, ends *rpc.View) (bool, error) {
 	return true, rpc.FirstError(state, ends)
 }
 
-// ReserveSlot makes us one of the hosts that may fill the slot. The receipt is zero
-// when we hold the reservation already by another call than this one.
-// ErrUnknownRequest, ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.
+// ReserveSlot reserves the slot for us on the contract, so that we may fill it. The receipt is zero
+// when another call than this one already made the reservation. Errors: ErrUnknownRequest,
+// ErrReservationNotAllowed, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.Receipt, error) {
 	receipt, err := m.reserve(ctx, call)
 	if errors.Is(err, events.ErrReservationNotAllowed) {
@@ -40,8 +40,8 @@ func (m *Market) ReserveSlot(ctx context.Context, call events.SlotCall) (events.
 	return receipt, nil
 }
 
-// perhapsReserved looks again whether we hold a reservation that was refused: one that a
-// reorganisation had taken back may have been mined once more in the meantime.
+// perhapsReserved checks again whether we hold a reservation that was refused: one that a
+// reorganisation undid may have been mined again in the meantime.
 func (m *Market) perhapsReserved(
 	ctx context.Context, call events.SlotCall, refused error,
 ) (events.Receipt, error) {
@@ -73,7 +73,7 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	// The contract lets anybody reserve a request that does not exist.
+	// The contract lets anybody reserve a slot of a request that does not exist.
 	if !facts.RequestKnown {
 		return events.Receipt{}, events.ErrUnknownRequest
 	}
@@ -101,10 +101,9 @@ func (m *Market) reserve(ctx context.Context, call events.SlotCall) (events.Rece
 	})
 }
 
-// holdsReservation asks in a roundabout way, because the contract has no getter: it
-// tries, without sending, to fill the slot with no proof, and looks which check refuses.
-// Only the one for our reservation comes before those of slot and proof
-// (spec/marketplace.md §5.3).
+// holdsReservation asks in a roundabout way, because the contract has no getter: it tries, as a
+// trial, to fill the slot without a proof, and looks which check refuses. Only the check of the
+// reservation comes before those of slot and proof (spec/marketplace.md §5.3).
 func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot events.SlotCall) (bool, error) {
 	data, err := m.abis.market.TryPackFillSlot(slot.Request, slot.Index, proofTo(events.Proof{}))
 	if err != nil {
@@ -125,18 +124,18 @@ func (m *Market) holdsReservation(ctx context.Context, at *rpc.Header, slot even
 	if err != nil && !panicked(refusal) {
 		return false, fmt.Errorf("find out whether the slot is reserved: the node's answer says nothing: %w", err)
 	}
-	return true, nil // Below the checks that come first, too: the newest block has no hash yet.
+	return true, nil // It passed that check: the panic comes later, as the newest block has no hash yet.
 }
 
-// earlierReceipt is the receipt of our newest success whose key begins with a prefix, the
-// zero receipt when there is none.
+// earlierReceipt is the receipt of our newest success whose key begins with a prefix, zero if there
+// is none.
 func (m *Market) earlierReceipt(ctx context.Context, prefix string) (events.Receipt, error) {
 	hash, ok, err := m.tx.Earlier(ctx, prefix)
 	if err != nil || !ok {
 		return events.Receipt{}, err
 	}
 	r, err := m.conn.Receipt(ctx, hash)
-	if err != nil || !rpc.Succeeded(r) { // A reorganisation took it back.
+	if err != nil || !rpc.Succeeded(r) { // A reorganisation undid it.
 		return events.Receipt{}, err
 	}
 	return m.conn.InBlock(ctx, r)
@@ -154,9 +153,9 @@ func (m *Market) send(ctx context.Context, submit submitter, c tx.Call) (events.
 	return m.conn.InBlock(ctx, r)
 }
 
-// SubmitProof hands in the proof of a period. ErrProofAlreadySubmitted,
-// ErrInvalidProof, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed: what is not
-// mined when the deadline or the period is over is replaced by an empty transaction.
+// SubmitProof submits the proof of a period. A transaction that is not mined by the deadline, or by
+// the end of the period, is replaced by an empty one. Errors: ErrProofAlreadySubmitted,
+// ErrInvalidProof, ErrNotOurSlot, ErrInsufficientFunds, ErrDeadlinePassed.
 func (m *Market) SubmitProof(
 	ctx context.Context, call events.SlotCall, period uint64, proof events.Proof,
 ) (events.Receipt, error) {
@@ -182,7 +181,7 @@ func (m *Market) submitProof(
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	// The proof of before a crash differs from this one, and is as good.
+	// A proof from before a crash differs from this one, and is as good.
 	if r, err := m.earlierReceipt(ctx, prefix); err != nil || !r.TxHash.Zero() {
 		return r, err
 	}
@@ -226,7 +225,7 @@ func (m *Market) submitProof(
 	return m.conn.InBlock(ctx, r)
 }
 
-// judgeMined is judge for a transaction that was mined and failed.
+// judgeMined is judge for a transaction that was mined and reverted.
 func (m *Market) judgeMined(
 	ctx context.Context, call events.SlotCall, data []byte, gas uint64, r *types.Receipt, refusal error,
 ) error {
@@ -247,12 +246,12 @@ func (m *Market) judgeMined(
 func shortHash(p events.Proof) string {
 	h := crypto.NewKeccakState()
 	for _, w := range p {
-		_, _ = h.Write(w[:]) // A hash takes everything.
+		_, _ = h.Write(w[:]) // Writing to a hash never fails.
 	}
 	return common.Bytes2Hex(h.Sum(nil)[:4])
 }
 
-// earliest is the earlier of two points of chain time, of which a may be zero for none.
+// earliest is the earlier of two points of chain time, either of which may be zero for none.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -265,7 +264,7 @@ func largeAllowance() events.Amount {
 	return events.Must(events.AmountFromBig(most.Sub(most, common.Big1)))
 }
 
-// Kinds of calls, as keys begin.
+// Kinds of calls: the words that keys begin with.
 const (
 	kindReserve = "reserve"
 	kindFill    = "fill"
@@ -273,9 +272,9 @@ const (
 	kindFree    = "free"
 )
 
-// kinds are those of which the transaction manager must know something. A fill counts at once:
-// from its block on the slot owes proofs, and with twelve confirmations of twelve seconds
-// its first period would be over before anybody knew.
+// kinds are the kinds that the transaction manager must know. A fill counts at once: from its block
+// on the slot owes proofs, and with twelve confirmations of twelve seconds its first period would
+// be over before anybody knew.
 func kinds() map[string]tx.Kind {
 	return map[string]tx.Kind{
 		kindProof: {Duty: true, Hopeless: hopeless},
@@ -283,8 +282,8 @@ func kinds() map[string]tx.Kind {
 	}
 }
 
-// hopeless says that a proof or a fill for which the contract gives this reason will not
-// succeed later either.
+// hopeless says that a proof or a fill which the contract refuses for this reason will never
+// succeed.
 func hopeless(refusal error) bool {
 	for _, reason := range []error{
 		events.ErrInvalidProof, events.ErrProofAlreadySubmitted, events.ErrNotOurSlot, events.ErrSlotNotFree,

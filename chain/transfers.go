@@ -10,17 +10,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// transfer is a movement of the token.
+// transfer is a transfer of tokens.
 type transfer struct {
 	to     common.Address
 	amount events.Amount
 }
 
-// anybody is whom transfers goes by when it is the same where they went.
+// anybody stands for any recipient in transfers.
 var anybody common.Address
 
-// transfers are those among logs that the token made from an address to an address, in
-// their order, and what they moved together.
+// transfers are the transfers of tokens between two addresses that are among the logs, in their
+// order, and their sum.
 func (m *Market) transfers(logs iter.Seq[*types.Log], from, to common.Address) (
 	all []transfer, total events.Amount, err error,
 ) {
@@ -30,7 +30,7 @@ func (m *Market) transfers(logs iter.Seq[*types.Log], from, to common.Address) (
 		}
 		e, err := m.abis.token.UnpackTransferEvent(l)
 		if err != nil || e.From != from || to != anybody && e.To != to {
-			continue // Another event of the token, or between others.
+			continue // Another event of the token, or of other addresses.
 		}
 		amount, err := events.AmountFromBig(e.Value)
 		if err == nil {
@@ -44,7 +44,7 @@ func (m *Market) transfers(logs iter.Seq[*types.Log], from, to common.Address) (
 	return all, total, nil
 }
 
-// allMoved adds what a token says that it moved.
+// allMoved adds two amounts that a token claims to have moved.
 func allMoved(a, b events.Amount) (events.Amount, error) {
 	if events.MaxAmount().Sub(a).Less(b) {
 		return a, fmt.Errorf("%w: token says it moved more than exists", events.ErrMalformed)

@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// maxCIDBytes is the longest content id of a request that we look at. Real ones have
-// about 40 bytes; clients may write what they like, and pay for it.
+// maxCIDBytes is the longest content id of a request that we read. Real ones have about 40 bytes,
+// but clients can write, and pay for, anything.
 const maxCIDBytes = 1024
 
 // marketReaders read the logs of the marketplace.
@@ -64,8 +64,8 @@ func (m *Market) marketReaders() feed.Readers[messages.MarketEvent] {
 
 func hex32(b [32]byte) string { return events.Hash(b).String() }
 
-// readRequested adds the whole request to the news of it. Requests never change, so any
-// block that has it will do when the node forgot the state of its own block.
+// readRequested adds the whole request to its announcement. Requests never change, so a later block
+// will do when the node no longer has the state of the log's block.
 func (m *Market) readRequested(
 	ctx context.Context, l *types.Log, at *messages.ChainLog,
 ) (messages.MarketEvent, error) {

@@ -10,22 +10,20 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// Why a refused proof says nothing about the data. Both are temporary.
+// Reasons why a refused proof says nothing about the data. Both are temporary.
 var (
-	// ErrChallengeMoved: the contract asked another challenge than the one that the
-	// proof answers.
+	// ErrChallengeMoved: the block asks for another challenge than the one that the proof answers.
 	ErrChallengeMoved = errors.New("the challenge moved before the proof was mined")
 	// ErrGasLimit: the call succeeds with more gas.
 	ErrGasLimit = errors.New("the gas limit is too low for the call")
 )
 
-// plentyGas is what a call gets when it is found out whether gas was the cause: more than
-// any of ours can use, less than nodes allow for a trial.
+// plentyGas is the gas of a trial that finds out whether gas was the cause: more than any of our
+// calls can use, and less than nodes allow for a trial.
 const plentyGas = 8_000_000
 
-// preflight tries a call on the block that comes next, without sending it, and returns
-// the outcome that the contract would give. What it cannot find out it leaves to the
-// transaction.
+// preflight tries a call in the next block, without sending it, and returns the outcome. What a
+// trial cannot tell is left to the transaction.
 func (m *Market) preflight(ctx context.Context, head *rpc.Header, call events.SlotCall, data []byte, gas uint64) error {
 	t := m.blocks.NextBlock(head, rpc.Trial{To: m.contract, Data: data, Gas: gas})
 	outcomes, err := m.conn.Try(ctx, m.account, []rpc.Trial{t}, refusalOf)
@@ -39,9 +37,9 @@ func (m *Market) preflight(ctx context.Context, head *rpc.Header, call events.Sl
 	return m.judge(ctx, call, t, found.Refusal)
 }
 
-// judge says what it means that the contract refused a proof, in a trial or in a block: a
-// proof is called wrong only when it answered the challenge that was asked, and had gas
-// enough (spec/ethereum.md §3). Other refusals remain what they are.
+// judge says what the refusal of a proof means, in a trial or in a block: a proof counts as wrong
+// only if it answered the challenge that was asked and had gas enough (spec/ethereum.md §3). Other
+// refusals stay what they are.
 func (m *Market) judge(ctx context.Context, call events.SlotCall, t rpc.Trial, refusal error) error {
 	if !errors.Is(refusal, events.ErrInvalidProof) {
 		return refusal
@@ -65,8 +63,8 @@ func (m *Market) judge(ctx context.Context, call events.SlotCall, t rpc.Trial, r
 	return refusal
 }
 
-// challengeIn is what the contract asks of a slot in a block, by its own formula, so that
-// it needs nothing that nodes answer differently.
+// challengeIn is the challenge of a slot in a block. It is computed with the contract's formula, so
+// it does not depend on things in which nodes differ.
 func (m *Market) challengeIn(ctx context.Context, slot events.SlotID, number, time uint64) (events.Challenge, error) {
 	config, err := m.Config(ctx)
 	if err != nil {
@@ -84,9 +82,9 @@ func (m *Market) challengeIn(ctx context.Context, slot events.SlotID, number, ti
 	return duty.Challenge(events.Hash(block.Hash)), nil
 }
 
-// lastBlockFor is the last block in which a slot's challenge is still that of the block
-// after head: its pointer wraps behind it (spec/ethereum.md §2). Zero, for any, when it is not
-// known which challenge was answered.
+// lastBlockFor is the last block in which a slot's challenge is still that of the block after head;
+// after it the pointer wraps (spec/ethereum.md §2). Zero, for any block, when it is not known which
+// challenge was answered.
 func lastBlockFor(config events.ProofConfig, call events.SlotCall, head *rpc.Header, period uint64) uint64 {
 	if call.Challenge == (events.Challenge{}) {
 		return 0

@@ -17,9 +17,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file is the validator's port: it marks the missing proofs of other hosts. It
-// shares the connection, the account and the transaction manager with the host, which
-// lets a marking wait for everything that the host itself owes.
+// This file is the validator's port: it marks the missing proofs of other hosts. It shares
+// connection, account and transaction manager with the host, so that markings wait for whatever the
+// host itself owes.
 
 // markPrefix begins the keys of markings: mark:SLOT:PERIOD.
 const markPrefix = "mark:"
@@ -28,10 +28,9 @@ func markKey(slot events.SlotID, period uint64) string {
 	return fmt.Sprintf("%s%s:%d", markPrefix, slot, period)
 }
 
-// Missing says which of these slots the contract would let us mark as missing the proof
-// of a period, if it were marked in the block after the newest, in the order of the
-// question. Slots that this account hosts are never among them. Everything is read at
-// one block, in few messages.
+// Missing are those of the slots whose proof of a period we could mark as missing in the block
+// after the newest, in the order of the slots. Slots that this account hosts are never among them.
+// Everything is read at one block, in few messages.
 func (m *Market) Missing(ctx context.Context, slots []events.SlotRef, period uint64) ([]events.SlotRef, error) {
 	missing, err := m.missing(ctx, slots, period)
 	if err != nil {
@@ -64,12 +63,12 @@ func (m *Market) missing(ctx context.Context, slots []events.SlotRef, period uin
 	return m.ofOthers(ctx, head, missing)
 }
 
-// markable asks whether a proof can be marked. The contract answers by not refusing.
+// markable asks whether a proof can be marked: the contract does not refuse.
 func (m *Market) markable(slot events.SlotID, period uint64) *rpc.View {
 	return rpc.NewCheck(m.contract, m.abis.market.PackCanMarkProofAsMissing(slot, period), func(data []byte) error {
 		if panicked(data) {
-			// With the pointer at zero the challenge is the newest block's hash, which such a
-			// trial does not have. No proof is demanded there.
+			// With the pointer at zero, the challenge is the newest block's hash, which a trial
+			// does not have. Then no proof is demanded.
 			return fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
 		}
 		return revertError(data)
@@ -95,11 +94,10 @@ func (m *Market) ofOthers(ctx context.Context, head *rpc.Header, slots []events.
 	return others, nil
 }
 
-// MarkMissing marks a missing proof, and returns when that has the configured
-// confirmations. ErrNotMissing when there is nothing to mark (any more), or the slot is
-// our own; ErrTooEarly until the period is over; ErrDeadlinePassed, also when the
-// contract's window has closed; ErrInsufficientFunds for gas. Marking twice reports the
-// first.
+// MarkMissing marks a missing proof, and returns when that has the configured confirmations.
+// Marking twice reports the first marking. Errors: ErrNotMissing when there is nothing to mark, or
+// the slot is our own; ErrTooEarly until the period is over; ErrDeadlinePassed, also when the
+// contract's window has closed; ErrInsufficientFunds for gas.
 func (m *Market) MarkMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {
@@ -127,7 +125,7 @@ func (m *Market) markMissing(
 	}
 	end := events.Unix((period + 1) * uint64(config.Proofs.Period/time.Second))
 	now := head.Head().Time
-	if now.Before(end) { // The block after one at the end is behind it.
+	if now.Before(end) { // A block after one at the end is past it.
 		return events.Marking{}, fmt.Errorf("%w: the period ends at %s", events.ErrTooEarly, end.Format(time.TimeOnly))
 	}
 	last := earliest(deadline, end.Add(config.Proofs.Timeout-time.Second))
@@ -145,7 +143,7 @@ func (m *Market) markMissing(
 	r, err := m.tx.Submit(ctx, tx.Call{
 		Key: key, To: m.contract, Data: data, Gas: m.cfg.Gas.Mark, Deadline: last, Correlation: slot.Request.String(),
 	})
-	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or another one was faster in the same block.
+	if errors.Is(err, events.ErrReverted) { // The pointer wrapped, or somebody was faster in the same block.
 		err = errors.Join(m.whyNot(ctx, slot, period), err)
 	}
 	if err != nil {
@@ -154,8 +152,8 @@ func (m *Market) markMissing(
 	return m.markingFrom(ctx, r)
 }
 
-// whyNot asks the contract why it refused a transaction, which on the block before it
-// would have been right.
+// whyNot asks the contract why it refused a transaction that would have succeeded one block
+// earlier.
 func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64) error {
 	head, err := m.conn.Latest(ctx)
 	if err != nil {
@@ -164,8 +162,8 @@ func (m *Market) whyNot(ctx context.Context, slot events.SlotRef, period uint64)
 	return m.mayMark(ctx, head, slot, period)
 }
 
-// earlierMarking waits for a marking of this proof that is under way, and reports one
-// that the contract took.
+// earlierMarking waits for a marking of this proof that is under way, and reports one that the
+// contract accepted.
 func (m *Market) earlierMarking(ctx context.Context, key string) (marking events.Marking, found bool, err error) {
 	hashes, err := m.tx.Succeeded(ctx, func(base string) bool { return base == key })
 	if err != nil || len(hashes) == 0 {
@@ -173,13 +171,13 @@ func (m *Market) earlierMarking(ctx context.Context, key string) (marking events
 	}
 	receipt, err := m.conn.Receipt(ctx, hashes[len(hashes)-1])
 	if err != nil || !rpc.Succeeded(receipt) {
-		return marking, false, err // A reorganisation took it back.
+		return marking, false, err // A reorganisation undid it.
 	}
 	marking, err = m.markingFrom(ctx, receipt)
 	return marking, err == nil, err
 }
 
-// mayMark asks the contract before anything is paid for.
+// mayMark asks the contract before gas is spent.
 func (m *Market) mayMark(ctx context.Context, head *rpc.Header, slot events.SlotRef, period uint64) error {
 	others, err := m.ofOthers(ctx, head, []events.SlotRef{slot})
 	if err != nil {
@@ -195,7 +193,7 @@ func (m *Market) mayMark(ctx context.Context, head *rpc.Header, slot events.Slot
 	return v.Err
 }
 
-// markingFrom adds up what the token moved from the marketplace to us.
+// markingFrom is the sum of the transfers from the marketplace to us.
 func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Marking, error) {
 	receipt, err := m.conn.InBlock(ctx, r)
 	if err != nil {
@@ -205,9 +203,9 @@ func (m *Market) markingFrom(ctx context.Context, r *types.Receipt) (events.Mark
 	return events.Marking{Receipt: receipt, Reward: reward}, err
 }
 
-// Sent are the proofs whose marking was intended by this account, as far as the outbox
-// goes back, the oldest first: it outlives a crash, and an outage of the event store.
-// MarkMissing says what became of each.
+// Sent are the proofs that this account meant to mark, oldest first, as far back as the outbox
+// goes: it outlives a crash, and an outage of the event store. MarkMissing says what became of
+// each.
 func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
 	all, err := m.tx.Intended(ctx, markPrefix)
 	if err != nil {
@@ -222,8 +220,8 @@ func (m *Market) Sent(ctx context.Context) ([]events.MissingProof, error) {
 	return sent, nil
 }
 
-// markedBy reads what a transaction marks from its key and its correlation. An index is
-// not in either: it follows from request and slot.
+// markedBy reads from a transaction's key and correlation what it marks. The slot's index is in
+// neither; it follows from request and slot.
 func markedBy(in tx.Intention) (events.MissingProof, bool) {
 	rest, ok := strings.CutPrefix(in.Key, markPrefix)
 	if !ok {

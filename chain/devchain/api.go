@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// api is the namespace devchain. It is served over IPC alone, because whoever reaches it
-// can do with the chain as he likes.
+// api is the namespace devchain. It is served over IPC only, because whoever reaches it can do
+// anything with the chain.
 type api struct{ chain *Chain }
 
 // Seal is devchain_seal: n blocks, each one second after its parent.

@@ -15,39 +15,40 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// controls make a chain unpleasant on purpose. They end with the process. What is below
-// needs the chain's lock.
+// controls make the chain misbehave on purpose. They end with the process. The chain's lock guards
+// what is below.
 type controls struct {
 	paused  bool     // Run seals nothing
 	held    bool     // blocks take no transactions
-	baseFee *big.Int // blocks are filled until gas costs that much; nil: they are not
+	baseFee *big.Int // blocks are filled until gas costs this much; nil: they are not
 }
 
 // Limits of the controls.
 const (
 	maxReorg = 256
-	// maxBaseFeeGwei keeps gas affordable for the faucet, which pays for full blocks.
+	// maxBaseFeeGwei limits the price of gas to what the faucet, which pays for full blocks, can
+	// afford.
 	maxBaseFeeGwei = 100_000
 )
 
-// Pause keeps Run from sealing blocks, so that time stands still; Seal and the other
-// methods go on doing so.
+// Pause stops Run from sealing blocks, so that time stands still. Seal and the other methods still
+// seal.
 func (c *Chain) Pause(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.paused = on
 }
 
-// Hold keeps blocks empty: transactions wait in the pool.
+// Hold keeps blocks empty: transactions wait in the mempool.
 func (c *Chain) Hold(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held = on
 }
 
-// Reorganize replaces the newest blocks by one more than they were, at once. With drop
-// the transactions of the replaced ones are forgotten, otherwise they are in the pool
-// again and go into the first new block. It returns the newest block.
+// Reorganize replaces the newest blocks by one more than there were, at once. With drop their
+// transactions are forgotten; otherwise they return to the mempool and go into the first new block.
+// It returns the newest block.
 func (c *Chain) Reorganize(ctx context.Context, depth uint64, drop bool) (events.Head, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +72,7 @@ func (c *Chain) Reorganize(ctx context.Context, depth uint64, drop bool) (events
 	return c.Head(), c.settle()
 }
 
-// Warp seals one block that is so many seconds after its parent.
+// Warp seals one block so many seconds after its parent.
 func (c *Chain) Warp(ctx context.Context, seconds uint64) (events.Head, error) {
 	const aYear = 366 * 24 * 3600
 	if seconds == 0 || seconds > aYear {
@@ -80,9 +81,9 @@ func (c *Chain) Warp(ctx context.Context, seconds uint64) (events.Head, error) {
 	return c.SealApart(ctx, 1, time.Duration(seconds)*time.Second)
 }
 
-// RaiseBaseFee fills the blocks to come with useless work until the base fee is that
-// many billionths of a coin, and then half, which keeps it there. 0 ends it, and the
-// base fee sinks. A block can raise it by an eighth.
+// RaiseBaseFee fills the coming blocks with useless work until the base fee is that many gwei, and
+// then half, which keeps it there. 0 ends it, and the base fee sinks. A block can raise it by an
+// eighth.
 func (c *Chain) RaiseBaseFee(gwei uint64) error {
 	if gwei > maxBaseFeeGwei {
 		return fmt.Errorf("%w: a base fee of %d gwei, the limit is %d", ErrConfig, gwei, maxBaseFeeGwei)
@@ -96,9 +97,9 @@ func (c *Chain) RaiseBaseFee(gwei uint64) error {
 	return nil
 }
 
-// Work that fills blocks: a contract's creation that fails with an invalid instruction,
-// which uses up all its gas. A transaction may use 2^24 gas at most (EIP-7825); some gas
-// of each block is left for others.
+// Work that fills blocks: the creation of a contract that fails with an invalid instruction and
+// uses up all its gas. A transaction may use 2^24 gas at most (EIP-7825); some gas of each block is
+// left for others.
 const (
 	burnGas   = 14_000_000
 	fullBurns = 4 // of a block's 60 million
@@ -107,7 +108,7 @@ const (
 
 func burnCode() []byte { return []byte{0xfe} } // INVALID
 
-// burn adds the work for the next block to the pool. It needs the lock.
+// burn adds the work for the next block to the mempool. It needs the lock.
 func (c *Chain) burn(ctx context.Context, parent *types.Header) error {
 	if c.baseFee == nil || c.held {
 		return nil
@@ -131,7 +132,7 @@ func (c *Chain) burn(ctx context.Context, parent *types.Header) error {
 		if err != nil {
 			return fmt.Errorf("fill a block: %w", err)
 		}
-		// The pool may still have it, if it has not yet followed the last block.
+		// The mempool may still have it, if it has not yet caught up with the last block.
 		if err := c.eth.APIBackend.SendTx(ctx, tx); err != nil && !errors.Is(err, txpool.ErrAlreadyKnown) {
 			return fmt.Errorf("fill a block: %w", err)
 		}

@@ -43,7 +43,7 @@ func payer(t *testing.T) common.Address {
 	return crypto.PubkeyToAddress(key.PublicKey)
 }
 
-// pay hands a payment in, which a block can take.
+// pay sends a payment that a block can take.
 func pay(t *testing.T, client *ethclient.Client) common.Hash {
 	t.Helper()
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("payer")))

@@ -22,10 +22,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// deployGas is enough for each contract: the marketplace costs 4.3 million.
+// deployGas is enough for each contract: the marketplace needs 4.3 million.
 const deployGas = 8_000_000
 
-// keyWords is how many words a verifying key for storage proofs has.
+// keyWords is the number of words in a verifying key for storage proofs.
 const keyWords = 2 + 3*4 + 2*(contracts.PublicInputs+1)
 
 // DeployConfig says what to deploy.
@@ -37,24 +37,24 @@ type DeployConfig struct {
 	VerifyingKey [][32]byte
 	// VerifierCode replaces the verifier by another contract; for tests only.
 	VerifierCode []byte
-	// Sectors are the rules of a contract for sectors, which holds its deposits in the
-	// same token; nil: none is made. One that is remembered stays what it is.
+	// Sectors are the rules of a contract for sectors, which takes its deposits in the same token;
+	// nil: none is deployed. One that the file remembers keeps its rules.
 	Sectors *bindings.SectorConfig
-	// File remembers the deployment; empty means that nothing is remembered.
+	// File remembers the deployment; empty: nothing is remembered.
 	File string
-	// Fund gives the deployer wei when there is something to deploy; nil: it has them.
+	// Fund gives the deployer wei when there is something to deploy; nil: it has enough.
 	Fund func(ctx context.Context, deployer events.Address) error
 }
 
-// Deployment is where the contracts are.
+// Deployment says where the contracts are.
 type Deployment struct {
 	Token       events.Address
 	Verifier    events.Address
 	Marketplace events.Address
-	// Block is the block that the marketplace was made in.
+	// Block is the block of the marketplace's deployment.
 	Block uint64
-	// SectorProvider is the contract for sectors, and SectorBlock the block that it was
-	// made in; zero when there is none.
+	// SectorProvider is the contract for sectors, and SectorBlock the block of its deployment;
+	// zero: there is none.
 	SectorProvider events.Address
 	SectorBlock    uint64
 }
@@ -66,13 +66,13 @@ type deploymentJSON struct {
 	Verifier    common.Address `json:"verifier"`
 	Marketplace common.Address `json:"marketplace"`
 	Block       uint64         `json:"block"`
-	// Written since there are sectors: older files have none.
+	// Since there are sectors; older files do not have it.
 	SectorProvider common.Address `json:"sectorProvider,omitzero"`
 	SectorBlock    uint64         `json:"sectorBlock,omitzero"`
 }
 
-// DefaultMarketConfig suits a chain on one machine: periods of 20 blocks, so that a
-// trial does not take all day. The key hash names the proving key.
+// DefaultMarketConfig suits a chain on one machine: periods of 20 blocks, so that a trial does not
+// take all day. keyHash names the proving key.
 func DefaultMarketConfig(keyHash string) events.MarketConfig {
 	return events.MarketConfig{
 		RepairRewardPercentage:    10,
@@ -91,9 +91,8 @@ func DefaultMarketConfig(keyHash string) events.MarketConfig {
 	}
 }
 
-// DefaultSectorConfig suits a chain on one machine: periods of 60 blocks with six
-// windows, and a life of some minutes at least. A deposit is a ten-millionth of a token per
-// KiB.
+// DefaultSectorConfig suits a chain on one machine: periods of 60 blocks with six windows, and
+// sectors that live for some minutes at least. The deposit is a ten-millionth of a token per KiB.
 func DefaultSectorConfig() bindings.SectorConfig {
 	return bindings.SectorConfig{
 		Sealing: bindings.SealingConfig{
@@ -123,11 +122,11 @@ func DefaultSectorConfig() bindings.SectorConfig {
 	}
 }
 
-// Deploy brings token, verifier and marketplace onto a development chain, and a contract
-// for sectors if the configuration has one, or returns the deployment that the file
-// remembers when its contracts are there. The client speaks over IPC or comes from
-// Attach: each contract gets a block at once. The deployer must own wei, or get them by
-// Fund. An interrupted deployment is simply done again.
+// Deploy deploys token, verifier and marketplace on a development chain, and a contract for sectors
+// if there is a configuration for it. If the contracts of the remembered deployment are there, it
+// returns that instead. The client must speak over IPC or come from Attach, so that each contract
+// gets a block at once. The deployer must own wei, or get them by Fund. After an interruption,
+// deploy again.
 func Deploy(
 	ctx context.Context, client *ethclient.Client, deployer *ecdsa.PrivateKey, cfg DeployConfig,
 ) (Deployment, error) {
@@ -211,8 +210,8 @@ func (d deploymentJSON) public() Deployment {
 	}
 }
 
-// remembered reads the file and checks that the chain agrees. A contract for sectors that
-// the chain does not have is left out.
+// remembered reads the file and checks that its contracts are on the chain. A contract for sectors
+// that is not there is left out.
 func remembered(
 	ctx context.Context, client *ethclient.Client, file string, genesis common.Hash,
 ) (d deploymentJSON, found bool, err error) {

@@ -47,7 +47,7 @@ func TestDeploymentIsRememberedAcrossStarts(t *testing.T) {
 	if diff := cmp.Diff(first, again); err != nil || diff != "" || c.Head() != head {
 		t.Fatalf("deployed again: %v (-first +again):\n%s", err, diff)
 	}
-	// Sectors come later and change nothing else.
+	// Sectors can be added later, which changes nothing else.
 	rules := devchain.DefaultSectorConfig()
 	deploy.Sectors = &rules
 	sectors, err := devchain.Deploy(t.Context(), client, key, deploy)
@@ -67,7 +67,7 @@ func TestDeploymentIsRememberedAcrossStarts(t *testing.T) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Fatalf("sectors changed the marketplace (-before +after):\n%s", diff)
 	}
-	// A file of another chain counts for nothing.
+	// A file of another chain is ignored.
 	other := open(t, devchain.Config{Dir: shortDir(t), Alloc: cfg.Alloc, GenesisTime: head.Time})
 	elsewhere := ethclient.NewClient(other.Attach())
 	defer elsewhere.Close()

@@ -31,9 +31,9 @@ import (
 
 // Limits of a development chain.
 const (
-	// maxSealBlocks is the most blocks that one call seals; about 10 s of work.
+	// maxSealBlocks is the most blocks that one call seals, which takes about 10 s.
 	maxSealBlocks = 100_000
-	// maxSocketPath is the longest path in bytes that a unix socket may have.
+	// maxSocketPath is the longest path of a unix socket, in bytes.
 	maxSocketPath = 103
 	// databaseCacheMiB is the memory for the database.
 	databaseCacheMiB = 32
@@ -47,31 +47,30 @@ var (
 	ErrPortInUse = errors.New("port is in use")
 	// ErrConfig: the configuration cannot work.
 	ErrConfig = errors.New("invalid configuration of the development chain")
-	// ErrDamaged: files of the chain are missing, or not what was written.
+	// ErrDamaged: files of the chain are missing or changed.
 	ErrDamaged = errors.New("development chain is damaged")
-	// ErrClosed: the chain was closed.
+	// ErrClosed: the chain is closed.
 	ErrClosed = errors.New("development chain is closed")
 )
 
 // Config says where the chain lives and who may talk to it.
 type Config struct {
-	// Dir is the chain's directory; it is made when it does not exist.
+	// Dir is the chain's directory; it is created if need be.
 	Dir string
-	// IPCPath is the unix socket; empty means devchain.ipc in Dir. Use a shorter
-	// path when Dir is deep: the system limits it to about 100 bytes.
+	// IPCPath is the unix socket; empty: devchain.ipc in Dir. If Dir is deep, choose a shorter
+	// path: systems limit it to about 100 bytes.
 	IPCPath string
-	// HTTPPort and WSPort open JSON-RPC on 127.0.0.1; 0 means not at all, AnyPort a
-	// port that the system chooses.
+	// HTTPPort and WSPort open JSON-RPC on 127.0.0.1; 0: not at all, AnyPort: the system chooses a
+	// port.
 	HTTPPort, WSPort int
-	// GenesisTime is the time of the genesis block; zero means now. It counts only
-	// on the first start.
+	// GenesisTime is the time of the genesis block; zero: now. It is used at the first start only.
 	GenesisTime time.Time
-	// Alloc are balances in wei that exist from the beginning. They count only on
-	// the first start; later there is Fund.
+	// Alloc are balances in wei in the genesis block. They are used at the first start only; later
+	// there is Fund.
 	Alloc map[common.Address]*big.Int
 }
 
-// AnyPort lets the system choose a port; the endpoint says which one it is.
+// AnyPort lets the system choose a port; HTTPEndpoint or WSEndpoint then names it.
 const AnyPort = -1
 
 // Chain is a running development chain. All methods are safe for concurrent use.
@@ -80,15 +79,15 @@ type Chain struct {
 	node *node.Node
 	eth  *eth.Ethereum
 
-	mu     sync.Mutex // one block, fork or gift at a time
+	mu     sync.Mutex // one block, fork or payment at a time
 	closed bool
 	controls
 }
 
-// Open starts the chain of a directory, and makes it on the first start. It returns
-// ErrInUse, ErrPortInUse, ErrConfig and ErrDamaged besides errors of the file system.
+// Open starts the chain in a directory, and creates it at the first start. Besides errors of the
+// file system it returns ErrInUse, ErrPortInUse, ErrConfig and ErrDamaged.
 func Open(ctx context.Context, cfg Config) (c *Chain, err error) {
-	defer func() { // go-ethereum panics on a database in which something is missing.
+	defer func() { // go-ethereum panics on an incomplete database.
 		if why := recover(); why != nil {
 			c, err = nil, fmt.Errorf("%w: %s: %v", ErrDamaged, cfg.Dir, why)
 		}
@@ -146,7 +145,7 @@ func (cfg *Config) nodeConfig() *node.Config {
 	c := &node.Config{
 		Name:        "devchain",
 		DataDir:     cfg.Dir,
-		DBEngine:    "leveldb", // the one that loses nothing in a kill (spec/ethereum.md §11)
+		DBEngine:    "leveldb", // loses nothing when the process is killed (spec/ethereum.md §11)
 		IPCPath:     cfg.IPCPath,
 		P2P:         p2p.Config{NoDiscovery: true, NoDial: true, MaxPeers: 0},
 		HTTPModules: public,
@@ -179,13 +178,13 @@ func start(stack *node.Node, cfg Config) (*Chain, error) {
 	conf.Genesis = g.block()
 	conf.SyncMode = ethconfig.FullSync
 	conf.StateScheme = "hash"
-	conf.NoPruning = true // an archive: every block's state is on disk at once
+	conf.NoPruning = true // an archive: the state of every block is written at once
 	conf.SnapshotCache = 0
 	conf.DatabaseCache, conf.TrieCleanCache = databaseCacheMiB, databaseCacheMiB
 	conf.LogNoHistory = true
 	conf.Miner.GasCeil = gasLimit
 	backend, err := eth.New(stack, &conf)
-	if err != nil { // What the disk refuses has its own words.
+	if err != nil { // Refusals of the disk are errors of their own.
 		if _, refused := errors.AsType[syscall.Errno](err); !refused {
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
@@ -206,7 +205,7 @@ func start(stack *node.Node, cfg Config) (*Chain, error) {
 	return c, nil
 }
 
-// checkPort finds out early, with a message that names the port.
+// checkPort checks early, so that the message names the port.
 func checkPort(port int) error {
 	if port <= 0 {
 		return nil
@@ -222,7 +221,7 @@ func checkPort(port int) error {
 	return l.Close()
 }
 
-// grow seals the empty blocks without which no marketplace can be deployed.
+// grow seals the empty blocks that must precede a marketplace.
 func (c *Chain) grow(ctx context.Context) error {
 	number := c.Head().Number
 	if number >= contracts.FirstDeploymentBlock {
@@ -232,10 +231,10 @@ func (c *Chain) grow(ctx context.Context) error {
 	return err
 }
 
-// IPCPath is the endpoint for clients: the path of the unix socket.
+// IPCPath is the path of the unix socket for clients.
 func (c *Chain) IPCPath() string { return c.cfg.IPCPath }
 
-// HTTPEndpoint is the URL for HTTP, empty when that is off.
+// HTTPEndpoint is the URL for HTTP, empty if that is off.
 func (c *Chain) HTTPEndpoint() string {
 	if c.cfg.HTTPPort == 0 {
 		return ""
@@ -243,7 +242,7 @@ func (c *Chain) HTTPEndpoint() string {
 	return c.node.HTTPEndpoint()
 }
 
-// WSEndpoint is the URL for WebSocket, empty when that is off.
+// WSEndpoint is the URL for WebSocket, empty if that is off.
 func (c *Chain) WSEndpoint() string {
 	if c.cfg.WSPort == 0 {
 		return ""
@@ -251,7 +250,7 @@ func (c *Chain) WSEndpoint() string {
 	return c.node.WSEndpoint()
 }
 
-// Attach is a client inside the process, for all namespaces. The caller closes it.
+// Attach is a client inside the process, with all namespaces. The caller closes it.
 func (c *Chain) Attach() *rpc.Client { return c.node.Attach() }
 
 // Head is the newest block.
@@ -268,13 +267,13 @@ func headOf(h *types.Header) events.Head {
 	}
 }
 
-// Seal seals n blocks, each one second after its parent; the first takes the
-// transactions of the pool. It returns the newest block.
+// Seal seals n blocks, each one second after its parent; the first takes the transactions of the
+// mempool. It returns the newest block.
 func (c *Chain) Seal(ctx context.Context, n uint64) (events.Head, error) {
 	return c.SealApart(ctx, n, time.Second)
 }
 
-// SealApart is Seal with more time from block to block: whole seconds, at least one.
+// SealApart is Seal with another time from block to block: whole seconds, at least one.
 func (c *Chain) SealApart(ctx context.Context, n uint64, apart time.Duration) (events.Head, error) {
 	if apart < time.Second || apart%time.Second != 0 {
 		return events.Head{}, fmt.Errorf("%w: blocks %s apart; whole seconds are allowed", ErrConfig, apart)
@@ -296,8 +295,8 @@ func (c *Chain) SealApart(ctx context.Context, n uint64, apart time.Duration) (e
 	return c.Head(), c.settle()
 }
 
-// settle waits until the pool has seen the newest block, so that what the block
-// gave to an account can be spent at once. It needs the lock.
+// settle waits until the mempool has caught up with the newest block, so that an account can at
+// once spend what it got there. It needs the lock.
 func (c *Chain) settle() error {
 	if err := c.eth.TxPool().Sync(); err != nil {
 		return fmt.Errorf("wait for the pool: %w", err)
@@ -305,16 +304,15 @@ func (c *Chain) settle() error {
 	return nil
 }
 
-// sealOne seals a block some seconds after its parent. It needs the lock. It does what
-// a consensus client makes a node do, except that it never names a final block:
-// go-ethereum would move final blocks into its freezer and then refuse to reorganise
-// them (spec/ethereum.md §11).
+// sealOne seals a block some seconds after its parent. It needs the lock. It does what a consensus
+// client has a node do, but never names a final block: go-ethereum would move final blocks into its
+// freezer and then refuse to reorganise them (spec/ethereum.md §11).
 func (c *Chain) sealOne(seconds uint64) error {
 	if c.closed {
 		return ErrClosed
 	}
-	// The pool follows the chain in the background; until it has, mined transactions
-	// are still in it.
+	// The mempool follows the chain in the background; until it has caught up, it contains mined
+	// transactions.
 	if err := c.settle(); err != nil {
 		return err
 	}
@@ -328,7 +326,7 @@ func (c *Chain) sealOne(seconds uint64) error {
 		Withdrawals: types.Withdrawals{},
 		BeaconRoot:  &common.Hash{},
 	}
-	// Without chance, a block on the other branch of a fork could be the same block.
+	// Without randomness, a block on the other branch of a fork could be the same block.
 	if _, err := rand.Read(args.Random[:]); err != nil {
 		return err
 	}
@@ -345,9 +343,9 @@ func (c *Chain) sealOne(seconds uint64) error {
 	return nil
 }
 
-// Fork makes an older block the newest one; what is sealed then is another branch. The
-// transactions of the dropped blocks return to the pool, and with drop they are
-// forgotten together with all others that wait there.
+// Fork makes an older block the newest one; the next block then starts another branch. The
+// transactions of the dropped blocks return to the mempool; with drop, they and all others in it
+// are forgotten.
 func (c *Chain) Fork(_ context.Context, to events.Hash, drop bool) (events.Head, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -98,7 +98,7 @@ func TestReopenedChainGoesOnWhereItStoodWhateverTheClockSays(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	// Another time and other balances are ignored: the genesis block exists.
+	// Another time and other balances are ignored: the genesis block exists already.
 	cfg.GenesisTime, cfg.Alloc = time.Unix(1_800_000_000, 0), nil
 	again := open(t, cfg)
 	if diff := cmp.Diff(before, again.Head()); diff != "" {
@@ -235,8 +235,8 @@ func TestKilledChainKeepsEveryBlockThatWasReported(t *testing.T) {
 	}
 }
 
-// runAndKill lets another process seal blocks and kills it in the middle. It returns
-// the last block that the process reported.
+// runAndKill lets another process seal blocks and kills it at some point. It returns the last block
+// that the process reported.
 func runAndKill(t *testing.T, dir string, blocks int) (number uint64, hash string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -257,7 +257,7 @@ func runAndKill(t *testing.T, dir string, blocks int) (number uint64, hash strin
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // What was reported until the end counts too.
+	for lines.Scan() { // Blocks reported before the end count, too.
 		var n uint64
 		var h string
 		if c, _ := fmt.Sscan(lines.Text(), &n, &h); c == 2 && len(h) == 66 {

@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// faucetKey is no secret: the account is worth nothing but on this chain.
+// faucetKey is no secret: the account is worth nothing outside this chain.
 func faucetKey() *ecdsa.PrivateKey {
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("hostnode development chain faucet")))
 	if err != nil {
@@ -23,14 +23,14 @@ func faucetKey() *ecdsa.PrivateKey {
 	return key
 }
 
-// Fund gives an account wei for gas and seals the block that holds the gift.
+// Fund gives an account wei for gas, and seals the block of the payment.
 func (c *Chain) Fund(ctx context.Context, to events.Address, wei events.Amount) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return ErrClosed
 	}
-	// The pool knows the faucet's next nonce only when it has seen the newest block.
+	// The mempool knows the faucet's next nonce only when it has caught up with the newest block.
 	if err := c.settle(); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ const ChainID = 1337
 // gasLimit is the gas of a block, as on public chains in 2025.
 const gasLimit = 60_000_000
 
-// genesisFile records what the genesis block was made of: with any other content the
-// database of the chain would be refused.
+// genesisFile records what the genesis block was made of: with any other content, the node would
+// refuse the database.
 const genesisFile = "genesis.json"
 
 // genesis is the content of the file.
@@ -65,7 +65,7 @@ func (g genesis) block() *core.Genesis {
 	for address, wei := range g.Alloc {
 		alloc[address] = types.Account{Balance: wei}
 	}
-	// The faucet owns more than can ever be given away.
+	// The faucet owns more than it can ever give away.
 	alloc[crypto.PubkeyToAddress(faucetKey().PublicKey)] = types.Account{
 		Balance: new(big.Int).Lsh(big.NewInt(1), 200),
 	}
@@ -77,7 +77,7 @@ func (g genesis) block() *core.Genesis {
 	}
 }
 
-// writeFile writes v as JSON so that the file is there whole or not at all.
+// writeFile writes v as JSON, all of it or nothing.
 func writeFile(path string, v any) error {
 	raw, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -89,7 +89,7 @@ func writeFile(path string, v any) error {
 	return nil
 }
 
-// startOf truncates to what a block's timestamp can say.
+// startOf truncates a time to what a block's timestamp can express.
 func startOf(t time.Time) time.Time {
 	if t.IsZero() {
 		t = time.Now()

@@ -12,9 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/log"
 )
 
-// lastWords says on which error go-ethereum ends the process, which it does when its
-// database cannot be written, and by itself without a word. Everything else that it has to
-// say is passed over.
+// lastWords reports the error on which go-ethereum ends the process: it does so when it cannot
+// write its database, and without a message. All its other logs are dropped.
 type lastWords struct{ to io.Writer }
 
 // tellLastWords sets it for the whole process: go-ethereum has one logger.

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Pacer says when the next block may be sealed: it returns nil at that moment, or an
-// error, which ends Run. It is called by one goroutine.
+// Pacer says when the next block may be sealed: it returns nil at that moment. Its error ends Run.
+// One goroutine calls it.
 type Pacer func(ctx context.Context) error
 
-// FixedPace lets a block be sealed every interval of the machine's time. It does not
-// make up for blocks that came late.
+// FixedPace lets a block be sealed at each interval of the machine's time. It does not make up for
+// late blocks.
 func FixedPace(interval time.Duration) Pacer {
 	return func(ctx context.Context) error {
 		timer := time.NewTimer(interval)
@@ -32,8 +32,8 @@ func (c *Chain) isPaused() bool {
 	return c.paused
 }
 
-// Run seals a block whenever the pacer says, unless it is paused, until ctx ends or the chain is closed;
-// then it returns nil. It returns the pacer's error otherwise.
+// Run seals a block whenever the pacer returns, unless the chain is paused. It returns nil when ctx
+// ends or the chain is closed, and otherwise the pacer's error.
 func (c *Chain) Run(ctx context.Context, pace Pacer) error {
 	for {
 		if err := pace(ctx); err != nil {

@@ -1,6 +1,6 @@
 package devchain
 
-// Pending is how many transactions could go into the next block.
+// Pending is the number of transactions that could go into the next block.
 func (c *Chain) Pending() int {
 	pending, _ := c.eth.TxPool().Stats()
 	return pending

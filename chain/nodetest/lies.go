@@ -10,14 +10,13 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// Lie is a way in which a node does not say the truth. New makes a fault with a memory of
-// its own.
+// Lie is a way in which a node can lie. New makes a fault with a state of its own.
 type Lie struct {
 	Name string
 	New  func() Fault
 }
 
-// Lies are all of them. Each shows to whoever compares answers with questions, with what is
+// Lies are all of them. Each is found out by comparing answers with questions, with what is
 // possible, and with each other.
 func Lies() []Lie {
 	const far, calendar = 1<<64 - 2, 1 << 63
@@ -48,7 +47,7 @@ func Lies() []Lie {
 // block is a block, a log or a receipt as JSON.
 type block map[string]json.RawMessage
 
-// change alters one.
+// change alters a block.
 type change func(block)
 
 func field(name, value string) change {
@@ -68,8 +67,8 @@ func hash(h common.Hash) change   { return field("hash", `"`+h.Hex()+`"`) }
 func parent(h common.Hash) change { return field("parentHash", `"`+h.Hex()+`"`) }
 func second(s uint64) change      { return field("timestamp", fmt.Sprintf(`"0x%x"`, s)) }
 
-// Which blocks are meant. The first one is not lied about: who a node is, is another
-// question.
+// The requests that are lied about. The genesis block is left out: it belongs to the node's
+// identity.
 func every(r Request) bool  { return byNumber(r) || byHash(r) || newest(r) }
 func byHash(r Request) bool { return r.Method == "eth_getBlockByHash" }
 
@@ -93,7 +92,7 @@ func blocks(meant func(Request) bool, changes ...change) func() Fault {
 	}
 }
 
-// altered changes an object, or each of a list. What is neither stays.
+// altered changes an object, or each object of a list, and leaves anything else as it is.
 func altered(raw json.RawMessage, changes []change) json.RawMessage {
 	var one block
 	if json.Unmarshal(raw, &one) == nil && one != nil {
@@ -117,7 +116,7 @@ func altered(raw json.RawMessage, changes []change) json.RawMessage {
 func encoded(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // It was made of JSON.
+		panic(err) // It was parsed from JSON.
 	}
 	return raw
 }
@@ -152,7 +151,7 @@ func receipts(changes ...change) func() Fault {
 	return blocks(func(r Request) bool { return r.Method == "eth_getTransactionReceipt" }, changes...)
 }
 
-// views has contracts answer what is not what they would.
+// views replaces the answers of contracts.
 func views(data string) func() Fault { return answers("eth_call", `"0x`+data+`"`) }
 
 func answers(method, result string) func() Fault {
@@ -167,7 +166,7 @@ func answers(method, result string) func() Fault {
 	}
 }
 
-// shifted answers each call of a contract with what the one before it should have got.
+// shifted gives each call of a contract the answer of the one before it.
 func shifted() func() Fault {
 	return func() Fault {
 		var mu sync.Mutex

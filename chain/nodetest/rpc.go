@@ -9,21 +9,21 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Request is a call of JSON-RPC.
+// Request is a JSON-RPC call.
 type Request struct {
 	ID     json.RawMessage   `json:"id"`
 	Method string            `json:"method"`
 	Params []json.RawMessage `json:"params"`
 }
 
-// Error is how a node refuses.
+// Error is a node's refusal.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
-// Answer is what a node says to a call.
+// Answer is a node's answer to a call.
 type Answer struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -35,17 +35,17 @@ type Answer struct {
 // goroutines.
 type Fault func(r Request, node func(Request) Answer) Answer
 
-// Fails is an answer that refuses.
+// Fails is an answer with an error.
 func (r Request) Fails(code int, message string) Answer {
 	return Answer{Version: "2.0", ID: r.ID, Error: &Error{Code: code, Message: message}}
 }
 
-// Returns is an answer with a result as JSON.
+// Returns is an answer with a result in JSON.
 func (r Request) Returns(result string) Answer {
 	return Answer{Version: "2.0", ID: r.ID, Result: json.RawMessage(result)}
 }
 
-// Param is the nth parameter as JSON, empty when there is none.
+// Param is the nth parameter in JSON, empty if there is none.
 func (r Request) Param(n int) string {
 	if n >= len(r.Params) {
 		return ""
@@ -79,8 +79,8 @@ func Ask(ctx context.Context, node *rpc.Client, r Request) Answer {
 	return a
 }
 
-// Serve answers one message over HTTP, be it a call or a batch of them. Batches, if it is
-// set, may refuse a batch in its own words, and says so.
+// Serve answers one message over HTTP, a call or a batch. Batches, if set, may refuse a batch in
+// its own way; it then returns true.
 func Serve(
 	out http.ResponseWriter, in *http.Request, answer func(Request) Answer,
 	batches func(http.ResponseWriter, []Request) (refused bool),
