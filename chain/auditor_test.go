@@ -88,8 +88,8 @@ func TestAnAuditorSeesWhatMovedAndWhatIsHeld(t *testing.T) {
 	}
 }
 
-// A node of go-ethereum makes logs searchable some moments after it has a block. What is in
-// the newest ones is not waited for, and not left out.
+// go-ethereum makes logs searchable some moments after it has a block. Those of the newest blocks
+// are neither waited for nor left out.
 func TestAnAuditorReadsTheNewestBlocksOfANodeThatCannotSearchThemYet(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -116,7 +116,7 @@ func TestAnAuditorReadsTheNewestBlocksOfANodeThatCannotSearchThemYet(t *testing.
 	}
 }
 
-// Behind one address there may be a node that has not got the block yet.
+// Of several nodes behind one address, one may not have the block yet.
 func TestAnAuditorWaitsForANodeThatIsBehind(t *testing.T) {
 	w := newWorld(t)
 	last := w.chain.Head().Number
@@ -135,7 +135,7 @@ func TestAnAuditorWaitsForANodeThatIsBehind(t *testing.T) {
 	if in, out, err := a.Moved(t.Context(), events.Address{1}, last, last); err != nil || !in.IsZero() || !out.IsZero() {
 		t.Fatalf("%s came in and %s went out: %v", in, out, err)
 	}
-	if asked.Load() != 5 { // One for each direction of tokens, and three in vain.
+	if asked.Load() != 5 { // One for each direction of transfers, and three without an answer.
 		t.Fatalf("asked %d times", asked.Load())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// timesOf lets blocks have the times that a function of their number gives, in seconds.
+// timesOf gives blocks the timestamps that a function of their number returns, in seconds.
 func timesOf(at func(number uint64) uint64) nodetest.Fault {
 	return func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		a := node(r)

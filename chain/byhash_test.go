@@ -21,7 +21,7 @@ func namesHash(r rpcRequest) bool {
 	return (r.Method == "eth_call" || r.Method == "eth_getBalance") && strings.Contains(r.Param(1), "blockHash")
 }
 
-// noHashes is a node that refuses each such call in its own words, and counts them.
+// noHashes is a node that refuses each such call with an error, and counts them.
 func noHashes(code int, words string, refused *atomic.Int64, others nodetest.Fault) nodetest.Fault {
 	return func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 		switch {
@@ -66,7 +66,7 @@ func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 			if n := refused.Load(); n != 1 {
 				t.Fatalf("it was asked by hash %d times", n)
 			}
-			// Each look at a number finds another block.
+			// The number means another block at each look.
 			w.gate.has(noHashes(code, words, &refused, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 				a := node(r)
 				if r.Method == "eth_getBlockByNumber" && r.Param(0) != `"latest"` {
@@ -82,8 +82,8 @@ func TestNodeThatRefusesBlocksByHashIsAskedByNumber(t *testing.T) {
 	}
 }
 
-// What a node refuses that has taken a hash, or that refuses the number as well, or that
-// is asked too often, says nothing about hashes.
+// When a node refuses although it has taken a hash, refuses the number as well, or limits requests,
+// this says nothing about hashes.
 func TestNodeThatFailsForAnotherReasonIsAskedByHashOn(t *testing.T) {
 	always := func(rpcRequest) bool { return true }
 	for name, tc := range map[string]struct {
@@ -132,8 +132,8 @@ func TestNodeThatFailsForAnotherReasonIsAskedByHashOn(t *testing.T) {
 	}
 }
 
-// The same of logs (EIP-234): they are looked for by number, and counted if they are of
-// the block that was meant.
+// The same for logs (EIP-234): they are searched by number, and count if they belong to the
+// intended block.
 func TestNodeThatRefusesBlocksByHashTellsTheirLogsByNumber(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -154,8 +154,8 @@ func TestNodeThatRefusesBlocksByHashTellsTheirLogsByNumber(t *testing.T) {
 	}
 }
 
-// Every call that names a block goes the same way: on a node that takes no hashes a slot
-// is reserved, filled and proven, a refused proof is judged, and a missing one marked.
+// Every call that names a block goes the same way: on a node that takes no hashes, a slot is
+// reserved, filled and proven, a refused proof is judged, and a missing one marked.
 func TestNodeThatRefusesBlocksByHashServesAllThatAHostDoes(t *testing.T) {
 	w := newWorld(t)
 	var refused, pending atomic.Int64

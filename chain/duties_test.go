@@ -15,9 +15,9 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// dutyBlocks is how many blocks the contract is asked about. The race detector has nothing
-// more to find in many than in some: with -short they are as many as let something be marked
-// where periods are not too long for that.
+// dutyBlocks is how many blocks the contract is asked about. The race detector finds no more in
+// many than in some; so with -short there are just enough that something can be marked, where
+// periods are not too long for that.
 func dutyBlocks(short int) int {
 	if testing.Short() {
 		return short
@@ -25,16 +25,16 @@ func dutyBlocks(short int) int {
 	return 700
 }
 
-// The formulas of the duties are the contract's, block by block; and whatever the
-// contract would let a validator mark as missing was said to be owed while a proof could
-// still be mined. Slots with different probabilities are watched over many periods,
-// with blocks that come fast, slowly, and after a long pause.
+// The formulas of the duties agree with the contract's, block by block, and whatever the contract
+// would let a validator mark as missing was a duty while a proof could still be mined. Slots with
+// different probabilities are watched over many periods, with blocks that come fast, slowly, and
+// after a long pause.
 func TestDutiesAreWhatTheContractSays(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		proofs    func(*events.ProofConfig)
 		short     int // blocks with -short
-		markedMin int // how often marking must have been possible, so that the test says something
+		markedMin int // the least number of times that marking must have been possible, or the test says nothing
 	}{
 		{"with the usual proportions", func(p *events.ProofConfig) {
 			p.Period, p.Timeout, p.Downtime, p.DowntimeProduct = 60*time.Second, 15*time.Second, 64, 67
@@ -81,9 +81,9 @@ type dutyWatch struct {
 	cfg     events.ProofConfig
 	slots   []duty.Slot
 	hashes  map[uint64]events.Hash
-	verdict []duty.Verdict // after the block before
+	verdict []duty.Verdict // in the previous block
 	said    []map[uint64]bool
-	periods map[uint64]int // blocks of each that could hold a proof
+	periods map[uint64]int // how many blocks of each period could hold a proof
 	marked  int
 }
 
@@ -144,7 +144,7 @@ func (w *world) longRequest(probability uint64) events.Request {
 	return r
 }
 
-// next seals a block and compares what it says with what was said before it.
+// next seals a block and compares it with what was computed before.
 func (d *dutyWatch) next(apart time.Duration) {
 	d.t.Helper()
 	before := d.w.chain.Head()
@@ -161,7 +161,7 @@ func (d *dutyWatch) next(apart time.Duration) {
 	}
 	d.hashes[head.Number] = head.Hash
 	period := duty.Period(d.cfg, head.Time)
-	if pass.Period() == period { // Who saw the block before could have a proof in this one.
+	if pass.Period() == period { // A host that saw the previous block could have a proof in this one.
 		d.periods[period]++
 	}
 	views := d.ask(head, period)
@@ -178,7 +178,7 @@ type slotViews struct {
 	pointer        uint8
 	challenge      events.Challenge
 	required, will bool
-	markable       bool // the period before
+	markable       bool // of the period before
 }
 
 func (d *dutyWatch) compare(i int, head events.Head, period uint64, v slotViews) {
@@ -215,7 +215,7 @@ func (d *dutyWatch) compare(i int, head events.Head, period uint64, v slotViews)
 	}
 }
 
-// ask reads the contract's views at a block, of all slots in one batch.
+// ask reads the contract's views for all slots at a block, in one batch.
 func (d *dutyWatch) ask(head events.Head, period uint64) []slotViews {
 	d.t.Helper()
 	pack := bindings.NewMarketplace()

@@ -6,13 +6,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Looked says whether all that follows from a block was done for the transactions under
-// way; also when there are none, or the market is closed.
+// Looked says whether everything was done that follows from a block for the transactions under way;
+// also true when there are none, or the market is closed.
 func (m *Market) Looked(ctx context.Context, block events.Hash) bool {
 	return m.tx.Looked(ctx, block)
 }
 
-// Compact rewrites the outbox, as it is when it has grown large.
+// Compact rewrites the outbox, as happens by itself when it has grown large.
 func (m *Market) Compact(ctx context.Context) error {
 	return m.tx.Compact(ctx)
 }

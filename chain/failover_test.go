@@ -21,7 +21,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// journal keeps what is logged.
+// journal collects log lines.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -138,8 +138,7 @@ func TestHostGoesToTheNextEndpointAndComesBack(t *testing.T) {
 	}
 }
 
-// requestElsewhere posts a request while the first endpoint, which the client uses as well, is
-// closed.
+// requestElsewhere posts a request while the first endpoint, which the client uses too, is closed.
 func (w *world) requestElsewhere() {
 	w.t.Helper()
 	cfg := w.config("client")
@@ -191,7 +190,7 @@ func TestHostWithoutAnyRightEndpointSaysSo(t *testing.T) {
 	if !errors.Is(err, rpc.ErrWrongChain) {
 		t.Fatalf("error %v, want ErrWrongChain", err)
 	}
-	w.gate.set(true, false) // Now one may be right, and does not answer.
+	w.gate.set(true, false) // Now one may be right but does not answer.
 	cfg.Fallbacks[0] = "http://127.0.0.1:1"
 	_, err = w.dial(cfg, events.NewMemory(), t.TempDir())
 	if !errors.Is(err, rpc.ErrUnavailable) || errors.Is(err, rpc.ErrWrongChain) {
@@ -226,7 +225,7 @@ func TestNodeThatIsBehindAfterAFailoverIsNoReorganisation(t *testing.T) {
 				return behind(r, node)
 			})
 			w.gate.set(true, false)
-			for range 20 { // Looks at a chain that ends too early.
+			for range 20 { // Looks at a chain that is too short.
 				<-asked
 			}
 			second.has(nil)
@@ -290,7 +289,7 @@ func TestRequestsCountCallsAndMessages(t *testing.T) {
 	}
 	after := m.Requests()
 	calls := after["eth_call"] - before["eth_call"]
-	if calls != 7 { // In one message, besides the head's.
+	if calls != 7 { // In one message, besides that of the head.
 		t.Fatalf("%d calls", calls)
 	}
 	if before[rpc.RequestMessages] == 0 || fmt.Sprint(after) == fmt.Sprint(before) {

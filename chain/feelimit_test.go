@@ -59,7 +59,7 @@ func TestEveryBumpIsAnEighthOnBothFeesAndStopsAtTheLimitUntilThatIsRaised(t *tes
 	t.Cleanup(func() { _ = m.Close() })
 	w.sealUntilHolds("it is offered for more", func() bool { return len(p.seen(0)) > before+1 })
 	p.set(func(p *pool) { p.takes = everything })
-	w.seal(1) // With it all is sent again.
+	w.seal(1) // With this block everything is sent again.
 	w.reserve(m, "host", call)
 	all := p.seen(0)
 	for i, tx := range all[1:] {
@@ -74,7 +74,7 @@ func eighthMore(fee, before *big.Int) bool {
 	return new(big.Int).Mul(fee, big.NewInt(1000)).Cmp(new(big.Int).Mul(before, big.NewInt(1125))) >= 0
 }
 
-// A base fee above the limit holds up everything, also what is only owed later.
+// A base fee above the limit holds up everything, even duties that come later.
 func TestABaseFeeAboveTheLimitIsToldOnceAndItsEndSeen(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")

@@ -119,7 +119,7 @@ func TestFeedTellsEverythingOnceFromTheDeploymentOn(t *testing.T) {
 	r := w.request()
 	call := callFor(r, 0)
 	w.reserve(m, "host", call)
-	w.seal(200) // What was before is read by ranges, the rest block by block.
+	w.seal(200) // What came before is read in ranges, the rest block by block.
 	d := w.follow(m.Feed(), events.Cursor{})
 	w.caughtUp(d)
 	other := callFor(w.request(), 1)
@@ -170,7 +170,7 @@ func TestFeedContinuesAfterItsCursor(t *testing.T) {
 	}
 }
 
-// Otherwise a host that is started again would know what it owes only with the next block.
+// Otherwise a restarted host would learn what it owes only with the next block.
 func TestFeedThatBeginsAtTheNewestBlockSaysThatItIsTheNewest(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -208,7 +208,7 @@ func TestReorganisationIsToldBeforeWhatReplacesIt(t *testing.T) {
 	w.caughtUp(d)
 	w.fill(m, "host", call)
 	w.caughtUp(d)
-	dropped := "reorganized: 3 dropped" // Approval, fill and an empty block.
+	dropped := "reorganized: 3 dropped" // The blocks of approval and fill, and an empty one.
 	want := []string{
 		"StorageRequested", "ProofSubmitted", "SlotFilled", dropped, "ProofSubmitted", "SlotFilled",
 	}
@@ -278,7 +278,7 @@ func TestOversizedRequestIsLeftOutAndTheRestIsTold(t *testing.T) {
 		})
 	}
 	ask()
-	r.Content.CID = "x" // Huge amounts alone are told; the host judges them.
+	r.Content.CID = "x" // Huge amounts by themselves are reported; the host judges them.
 	r.Content.MerkleRoot = events.Root{31: 0xff}
 	ask()
 	d := w.follow(m.Feed(), events.Cursor{})
@@ -316,7 +316,7 @@ func TestFeedOverASocketSurvivesARestartOfTheChain(t *testing.T) {
 	defer func() { _ = m.Close() }()
 	d := w.follow(m.Feed(), events.Cursor{})
 	w.caughtUp(d)
-	w.seal(2) // Told by the subscription.
+	w.seal(2) // Announced by the subscription.
 	w.caughtUp(d)
 	if err := c.Close(); err != nil {
 		t.Fatal(err)

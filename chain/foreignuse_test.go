@@ -25,8 +25,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// place is where a host keeps its record: a directory with an event store in it, as far
-// as this package sees it.
+// place is where a host keeps its record: a directory with an event store in it, as far as this
+// package is concerned.
 type place struct {
 	dir   string
 	store *events.Memory
@@ -56,7 +56,7 @@ func (p place) copied(t *testing.T) place {
 	return c
 }
 
-// guarded is a host's market with what it told of other users.
+// guarded is a host's market together with its reports of other users.
 type guarded struct {
 	*chain.Market
 	mu   sync.Mutex
@@ -69,7 +69,7 @@ func (g *guarded) told() []tx.ForeignUse {
 	return slices.Clone(g.uses)
 }
 
-// begins dials from a place; closing is the caller's, or the test's end.
+// begins dials from a place; the caller closes the market, or the end of the test does.
 func (w *world) begins(p place, changes ...func(*chain.Config)) (*guarded, error) {
 	w.t.Helper()
 	return w.beginsWith(p.store, p.dir, changes...)
@@ -106,7 +106,7 @@ func (w *world) must(g *guarded, err error) *guarded {
 	return g
 }
 
-// refused is a dial that must not succeed, for a reason with these words.
+// refused checks that a dial failed with an error that contains these words.
 func (w *world) refused(err error, words ...string) {
 	w.t.Helper()
 	if !errors.Is(err, tx.ErrUsedElsewhere) {
@@ -121,10 +121,10 @@ func (w *world) refused(err error, words ...string) {
 
 func takeOver(cfg *chain.Config) { cfg.TakeOver = true }
 
-// ranLong makes a host one that has run for longer than newcomers do.
+// ranLong makes a host older than newcomers are.
 func ranLong(cfg *chain.Config) { cfg.Began = time.Now().Add(-time.Hour) }
 
-// end closes a market, which is no longer waited for.
+// end closes a market and takes it from those that the world waits for.
 func (w *world) end(g *guarded) {
 	w.t.Helper()
 	w.markets = slices.DeleteFunc(w.markets, func(m *chain.Market) bool { return m == g.Market })
@@ -133,7 +133,7 @@ func (w *world) end(g *guarded) {
 	}
 }
 
-// byHand sends a transaction with the host's key, as somebody else does, and seals it.
+// byHand sends a transaction with the host's key, as another user of the key would, and seals it.
 func (w *world) byHand(to common.Address, data []byte) {
 	w.t.Helper()
 	key, nonce := keyOf(w.name+"host"), w.nonce("host")
@@ -144,7 +144,7 @@ func (w *world) byHand(to common.Address, data []byte) {
 	})
 }
 
-// send hands in a transaction of anybody.
+// send sends a transaction from any account.
 func (w *world) send(key *ecdsa.PrivateKey, nonce uint64, to common.Address, data []byte, wei *big.Int) {
 	w.t.Helper()
 	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.DynamicFeeTx{
@@ -168,7 +168,7 @@ func (w *world) otherHost() {
 	w.byHand(common.Address(w.at.Marketplace), bindings.NewMarketplace().PackReserveSlot(call.Request, call.Index))
 }
 
-// observed are the counts that a place's record has of others' transactions.
+// observed are the counts of others' transactions in a place's record.
 func (w *world) observed(p place) (counts []uint64) {
 	w.t.Helper()
 	codec := events.NewCodec(events.TxTable())
@@ -282,7 +282,7 @@ func TestAWalletsTransactionRightBeforeAStopIsRecorded(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	p := newPlace(t)
-	g := w.must(w.begins(p, func(cfg *chain.Config) { cfg.PollInterval = time.Hour })) // It looks when it must.
+	g := w.must(w.begins(p, func(cfg *chain.Config) { cfg.PollInterval = time.Hour })) // It looks only when it must.
 	call := callFor(w.request(), 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -25,7 +25,7 @@ func TestOfTwoHostsWithACopyTheNewerEndsAndTheOlderGoesOn(t *testing.T) {
 	w.reserve(old.Market, "host", callFor(r, 0))
 	w.recorded(p, 3)
 	c := p.copied(t)
-	fresh := w.must(w.begins(c)) // Nothing tells yet.
+	fresh := w.must(w.begins(c)) // Nothing shows it yet.
 	w.reserve(old.Market, "host", callFor(r, 1))
 	<-fresh.Failed()
 	if err := fresh.Failure(); !errors.Is(err, tx.ErrUsedElsewhere) || old.Failure() != nil {
@@ -74,7 +74,7 @@ func TestANonceTakenByAnotherHostWhileOursWasOutEndsTheNewer(t *testing.T) {
 	p := newPlace(t)
 	g := w.must(w.begins(p))
 	r := w.request()
-	w.gate.set(false, true) // Ours is taken and never seen.
+	w.gate.set(false, true) // Our transaction is acknowledged and lost.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)

@@ -41,8 +41,8 @@ func (w *world) tokensOf(who events.Address) events.Amount {
 	return b.Tokens
 }
 
-// hosted is a slot of a request that nobody else fills, over and not yet paid, and
-// what it earned.
+// hosted is a slot of a request that nobody else fills, which is over and not yet paid, and what it
+// earned.
 func (w *world) hosted(m *chain.Market, name string) (call events.SlotCall, earned events.Amount) {
 	w.t.Helper()
 	r := w.request()
@@ -67,7 +67,7 @@ func (w *world) free(m *chain.Market, name string, call events.SlotCall) events.
 	return payout
 }
 
-// sendAs sends a call to the marketplace with somebody's key, past every rule of ours.
+// sendAs sends a call to the marketplace with somebody's key, bypassing all our rules.
 func (w *world) sendAs(key *ecdsa.PrivateKey, nonce uint64, data []byte) {
 	w.t.Helper()
 	to := common.Address(w.at.Marketplace)
@@ -110,8 +110,8 @@ func TestRewardGoesToItsRecipientAndTheCollateralComesHome(t *testing.T) {
 		t.Errorf("the account went from %s to %s, want the collateral and nothing else", before, got)
 	}
 
-	// Asked again, it tells of the recipient of that time: by its own record, without
-	// one, and when the setting has changed since.
+	// Asked again, it reports the recipient of that time: from its record, without a record, and
+	// with another recipient configured since.
 	paid.AlreadyFree = true
 	for name, other := range map[string]struct {
 		dir       string
@@ -175,8 +175,8 @@ func TestPayoutOfAnotherProgramWithOurKeyIsFound(t *testing.T) {
 	}
 }
 
-// The node has forgotten the transaction, or was never told of it: what was given back
-// is still in the slot, so that the collateral does not count as lost.
+// The node has forgotten the transaction, or never had it: the slot's state still has the returned
+// collateral, so that it does not count as lost.
 func TestPayoutThatTheNodeForgotStillReturnsTheCollateral(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -187,7 +187,7 @@ func TestPayoutThatTheNodeForgotStillReturnsTheCollateral(t *testing.T) {
 	}
 	w.seal(5)
 	cfg := w.config("host")
-	cfg.DeployedAt = w.chain.Head().Number // Nothing older is looked for.
+	cfg.DeployedAt = w.chain.Head().Number // Older logs are not searched.
 	blank, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestPayoutThatTheNodeForgotStillReturnsTheCollateral(t *testing.T) {
 func (w *world) dialed(name string, change func(*chain.Config)) *chain.Market {
 	w.t.Helper()
 	cfg := w.config(name)
-	cfg.TakeOver = true // The account was a host's, and the record is new.
+	cfg.TakeOver = true // The account was a host's before, and the record is new.
 	change(&cfg)
 	m, err := w.dial(cfg, events.NewMemory(), w.t.TempDir())
 	if err != nil {
@@ -216,8 +216,8 @@ func (w *world) dialed(name string, change func(*chain.Config)) *chain.Market {
 	return m
 }
 
-// freesFirstAt seals block by block until the host sends what frees a slot, and gives
-// the block at which it did.
+// freesFirstAt seals block by block until the host frees a slot, and returns the block at which it
+// did.
 func (w *world) freesFirstAt(m *chain.Market, name string, call events.SlotCall) events.Head {
 	w.t.Helper()
 	for range 50 {
@@ -303,8 +303,8 @@ func (w *world) fragile() events.Request {
 	return r
 }
 
-// The request failed because another host left. To free our slot drops it from our list
-// and moves nothing; to do it again does nothing.
+// The request failed because another host left. Freeing our slot drops it from our list and moves
+// no tokens; repeating it does nothing.
 func TestASlotOfAFailedRequestIsDroppedOnce(t *testing.T) {
 	w := newWorld(t)
 	m, rival := w.newHost("host"), w.newHost("rival")

@@ -23,22 +23,23 @@ type gate struct {
 
 	mu     sync.Mutex
 	closed bool
-	status int  // what the gate answers while it is closed; 0: that it is unavailable
+	status int  // the HTTP status while it is closed; 0: unavailable
 	loses  bool // transactions are acknowledged and forgotten
-	sends  int  // how many were handed in
+	sends  int  // number of transactions sent through it
 	fault  nodetest.Fault
-	// batches refuses a message with that many calls, in its own words; nil takes all.
+	// batches, if set, may refuse a message with several calls in its own way, and then returns
+	// true.
 	batches func(out http.ResponseWriter, calls []rpcRequest) (refused bool)
 }
 
-// refuses closes the gate with a status of HTTP.
+// refuses closes the gate with an HTTP status.
 func (g *gate) refuses(status int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed, g.status = true, status
 }
 
-// has makes the gate faulty.
+// has gives the gate a fault.
 func (g *gate) has(f nodetest.Fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

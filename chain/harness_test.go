@@ -26,8 +26,8 @@ var (
 	_ port.ChainFeed = (*chain.Follower)(nil)
 )
 
-// shared is one chain for all tests that do not stop it, opened by the first that needs
-// it. Each test deploys contracts of its own, and no two run at a time.
+// shared is one chain for all tests that do not stop it. The first one that needs it opens it. Each
+// test deploys contracts of its own, and no two run at the same time.
 type sharedChain struct {
 	once  sync.Once
 	dir   string
@@ -55,7 +55,7 @@ func (s *sharedChain) open() (*devchain.Chain, error) {
 
 func (s *sharedChain) close() {
 	if s.chain != nil {
-		_ = s.chain.Close() // The directory goes anyway.
+		_ = s.chain.Close() // The directory is removed anyway.
 	}
 	_ = os.RemoveAll(s.dir)
 }
@@ -91,7 +91,7 @@ type world struct {
 	markets   []*chain.Market
 }
 
-// patience bounds a hang. How fast the machine is must not matter, so it is long.
+// patience ends a test that hangs. It is long, because the speed of the machine must not matter.
 const patience = 5 * time.Minute
 
 func newWorld(t *testing.T) *world {
@@ -103,7 +103,7 @@ func newWorld(t *testing.T) *world {
 	return newWorldOn(t, c)
 }
 
-// newWorldOn deploys the market with the usual configuration, or as changes make it.
+// newWorldOn deploys the market with the usual configuration, or with changes to it.
 func newWorldOn(t *testing.T, c *devchain.Chain, changes ...func(*events.MarketConfig)) *world {
 	t.Helper()
 	w := &world{t: t, chain: c, client: ethclient.NewClient(c.Attach()), name: fmt.Sprintf("%s at block %d ", t.Name(), c.Head().Number)}
@@ -164,7 +164,7 @@ func (w *world) config(name string) chain.Config {
 	}
 }
 
-// dial is chain.Dial for a market for which blocks are sealed step by step.
+// dial is chain.Dial for a market that the world's steps wait for.
 func (w *world) dial(cfg chain.Config, store events.Store, dir string) (*chain.Market, error) {
 	m, err := chain.Dial(w.t.Context(), cfg, store, dir)
 	if err == nil {
@@ -193,8 +193,8 @@ func (w *world) newHost(name string) *chain.Market {
 	return w.host(name, w.t.TempDir(), events.NewMemory())
 }
 
-// drive runs f and seals a block whenever the account has a transaction in the pool, so
-// that chain time moves only for a reason.
+// drive runs f, and seals a block whenever the account has a transaction in the mempool, so that
+// chain time moves only for a reason.
 func (w *world) drive(name string, f func(context.Context) error) {
 	w.t.Helper()
 	if err := w.try(name, f); err != nil {
@@ -220,7 +220,7 @@ func (w *world) try(name string, f func(context.Context) error) error {
 	}
 }
 
-// waiting says whether an account has a transaction in the pool.
+// waiting says whether an account has a transaction in the mempool.
 func (w *world) waiting(name string) bool {
 	w.t.Helper()
 	who := common.Address(w.account(name))
@@ -271,8 +271,8 @@ func (w *world) await(what string, holds func() bool) {
 	}
 }
 
-// sealStep seals a block, and returns when the markets have done what follows from it:
-// what a deadline leaves time for does not depend on how fast they are.
+// sealStep seals a block and returns when the markets have done what follows from it, so that
+// results do not depend on their speed.
 func (w *world) sealStep() {
 	w.t.Helper()
 	w.seal(1)
@@ -289,7 +289,7 @@ func (w *world) looked(enough func() bool) {
 	}
 }
 
-// sealUntilHolds seals blocks one by one until a condition holds, and none too many.
+// sealUntilHolds seals blocks one by one until a condition holds, and none more.
 func (w *world) sealUntilHolds(what string, holds func() bool) {
 	w.t.Helper()
 	w.await(what, func() bool {

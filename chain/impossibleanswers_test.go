@@ -18,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// doubts are the answers that were not believed.
+// doubts collects the answers that were not believed.
 type doubts struct {
 	mu  sync.Mutex
 	all []rpc.AnswerError
@@ -36,8 +36,8 @@ func (d *doubts) told() []rpc.AnswerError {
 	return append([]rpc.AnswerError(nil), d.all...)
 }
 
-// Each lie from the start over a sale: with an honest endpoint beside, the sale goes on, the feed tells
-// what is so, and the operator hears of the node that is not believed.
+// Each lie lasts from the start over a whole sale: with an honest endpoint besides, the sale goes
+// on, the feed tells the truth, and the operator hears which node is not believed.
 func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 	for _, lie := range nodetest.Lies() {
 		t.Run(lie.Name, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestALieIsFoundOutAndTheSaleGoesOnAtAnHonestEndpoint(t *testing.T) {
 	}
 }
 
-// Without another endpoint nothing of the lie is told on, and the host waits: when the node
-// comes to its senses, all goes on.
+// Without another endpoint, nothing of the lie is passed on and the host waits; when the node tells
+// the truth again, everything goes on.
 func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
 	for _, lie := range nodetest.Lies() {
 		t.Run(lie.Name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestALieOfTheOnlyEndpointIsToldAndWaitedFor(t *testing.T) {
 	}
 }
 
-// A record of before such answers were compared may end with a block that no chain has.
+// A record from before these checks may end with a block that was never on the chain.
 func TestFeedGoesOnBehindABlockThatNeverWas(t *testing.T) {
 	poison := map[string]func(events.Head) events.Cursor{
 		"number 2^64-2": func(h events.Head) events.Cursor {
@@ -158,7 +158,7 @@ func TestFeedGoesOnBehindABlockThatNeverWas(t *testing.T) {
 	}
 }
 
-// A node that lags is no reason to take anything back.
+// A node that lags is no reason to undo anything.
 func TestFeedWaitsForANodeThatLags(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")
@@ -181,7 +181,7 @@ func TestFeedWaitsForANodeThatLags(t *testing.T) {
 	}
 }
 
-// A start at a node that lies waits for it, and tells it once, however often it asks.
+// A start at a node that lies waits for it, and reports it once, however often it asks.
 func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
@@ -208,8 +208,8 @@ func TestAStartAtALiarTellsItOnceAndWaits(t *testing.T) {
 	}
 }
 
-// Who lies about how blocks are linked is found out where they are read by ranges as well:
-// nothing of it is told, and who finds such an update impossible has the node doubted.
+// A lie about how blocks follow on each other is also found where they are read in ranges: nothing
+// of it is delivered, and a consumer that finds an update impossible makes the node doubted.
 func TestBlocksThatDoNotFollowOnEachOtherAreNeverTold(t *testing.T) {
 	const behindTheWalk = 129 // blocks; one fewer are read one by one
 	w := newWorld(t)
@@ -245,7 +245,7 @@ func TestBlocksThatDoNotFollowOnEachOtherAreNeverTold(t *testing.T) {
 	w.caughtUp(d)
 }
 
-// until repeats what is temporary, as the actors do.
+// until repeats a call while its error is temporary, as the actors do.
 func until(f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
@@ -261,7 +261,7 @@ func until(f func(context.Context) error) func(context.Context) error {
 	}
 }
 
-// Before something follows that cannot be taken back, a second endpoint must say the same.
+// Before something irreversible follows, a second endpoint must say the same.
 func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
@@ -304,7 +304,7 @@ func TestTwoEndpointsThatDifferAreToldAndNothingIsConfirmed(t *testing.T) {
 	if err := confirmed(elsewhere); !errors.Is(err, rpc.ErrUnavailable) {
 		t.Fatalf("a block that only one knows: %v", err)
 	}
-	if all := found.told(); len(all) != 1 { // Once a minute.
+	if all := found.told(); len(all) != 1 { // At most once a minute.
 		t.Fatalf("told: %v", all)
 	}
 	ahead := facts

@@ -18,8 +18,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// limiting is a provider in front of a gate. After so many messages it refuses all for a
-// second, a few times in all.
+// limiting is a provider in front of a gate. After a number of messages it refuses all for a
+// second, and does so a few times.
 type limiting struct {
 	next   http.Handler
 	refuse func(http.ResponseWriter, *http.Request)
@@ -28,7 +28,7 @@ type limiting struct {
 	messages  int
 	times     int
 	until     time.Time
-	refused   int // since when it began to refuse
+	refused   int // when it began to refuse
 	mostTries int
 }
 
@@ -65,7 +65,7 @@ func (l *limiting) state() (times, mostTries int) {
 	return l.times, l.mostTries
 }
 
-// persist is drive for a call that a host tries again when the chain does not answer.
+// persist is drive for a call that is repeated when the chain does not answer, as a host does.
 func (w *world) persist(name string, f func(context.Context) error) {
 	w.t.Helper()
 	w.drive(name, func(ctx context.Context) error {
@@ -81,8 +81,8 @@ func (w *world) persist(name string, f func(context.Context) error) {
 	})
 }
 
-// A whole sale at a provider that limits requests and names no final block: it goes on,
-// asks nothing while it is to be silent, and tells the operator once of each.
+// A whole sale at a provider that limits requests and names no final block: it goes on, sends
+// nothing during the demanded pauses, and tells the operator of each fact once.
 func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 	each := func(code int, words string) func(http.ResponseWriter, *http.Request) {
 		return func(out http.ResponseWriter, in *http.Request) {
@@ -146,7 +146,7 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 			if diff := cmp.Diff(want, d.read()); diff != "" {
 				t.Fatalf("feed (-want +got):\n%s", diff)
 			}
-			if _, tries := provider.state(); tries > 16 { // What was under way when it began.
+			if _, tries := provider.state(); tries > 16 { // Those that were under way when it began.
 				t.Fatalf("it was asked %d times in the second in which it refused", tries)
 			}
 			for _, once := range []string{"asked too often", "names no final block"} {
@@ -161,7 +161,7 @@ func TestProviderWithLimitsAndWithoutFinalBlocksServesAWholeSale(t *testing.T) {
 	}
 }
 
-// count is how many lines say something.
+// count is the number of lines that contain a text.
 func (j *journal) count(what string) (n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -26,7 +26,7 @@ func rangeOf(r rpcRequest) (from, to uint64, ok bool) {
 	return uint64(*filter.FromBlock), uint64(*filter.ToBlock), true
 }
 
-// toldWith is what a feed from the deployment tells of two requests with many blocks in
+// toldWith is what a feed delivers from the deployment on, of two requests with many blocks in
 // between, from a node with a fault.
 func toldWith(t *testing.T, f nodetest.Fault) []string {
 	t.Helper()
@@ -98,7 +98,7 @@ func TestRangeIsNotSplitBecauseOfARateLimit(t *testing.T) {
 	}
 }
 
-// A piece that fails after another one has succeeded must not lose either.
+// When one piece fails after another one succeeded, neither may be lost.
 func TestPiecesCountOnlyWhenAllAreThere(t *testing.T) {
 	var failures atomic.Int64
 	got := toldWith(t, func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
@@ -119,7 +119,7 @@ func TestPiecesCountOnlyWhenAllAreThere(t *testing.T) {
 	}
 }
 
-// A node that cuts a long result without a word would hide what comes after.
+// If a node cuts a long result without saying so, later logs must not be missed.
 func TestResultThatWasCutSilentlyIsReadInPieces(t *testing.T) {
 	const most = 500
 	w := newWorld(t)
@@ -142,7 +142,7 @@ func TestResultThatWasCutSilentlyIsReadInPieces(t *testing.T) {
 		if padded == nil && len(logs) > 0 {
 			padded = logs[0]
 		}
-		if to-from >= 16 && len(logs) > 0 { // Many logs; ours that come later are cut off.
+		if to-from >= 16 && len(logs) > 0 { // Many logs, so that ours are cut off.
 			logs = logs[:1]
 			for len(logs) < most {
 				logs = append(logs, padded)
@@ -216,7 +216,7 @@ func TestLogIsToldOnceHoweverOftenTheNodeGivesIt(t *testing.T) {
 	}
 }
 
-// A load balancer may answer from a node that is on the branch that lost.
+// A load balancer may pass the question on to a node on the branch that lost.
 func TestLogsOfABlockThatIsGoneAreNotTold(t *testing.T) {
 	w := newWorld(t)
 	m := w.newHost("host")

@@ -16,7 +16,7 @@ import (
 var amounts = cmp.Comparer(func(a, b events.Amount) bool { return a == b })
 
 func TestRequestAndSlotIDsAreTheContracts(t *testing.T) {
-	// The vector of spec/marketplace.md §1.3.
+	// The test vector of spec/marketplace.md §1.3.
 	r := events.Request{
 		Client: events.Address{19: 0xaa},
 		Ask: events.Ask{
@@ -69,7 +69,7 @@ func TestHostLivesThroughASaleAndIsPaidToTheSecond(t *testing.T) {
 	if err != nil || len(mine) != 1 || mine[0].Slot != call.Slot || mine[0].Request.ID != r.ID {
 		t.Fatalf("own slots are %+v (%v)", mine, err)
 	}
-	// The second slot starts the request.
+	// With the second slot the request starts.
 	second := callFor(r, 1)
 	w.reserve(m, "host", second)
 	w.fill(m, "host", second)
@@ -101,7 +101,7 @@ func TestHostLivesThroughASaleAndIsPaidToTheSecond(t *testing.T) {
 	w.drive("client", func(ctx context.Context) error { return w.requester.WithdrawFunds(ctx, r.ID) })
 }
 
-// proveNextPeriod hands in a proof in the next period, twice.
+// proveNextPeriod submits a proof in the next period, twice.
 func (w *world) proveNextPeriod(m *chain.Market, call events.SlotCall) {
 	w.t.Helper()
 	const period = 20
@@ -120,7 +120,7 @@ func (w *world) proveNextPeriod(m *chain.Market, call events.SlotCall) {
 	if diff := cmp.Diff(first, again, amounts); diff != "" || w.nonce("host") != nonce {
 		w.t.Fatalf("the repeated proof brought another receipt (-first +again):\n%s", diff)
 	}
-	// A host that proves again after a crash makes another proof of the same.
+	// A host that proves again after a crash makes another proof of the same statement.
 	again, err := m.SubmitProof(w.t.Context(), call, number, goodProof(3))
 	if diff := cmp.Diff(first, again, amounts); diff != "" || err != nil || w.nonce("host") != nonce {
 		w.t.Fatalf("another proof for the period brought another receipt, or an error (%v):\n%s", err, diff)
@@ -136,8 +136,8 @@ func (w *world) proveNextPeriod(m *chain.Market, call events.SlotCall) {
 	}
 }
 
-// repeatedPayout checks that freeing a paid slot again reports the payment, with and
-// without our own record.
+// repeatedPayout checks that freeing a paid slot again reports the payment, with and without a
+// record.
 func (w *world) repeatedPayout(m *chain.Market, call events.SlotCall, first events.PayoutReceipt) {
 	w.t.Helper()
 	first.AlreadyFree = true

@@ -63,7 +63,7 @@ func TestNodeWithLittleOrNoSupportForBatchesIsUsedAsItIs(t *testing.T) {
 	}
 }
 
-// Many nodes know no pending block; for them it is the newest one.
+// Many nodes have no pending block and use the newest one instead.
 func TestNodeWhosePendingBlockIsTheNewestServesAWholeSale(t *testing.T) {
 	for name, overrides := range map[string]bool{"with overrides of blocks": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -213,13 +213,13 @@ func TestFinalIsWhatTheChainCallsSoIfItIsAsked(t *testing.T) {
 	want(head-9, false)
 	want(head-10, true)
 	want(head+1, false)
-	w.gate.has(nil) // The node was started again, and does not know yet.
+	w.gate.has(nil) // The node has just restarted and does not know it yet.
 	if final, err := m.Final(t.Context(), head-20); final || !errors.Is(err, rpc.ErrUnavailable) {
 		t.Fatalf("final without the tag that was there: %v (%v)", final, err)
 	}
 }
 
-// Freeing a slot too early costs everything, so its end must not be taken back.
+// Freeing a slot too early costs everything, so its end must be irreversible.
 func TestSlotIsNotFreedBeforeItsEndIsFinal(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")

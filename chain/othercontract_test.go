@@ -20,8 +20,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// A contract that is no marketplace, here the token, is called and followed by what the market
-// has: one connection, one account, one feed.
+// A contract that is no marketplace, here the token, is called and followed through the market's
+// own parts: one connection, one account, one feed.
 func TestAnotherContractSharesConnectionAccountAndFeed(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")

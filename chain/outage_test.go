@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// moodyStore is a store that can be away, or lose its answers after it wrote.
+// moodyStore is a store that can be away, or lose its answers after it has written.
 type moodyStore struct {
 	events.Store
 	away, loses atomic.Bool
@@ -45,7 +45,7 @@ func (s *moodyStore) ReadStream(
 	return s.Store.ReadStream(ctx, stream, q)
 }
 
-// wholeTransaction is what the record holds of one transaction.
+// wholeTransaction are the events of one complete transaction.
 func wholeTransaction() []string { return []string{"TxIntended", "TxSent", "TxMined"} }
 
 func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
@@ -54,7 +54,7 @@ func TestTransactionsGoOutWhileTheStoreIsAwayAndAreRecordedLater(t *testing.T) {
 	dir, store := t.TempDir(), newMoodyStore()
 	m := w.host("host", dir, store)
 	r := w.request()
-	w.reserve(m, "host", callFor(r, 0)) // From here on the outbox knows where the stream stands.
+	w.reserve(m, "host", callFor(r, 0)) // From here on the outbox knows where the stream ends.
 	store.away.Store(true)
 	if receipt := w.reserve(m, "host", callFor(r, 1)); receipt.TxHash.Zero() {
 		t.Fatal("no receipt")
@@ -92,7 +92,7 @@ func TestAnOutboxThatWasNeverUsedWaitsForTheStore(t *testing.T) {
 	w.host("host", dir, store)
 }
 
-// The copier may not send again what it sent, because more has come since.
+// The copier cannot send the same append again, because there are more entries now.
 func TestAnswersThatAreLostLeaveTheRecordWholeAndNobodyIsTakenForARival(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
@@ -103,7 +103,7 @@ func TestAnswersThatAreLostLeaveTheRecordWholeAndNobodyIsTakenForARival(t *testi
 	w.reserve(m, "host", callFor(r, 0))
 	w.await("an answer is lost", func() bool { return store.lost.Load() > 0 })
 	w.reserve(m, "host", callFor(r, 1))
-	if err := m.Close(); err != nil { // Also a restart does not know what was written.
+	if err := m.Close(); err != nil { // A restart does not know what was written, either.
 		t.Fatal(err)
 	}
 	m = w.host("host", dir, store)
@@ -141,7 +141,7 @@ func TestAProofOfBeforeACrashInAnOutageIsFoundAndNotSentAgain(t *testing.T) {
 
 	m = w.host("host", dir, store)
 	var receipt events.Receipt
-	w.drive("host", func(ctx context.Context) (err error) { // A Groth16 proof of the same is never the same.
+	w.drive("host", func(ctx context.Context) (err error) { // Two Groth16 proofs of the same statement differ.
 		receipt, err = m.SubmitProof(ctx, call, number, goodProof(3))
 		return err
 	})
@@ -175,7 +175,7 @@ func TestTwoProofsOfOnePeriodAreNeverUnderWayAtOnce(t *testing.T) {
 	receipts := make(chan events.Receipt, 8)
 	for n := range byte(cap(receipts)) {
 		go func() {
-			for t.Context().Err() == nil { // What is in the way passes.
+			for t.Context().Err() == nil { // What stands in the way passes.
 				r, err := m.SubmitProof(t.Context(), call, number, goodProof(n))
 				if err == nil {
 					receipts <- r

@@ -12,7 +12,7 @@ import (
 )
 
 // TestTheOutboxOfBeforeGoesWithTheRightStore is the last resort of docs/record.md: the host was
-// started on the wrong store, which numbered the outbox anew, and is to go on with the right one.
+// started on the wrong store, which renumbered the outbox, and now continues with the right one.
 func TestTheOutboxOfBeforeGoesWithTheRightStore(t *testing.T) {
 	for name, sends := range map[string]bool{"nothing was sent meanwhile": false, "something was sent meanwhile": true} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// The market of the real contracts obeys the port, like the simulation's.
+// The market with the real contracts passes the port's suite, as the simulation's does.
 func TestMarketObeysItsPort(t *testing.T) {
 	porttest.Market(t, func(t *testing.T) porttest.MarketWorld {
 		w := newWorld(t)

@@ -42,7 +42,7 @@ func TestRequestsPerBlockDoNotGrowWithWhatIsInFlight(t *testing.T) {
 		url, messages := messageCounter(t, w.gate)
 		cfg := w.config("host")
 		cfg.Endpoint, cfg.StuckBlocks, cfg.MaxInFlight = url, 1000, 64
-		// Nothing but what a block brings, as far as that goes.
+		// Only the requests that follow from new blocks, as far as possible.
 		cfg.PollInterval = 50 * time.Millisecond
 		m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 		if err != nil {
@@ -62,7 +62,7 @@ func TestRequestsPerBlockDoNotGrowWithWhatIsInFlight(t *testing.T) {
 		}
 		w.await("all are sent", func() bool { return len(p.seen(uint64(inFlight-1))) > 0 })
 		const blocks = 10
-		polls := new(atomic.Int64) // What only looks for a new block is not counted.
+		polls := new(atomic.Int64) // Requests that only look for a new block are not counted.
 		w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 			if r.Method == "eth_getTransactionCount" {
 				polls.Add(1)
@@ -106,7 +106,7 @@ func TestBalanceSaysWhatWorkReallyCosts(t *testing.T) {
 	if want := new(big.Int).Mul(newBig(receipt.GasUsed), big.NewInt(32_000_000_000)); b.ProofWei.Big().Cmp(want) != 0 {
 		t.Fatalf("a proof costs %s, want %s for %d gas", b.ProofWei, want, receipt.GasUsed)
 	}
-	p.set(func(p *pool) { p.tip = big.NewInt(400_000_000_000) }) // Whoever suggests that, is not followed.
+	p.set(func(p *pool) { p.tip = big.NewInt(400_000_000_000) }) // Such a suggestion is not followed.
 	if b, err = m.Balance(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestBalanceSaysWhatWorkReallyCosts(t *testing.T) {
 	if !b.ProofWei.Less(b.SaleWei) || b.Wei.IsZero() || b.Tokens.IsZero() {
 		t.Fatalf("balance is %+v", b)
 	}
-	// Before the first of a kind, what was measured elsewhere counts.
+	// Before the first call of a kind, the measured gas counts.
 	w.fund("fresh")
 	fresh, err := w.host("fresh", t.TempDir(), events.NewMemory()).Balance(t.Context())
 	if err != nil || fresh.ProofWei != events.NewAmount(340_000*32_000_000_000) {
@@ -125,7 +125,7 @@ func TestBalanceSaysWhatWorkReallyCosts(t *testing.T) {
 	}
 }
 
-// log keeps what is said.
+// log collects log lines.
 type log struct {
 	logger *logrus.Logger
 	mu     sync.Mutex

@@ -26,7 +26,7 @@ func TestTheStandingNamesTheEndpointInUseAndWhyTheFirstIsNot(t *testing.T) {
 		t.Fatalf("at the fallback: %+v", fallback)
 	}
 	second.set(true, false)
-	if _, err := m.Head(t.Context()); err == nil { // It takes the connection away.
+	if _, err := m.Head(t.Context()); err == nil { // It closes the connection.
 		t.Fatal("a closed gate answers")
 	}
 	if _, err := m.Head(t.Context()); err == nil {

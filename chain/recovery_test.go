@@ -32,15 +32,14 @@ func eventsOf(t *testing.T, store events.Store, who events.Address) []string {
 	return names
 }
 
-// historyOf is the same without how often something was sent: a transaction that a few
-// blocks do not take is sent again with higher fees, and how many blocks those are depends
-// on the machine.
+// historyOf is the same without repeated sending: a transaction that some blocks do not take is
+// sent again with a higher fee, and how many blocks that takes depends on the machine.
 func historyOf(t *testing.T, store events.Store, who events.Address) []string {
 	t.Helper()
 	return slices.CompactFunc(eventsOf(t, store, who), func(x, y string) bool { return x == "TxSent" && y == "TxSent" })
 }
 
-// lastOf is the newest event of an account's transactions, as it is stored.
+// lastOf is the newest event of an account's transactions, as stored.
 func lastOf(t *testing.T, store events.Store, who events.Address) string {
 	t.Helper()
 	newest := events.ReadStream{From: events.End, Backward: true, Limit: 1}
@@ -53,7 +52,7 @@ func lastOf(t *testing.T, store events.Store, who events.Address) string {
 	return ""
 }
 
-// started runs a call until its transaction is in the pool, and then gives it up.
+// started runs a call until its transaction is in the mempool, and then gives it up.
 func (w *world) started(name string, f func(context.Context) error) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -96,7 +95,7 @@ func TestHostThatDiesBeforeSendingSendsTheSameTransactionLater(t *testing.T) {
 	dir, store := t.TempDir(), events.NewMemory()
 	m := w.host("host", dir, store)
 	call := callFor(w.request(), 0)
-	// The attempt is recorded, but no node ever hears of it.
+	// The attempt is recorded but reaches no node.
 	before := w.gate.sent()
 	w.gate.set(false, true)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +137,7 @@ func TestLostOutboxIsRestoredFromTheStream(t *testing.T) {
 	}
 }
 
-// The first learns of the second by the record or by the chain, whatever comes first.
+// The first one learns of the second from the record or from the chain, whichever comes first.
 func TestSecondOwnerOfAnAccountStopsTheFirst(t *testing.T) {
 	takenOver := func(err error) bool {
 		return errors.Is(err, tx.ErrTakenOver) || errors.Is(err, tx.ErrUsedElsewhere)
@@ -214,7 +213,7 @@ func TestStuckTransactionIsOfferedForMore(t *testing.T) {
 		done <- err
 	}()
 	w.sealUntilHolds("a second attempt", func() bool {
-		// A third one may follow before anybody looks.
+		// A third event may follow before anybody looks.
 		got := eventsOf(t, store, m.Account())
 		return len(got) >= 3 && cmp.Equal(got[:3], []string{"TxIntended", "TxSent", "TxSent"})
 	})
@@ -251,7 +250,7 @@ func TestTransactionThatComesTooLateIsReplacedByAnEmptyOne(t *testing.T) {
 	}()
 	w.await("the attempt is sent", func() bool { return w.gate.sent() > before })
 	w.sealUntil(call.Deadline)
-	// Before it, on a slow machine, the call may have been offered for more.
+	// Before that, on a slow machine, the call may have been sent with a higher fee.
 	w.await("the empty transaction", func() bool {
 		return strings.Contains(lastOf(t, store, m.Account()), `"gasLimit":"21000"`)
 	})
@@ -378,8 +377,8 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 			return false
 		}
 	})
-	// The manager may send it again before the first block of the new branch is
-	// sealed; which branch the block is of is asked below.
+	// The manager may send it again before the first block of the new branch is sealed; the check
+	// of the branch is below.
 	if receipt.Block.Number <= before.Number || receipt.Block.Number+2 > w.chain.Head().Number {
 		t.Fatalf("receipt is of block %d, the fork of %d, the head %d: not confirmed on the new branch",
 			receipt.Block.Number, before.Number, w.chain.Head().Number)
@@ -389,8 +388,8 @@ func TestUnconfirmedTransactionOfADroppedBlockIsMinedAgain(t *testing.T) {
 	}
 }
 
-// TestACompactedOutboxCompletesAnEmptyStore: the store was lost, or another one was named.
-// Nobody has to take over, because the outbox knows each transaction.
+// TestACompactedOutboxCompletesAnEmptyStore: the store was lost, or another one was configured. No
+// take-over is needed, because the outbox knows each transaction.
 func TestACompactedOutboxCompletesAnEmptyStore(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
@@ -405,7 +404,7 @@ func TestACompactedOutboxCompletesAnEmptyStore(t *testing.T) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // And once more on what that start left.
+	for range 2 { // And once more with the result of that start.
 		empty := events.NewMemory()
 		m = w.host("host", dir, empty)
 		if again := w.reserve(m, "host", call); again.TxHash != first.TxHash || w.nonce("host") != 1 {

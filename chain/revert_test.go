@@ -17,8 +17,8 @@ func (revertOf) Error() string    { return "execution reverted" }
 func (revertOf) ErrorCode() int   { return 3 }
 func (e revertOf) ErrorData() any { return e.data }
 
-// FuzzRefusals looks for answers of a node that make it panic, or that are called an
-// outcome of the contract without being one.
+// FuzzRefusals looks for answers of a node that cause a panic, or that are taken for an outcome of
+// the contract without being one.
 func FuzzRefusals(f *testing.F) {
 	for _, seed := range []string{
 		"0x", "0xff", "0xff556a", "0xff556acf", "Reverted 0xff556acf", "Reverted", "0x4e487b71", "", "0x08c379a0",

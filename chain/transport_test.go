@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// transports are the ways to a node: one chain, and an endpoint for each.
+// transports are an endpoint of the same chain for each transport.
 func transports(t *testing.T) (*devchain.Chain, map[string]string) {
 	t.Helper()
 	c, err := devchain.Open(t.Context(), devchain.Config{
@@ -22,8 +22,8 @@ func transports(t *testing.T) (*devchain.Chain, map[string]string) {
 	return c, map[string]string{"ws": c.WSEndpoint(), "http": c.HTTPEndpoint(), "ipc": c.IPCPath()}
 }
 
-// The feed is the same over every transport: what was before the start, what comes,
-// what a reorganisation replaces, and where it goes on after a restart.
+// The feed is the same over every transport: what came before the start, what comes later, what a
+// reorganisation replaces, and where it resumes after a restart.
 func TestFeedIsTheSameOverEveryTransport(t *testing.T) {
 	c, endpoints := transports(t)
 	for name, endpoint := range endpoints {
@@ -39,7 +39,7 @@ func TestFeedIsTheSameOverEveryTransport(t *testing.T) {
 			}
 			defer func() { _ = m.Close() }()
 			call := callFor(w.request(), 0)
-			w.seal(140) // The part before is read by ranges.
+			w.seal(140) // The blocks before are read in ranges.
 			d := w.follow(m.Feed(), events.Cursor{})
 			w.caughtUp(d)
 			w.reserve(m, "host", call)

@@ -17,14 +17,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// pool is the node's way with transactions, as a test wants it.
+// pool is how the node treats transactions in a test.
 type pool struct {
 	mu   sync.Mutex
 	sent []*types.Transaction
-	// takes says whether a transaction gets into the pool; what does not is acknowledged
-	// all the same.
+	// takes says whether a transaction gets into the mempool; all are acknowledged.
 	takes func(*types.Transaction) bool
-	// tip and baseFee are what the node says of prices, when they are set.
+	// tip and baseFee, if set, are the prices that the node reports.
 	tip, baseFee *big.Int
 }
 
@@ -74,7 +73,7 @@ func (p *pool) set(change func(*pool)) {
 	change(p)
 }
 
-// seen are the transactions that were handed in with a nonce, repetitions left out.
+// seen are the different transactions that were sent with a nonce.
 func (p *pool) seen(nonce uint64) []*types.Transaction {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,8 +106,8 @@ func later[T any](w *world, f func(context.Context) (T, error)) (done chan error
 	return done
 }
 
-// sealUntilDone seals blocks until a call has ended, and returns its error. The manager
-// sees each block before the next.
+// sealUntilDone seals blocks until a call has ended, and returns its error. The manager sees each
+// block before the next one.
 func (w *world) sealUntilDone(done chan error) error {
 	w.t.Helper()
 	var err error
@@ -124,7 +123,7 @@ func (w *world) sealUntilDone(done chan error) error {
 	return err
 }
 
-// elsewhere sends a transaction of the account behind the manager's back, and mines it.
+// elsewhere sends a transaction of the account without the manager, and mines it.
 func (w *world) elsewhere(name string) {
 	w.t.Helper()
 	to := common.Address(w.account("client"))
@@ -269,7 +268,7 @@ func TestEmptyTransactionThatIsStuckIsOfferedForMore(t *testing.T) {
 	w.fund("host")
 	p := newPool(w)
 	cfg := w.config("host")
-	cfg.MaxFeeCapWei = 20_000_000_000 // Calls reach it soon; the empty one has its own room.
+	cfg.MaxFeeCapWei = 20_000_000_000 // Calls soon reach it; empty transactions have room of their own.
 	m, err := w.dial(cfg, events.NewMemory(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)

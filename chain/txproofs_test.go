@@ -18,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/events/duty"
 )
 
-// proving is a host with a filled slot at the beginning of a period in which it may prove.
+// proving is a host with a filled slot, at the beginning of a period in which it can prove.
 func (w *world) proving() (m *chain.Market, store events.Store, call events.SlotCall, period uint64) {
 	w.t.Helper()
 	w.fund("host")
@@ -31,7 +31,8 @@ func (w *world) proving() (m *chain.Market, store events.Store, call events.Slot
 
 const periodSeconds = 20
 
-// duePeriod fills a slot and goes on to the next period whose first blocks have no wrap.
+// duePeriod fills a slot and goes on to the next period in whose first blocks the pointer does not
+// wrap.
 func (w *world) duePeriod(m *chain.Market) (call events.SlotCall, period uint64) {
 	w.t.Helper()
 	call = callFor(w.request(), 0)
@@ -50,7 +51,7 @@ func (w *world) duePeriod(m *chain.Market) (call events.SlotCall, period uint64)
 	}
 }
 
-// challenge is what the contract asks in the next block.
+// challenge is what the contract asks for in the next block.
 func (w *world) challenge(m *chain.Market, call events.SlotCall, period uint64) events.Challenge {
 	w.t.Helper()
 	config, err := m.Config(w.t.Context())
@@ -69,11 +70,11 @@ func (w *world) challenge(m *chain.Market, call events.SlotCall, period uint64) 
 const (
 	submitProofSelector = "submitProof"
 	fillSlotSelector    = "fillSlot"
-	// invalidProof is Proofs_InvalidProof() as a revert has it.
+	// invalidProof is the name of the contract's error for an invalid proof.
 	invalidProof = "Proofs_InvalidProof"
 )
 
-// everyCall lets a refusal hold for all trials.
+// everyCall matches all trials.
 func everyCall(callObject) bool { return true }
 
 // callObject is the first parameter of eth_call.
@@ -82,7 +83,7 @@ type callObject struct {
 	Gas  string `json:"gas"`
 }
 
-// refuses answers trials of a method with one of the contract's errors.
+// refuses answers trials of a method with an error of the contract.
 func refuses(method, with string, which func(callObject) bool) nodetest.Fault {
 	parsed, err := bindings.MarketplaceMetaData.ParseABI()
 	if err != nil {
@@ -170,7 +171,7 @@ func passes(method string) nodetest.Fault {
 	}
 }
 
-// A proof that was right when it was tried and is refused in its block.
+// A proof that was right in the trial, and that its block refuses.
 func TestMinedProofThatWasRefusedIsJudgedByTheBlockThatRefusedIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		challenge func(events.Challenge) events.Challenge
@@ -222,7 +223,7 @@ func TestSlowFillInFrontOfAProofIsPushedAsHardAsTheProof(t *testing.T) {
 
 	p := newPool(w)
 	cheap, dear := big.NewInt(1_000_000_000), big.NewInt(7_000_000_000)
-	// Only who pays enough is mined.
+	// Only those that pay enough are mined.
 	p.set(func(p *pool) {
 		p.tip = cheap
 		p.takes = func(tx *types.Transaction) bool { return tx.GasTipCap().Cmp(dear) >= 0 }
@@ -368,7 +369,7 @@ func TestNothingIsSentInFrontOfAProofThatIsAboutToBeDue(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := callFor(w.request(), 0)
-	m.DutiesDue(w.chain.Head().Time.Add(3 * time.Second)) // It passes, and nobody says so.
+	m.DutiesDue(w.chain.Head().Time.Add(3 * time.Second)) // It passes without a notification.
 	if err := w.sealUntilDone(later(w, func(ctx context.Context) (events.Receipt, error) {
 		return m.ReserveSlot(ctx, last)
 	})); err != nil {

@@ -31,7 +31,7 @@ func TestHostThatDiesAtAnyPointOfATransactionMakesItOnce(t *testing.T) {
 						return node(r)
 					}
 					asked <- true
-					return rpcAnswer{Version: "2.0", ID: json.RawMessage("0")} // Nobody's answer.
+					return rpcAnswer{Version: "2.0", ID: json.RawMessage("0")} // An answer to no request.
 				})
 				w.abandoned(f, func() bool { return len(asked) > 0 })
 			},
@@ -106,7 +106,7 @@ func (w *world) abandoned(f func(context.Context) error, happened func() bool) {
 	}
 }
 
-// reasons are why intents of an account were abandoned.
+// reasons are the reasons why intents of an account were abandoned.
 func reasons(t *testing.T, store events.Store, who events.Address) (all []string) {
 	t.Helper()
 	codec := events.NewCodec(events.TxTable())
@@ -147,7 +147,8 @@ func TestReceiptThatWasReportedIsTakenBackByADeepReorganisationAndMadeAgain(t *t
 				return w.nonce("host") == 1
 			})
 			w.await("the record tells of both blocks", func() bool {
-				// What was taken back may have been offered for more before a block took it again.
+				// A dropped transaction may have been sent with a higher fee before a block took it
+				// again.
 				history := slices.DeleteFunc(historyOf(t, store, m.Account()), func(e string) bool { return e == "TxSent" })
 				return cmp.Equal(history, []string{"TxIntended", "TxMined", "TxMined"})
 			})
@@ -202,7 +203,7 @@ func TestProofOfADroppedBlockIsNotSentAgainWhenItsChallengeMoved(t *testing.T) {
 	}
 }
 
-// failed lets every transaction have failed by its receipt.
+// failed makes every receipt say that the transaction failed.
 func failed(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 	a := node(r)
 	if r.Method == "eth_getTransactionReceipt" {
@@ -211,8 +212,8 @@ func failed(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
 	return a
 }
 
-// What succeeded once may have been mined in another block, and have failed there: who asks
-// again is told what the contract says now.
+// An earlier success may have been mined in another block since, and failed there: then a repeated
+// call reports what the contract says now.
 func TestAnEarlierSuccessThatFailedSinceIsNone(t *testing.T) {
 	w := newWorld(t)
 	m, _, call, period := w.proving()

@@ -27,8 +27,8 @@ import (
 
 var _ port.Validation = (*chain.Market)(nil)
 
-// ask puts a request on the market that is filled in many transactions and misses many
-// proofs: every period demands one.
+// ask puts a request on the market that takes many transactions to fill and misses many proofs:
+// every period demands one.
 func (w *world) ask(slots, maxSlotLoss uint64) events.Request {
 	w.t.Helper()
 	r := events.Request{
@@ -119,7 +119,7 @@ func TestMarketObeysThePortOfAValidator(t *testing.T) {
 	})
 }
 
-// rewardOf is what marking a proof of a slot brings, in the contract's own steps
+// rewardOf is the reward for marking a slot's proof, computed in the contract's own steps
 // (spec/marketplace.md §5.5).
 func rewardOf(r events.Request, config events.MarketConfig) events.Amount {
 	full, _ := r.Ask.CollateralPerSlot()
@@ -127,7 +127,7 @@ func rewardOf(r events.Request, config events.MarketConfig) events.Amount {
 	return slashed.MulSaturating(uint64(config.ValidatorRewardPercentage)).Div(100)
 }
 
-// The marking that frees the slot and fails the request costs most.
+// The marking that frees the slot and fails the request uses most gas.
 func TestMarkingGasHasTheMargin(t *testing.T) {
 	w := newWorld(t)
 	careless, validator := w.newHost("careless"), w.newHost("validator")
@@ -181,8 +181,8 @@ func (w *world) markNext(m *chain.Market, name string, slot events.SlotRef) (mar
 	return marking
 }
 
-// A slot is held to owe a proof by the same formula here and in the contract, block by
-// block through the window, whatever the pointer does.
+// Whether a slot owes a proof is computed by the same formula as in the contract, block by block
+// through the window, wherever the pointer is.
 func TestWhoOwedAProofIsComputedAsTheContractDoes(t *testing.T) {
 	w := newWorld(t)
 	careless, validator := w.newHost("careless"), w.newHost("validator")
@@ -226,8 +226,8 @@ func TestWhoOwedAProofIsComputedAsTheContractDoes(t *testing.T) {
 	}
 }
 
-// One question about many slots takes few messages, and all proofs that are missing are
-// marked in their window.
+// A question about many slots takes few messages, and all missing proofs are marked in their
+// window.
 func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 	const many = 200
 	shared, err := shared.open()
@@ -252,8 +252,8 @@ func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 	config := w.timing(validator)
 	before := tokensOf(t, validator)
 
-	// The pointers of the slots are spread over all their values, so that in no window
-	// are all of them out of their downtime.
+	// The pointers of the slots are spread over all values, so that in every window some are
+	// outside their downtime.
 	period := duty.Period(config.Proofs, w.chain.Head().Time) + 1
 	w.sealUntil(duty.End(config.Proofs, period))
 	asked := messages.Load()
@@ -277,7 +277,7 @@ func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 			answered.Add(1)
 		}()
 	}
-	// A block holds what was sent when it is sealed, so it is sealed when there is enough.
+	// A block takes what was sent before it is sealed, so we wait until that is enough.
 	w.await("all are answered", func() bool {
 		open := len(missing) - int(answered.Load())
 		if sent := w.inPool("validator"); sent > 0 && sent >= min(8, open) {
@@ -305,7 +305,7 @@ func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 	}
 }
 
-// inPool is how many transactions of an account wait to be mined.
+// inPool is the number of an account's transactions in the mempool.
 func (w *world) inPool(name string) int {
 	w.t.Helper()
 	pending, err := w.client.PendingNonceAt(w.t.Context(), common.Address(w.account(name)))
@@ -315,8 +315,8 @@ func (w *world) inPool(name string) int {
 	return int(pending - w.nonce(name))
 }
 
-// counting is an endpoint that counts the messages with calls of contracts that it hands on; the
-// looks at blocks and nonces, which come with time, it does not.
+// counting is an endpoint that counts the messages with calls of contracts. It does not count those
+// about blocks and nonces, whose number depends on time.
 func counting(t *testing.T, to string, messages *atomic.Int64) string {
 	target, err := url.Parse(to)
 	if err != nil {
@@ -326,7 +326,7 @@ func counting(t *testing.T, to string, messages *atomic.Int64) string {
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		body, err := io.ReadAll(in.Body)
 		if err != nil {
-			return // The caller is gone.
+			return // The caller has gone.
 		}
 		if bytes.Contains(body, []byte(`"eth_call"`)) {
 			messages.Add(1)

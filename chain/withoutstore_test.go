@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// withoutStore is a host that has used its outbox and waits now for its event store. It
+// withoutStore is a host that has used its outbox before and now waits for its event store. It
 // hosts a slot.
 func withoutStore(t *testing.T) (w *world, p place, g *guarded, call events.SlotCall) {
 	t.Helper()
@@ -36,7 +36,7 @@ func (w *world) beginsWithout(dir string) (*guarded, error) {
 	return w.beginsWith(nil, dir)
 }
 
-// nextProof hands in a proof of the period that begins next.
+// nextProof submits a proof of the next period.
 func (w *world) nextProof(m *chain.Market, call events.SlotCall) (period uint64, err error) {
 	w.t.Helper()
 	const seconds = 20
@@ -73,7 +73,7 @@ func TestWithoutAStoreAnOutboxMustHaveBeenUsed(t *testing.T) {
 	w := newWorld(t)
 	w.fund("host")
 	dir := t.TempDir()
-	for range 2 { // The first try leaves a file.
+	for range 2 { // The first try leaves a file behind.
 		if _, err := w.beginsWithout(dir); !errors.Is(err, events.ErrAway) {
 			t.Fatalf("with an outbox that was never used: %v", err)
 		}
@@ -96,8 +96,8 @@ func TestWithoutAStoreAnOlderOutboxDoesNotBegin(t *testing.T) {
 	w.must(w.beginsWithout(p.dir))
 }
 
-// Whoever else uses the account ends a market without a store. The next start with one
-// judges as after any other use.
+// Any other use of the account ends a market without a store. The next start with a store judges it
+// as usual.
 func TestWithoutAStoreAnybodyWhoUsesTheAccountEndsTheSending(t *testing.T) {
 	for name, c := range map[string]struct {
 		use    func(*world)
@@ -122,8 +122,8 @@ func TestWithoutAStoreAnybodyWhoUsesTheAccountEndsTheSending(t *testing.T) {
 	}
 }
 
-// That more was mined than is known is enough to hold back a proof; who it was may take a
-// while to find out.
+// Knowing that more was mined than we know of is enough to hold back a proof; finding out who it
+// was may take a while.
 func TestWithoutAStoreNothingIsSentWhileTheAccountMayBeUsedElsewhere(t *testing.T) {
 	w, p, g, call := withoutStore(t)
 	w.gate.has(func(r rpcRequest, node func(rpcRequest) rpcAnswer) rpcAnswer {
