@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// functionTable, eventTable and errorTable are the interface that hosts rely on,
-// written down independently of our sources.
+// functionTable, eventTable and errorTable are the interface that hosts rely on, written down
+// independently of our sources.
 func functionTable() map[string]string {
 	return map[string]string{
 		"0x6c70bee9": "configuration",
@@ -50,7 +50,7 @@ func functionTable() map[string]string {
 	}
 }
 
-// Event topic, name and number of indexed arguments.
+// Topic, name and number of indexed arguments of each event.
 func eventTable() map[string]string {
 	return map[string]string{
 		"0x1bf9c457accf8703dbf7cdf1b58c2f74ddf2e525f98155c70b3d318d74609bd8": "StorageRequested 0",

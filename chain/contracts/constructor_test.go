@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// creation packs without the checks that MarketplaceCreation makes.
+// creation packs a creation without the checks of MarketplaceCreation.
 func creation(config bindings.MarketplaceConfig) []byte {
 	code := common.FromHex(bindings.MarketplaceMetaData.Bin)
 	return append(code, pack.PackConstructor(config, common.Address{1}, common.Address{2})...)

@@ -11,12 +11,12 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// FirstDeploymentBlock is the first block number in which the marketplace can be
-// deployed. Before it there are not enough block hashes to make challenges from.
+// FirstDeploymentBlock is the first block in which the marketplace can be deployed. Before it there
+// are too few block hashes to make challenges from.
 const FirstDeploymentBlock = 257
 
-// PublicInputs is how many public inputs a storage proof has: entropy, dataset
-// root and slot index. A verifying key has one point more than that.
+// PublicInputs is the number of public inputs of a storage proof: entropy, dataset root and slot
+// index. A verifying key has one point more.
 const PublicInputs = 3
 
 var (

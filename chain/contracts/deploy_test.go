@@ -36,7 +36,7 @@ func TestWhatIsDeployedIsWhatTheConfigurationSays(t *testing.T) {
 	d := m.ask()
 	d.fund(host, collateral)
 	d.reserve(host, 0)
-	// The proof holds, but for something else.
+	// The proof is valid, but for another statement.
 	d.refuses(host, pack.PackFillSlot(d.id, 0, goldenProof()), "Proofs_InvalidProof")
 }
 
@@ -60,10 +60,9 @@ func TestKeysThatCannotBelongToAStorageProofAreRefused(t *testing.T) {
 	}
 }
 
-// defaultConfig returns the configuration of the public Codex networks: periods of
-// 120 s, in which a missed proof can be marked up to 30 s later, three reservations
-// per slot, and two misses of 20 % each until a slot is lost. zkeyHash is the hash of
-// the proving key, for hosts to compare; it may be empty.
+// defaultConfig is the configuration of the public Codex networks: periods of 120 s, 30 s after a
+// period to mark its missing proofs, three reservations per slot, and two misses of 20 % each until
+// a slot is lost. zkeyHash is the hash of the proving key, for hosts to compare; it may be empty.
 func defaultConfig(zkeyHash string) bindings.MarketplaceConfig {
 	return bindings.MarketplaceConfig{
 		Collateral: bindings.CollateralConfig{

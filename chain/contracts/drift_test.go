@@ -38,8 +38,8 @@ func inputs(t *testing.T) []string {
 	return files
 }
 
-// A machine with nothing but Go can tell that somebody changed a source and forgot to
-// run generate.sh.
+// On a machine with nothing but Go, this notices that somebody changed a source and did not run
+// generate.sh.
 func TestArtifactsAreMadeFromTheseSources(t *testing.T) {
 	now := ""
 	for _, file := range inputs(t) {
@@ -106,8 +106,7 @@ func TestBindingsAreMadeFromTheseArtifacts(t *testing.T) {
 	}
 }
 
-// plain decodes an interface and undoes what the generator of bindings does to the
-// compiler's own names of types.
+// plain decodes an interface, with the type names as the generator of bindings changes them.
 func plain(t *testing.T, data json.RawMessage) any {
 	t.Helper()
 	text := string(data)
@@ -145,7 +144,7 @@ func TestCompilerIsTheOnePinned(t *testing.T) {
 	}
 }
 
-// Where packages come from is the business of each machine's own configuration.
+// Where packages come from is configured on each machine.
 func TestLockFileNamesNoRegistry(t *testing.T) {
 	data, err := os.ReadFile("package-lock.json")
 	if err != nil {

@@ -102,7 +102,7 @@ func TestRepairIsDiscountedAndHeldInFull(t *testing.T) {
 	}
 }
 
-// Edge: what was received is remembered, also when the slot changes hands.
+// Edge case: the contract remembers that a proof was received, even when the slot changes hands.
 func TestRepairInThePeriodOfAProofIsRefused(t *testing.T) {
 	m := newMarket(t)
 	m.goTo(t, nextPeriod(m.now(t)))

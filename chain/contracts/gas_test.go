@@ -22,8 +22,8 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// statement has the public inputs of a storage proof and says nothing about storage:
-// somebody knows the product of the first two plus the third.
+// statement has the public inputs of a storage proof but means nothing for storage: the prover
+// knows the product of the first two plus the third.
 type statement struct {
 	Entropy frontend.Variable `gnark:",public"`
 	Root    frontend.Variable `gnark:",public"`
@@ -78,8 +78,7 @@ func (p *prover) verifyingKey() bindings.VerifyingKey {
 	return key
 }
 
-// prove answers the challenge that holds now. The pointer must not wrap before the
-// proof is mined.
+// prove answers the current challenge. The pointer must not wrap before the proof is mined.
 func (p *prover) prove(d *deal, index uint64) bindings.Groth16Proof {
 	d.t.Helper()
 	for d.pointer(index) > 250 {
@@ -108,7 +107,7 @@ func (p *prover) prove(d *deal, index uint64) bindings.Groth16Proof {
 	return bindings.Groth16Proof{A: pointG1(proof.Ar), B: pointG2(proof.Bs), C: pointG1(proof.Krs)}
 }
 
-// bill holds the least and the most gas that each kind of call took.
+// bill is the least and the most gas that each kind of call used.
 type bill map[string][2]uint64
 
 func (b bill) add(name string, receipt *types.Receipt) {
@@ -129,7 +128,7 @@ func (b bill) deploy(t *testing.T, c *chain, name string, code []byte) common.Ad
 	return receipt.ContractAddress
 }
 
-// ceilings are what calls take at most, in gas. A host's limits follow from its own.
+// ceilings are the most gas that calls may use. A host's limits follow from them.
 func ceilings() map[string]uint64 {
 	of := adapter.MeasuredGas()
 	return map[string]uint64{
@@ -141,8 +140,8 @@ func ceilings() map[string]uint64 {
 	}
 }
 
-// A host's limits lie the margin above what its calls took: too little gas looks like a
-// wrong proof.
+// A host's limits must be above the gas that its calls used by the margin: too little gas looks
+// like a wrong proof.
 func checkLimits(t *testing.T, b bill) {
 	t.Helper()
 	limits := adapter.DefaultGas()
@@ -171,7 +170,7 @@ func TestRealProofsAreAcceptedAndGasStaysBelowTheCeilings(t *testing.T) {
 	}
 }
 
-// measure takes every kind of call to the contracts, with real proofs.
+// measure makes every kind of call, with real proofs.
 func measure(t *testing.T, c *chain, p *prover) bill {
 	t.Helper()
 	c.grow(t)
@@ -244,7 +243,7 @@ func (b bill) request(m *market) *deal {
 func (b bill) fill(d *deal, p *prover, account int, index uint64) {
 	d.t.Helper()
 	d.fund(account, collateral)
-	// The host is the last of three, for whom the reservation costs most.
+	// The host is the last of three, for which the reservation uses most gas.
 	for _, other := range []int{fourthHost, stranger, account} {
 		b.add("reserveSlot", d.send(other, pack.PackReserveSlot(d.id, index)))
 	}

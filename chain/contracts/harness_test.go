@@ -25,9 +25,9 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// genesisTime lies in the future, in 2096. The simulated chain takes the wall clock
-// when that is ahead of its own; so it never is, and every block comes exactly one
-// second after its parent unless a test says otherwise.
+// genesisTime is in the year 2096. The simulated chain uses the wall clock if that is ahead of its
+// own time; so it never is, and every block comes exactly one second after its parent unless a test
+// says otherwise.
 const genesisTime = 4_000_000_000
 
 const (
@@ -42,8 +42,8 @@ const (
 	accounts
 )
 
-// chain is one simulated chain for all tests of the package. Each test deploys
-// contracts of its own on it, so they share nothing but the flow of time.
+// chain is one simulated chain for all tests of the package. Each test deploys its own contracts on
+// it, so they share only the flow of time.
 type chain struct {
 	backend *simulated.Backend
 	keys    [accounts]*ecdsa.PrivateKey
@@ -85,8 +85,8 @@ func newChain(rules func(*node.Config, *ethconfig.Config)) (*chain, error) {
 	return c, nil
 }
 
-// atOsaka pins the rules: by default the simulated chain runs future ones, under
-// which state costs several times as much.
+// atOsaka pins the rules: by default the simulated chain uses future ones, under which state costs
+// several times as much.
 func atOsaka(_ *node.Config, config *ethconfig.Config) {
 	rules := *params.AllDevChainProtocolChanges
 	rules.BogotaTime = nil
@@ -95,7 +95,7 @@ func atOsaka(_ *node.Config, config *ethconfig.Config) {
 	config.Genesis.Timestamp = genesisTime
 }
 
-// atPrague is atOsaka with the rules of before.
+// atPrague is atOsaka with the preceding rules.
 func atPrague(n *node.Config, config *ethconfig.Config) {
 	atOsaka(n, config)
 	config.Genesis.Config.OsakaTime = nil
@@ -133,9 +133,9 @@ func (c *chain) mine(t *testing.T, blocks int) {
 	}
 }
 
-// manyBlocks is called by tests that take the contract through hundreds of blocks. They say
-// nothing about this program, only about the contract, whose code runs by itself: the race
-// detector, which makes them ten times slower, has nothing to find in them.
+// manyBlocks is called by tests that take the contract through hundreds of blocks. They test the
+// contract, not this program; under the race detector they would be ten times slower and find
+// nothing.
 func manyBlocks(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -153,8 +153,7 @@ func (c *chain) goTo(t *testing.T, timestamp uint64) {
 	if timestamp < now {
 		t.Fatalf("time %d is %d s in the past", timestamp, now-timestamp)
 	}
-	// The pool forgets mined transactions in the background and the chain refuses
-	// to jump until then.
+	// The mempool drops mined transactions in the background, and until then the chain cannot jump.
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
@@ -267,7 +266,7 @@ func (c *chain) grow(t *testing.T) {
 	}
 }
 
-// revertData returns what the contract said, which the node sends as hex.
+// revertData is the data of a revert, which the node sends in hex.
 func revertData(t *testing.T, err error) []byte {
 	t.Helper()
 	var withData rpc.DataError
@@ -285,7 +284,7 @@ func revertData(t *testing.T, err error) []byte {
 	return data
 }
 
-// revertName names the error of a call; success has the empty name.
+// revertName is the name of a call's error, empty if it succeeded.
 func revertName(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {

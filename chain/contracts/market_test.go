@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/contractstest"
 )
 
-// The tests' periods are long enough to walk through a whole cycle of 256 pointers,
-// one block a second, and the timeout long enough to leave the downtime.
+// The tests' periods are long enough for a whole cycle of 256 pointers, with one block a second,
+// and the timeout is long enough to leave the downtime.
 const (
 	period   = 1000 // seconds
 	timeout  = 200  // seconds
@@ -47,7 +47,7 @@ var (
 	packToken = bindings.NewTestToken()
 )
 
-// market is a marketplace of one's own for one test.
+// market is a marketplace for one test.
 type market struct {
 	*chain
 	t       *testing.T
@@ -62,7 +62,7 @@ func testConfig() bindings.MarketplaceConfig {
 	return config
 }
 
-// newMarket deploys a marketplace with a verifier that believes everything.
+// newMarket deploys a marketplace with a verifier that accepts goodProof.
 func newMarket(t *testing.T) *market {
 	t.Helper()
 	shared.grow(t)
@@ -85,7 +85,7 @@ func deployMarket(
 	return &market{shared, t, token, shared.create(t, code)}
 }
 
-// send mines a call of the marketplace that has to succeed.
+// send mines a call to the marketplace that must succeed.
 func (m *market) send(from int, data []byte) *types.Receipt {
 	m.t.Helper()
 	receipt := m.submit(m.t, from, &m.address, data)
@@ -107,7 +107,7 @@ func (m *market) sendAt(timestamp uint64, from int, data []byte) *types.Receipt 
 	return receipt
 }
 
-// refuses fails the test unless a call reverts with that error as of the head.
+// refuses checks that a call reverts with that error at the head.
 func (m *market) refuses(from int, data []byte, name string) {
 	m.t.Helper()
 	_, err := m.call(m.t, from, &m.address, data)
@@ -116,13 +116,13 @@ func (m *market) refuses(from int, data []byte, name string) {
 	}
 }
 
-// accepts fails the test unless a call would succeed as of the head.
+// accepts checks that a call would succeed at the head.
 func (m *market) accepts(from int, data []byte) {
 	m.t.Helper()
 	m.refuses(from, data, "")
 }
 
-// view calls the marketplace as of the head, as nobody in particular.
+// view calls the marketplace at the head, from no account in particular.
 func view[T any](m *market, data []byte, unpack func([]byte) (T, error)) T {
 	m.t.Helper()
 	return viewAs(m, stranger, data, unpack)
@@ -155,7 +155,7 @@ func (m *market) balanceOf(account int) int64 {
 	return m.balance(m.chain.address(account))
 }
 
-// fund gives an account that much to spend in the marketplace.
+// fund gives an account tokens that the marketplace may take.
 func (m *market) fund(account int, amount int64) {
 	m.t.Helper()
 	value := big.NewInt(amount)
@@ -171,8 +171,8 @@ func (m *market) toToken(from int, data []byte) {
 	}
 }
 
-// The request of most tests: three slots of 1000 bytes, of which one may be lost, at
-// 1000 tokens a second and with a collateral of 10000 tokens each.
+// The request of most tests has three slots of 1000 bytes, of which one may be lost; each earns
+// 1000 tokens a second and has a collateral of 10000 tokens.
 const (
 	slots           = 3
 	slotSize        = 1000
@@ -203,7 +203,7 @@ func newRequest() bindings.Request {
 	}
 }
 
-// requestID packs the request as a contract would and hashes it.
+// requestID packs and hashes a request as the contract does.
 func requestID(request bindings.Request) [32]byte {
 	packed := pack.PackRequestStorage(request)
 	return crypto.Keccak256Hash(packed[4:])
@@ -302,7 +302,7 @@ func (d *deal) collateral(index uint64) int64 {
 	return view(d.market, data, pack.UnpackCurrentCollateral).Int64()
 }
 
-// fail makes a started request lose more slots than it can bear.
+// fail makes a started request lose more slots than it tolerates.
 func (d *deal) fail() {
 	d.t.Helper()
 	d.send(host, pack.PackFreeSlot(d.slot(0)))
@@ -322,14 +322,14 @@ func (m *market) requestsOf(account int) [][32]byte {
 	return viewAs(m, account, pack.PackMyRequests(), pack.UnpackMyRequests)
 }
 
-// goodProof is one that the dummy verifier believes.
+// goodProof is a proof that the dummy verifier accepts.
 func goodProof() bindings.Groth16Proof {
 	proof := badProof()
 	proof.A.X = big.NewInt(1)
 	return proof
 }
 
-// badProof is the one that it does not.
+// badProof is one that it refuses.
 func badProof() bindings.Groth16Proof {
 	zero := func() *big.Int { return new(big.Int) }
 	return bindings.Groth16Proof{
@@ -342,7 +342,7 @@ func badProof() bindings.Groth16Proof {
 	}
 }
 
-// eventNames lists what a transaction emitted, in order, the token's events too.
+// eventNames are the events of a transaction, in order, including the token's.
 func (m *market) eventNames(receipt *types.Receipt) []string {
 	m.t.Helper()
 	names := []string{}

@@ -10,7 +10,7 @@ func (d *deal) packMark(index, periodNumber uint64) []byte {
 	return pack.PackMarkProofAsMissing(d.slot(index), periodNumber)
 }
 
-// cannotMark holds both the transaction and the question against the same answer.
+// cannotMark checks that the transaction and the view fail with the same error.
 func (d *deal) cannotMark(index, periodNumber uint64, name string) {
 	d.t.Helper()
 	d.refuses(validator, d.packMark(index, periodNumber), name)
@@ -22,8 +22,8 @@ func (d *deal) missed(index uint64) uint64 {
 	return view(d.market, pack.PackMissingProofs(d.slot(index)), pack.UnpackMissingProofs)
 }
 
-// miss lets a period pass without a proof and stops where it can be marked. It
-// returns the period's number.
+// miss lets a period pass without a proof, up to where it can be marked, and returns the period's
+// number.
 func (d *deal) miss(index uint64) uint64 {
 	d.t.Helper()
 	d.goTo(d.t, nextPeriod(d.now(d.t)))
@@ -33,7 +33,7 @@ func (d *deal) miss(index uint64) uint64 {
 	return missed
 }
 
-// leaveDowntimeOfNextBlock makes room for the transaction's own block too.
+// leaveDowntimeOfNextBlock leaves the downtime for the transaction's own block, too.
 func (d *deal) leaveDowntimeOfNextBlock(index, periodNumber uint64) {
 	d.t.Helper()
 	d.mine(d.t, 1)
@@ -121,7 +121,7 @@ func TestSlashedHostIsPaidButGetsLessBack(t *testing.T) {
 func TestMissCanBeMarkedOnlyInItsWindow(t *testing.T) {
 	d := newMarket(t).started()
 	missed := d.miss(0)
-	d.send(validator, d.packMark(0, missed)) // The window is open in principle.
+	d.send(validator, d.packMark(0, missed)) // By time alone the window is open.
 
 	next := missed + 1
 	end := (next + 1) * period
@@ -138,7 +138,7 @@ func TestMissCanBeMarkedOnlyInItsWindow(t *testing.T) {
 	d.cannotMark(0, next, "Proofs_ValidationTimedOut")
 }
 
-// leaveNoDoubt fails the test when the pointer, not the time, would decide.
+// leaveNoDoubt checks that not the pointer decides but the time.
 func (d *deal) leaveNoDoubt(index, periodNumber, timestamp uint64) {
 	d.t.Helper()
 	if d.now(d.t) != timestamp || d.wantPointer(index, periodNumber) < downtime {
@@ -187,7 +187,7 @@ func TestOnlyRealMissesCanBeMarked(t *testing.T) {
 		d := newMarket(t).started()
 		d.goTo(t, nextPeriod(d.now(t)))
 		number := d.now(t) / period
-		// Come so far that the next block after the period is in the downtime.
+		// Go on until the next block after the period is in the downtime.
 		for d.wantPointer(0, number) >= downtime-4 {
 			d.mine(t, 1)
 		}

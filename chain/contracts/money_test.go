@@ -84,7 +84,7 @@ func TestOnlyTheHostFreesItsSlotAndIsPaidOnce(t *testing.T) {
 	d.refuses(host, pack.PackFreeSlot(d.slot(0)), "Marketplace_AlreadyPaid")
 }
 
-// At the last second the request still runs, so freeing gives everything up.
+// At the last second the request still runs, so freeing forfeits everything.
 func TestFreeingBeforeTheEndCostsEverything(t *testing.T) {
 	d := newMarket(t).started()
 	d.sendAt(d.endsAt-1, host, pack.PackFreeSlot(d.slot(0)))
@@ -240,7 +240,7 @@ func TestListsLoseWhatIsSettled(t *testing.T) {
 	m := newMarket(t)
 	first, second, third := m.started(), m.started(), m.started()
 	m.goTo(t, third.endsAt+1)
-	// Settling the first one moves the last into its place.
+	// Settling the first one moves the last to its position.
 	m.send(host, pack.PackFreeSlot(first.slot(0)))
 	wantSlots := [][32]byte{third.slot(0), second.slot(0)}
 	if diff := cmp.Diff(wantSlots, m.slotsOf(host)); diff != "" {

@@ -24,14 +24,14 @@ func (d *deal) willBeRequired(index uint64) bool {
 	return view(d.market, data, pack.UnpackWillProofBeRequired)
 }
 
-// wantPointer computes the pointer from what anybody knows about the head.
+// wantPointer computes the pointer from public facts about the head.
 func (d *deal) wantPointer(index, periodNumber uint64) uint8 {
 	d.t.Helper()
 	id := d.slot(index)
 	return uint8(d.head(d.t).Number.Uint64() + periodNumber*product + uint64(id[31]))
 }
 
-// leaveDowntime mines until a pointer for that period is out of the downtime.
+// leaveDowntime mines until the pointer for a period is outside the downtime.
 func (d *deal) leaveDowntime(index, periodNumber uint64) {
 	d.t.Helper()
 	for d.wantPointer(index, periodNumber) < downtime {
@@ -54,7 +54,7 @@ func TestPointerMovesOnePerBlockAndWraps(t *testing.T) {
 	for range 260 {
 		d.mine(t, 1)
 		got := d.pointer(0)
-		if got != before+1 { // In eight bits, as the cycle has 256 blocks.
+		if got != before+1 { // As eight bits, because the cycle has 256 blocks.
 			t.Fatalf("pointer went from %d to %d", before, got)
 		}
 		if want := d.wantPointer(0, d.now(t)/period); got != want {
@@ -171,7 +171,7 @@ func TestProofIsDueOutsideTheDowntime(t *testing.T) {
 	}
 }
 
-// With a lower probability chance decides, and it is the challenge that draws.
+// With a lower probability, the challenge decides by chance.
 func TestChallengeDrawsWhetherAProofIsDue(t *testing.T) {
 	m := newMarket(t)
 	request := newRequest()
@@ -218,7 +218,7 @@ func TestOneProofPerPeriodAndOnlyByTheHost(t *testing.T) {
 	d.fill(host, 0)
 	good := pack.PackSubmitProof(d.slot(0), goodProof())
 	d.refuses(otherHost, good, "Marketplace_ProofNotSubmittedByHost")
-	d.refuses(host, good, "Proofs_ProofAlreadySubmitted") // The one of the filling.
+	d.refuses(host, good, "Proofs_ProofAlreadySubmitted") // That of the fill.
 
 	d.goTo(t, nextPeriod(d.now(t)))
 	d.refuses(host, pack.PackSubmitProof(d.slot(0), badProof()), "Proofs_InvalidProof")

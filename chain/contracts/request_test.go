@@ -17,8 +17,8 @@ func bigInts() cmp.Option {
 	return cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 })
 }
 
-// The spoils are in the order in which the contract checks. Each request has all
-// the faults from one on, so the first one must win.
+// The faults are in the order in which the contract checks. Each request has all faults from one
+// on, so the first one must decide.
 func TestFirstFaultOfARequestDecidesTheError(t *testing.T) {
 	m := newMarket(t)
 	const limit = 30 * 24 * 60 * 60

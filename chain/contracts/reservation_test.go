@@ -58,7 +58,7 @@ func TestFilledSlotCannotBeReserved(t *testing.T) {
 	d.refuses(otherHost, pack.PackReserveSlot(d.id, 0), notAllowed)
 }
 
-// Edges that a host has to know: the marketplace reserves what can never be filled.
+// Edge case that a host must know: the marketplace reserves slots that can never be filled.
 func TestReservingWhatCannotBeFilledSucceeds(t *testing.T) {
 	d := newMarket(t).ask()
 	d.accepts(host, pack.PackReserveSlot([32]byte{0xde, 0xad}, 0))

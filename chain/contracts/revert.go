@@ -13,9 +13,9 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// maxRevertBytes is the longest revert data that is looked at. The longest that our
-// contracts produce has 100 bytes; reasons in words of other contracts are a line or
-// two. The rest comes from a node that is broken or means harm.
+// maxRevertBytes is the longest revert data that is decoded. The longest of our contracts has 100
+// bytes, and texts of other contracts are a line or two; anything longer comes from a node that is
+// broken or hostile.
 const maxRevertBytes = 4096
 
 const (
@@ -23,20 +23,18 @@ const (
 	wordBytes     = 32
 )
 
-// Names that DecodeRevert gives to the two errors which the language itself knows.
-// A panic's name goes on with its code: "Panic(0x11)" is an overflow, "Panic(0x01)" a
-// failed assertion.
+// Names that DecodeRevert gives to the two errors of the language itself. A panic's name has its
+// code: "Panic(0x11)" is an overflow, "Panic(0x01)" a failed assertion.
 const (
 	ErrorName   = "Error"
 	PanicPrefix = "Panic("
 )
 
-// DecodeRevert names the error in the data of a revert: an error of the marketplace, of
-// the sector provider or of the token by its name in Solidity ("Marketplace_SlotNotFree"), "Error" for a
-// reason in words and "Panic(0x11)" with its code. It returns false for data which is
-// empty or which it does not know to the last byte; an empty revert is also what
-// running out of gas inside a call looks like. It never panics, whatever the data.
-// Safe for concurrent use.
+// DecodeRevert names the error in the data of a revert: an error of the marketplace, of the sector
+// provider or of the token by its name in Solidity ("Marketplace_SlotNotFree"), "Error" for a text,
+// and "Panic(0x11)" with its code. It returns false for empty data, and for data that it does not
+// know to the last byte; running out of gas inside a call also looks like an empty revert. It never
+// panics, whatever the data. Safe for concurrent use.
 func DecodeRevert(data []byte) (name string, ok bool) {
 	name, _, ok = decode(data)
 	if !ok {
@@ -45,9 +43,9 @@ func DecodeRevert(data []byte) (name string, ok bool) {
 	return name, true
 }
 
-// DescribeRevert says for people what DecodeRevert found, with the arguments:
-// "ERC20InsufficientAllowance(spender=0x…, allowance=0, needed=5)". Unknown data is
-// shown in hex, shortened. The text has one line, however hostile the data.
+// DescribeRevert is the result of DecodeRevert for people, with the arguments:
+// "ERC20InsufficientAllowance(spender=0x…, allowance=0, needed=5)". Unknown data is shown in hex,
+// shortened. The text is always one line, however hostile the data.
 func DescribeRevert(data []byte) string {
 	name, arguments, ok := decode(data)
 	switch {
@@ -107,8 +105,8 @@ var reason = sync.OnceValue(func() abi.Arguments {
 	return abi.Arguments{{Type: text}}
 })
 
-// unpack decodes arguments, and refuses what is not encoded as a compiler does it, such
-// as an address with a dirty head.
+// unpack decodes arguments, and refuses an encoding that no compiler produces, such as an address
+// with non-zero padding.
 func unpack(inputs abi.Arguments, body []byte) ([]any, bool) {
 	values, err := inputs.Unpack(body)
 	if err != nil {
@@ -118,8 +116,8 @@ func unpack(inputs abi.Arguments, body []byte) ([]any, bool) {
 	return values, err == nil && bytes.Equal(again, body)
 }
 
-// knownErrors is the table of all errors of our contracts by selector. An ABI
-// that does not parse would leave it empty; a test holds it against the full list.
+// knownErrors are all errors of our contracts by selector. If an ABI did not parse it would be
+// empty; a test compares it with the full list.
 var knownErrors = sync.OnceValue(func() map[[selectorBytes]byte]abi.Error {
 	table := make(map[[selectorBytes]byte]abi.Error)
 	for _, parse := range []func() (*abi.ABI, error){

@@ -98,8 +98,8 @@ func TestRevertDataBeyondTheLimitIsNotLookedAt(t *testing.T) {
 	}
 }
 
-// FuzzDecodeRevert looks for data that makes it panic, that is named without being
-// the encoding of what was named, or that breaks the operator's line.
+// FuzzDecodeRevert looks for data that causes a panic, that gets a name without being the encoding
+// of that error, or that breaks the operator's line.
 func FuzzDecodeRevert(f *testing.F) {
 	for selector := range errorTable() {
 		f.Add(common.FromHex(selector))

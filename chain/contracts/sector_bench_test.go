@@ -25,9 +25,8 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// bench runs contracts without a chain around them: a test says which block it is, and
-// block hashes follow from the number and the fork that the chain is on. Its calls
-// happen in the present block and seal nothing.
+// bench runs contracts without a chain: a test sets the block number, and block hashes follow from
+// the number and the fork. Calls happen in the current block and seal nothing.
 type bench struct {
 	t     fataler
 	state *state.StateDB
@@ -44,7 +43,7 @@ func newBench(t fataler) *bench {
 	return &bench{t: t, state: db, block: 10_000}
 }
 
-// hash is a block's; before the block exists, too, which only a test can know.
+// hash is a block's hash, even before the block exists, which only a test can know.
 func (b *bench) hash(n uint64) bytes32 {
 	return crypto.Keccak256Hash(binary.BigEndian.AppendUint64(
 		binary.BigEndian.AppendUint64(nil, b.fork), n))
@@ -66,7 +65,7 @@ func (b *bench) create(code []byte) common.Address {
 	return address
 }
 
-// attempt makes a call and returns the name of its error.
+// attempt makes a call and returns its result, its logs and the name of its error.
 func (b *bench) attempt(from, to common.Address, data []byte) ([]byte, []*types.Log, string) {
 	b.t.Helper()
 	b.calls++
@@ -81,7 +80,7 @@ func (b *bench) attempt(from, to common.Address, data []byte) ([]byte, []*types.
 	return output, b.state.GetLogs(id, b.block, common.Hash{}, 0), ""
 }
 
-// scratch makes all that follows undone by the function that it returns.
+// scratch returns a function that undoes everything since.
 func (b *bench) scratch() func() {
 	kept, block := b.state, b.block
 	b.state = kept.Copy()
@@ -100,8 +99,8 @@ func nameOf(t fataler, output []byte, err error) string {
 	return name
 }
 
-// The rules of most tests: periods of 100 blocks with five windows of 20, and numbers
-// small enough to walk through.
+// The rules of most tests: periods of 100 blocks with five windows of 20, and numbers small enough
+// to step through.
 const (
 	periodBlocks  = 100
 	deadlines     = 5
@@ -117,7 +116,7 @@ const (
 	minLife       = 200
 	maxLife       = 5000
 	smallest      = 2048          // bytes
-	deposit       = 10 * smallest // of the smallest sector, and so are these:
+	deposit       = 10 * smallest // of the smallest sector, as are these:
 	voidFee       = 2048
 	missedFee     = 1024
 	faultFee      = 410 // 409.6
@@ -150,7 +149,7 @@ var (
 	nobody    = common.Address{0x99} // no provider, and with no tokens
 )
 
-// yard is a contract for sectors of one's own, with two providers who trust it.
+// yard is a contract for sectors for one test, with two providers.
 type yard struct {
 	*bench
 	token, address common.Address
@@ -181,7 +180,7 @@ func (y *yard) toToken(from common.Address, data []byte) {
 	}
 }
 
-// does makes a call that has to succeed and returns what it says.
+// does makes a call that must succeed and returns its logs.
 func (y *yard) does(from common.Address, data []byte) []*types.Log {
 	y.t.Helper()
 	_, logs, name := y.attempt(from, y.address, data)
@@ -191,7 +190,7 @@ func (y *yard) does(from common.Address, data []byte) []*types.Log {
 	return logs
 }
 
-// refused fails the test unless a call reverts with that error.
+// refused checks that a call reverts with that error.
 func (y *yard) refused(from common.Address, data []byte, want string) {
 	y.t.Helper()
 	if _, _, got := y.attempt(from, y.address, data); got != want {
@@ -199,7 +198,7 @@ func (y *yard) refused(from common.Address, data []byte, want string) {
 	}
 }
 
-// trial returns the name of the error that a call would have, and leaves no trace.
+// trial returns the name of the error that a call would have, and changes nothing.
 func (y *yard) trial(from common.Address, data []byte) string {
 	y.t.Helper()
 	defer y.scratch()()
@@ -259,7 +258,7 @@ func (y *yard) unburnt() int64 {
 	return ask(y, sectorABI.PackUnburnt(), sectorABI.UnpackUnburnt).Int64()
 }
 
-// sectorEvents names what a call said, the token's events left out.
+// sectorEvents are the names of a call's events, without the token's.
 func (y *yard) sectorEvents(logs []*types.Log) []string {
 	y.t.Helper()
 	names := []string{}
@@ -287,7 +286,7 @@ type testSector struct {
 	announced    uint64 // epoch
 }
 
-// announces makes the precommit of a sector for the present block; no call is made.
+// announces makes the precommit of a sector for the current block, without the call.
 func (y *yard) announces(provider common.Address, number uint64) *testSector {
 	return y.announcesTree(provider, number, fullTree(6, "data"))
 }
@@ -313,7 +312,7 @@ func (y *yard) preCommitted(provider common.Address, number uint64) *testSector 
 	return s
 }
 
-// active is a sector committed in the last block of a period; its first window is in the
+// active is a sector that was committed in the last block of a period; its first window is in the
 // next one.
 func (y *yard) active(provider common.Address, number uint64) *testSector {
 	y.t.Helper()
@@ -357,7 +356,7 @@ func (y *yard) possession(s *testSector, period uint64) []byte {
 	return s.tree.prove(c, windowLeaves)
 }
 
-// packProof proves sectors in the window that is open for the first of them.
+// packProof proves sectors in the open window of the first one.
 func (y *yard) packProof(sectors ...*testSector) []byte {
 	numbers, proofs := []uint64{}, [][]byte{}
 	for _, s := range sectors {
@@ -369,8 +368,8 @@ func (y *yard) packProof(sectors ...*testSector) []byte {
 		first%deadlines, first/deadlines/inPartition, numbers, proofs)
 }
 
-// toWindow goes to the first block of a sector's window in the present period, or in
-// the next one if that has begun.
+// toWindow goes to the first block of a sector's window, in the current period or, if that has
+// passed, in the next.
 func (y *yard) toWindow(s *testSector) (period uint64) {
 	period = y.block / periodBlocks
 	if s.opens(period) <= y.block {
@@ -410,7 +409,7 @@ func numbersOf(sectors []*testSector) []uint64 {
 	return numbers
 }
 
-// wantLeft fails the test unless that much is left of the deposit.
+// wantLeft checks what is left of the deposit.
 func (y *yard) wantLeft(s *testSector, left int64) {
 	y.t.Helper()
 	if got := y.info(s.provider, s.number).Deposit.Int64(); got != left {
@@ -418,8 +417,7 @@ func (y *yard) wantLeft(s *testSector, left int64) {
 	}
 }
 
-// wantMoney fails the test unless what is left of the deposit and what was lost, in
-// all, are these.
+// wantMoney checks what is left of the deposit and what was lost in all.
 func (y *yard) wantMoney(s *testSector, left, lost int64) {
 	y.t.Helper()
 	y.wantLeft(s, left)
@@ -428,8 +426,8 @@ func (y *yard) wantMoney(s *testSector, left, lost int64) {
 	}
 }
 
-// checkBooks fails the test unless every token in the contract is somebody's, once all
-// windows are settled.
+// checkBooks checks that every token in the contract belongs to somebody, once all windows are
+// settled.
 func (y *yard) checkBooks(sectors ...*testSector) {
 	y.t.Helper()
 	defer y.scratch()()

@@ -8,7 +8,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// The cutoff lies before the block whose hash is the challenge is made.
+// The cutoff is before the block whose hash is the challenge.
 func TestFaultDeclaredAfterTheCutoffDoesNotAvoidTheFee(t *testing.T) {
 	for name, test := range map[string]struct {
 		after int64 // blocks from the opening to the declaration
@@ -121,8 +121,8 @@ func TestRecoveryDeclaredAfterTheCutoffCountsForTheWindowAfter(t *testing.T) {
 	y.wantStatus(s, contracts.SectorActive)
 }
 
-// Else a provider that lost a part of its data would declare fault and recovery each
-// time, and prove when it is not asked for what it lost.
+// Otherwise a provider that lost a part of its data would declare fault and recovery each time, and
+// prove when not asked for the lost part.
 func TestRecoveryWithoutProofCostsAsMuchAsAMiss(t *testing.T) {
 	y := newYard(t)
 	s := y.active(alice, 1)
@@ -131,7 +131,7 @@ func TestRecoveryWithoutProofCostsAsMuchAsAMiss(t *testing.T) {
 	period := y.missWindow(s)
 	y.wantStatus(s, contracts.SectorFaulty)
 	y.wantMoney(s, deposit-missedFee, 0)
-	// It has to be promised again.
+	// It must be declared again.
 	y.toWindow(s)
 	y.refused(alice, y.packProof(s), "Sectors_NotDue")
 	y.does(nobody, sectorABI.PackMarkMissed(alice, 1, period))
@@ -217,7 +217,7 @@ func TestSectorIsTerminatedAfterTooManyFaultyPeriods(t *testing.T) {
 	}
 }
 
-// With nothing at stake any more a sector is over, and no fee takes more than there is.
+// A sector without any deposit left is over, and no fee takes more than is left.
 func TestSectorIsTerminatedWhenItsDepositIsSpent(t *testing.T) {
 	config := sectorConfig()
 	config.Deposits.MissedFee, config.Deposits.TerminationFee = 4000, 4000
@@ -287,7 +287,7 @@ func TestTerminationCostsAFeeAndReturnsTheRest(t *testing.T) {
 	}
 }
 
-// What a provider asks for when its faults have ended the sector is done already.
+// The provider wants to terminate it, but the faults have ended the sector already.
 func TestTerminationAfterTheFaultsWereFasterSettlesThem(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"terminate": sectorABI.PackTerminate(1), "expire": sectorABI.PackExpire(1),

@@ -14,8 +14,8 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// sectorCeilings are what calls about sectors take at most, in gas, by the depth of the
-// tree where it matters: 2 KiB, 8 MiB and 32 GiB.
+// sectorCeilings are the most gas that calls about sectors may use, where it matters by the depth
+// of the tree: 2 KiB, 8 MiB and 32 GiB.
 func sectorCeilings() map[string]uint64 {
 	return map[string]uint64{
 		"deploy SectorProvider": 4_000_000, "preCommit": 270_000, "pinSeed": 55_000,
@@ -70,7 +70,7 @@ func TestGasOfSectorsStaysBelowTheCeilings(t *testing.T) {
 	}
 }
 
-// gasRows is the table of gas as it stands in the documentation.
+// gasRows is the table of gas in the documentation.
 func gasRows() []struct {
 	call  string
 	names []string
@@ -117,7 +117,7 @@ func newGasYard(t *testing.T, c *chain, b *bill) *gasYard {
 	return y
 }
 
-// takes makes a call of the provider and adds what it took to the bill.
+// takes makes a call of the provider and notes the gas that it used.
 func (y *gasYard) takes(name string, data []byte) {
 	y.t.Helper()
 	receipt := y.submit(y.t, host, &y.address, data)
@@ -204,7 +204,7 @@ func measureProofs(t *testing.T, c *chain, b *bill, depth int) {
 	y.takes("withdraw", sectorABI.PackWithdraw())
 }
 
-// measureRest takes what does not depend on the size of sectors.
+// measureRest measures what does not depend on the size of sectors.
 func measureRest(t *testing.T, c *chain, b *bill) {
 	t.Helper()
 	y := newGasYard(t, c, b)

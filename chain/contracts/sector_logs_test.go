@@ -12,8 +12,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// lifeOfLogs is what the contract says in some lives of sectors, every kind of event
-// among them.
+// lifeOfLogs are the logs of some sectors' lives, with every kind of event.
 func lifeOfLogs(t fataler) []*types.Log {
 	y := newYard(t)
 	var logs []*types.Log
@@ -140,8 +139,8 @@ func TestErrorsOfTheSectorProviderNameTheirSector(t *testing.T) {
 	}
 }
 
-// FuzzUnpackSectorEvent looks for logs that make it panic, or that are taken without being
-// what the contract writes.
+// FuzzUnpackSectorEvent looks for logs that cause a panic, or that are accepted although the
+// contract cannot have written them.
 func FuzzUnpackSectorEvent(f *testing.F) {
 	for _, log := range lifeOfLogs(f) {
 		f.Add(log.Topics[0][:], slices.Concat(bytesOf(log.Topics[1:])...), log.Data)
@@ -171,8 +170,7 @@ func bytesOf(hashes []common.Hash) (all [][]byte) {
 	return all
 }
 
-// sectorSignatures is the interface as the shell relies on it, written down apart from
-// the source.
+// sectorSignatures is the interface that callers rely on, written down independently of the source.
 func sectorSignatures() []string {
 	return []string{
 		"burn()", "commit(uint64,bytes)", "configuration()", "declareFaults(uint64[])", "declareRecoveries(uint64[])",

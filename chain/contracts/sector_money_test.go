@@ -46,7 +46,7 @@ func TestPoolTakesFromAnybodyAndPaysForProofsOnly(t *testing.T) {
 	y.refused(bob, sectorABI.PackFund(bigInt(sectorFunding)), "ERC20InsufficientAllowance")
 }
 
-// A token of the old kind says false instead of failing: nothing is taken for paid.
+// An old kind of token returns false instead of failing: then nothing counts as paid.
 func TestSectorTokenThatSaysNoIsATransferFailure(t *testing.T) {
 	b := newBench(t)
 	token := b.create(common.FromHex(contractstest.RefusingTokenMetaData.Bin))
@@ -70,7 +70,7 @@ func TestSectorTokenThatSaysNoIsATransferFailure(t *testing.T) {
 	}
 }
 
-// A token that lets whoever pays or is paid act in the middle of it.
+// The token calls whoever pays or is paid in the middle of a transfer.
 func TestCallsFromWithinAPaymentFindTheBooksClosed(t *testing.T) {
 	token, actor := contractstest.NewEagerToken(), contractstest.NewEagerProvider()
 	b := newBench(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// detected is how likely a challenge of so many leaves hits one of a lost part.
+// detected is the probability that a challenge of so many leaves hits one in the lost part.
 func detected(lost float64, leaves int) float64 { return 1 - math.Pow(1-lost, float64(leaves)) }
 
 func TestFortyFourLeavesFindATenthWithNinetyNinePercent(t *testing.T) {

@@ -186,7 +186,7 @@ func TestMissedWindowCostsAFeeWhoeverPointsAtIt(t *testing.T) {
 			y.refused(nobody, sectorABI.PackMarkMissed(alice, 1, period), "Sectors_NotMissed")
 			y.wantStatus(s, contracts.SectorActive)
 			y.block++
-			y.wantStatus(s, contracts.SectorFaulty) // Before anybody has said so.
+			y.wantStatus(s, contracts.SectorFaulty) // Before anybody has reported it.
 			y.wantMoney(s, deposit-missedFee, 0)
 			y.refused(nobody, sectorABI.PackMarkMissed(alice, 1, period+1), "Sectors_NotMissed")
 			y.refused(nobody, sectorABI.PackMarkMissed(alice, 1, period-1), "Sectors_NotMissed")
@@ -215,7 +215,7 @@ func TestProvenWindowCannotBeMarked(t *testing.T) {
 	y.wantMoney(s, deposit, 0)
 }
 
-// Part of a partition is proven; what is left out is missed, and only that.
+// A part of a partition is proven; only what is left out is missed.
 func TestSectorsLeftOutOfAPartitionAreMissed(t *testing.T) {
 	y := newYard(t)
 	s := y.actives(alice, 1, 6, 11)

@@ -9,23 +9,22 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// life is what a sector goes through as its description tells it: window by window, in
-// the order of blocks, by somebody who never sleeps. The contract knows no such order;
-// it settles late, or never.
+// life is the life of a sector as its description has it: window by window, in the order of blocks,
+// settled at once. The contract settles late, or never.
 type life struct {
 	*testSector
-	first            uint64 // period that it owes first
+	first            uint64 // the first period that it owes
 	left, lost, back int64  // tokens
 	proven           map[uint64]bool
 	faulty           bool
 	from             uint64 // if faulty: the first period that counts as such
-	recover          uint64 // if promised: the period of the recovery
+	recover          uint64 // if recovery is declared: its period
 	faults           uint16 // periods in a row
 	terminated       bool
 	expired          bool
 }
 
-// closes tells the end of a window.
+// closes handles the end of a window.
 func (l *life) closes(period uint64) {
 	if l.proven[period] || l.terminated || period < l.first || l.opens(period) >= l.said.Expiration {
 		return
@@ -54,7 +53,7 @@ func (l *life) terminates() {
 	l.terminated = true
 }
 
-// due says whether a proof is taken in a block.
+// due says whether a proof is accepted in a block.
 func (l *life) due(block uint64) (period uint64, ok bool) {
 	period = block / periodBlocks
 	open := block >= l.opens(period) && block < l.opens(period)+windowBlocks
@@ -62,7 +61,7 @@ func (l *life) due(block uint64) (period uint64, ok bool) {
 	return period, ok && (!l.faulty || period < l.from || l.recover == period)
 }
 
-// ended says whether the expiration and the last window that is owed are over.
+// ended says whether the expiration and the last window that is owed have passed.
 func (l *life) ended(block uint64) bool {
 	last := l.said.Expiration / periodBlocks
 	if l.opens(last) >= l.said.Expiration {
@@ -95,15 +94,15 @@ func (l *life) status(block uint64) contracts.SectorStatus {
 	}
 }
 
-// Whatever a provider does and whenever somebody marks a miss or nobody does: status,
-// deposit and losses are what they are when each window is settled as it closes.
+// Whatever a provider does, and whenever a miss is marked, if ever: status, deposit and losses are
+// the same as if each window is settled as it closes.
 func TestSettlingLateChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := newYard(t)
 		number := rapid.Uint64Range(0, deadlines-1).Draw(t, "number")
 		y.block += rapid.Uint64Range(0, periodBlocks-1).Draw(t, "start")
 		s := y.announces(alice, number)
-		// Not long after the earliest one there is; often where something begins or ends.
+		// Soon after the earliest possible one, and often where something begins or ends.
 		last := s.said.Expiration/periodBlocks + rapid.Uint64Range(1, 6).Draw(t, "periods")
 		s.said.Expiration = s.opens(last) + rapid.OneOf(
 			rapid.SampledFrom([]uint64{0, 1, windowBlocks, windowBlocks + 1}),
@@ -214,9 +213,8 @@ func (l *life) actions(y *yard) map[string]func(*rapid.T) {
 	}
 }
 
-// In any order of calls by two providers and strangers, right and wrong ones: each token
-// that was deposited is returned, burnt, or still held for somebody, and a call that is
-// refused moves nothing.
+// In any order of calls by two providers and strangers, valid or not: each deposited token is
+// returned, burnt, or still held for somebody, and a refused call moves nothing.
 func TestNoTokenIsLostOrMade(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := newYard(t)

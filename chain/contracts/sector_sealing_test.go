@@ -61,7 +61,7 @@ func TestSectorIsSealed(t *testing.T) {
 	y.checkBooks(s)
 }
 
-// Each leaf that is challenged differs from its neighbours, up to the greatest sector.
+// Each challenged leaf differs from its neighbours, up to the greatest sector.
 func TestProofsAreCheckedAtEveryDepth(t *testing.T) {
 	y := newYard(t)
 	for depth := 6; depth <= 31; depth++ {
@@ -162,8 +162,8 @@ func TestPreCommitNeedsTheWholeDeposit(t *testing.T) {
 	}
 }
 
-// One block decides: the seed's own block is too early, and after 256 more the EVM has
-// forgotten it.
+// One block decides: the seed's own block is too early, and after 256 more the EVM has forgotten
+// the hash.
 func TestSeedCanBePinnedFor256Blocks(t *testing.T) {
 	for after, want := range map[uint64]string{
 		0: "Sectors_SeedTooEarly", 1: "", 2: "", 255: "", 256: "", 257: "Sectors_Void", 290: "Sectors_Void",
@@ -207,7 +207,7 @@ func TestPinnedSeedStays(t *testing.T) {
 
 const BlockReach = contracts.BlockHashReach
 
-// A seed that was pinned does not let a precommit wait for ever.
+// Pinning a seed does not let a precommit wait for ever.
 func TestPreCommitIsVoidWhenNoCommitCame(t *testing.T) {
 	for name, pin := range map[string]bool{"seed pinned": true, "seed forgotten": false} {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestPreCommitIsVoidWhenNoCommitCame(t *testing.T) {
 				t.Fatalf("owed %d, lost %d", y.owed(alice), y.unburnt())
 			}
 			y.wantStatus(s, contracts.SectorNone)
-			// Not even the ticket is left: the oldest one that can be had is another.
+			// Not even the ticket is the same: the oldest one that is available now is another.
 			again := y.announces(alice, 1)
 			again.said.TicketEpoch = s.said.TicketEpoch
 			again.said.CommR = s.said.CommR
@@ -288,7 +288,7 @@ func TestProofsOfSomethingElseAreNoCommit(t *testing.T) {
 			y.block += seedDelay + 1
 			y.refused(alice, sectorABI.PackCommit(1, test.proof(s)), "Sectors_"+test.want)
 			y.wantStatus(s, contracts.SectorPreCommitted)
-			// A proof that is refused pins nothing, and the right one still comes through.
+			// A refused proof pins nothing, and the right one is still accepted.
 			if y.info(alice, 1).Seed != (bytes32{}) {
 				t.Fatalf("seed was pinned")
 			}
@@ -297,15 +297,15 @@ func TestProofsOfSomethingElseAreNoCommit(t *testing.T) {
 	}
 }
 
-// spoilt is the proof of a commit with one bit turned.
+// spoilt is the proof of a commit with one bit flipped.
 func spoilt(s *testSector, place int) []byte {
 	proof := s.tree.prove(s.sealChallenge(), sealLeaves)
 	proof[place] ^= 1
 	return proof
 }
 
-// A proof is copied from the pool of transactions: it is of no use to others, and a
-// stranger with the same data and number has a sector of its own.
+// A proof copied from the mempool is of no use to others, and a stranger with the same data and
+// number has a sector of its own.
 func TestProofsCannotBeStolen(t *testing.T) {
 	y := newYard(t)
 	s := y.preCommitted(alice, 1)
@@ -320,8 +320,8 @@ func TestProofsCannotBeStolen(t *testing.T) {
 	y.does(bob, other.packCommit())
 }
 
-// A reorganisation between precommit and commit changes the seed; the precommit is mined
-// again on the new branch, and the proof has to be made anew.
+// A reorganisation between precommit and commit changes the seed: the precommit is mined again on
+// the new branch, and needs another proof.
 func TestReorganisationNeedsAnotherProof(t *testing.T) {
 	y := newYard(t)
 	s := y.announces(alice, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// stagesOf brings sector 1 of alice into each situation that its calls tell apart.
+// stagesOf brings sector 1 of alice into each situation that calls distinguish.
 func stagesOf() map[string]func(y *yard) *testSector {
 	precommitted := func(blocks uint64) func(y *yard) *testSector {
 		return func(y *yard) *testSector {
@@ -58,8 +58,8 @@ func stagesOf() map[string]func(y *yard) *testSector {
 	}
 }
 
-// Every call in every situation; a line is the status, and then which calls are taken
-// and with what error the others are refused.
+// Every call in every situation. A line has the status, and then which calls are accepted and with
+// what error the others are refused.
 func TestEveryCallInEverySituation(t *testing.T) {
 	want := map[string]string{
 		"unknown": "none: preCommit; NotLive: declareFaults declareRecoveries expire terminate; NotMissed: markMissed; " +
@@ -101,7 +101,7 @@ func TestEveryCallInEverySituation(t *testing.T) {
 		answers := map[string][]byte{}
 		byError := map[string][]string{}
 		for _, kind := range kinds(calls) {
-			// The deposit is there and the state of all calls before is not.
+			// In a trial the deposit is there, but not the changes of earlier calls.
 			name := strings.TrimPrefix(y.trial(alice, calls[kind]), "Sectors_")
 			byError[name] = append(byError[name], kind)
 			answers[name] = nil
@@ -119,8 +119,8 @@ func TestEveryCallInEverySituation(t *testing.T) {
 	}
 }
 
-// No call of anybody else changes what is a provider's, but pinning, marking and
-// taking back what is void.
+// No call of anybody else changes a provider's sectors, except pinning, marking, and removing what
+// is void.
 func TestStrangersCanDoNothingToASector(t *testing.T) {
 	for stage, reach := range stagesOf() {
 		y := newYard(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// A second implementation of what the contract checks, made from its description and
-// not from its source: trees, tickets, challenges and proofs.
+// A second implementation of what the contract checks, written from its description and not from
+// its source: trees, tickets, challenges and proofs.
 
 type bytes32 = [32]byte
 
@@ -56,11 +56,11 @@ func (c challenge) index(i uint32, depth int) uint64 {
 	return binary.BigEndian.Uint64(hash[:8]) % (1 << depth)
 }
 
-// tree is a Merkle tree most of whose leaves are alike, so that one of 2^31 leaves
-// fits into memory: level 0 holds the leaves that differ.
+// tree is a Merkle tree most of whose leaves are equal, so that one with 2^31 leaves fits into
+// memory: level 0 holds the leaves that differ.
 type tree struct {
 	depth  int
-	alike  []bytes32 // the node at each level above leaves that are alike
+	alike  []bytes32 // at each level, the node above equal leaves
 	levels []map[uint64]bytes32
 }
 
@@ -77,7 +77,7 @@ func newTree(depth int, alike bytes32, leaves map[uint64]bytes32) *tree {
 	return t
 }
 
-// fullTree has leaves that all differ, made from a name.
+// fullTree has leaves that all differ, derived from a name.
 func fullTree(depth int, name string) *tree {
 	leaves := map[uint64]bytes32{}
 	for i := range uint64(1) << depth {
@@ -116,10 +116,10 @@ func (t *tree) prove(c challenge, leaves uint32) []byte {
 	return proof
 }
 
-// The commitments of sectors without data are published: each is the parent of the one
-// before with itself.
+// The commitments of empty sectors are published: each is the parent of two copies of the one
+// before.
 func TestRootsOfZeroesAreThoseOfFilecoin(t *testing.T) {
-	for size, want := range map[uint64]string{ // Of 2 KiB and 32 GiB.
+	for size, want := range map[uint64]string{ // For 2 KiB and 32 GiB.
 		2 << 10:  "fc7e928296e516faade986b28f92d44a4f24b935485223376a799027bc18f833",
 		32 << 30: "077e5fde35c50a9303a55009e3498a4ebedff39c42b710b730d8ec7ac7afa63e",
 	} {

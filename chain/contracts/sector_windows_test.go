@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// A sector owes each window that opens before its expiration, also one that is open
-// then: it does not expire out of a challenge.
+// A sector owes each window that opens before its expiration, even one that is open then: it cannot
+// expire to avoid a challenge.
 func TestExpirationInAWindowIsAfterThatWindow(t *testing.T) {
 	const sectorNumber = 1
 	for name, test := range map[string]struct {
@@ -74,7 +74,7 @@ func TestExpirationInAWindowIsAfterThatWindow(t *testing.T) {
 			y.refused(alice, sectorABI.PackExpire(sectorNumber), "Sectors_NotEnded")
 			y.block = end
 			y.wantStatus(s, contracts.SectorEnded)
-			y.block += 20 * periodBlocks // There is nothing more to miss.
+			y.block += 20 * periodBlocks // Nothing more can be missed.
 			y.wantStatus(s, contracts.SectorEnded)
 			y.wantMoney(s, deposit-fees, 0)
 			y.refused(bob, sectorABI.PackExpire(sectorNumber), "Sectors_NotLive")
@@ -94,8 +94,8 @@ func TestExpirationInAWindowIsAfterThatWindow(t *testing.T) {
 	}
 }
 
-// Whoever chooses numbers that share a deadline only has more to do in its window; and
-// the greatest number has its place as every other.
+// Choosing numbers that share a deadline only means more work in its window; and the greatest
+// number has a window like every other.
 func TestNumbersSayWhereASectorStands(t *testing.T) {
 	y := newYard(t)
 	for number, want := range map[uint64][2]uint64{
@@ -139,7 +139,7 @@ func TestOpenWindowIsThatOfTheBlock(t *testing.T) {
 	}
 }
 
-// The longest window that can be configured still knows its challenge in its last block.
+// Even the longest window that can be configured knows its challenge in its last block.
 func TestChallengeIsKnownToTheEndOfTheLongestWindow(t *testing.T) {
 	config := sectorConfig()
 	longWindows(contracts.MaxWindowBlocks)(&config)

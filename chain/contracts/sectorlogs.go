@@ -12,25 +12,24 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// maxSectorLogBytes is the longest data of a log that is looked at. The longest is that of
-// a proof, with a word for each sector of a partition; this is enough for 8,000.
+// maxSectorLogBytes is the longest data of a log that is decoded. The longest is that of a proof,
+// with a word for each sector of a partition; this is enough for 8,000.
 const maxSectorLogBytes = 1 << 18
 
-// ErrNotSectorLog says that a log is no event of the sector provider, to the last byte.
+// ErrNotSectorLog says that a log is not exactly an event of the sector provider.
 var ErrNotSectorLog = errors.New("not an event of the sector provider")
 
-// SectorEvent is what the sector provider said: a pointer to one of the structs
-// bindings.SectorProvider… that are named after its events, PreCommitted to Burnt.
+// SectorEvent is an event of the sector provider: a pointer to one of the structs
+// bindings.SectorProvider… that are named after the events, PreCommitted to Burnt.
 type SectorEvent interface {
 	// ContractEventName is the event's name in Solidity.
 	ContractEventName() string
 }
 
-// UnpackSectorEvent decodes a log of the sector provider, or returns ErrNotSectorLog with
-// the reason. It takes only what the contract can have written: all of the data is
-// there, nothing stands behind it, and no number is too large for its type. It never
-// panics, whatever the log, and is safe for concurrent use. Whose log it is, is for the
-// caller to check.
+// UnpackSectorEvent decodes a log of the sector provider, or returns ErrNotSectorLog with the
+// reason. It accepts only what the contract can have written: the data is complete, nothing follows
+// it, and no number is too large for its type. It never panics, whatever the log, and is safe for
+// concurrent use. The caller checks which contract's log it is.
 func UnpackSectorEvent(log *types.Log) (SectorEvent, error) {
 	if len(log.Topics) == 0 {
 		return nil, fmt.Errorf("%w: no topics", ErrNotSectorLog)
@@ -49,8 +48,8 @@ func UnpackSectorEvent(log *types.Log) (SectorEvent, error) {
 	return event, nil
 }
 
-// sectorLogProblem finds what the bindings pass over: they read absent data as zeroes and
-// cut numbers in topics.
+// sectorLogProblem finds what the bindings overlook: they read missing data as zeroes and truncate
+// numbers in topics.
 func sectorLogProblem(event abi.Event, log *types.Log) string {
 	if len(log.Data) > maxSectorLogBytes {
 		return fmt.Sprintf("%d bytes of data", len(log.Data))
@@ -77,8 +76,8 @@ func sectorLogProblem(event abi.Event, log *types.Log) string {
 	return ""
 }
 
-// SectorOf returns the number of the sector that a revert of the sector provider is
-// about, or false when it is about none. It takes the same data as DecodeRevert.
+// SectorOf returns the number of the sector that a revert of the sector provider is about, or false
+// when it is about none. It takes the same data as DecodeRevert.
 func SectorOf(data []byte) (number uint64, ok bool) {
 	if len(data) < selectorBytes || len(data) > maxRevertBytes {
 		return 0, false
@@ -101,7 +100,7 @@ type sectorReader struct {
 	unpack func(*types.Log) (SectorEvent, error)
 }
 
-// sectorReaders are the readers of all events by topic; a test holds them to the ABI.
+// sectorReaders are the readers of all events, by topic; a test compares them with the ABI.
 var sectorReaders = sync.OnceValue(func() map[common.Hash]sectorReader {
 	a := bindings.NewSectorProvider()
 	readers := map[common.Hash]sectorReader{}

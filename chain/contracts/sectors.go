@@ -10,15 +10,14 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 )
 
-// BlockHashReach is how many blocks back the EVM knows the hash of a block.
+// BlockHashReach is the number of newest blocks whose hashes the EVM knows.
 const BlockHashReach = 256
 
-// MaxWindowBlocks is the longest window of a deadline. It is shorter than
-// BlockHashReach, so that every block of a window knows the hash that its challenge is
-// made of.
+// MaxWindowBlocks is the longest window of a deadline. It is shorter than BlockHashReach, so that
+// the hash that a window's challenge is made of is known in all its blocks.
 const MaxWindowBlocks = 250
 
-// BasisPoints are the whole of a deposit, of which fees are parts.
+// BasisPoints are a whole deposit; fees are given in them.
 const BasisPoints = 10_000
 
 // ErrInvalidSectorConfig says that the sector provider's constructor would refuse a
@@ -30,13 +29,13 @@ type SectorStatus uint8
 
 // The statuses of a sector.
 const (
-	SectorNone         SectorStatus = iota // never precommitted, or that was taken back
+	SectorNone         SectorStatus = iota // never precommitted, or withdrawn
 	SectorPreCommitted                     // waits for its proof
 	SectorVoid                             // its proof can no longer come
-	SectorActive                           // proves its possession once a period
-	SectorFaulty                           // does not, and pays for it
+	SectorActive                           // proves possession once a period
+	SectorFaulty                           // does not prove, and pays for it
 	SectorTerminated                       // ended before its expiration
-	SectorEnded                            // reached its expiration; the deposit is there
+	SectorEnded                            // reached its expiration; the deposit is still there
 	SectorExpired                          // reached its expiration; the deposit was collected
 )
 
@@ -59,7 +58,7 @@ type TerminationReason uint8
 const (
 	TerminatedByProvider     TerminationReason = iota // the provider gave it up
 	TerminatedByFaultAge                              // faulty for too many periods in a row
-	TerminatedByDepositSpent                          // nothing at stake any more
+	TerminatedByDepositSpent                          // no deposit left
 )
 
 // String names a reason.
@@ -71,9 +70,9 @@ func (r TerminationReason) String() string {
 	return fmt.Sprintf("reason %d", uint8(r))
 }
 
-// SectorProviderCreation returns the data of the transaction that creates a sector
-// provider which holds deposits in token, or ErrInvalidSectorConfig. Any block will do,
-// and any number of providers may use the contract.
+// SectorProviderCreation returns the data of the transaction that creates a sector provider which
+// holds deposits in token, or ErrInvalidSectorConfig. It can be deployed in any block, and any
+// number of providers may use it.
 func SectorProviderCreation(config bindings.SectorConfig, token common.Address) ([]byte, error) {
 	if err := CheckSectorConfig(config); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 )
 
-// purse is a token of one's own for one test.
+// purse is a token for one test.
 type purse struct {
 	*chain
 	t     *testing.T
@@ -94,7 +94,7 @@ func TestTokenRefusalsSayWhatIsMissing(t *testing.T) {
 	p.send(host, packToken.PackApprove(two, bigInt(2)))
 	p.refuses(otherHost, packToken.PackTransferFrom(one, two, bigInt(3)),
 		"ERC20InsufficientAllowance(spender="+two.Hex()+", allowance=2, needed=3)")
-	// The allowance is looked at first.
+	// The allowance is checked first.
 	p.refuses(otherHost, packToken.PackTransferFrom(one, two, bigInt(9)),
 		"ERC20InsufficientAllowance(spender="+two.Hex()+", allowance=2, needed=9)")
 

@@ -19,7 +19,7 @@ var packVerifier = bindings.NewGroth16Verifier()
 func decimal(text string) *big.Int {
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
-		return nil // The deployer's check refuses a key with it.
+		return nil // The deployer's check refuses such a key.
 	}
 	return n
 }
@@ -183,7 +183,7 @@ func TestWhateverDoesNotHoldIsFalseAndNoRevert(t *testing.T) {
 	}
 }
 
-// The reference computes the negation in checked arithmetic, and so do we.
+// The reference computes the negation in checked arithmetic, and so does ours.
 func TestNegationOfAnImpossibleCoordinatePanics(t *testing.T) {
 	verifier := deployVerifier(t, goldenKey())
 	proof := goldenProof()
