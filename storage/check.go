@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// checkRequest answers a MismatchError for a request that no dataset can fulfil,
-// before anything is fetched, and reads the name of its manifest.
+// checkRequest returns a MismatchError for a request that no dataset can fulfil, before anything is
+// fetched; otherwise the name of its manifest.
 func checkRequest(job events.DownloadJob) (dataset.CID, error) {
 	ask := job.Request.Ask
 	if ask.Slots == 0 || ask.Slots > dataset.MaxSlots {
@@ -32,8 +32,7 @@ func checkRequest(job events.DownloadJob) (dataset.CID, error) {
 	return name, nil
 }
 
-// checkManifest compares a valid manifest with the request, and says what the slot
-// will be.
+// checkManifest compares a valid manifest with the request, and returns what the slot will be.
 func checkManifest(
 	job events.DownloadJob, name dataset.CID, m dataset.Manifest,
 ) (record, error) {
@@ -54,7 +53,7 @@ func checkManifest(
 	if layout.SlotSize() != ask.SlotSize {
 		return record{}, mismatch("slot size of the manifest", ask.SlotSize, layout.SlotSize())
 	}
-	if uint64(layout.M) < ask.MaxSlotLoss { // The data would be gone before the request is.
+	if uint64(layout.M) < ask.MaxSlotLoss { // The data would be lost before the request fails.
 		return record{}, mismatch("parity slots of the manifest",
 			fmt.Sprintf("at least %d, the loss that the request allows", ask.MaxSlotLoss), layout.M)
 	}
@@ -66,5 +65,5 @@ func checkManifest(
 	}, nil
 }
 
-// clip keeps hostile input out of error messages.
+// clip shortens hostile input for error messages.
 func clip(s string) string { return s[:min(len(s), 64)] }

@@ -11,9 +11,9 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// TestPowerCutAtAnyMomentLosesNothingThatWasPromised cuts the power after every
-// single change to the disk, throws a random part of what was not synced away,
-// and demands that the same download then completes.
+// TestPowerCutAtAnyMomentLosesNothingThatWasPromised cuts the power after every single change to
+// the disk, discards a random part of what was not synced, and demands that the same download then
+// completes.
 func TestPowerCutAtAnyMomentLosesNothingThatWasPromised(t *testing.T) {
 	d := prepared(t, 3, dataset.Params{K: 2, M: 1})
 	o := serveObjects(t, d)
@@ -45,8 +45,8 @@ func TestPowerCutAtAnyMomentLosesNothingThatWasPromised(t *testing.T) {
 	}
 }
 
-// downloadOn downloads one block at a time; stored is what the slot had when the
-// last grant was asked, which must survive.
+// downloadOn downloads one block at a time; stored is what the slot had when a grant was last asked
+// for, which must survive.
 func downloadOn(
 	t *testing.T, disk disk, o *origin, job events.DownloadJob,
 ) (stored events.Bytes, err error) {
@@ -66,7 +66,7 @@ func downloadOn(
 	return stored, err
 }
 
-// blocksAtLeast reads how many blocks a slot says it has.
+// blocksAtLeast checks that a slot reports at least so many bytes of blocks.
 func blocksAtLeast(r *Repo, slot events.SlotID, want events.Bytes) error {
 	e := r.entry(slot)
 	if e == nil && want == 0 {

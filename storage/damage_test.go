@@ -71,7 +71,7 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 			if test.file == blocksFile {
 				damage(t, filepath.Join(slot, rootsFile), cutTo(36*16))
 			}
-			r := openRepo(t, dir, Config{Quota: 1}) // Less than is there: that hinders no repair.
+			r := openRepo(t, dir, Config{Quota: 1}) // Less than is stored: that does not prevent a repair.
 			findings := fmt.Sprint(r.Findings())
 			if !strings.Contains(findings, test.finding) || test.finding == "" && findings != "[]" {
 				t.Fatalf("findings %s, want %q", findings, test.finding)
@@ -81,7 +81,7 @@ func TestDamagedFilesAreRepairedAndReported(t *testing.T) {
 			}
 			if test.again {
 				size := d.Layout().SlotSize()
-				r.Limit(size + Overhead(size)) // All that a ledger has for the slot, and nothing more.
+				r.Limit(size + Overhead(size)) // Exactly what the ledger reserves for the slot.
 				mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), job)
 				if err := checkSlot(r, d, job); err != nil {
 					t.Fatal(err)
@@ -141,7 +141,7 @@ func TestTornEntriesOfAnUnfinishedSlotAreFetchedAgain(t *testing.T) {
 	}
 }
 
-// scrubbed runs one pass over all that is stored, in small pieces, and answers what it found.
+// scrubbed runs one pass over everything stored, in small pieces, and returns what it found.
 func scrubbed(t *testing.T, r *Repo) (damaged []uint64) {
 	t.Helper()
 	for {
@@ -172,7 +172,7 @@ func TestScrubFindsDamagedBlocksAndRepairReplacesThem(t *testing.T) {
 	if fmt.Sprint(found) != "[3 7 16]" {
 		t.Fatalf("found %v, want blocks 3, 7 and 16", found)
 	}
-	r.Limit(1) // What is replaced needs no more room than it has.
+	r.Limit(1) // Replacing needs no additional space.
 	mended, err := f.Repair(t.Context(), job, found)
 	if err != nil || !slices.Equal(mended, found) {
 		t.Fatalf("mended %v of %v: %v", mended, found, err)
@@ -185,7 +185,7 @@ func TestScrubFindsDamagedBlocksAndRepairReplacesThem(t *testing.T) {
 	}
 }
 
-// Whatever is lost of a slot, a look at all of it fetches that again and nothing else.
+// Whatever is lost of a slot, repairing all of it fetches that again and nothing else.
 func TestRepairOfTheWholeFetchesWhatIsLost(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -11,23 +11,24 @@ import (
 	"github.com/hostnode/hostnode/internal/durable"
 )
 
-// disk is what the repo needs of a file system. Tests put one under it that
-// forgets whatever was not synced.
+// disk is what the repo needs of a file system. Tests replace it by one that forgets whatever was
+// not synced.
 type disk interface {
 	MkdirAll(path string) error
-	// Open opens a file for reading; Edit for reading and writing, creating it.
+	// Open opens a file for reading; Edit opens it for reading and writing, and creates it if need
+	// be.
 	Open(path string) (file, error)
 	Edit(path string) (file, error)
-	// Rename replaces a file at the new path.
+	// Rename replaces the file at the new path.
 	Rename(from, to string) error
 	RemoveAll(path string) error
-	// List names the entries of a directory.
+	// List returns the names in a directory.
 	List(path string) ([]string, error)
 	// SyncDir makes the entries of a directory durable.
 	SyncDir(path string) error
-	// Sizes are the length of a file and the bytes it occupies; holes do not.
+	// Sizes are the length of a file and the bytes it occupies on disk, without holes.
 	Sizes(path string) (length, occupied int64, err error)
-	// Free is how many bytes the file system has left for this user.
+	// Free is how many bytes this user can still write to the file system.
 	Free(path string) (uint64, error)
 }
 
@@ -71,7 +72,7 @@ func (osDisk) Sizes(path string) (length, occupied int64, err error) {
 
 func (osDisk) Free(path string) (uint64, error) { return freeBytes(path) }
 
-// readWhole reads a file that has at most limit bytes.
+// readWhole reads a file of at most limit bytes.
 func readWhole(d disk, path string, limit int64) ([]byte, error) {
 	length, _, err := d.Sizes(path)
 	if err != nil {
@@ -112,7 +113,7 @@ func writeWhole(d disk, path string, data []byte) error {
 	return d.SyncDir(filepath.Dir(path))
 }
 
-// FullDisk makes an events.ErrDiskFull of an error that says that the disk takes nothing.
+// FullDisk turns an error that says that the disk takes nothing into an events.ErrDiskFull.
 func FullDisk(err error) error {
 	if err != nil && takesNothing(err) && !errors.Is(err, events.ErrDiskFull) {
 		return fmt.Errorf("%w: %w", events.ErrDiskFull, err)
@@ -120,10 +121,11 @@ func FullDisk(err error) error {
 	return err
 }
 
-// diskPage is the unit in which small files and directories occupy a disk.
+// diskPage is the unit of the space that small files and directories take.
 const diskPage = 4096
 
-// measureSlot returns what the blocks of a slot's directory occupy, and the rest.
+// measureSlot returns the bytes that the blocks in a slot's directory take, and those of everything
+// else.
 func measureSlot(d disk, dir string) (data, overhead events.Bytes, err error) {
 	names, err := d.List(dir)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package storage holds slots for others: it fetches them, keeps them on disk so
-// that proofs read only what they sample, and serves blocks by name.
+// Package storage stores slots for others: it fetches them, keeps them on disk so that a proof
+// reads only the blocks that it samples, and serves blocks by name.
 //
 //	repo, err := storage.Open(dir, storage.Config{Quota: 1 << 40})
 //	fetcher, err := storage.NewFetcher(repo, storage.FetcherConfig{Sources: urls})
@@ -10,7 +10,7 @@
 // # On disk
 //
 //	FORMAT            the version of this layout; a newer one is refused
-//	SCRUB             how far the look at all blocks has come
+//	SCRUB             progress of the scrub, which checks all blocks
 //	PROBE             written now and then, to see whether the disk takes anything
 //	LOCK              held by the one process that has the repo open
 //	slots/<id>/       one directory per slot:
@@ -20,27 +20,26 @@
 //	    roots         36 bytes per block: its root and a checksum
 //	    tree          the slot tree from its fifth layer up, 32 bytes per node
 //	    names         16 bytes per block: start of its SHA-256 and its index, sorted
-//	new/              slots in the making; emptied at the next start
+//	new/              slots being created; emptied at the next start
 //	trash/            slots being deleted; emptied at the next start
 //
-// The file roots is also the journal: an entry is written only after the bytes of
-// its block are synced, so a block counts as stored when its entry is there and
-// its checksum is right. Everything else is written once, or replaced by renaming.
-// So a crash at any point loses at most the batch that was being written.
+// The file roots is also the journal: an entry is written only after the bytes of its block are
+// synced, so a block counts as stored when its entry is there and its checksum is right. Everything
+// else is written once, or replaced by renaming. So a crash loses at most the batch that was being
+// written.
 //
 // # Bytes
 //
-// The repo keeps no ledger. Who may write how much is asked of DownloadJob.Grant
-// before each batch; Config.Quota is a second, hard limit measured on disk, and
-// Usage measures again. Trees and bookkeeping never exceed Overhead.
+// The repo keeps no ledger. Before each batch it asks DownloadJob.Grant whether it may write;
+// Config.Quota is a second, hard limit measured on disk, and Usage measures again. Trees and
+// bookkeeping never exceed Overhead.
 //
 // # Getting the data
 //
-// Sources answer GET /ipfs/<cid>?format=raw. The manifest is checked against the
-// request before anything else is fetched; the list of block digests verifies
-// itself (package dataset says how it is served); each block is checked against
-// its digest; the finished slot must have the root that the manifest names. A block
-// that nobody has any more is computed from K blocks of other slots.
+// Sources answer GET /ipfs/<cid>?format=raw. The manifest is checked against the request before
+// anything else is fetched; the list of block digests verifies itself (package dataset says how it
+// is served); each block is checked against its digest; and the complete slot must have the root
+// that the manifest names. A block that no source has is computed from K blocks of other slots.
 //
 // Not for: deciding what to store or for how long, and making proofs.
 package storage

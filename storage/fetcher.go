@@ -14,35 +14,35 @@ import (
 
 // Limits and defaults of fetching.
 const (
-	defaultInFlight       = 16               // blocks per download: 1 MiB on the way
+	defaultInFlight       = 16               // blocks per download: 1 MiB in flight
 	defaultAttempts       = 5                // rounds over all sources
 	defaultRequestTimeout = 30 * time.Second // for 64 KiB
 	defaultBackoff        = 250 * time.Millisecond
 	maxBackoff            = 10 * time.Second
-	maxInFlight           = 1024 // the network's own nodes use as many
+	maxInFlight           = 1024 // as many as the network's own nodes use
 
-	// writeBatch is how many blocks are hashed and written together, 4 MiB: few
-	// enough to lose little in a crash, enough to make syncing cheap.
+	// writeBatch is the number of blocks that are hashed and written together, 4 MiB: few enough to
+	// lose little in a crash, and enough to make syncing cheap.
 	writeBatch = 64
 )
 
-// FetcherConfig says where content comes from and how patient we are.
+// FetcherConfig says where content comes from, and how often and how long to try.
 type FetcherConfig struct {
-	// Sources are base URLs, such as http://10.0.0.7:8080, whose /ipfs/<cid>
-	// serves raw content. Nothing is ever fetched from anywhere else.
+	// Sources are base URLs, such as http://10.0.0.7:8080, whose /ipfs/<cid> serves raw content.
+	// Nothing is fetched from anywhere else.
 	Sources []string
-	// InFlight is how many blocks of a download are on the way at once; 0: 16.
+	// InFlight is the number of blocks of a download that are requested at the same time; 0: 16.
 	InFlight int
-	// Attempts is how often each piece of content is asked for; 0: 5.
+	// Attempts is how often each piece of content is requested; 0: 5.
 	Attempts int
 	// RequestTimeout limits one request; 0: 30 s.
 	RequestTimeout time.Duration
 	// Backoff is the first pause between attempts, doubled up to 10 s; 0: 250 ms.
 	Backoff time.Duration
-	// Seed spreads the pauses of several hosts.
+	// Seed makes the pauses of different hosts differ.
 	Seed uint64
-	// Progress is told after each batch how many bytes of a slot are there, padding
-	// not counted; nil: nobody listens. It must not block.
+	// Progress, if set, is called after each batch with the bytes of a slot that are stored,
+	// without padding. It must not block.
 	Progress func(slot events.SlotID, done, total events.Bytes)
 }
 
@@ -54,8 +54,7 @@ type Fetcher struct {
 	batch   int // blocks that are written together
 }
 
-// NewFetcher returns a fetcher into repo. It answers events.ErrMalformed for
-// sources that are no URLs.
+// NewFetcher returns a fetcher into repo, or events.ErrMalformed if a source is no URL.
 func NewFetcher(repo *Repo, cfg FetcherConfig) (*Fetcher, error) {
 	cfg.InFlight = min(orDefault(cfg.InFlight, defaultInFlight), maxInFlight)
 	cfg.Attempts = orDefault(cfg.Attempts, defaultAttempts)
@@ -75,18 +74,19 @@ func orDefault[T int | time.Duration](value, standard T) T {
 	return value
 }
 
-// Close drops idle connections. No download may be running.
+// Close closes idle connections. No download may be running.
 func (f *Fetcher) Close() { f.sources.client.CloseIdleConnections() }
 
-// Download fetches what is missing of a slot, verifies it, stores it and returns
-// when the slot is complete; a slot that is complete is only kept longer. A block
-// that no source has is computed from K blocks of other slots (repair). Before
-// each batch is written job.Grant is asked. Two downloads of one slot follow each
-// other. It answers events.ErrContentMismatch (a *MismatchError says what),
-// events.ErrQuotaExceeded, events.ErrNoSuchSlot when the slot is deleted
-// meanwhile, events.ErrDiskFull (of this machine), events.ErrContentUnavailable
-// (temporary), what Grant answers, and the cause of ctx; events.ErrNoSource besides
-// when no source could be reached. Whatever was stored stays and is not fetched again.
+// Download fetches what is missing of a slot, verifies it, stores it and returns when the slot is
+// complete; the lifetime of a complete slot is only extended. A block that no source has is
+// computed from K blocks of other slots (repair). Before each batch is written it asks job.Grant.
+// Two downloads of one slot run one after the other. Whatever was stored stays and is not fetched
+// again.
+//
+// Errors: events.ErrContentMismatch (a *MismatchError says what), events.ErrQuotaExceeded,
+// events.ErrNoSuchSlot when the slot is deleted in the meantime, events.ErrDiskFull (on this
+// machine), events.ErrContentUnavailable (temporary; also events.ErrNoSource when no source could
+// be reached), those of Grant, and the cause of ctx.
 func (f *Fetcher) Download(
 	ctx context.Context, job events.DownloadJob,
 ) (_ events.SlotContent, err error) {
@@ -116,9 +116,8 @@ func (f *Fetcher) Download(
 	return events.SlotContent{Root: rec.SlotRoot, Bytes: w.occupied}, nil
 }
 
-// Inspect fetches the manifest of a slot, from disk when it is there, and compares
-// it with the request: nothing is stored, and no block is fetched. It answers what
-// Download answers before it fetches the first block.
+// Inspect fetches the manifest of a slot, or reads it from disk, and compares it with the request.
+// It stores nothing and fetches no block. Its errors are those of Download before the first block.
 func (f *Fetcher) Inspect(ctx context.Context, job events.DownloadJob) error {
 	if _, _, _, err := f.agree(ctx, job); err != nil {
 		return fmt.Errorf("inspect slot %s: %w", job.Slot, err)
@@ -126,8 +125,7 @@ func (f *Fetcher) Inspect(ctx context.Context, job events.DownloadJob) error {
 	return nil
 }
 
-// agree reads the manifest, from disk when it is there, and checks it against the
-// request.
+// agree fetches the manifest, or reads it from disk, and checks it against the request.
 func (f *Fetcher) agree(
 	ctx context.Context, job events.DownloadJob,
 ) (rec record, block []byte, m dataset.Manifest, err error) {
@@ -158,7 +156,7 @@ func (f *Fetcher) storedManifest(
 	return f.repo.readManifest(e, name)
 }
 
-// complete fetches the missing blocks and finishes the slot.
+// complete fetches the missing blocks and completes the slot.
 func (f *Fetcher) complete(
 	ctx context.Context, job events.DownloadJob, w *slotWriter, rec record, m dataset.Manifest,
 ) error {
@@ -176,7 +174,7 @@ func (f *Fetcher) complete(
 	return w.finish(ctx, fill.digests)
 }
 
-// filling fetches the list of a slot's blocks, by which they can be fetched.
+// filling fetches the list of a slot's blocks, which is needed to fetch them.
 func (f *Fetcher) filling(ctx context.Context, rec record, m dataset.Manifest) (*filling, error) {
 	layout, err := m.Layout()
 	if err != nil {
@@ -212,8 +210,8 @@ type fetched struct {
 	err   error
 }
 
-// run fetches with several workers and stores with one. When a block cannot be
-// fetched those that arrived are still stored.
+// run fetches with several workers and stores with one. When a block cannot be fetched, those that
+// have arrived are still stored.
 func (f *filling) run(ctx context.Context) error {
 	f.stored = f.blocks - uint64(len(f.writer.missing))
 	ctx, cancel := context.WithCancel(ctx)
@@ -289,7 +287,7 @@ func (f *filling) collect(ctx context.Context, results <-chan fetched) error {
 	return f.store(ctx)
 }
 
-// store hashes the batch, asks for the bytes, and writes it.
+// store hashes the batch, asks for a grant, and writes it.
 func (f *filling) store(ctx context.Context) error {
 	if len(f.batch) == 0 || ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -187,7 +187,7 @@ func TestManifestThatDoesNotMatchTheRequestIsRefusedBeforeAnyBlock(t *testing.T)
 	}
 }
 
-// objects are contents in memory.
+// objects are content in memory.
 type objects map[dataset.CID][]byte
 
 func (o objects) Object(c dataset.CID) ([]byte, error) {

@@ -12,26 +12,24 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// MaxResponse is the most bytes of one answer of a content source: a block.
+// MaxResponse is the longest answer of a content source, in bytes: a block.
 const MaxResponse = dataset.BlockSize
 
 // contentType is the media type of raw blocks.
 const contentType = "application/vnd.ipld.raw"
 
-// Objects has content by name: a *Repo, or a *dataset.Dataset. Object answers
-// dataset.ErrNotFound for what it does not have and is safe for concurrent use;
-// nobody changes the bytes.
+// Objects has content by name: a *Repo, or a *dataset.Dataset. Object returns dataset.ErrNotFound
+// for what it does not have, and is safe for concurrent use; nobody changes the returned bytes.
 type Objects interface {
 	Object(c dataset.CID) ([]byte, error)
 }
 
-// NewHandler serves GET and HEAD /ipfs/<cid>?format=raw from the first of the
-// stores that has the content. The list of block digests of a dataset (the object
-// of its tree) is longer than an answer may be when there are more than 2,048
-// blocks; it is then asked for in pieces with "Range: bytes=first-last".
+// NewHandler serves GET and HEAD /ipfs/<cid>?format=raw from the first store that has the content.
+// The list of a dataset's block digests (the object of its tree) exceeds an answer when there are
+// more than 2,048 blocks; it is then requested in pieces with "Range: bytes=first-last".
 //
-// Answers: 200, 206, 304; 400 for a name that is none or another format, 404, 405,
-// 416 for a range that is missing, too long or outside, 500 when the disk fails.
+// Answers: 200, 206, 304; 400 for an invalid name or another format, 404, 405, 416 for a range that
+// is missing, too long or out of bounds, 500 when the disk fails.
 func NewHandler(stores ...Objects) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ipfs/{cid}", func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +100,7 @@ func servePiece(w http.ResponseWriter, r *http.Request, data []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(piece)))
 	w.WriteHeader(http.StatusPartialContent)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(piece) // The client is gone; there is nobody to tell.
+		_, _ = w.Write(piece) // The client has gone; there is nobody to tell.
 	}
 }
 

@@ -118,7 +118,7 @@ func TestAnswersFollowTheContract(t *testing.T) {
 	}
 }
 
-// broken fails like a disk.
+// broken fails as a disk does.
 type broken struct{}
 
 func (broken) Object(dataset.CID) ([]byte, error) { return nil, errors.New("disk is gone") }

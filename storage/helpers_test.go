@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// datasets are the prepared ones by their number of blocks: hashing takes longer
-// than all tests.
+// datasets are the prepared datasets by their number of blocks: hashing them takes longer than all
+// tests.
 var datasets sync.Map
 
 var someday = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -52,7 +52,7 @@ func prepared(t testing.TB, blocks int, p dataset.Params) *dataset.Dataset {
 	}
 	d, err := dataset.Prepare(context.Background(), bytes.NewReader(data), int64(len(data)),
 		filepath.Join(dir, "dataset"), p, dataset.Options{})
-	// The open files stay readable without their names.
+	// Files that are open stay readable without their names.
 	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func prepared(t testing.TB, blocks int, p dataset.Params) *dataset.Dataset {
 	return d
 }
 
-// jobFor is the download of a slot of a dataset as its request asks for it.
+// jobFor is the download of a slot as the dataset's request would have it.
 func jobFor(d *dataset.Dataset, index uint64) events.DownloadJob {
 	l := d.Layout()
 	request := events.Request{
@@ -73,7 +73,7 @@ func jobFor(d *dataset.Dataset, index uint64) events.DownloadJob {
 	}
 }
 
-// origin is a content server whose answers a test can spoil.
+// origin is a content server whose answers a test can change.
 type origin struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -148,8 +148,7 @@ func mustDownload(t testing.TB, f *Fetcher, job events.DownloadJob) events.SlotC
 	return content
 }
 
-// checkSlot demands that a slot is complete, has the right bytes, and that every
-// path of it verifies.
+// checkSlot checks that a slot is complete, has the right bytes, and that all its paths verify.
 func checkSlot(r *Repo, d *dataset.Dataset, job events.DownloadJob) error {
 	s, err := r.Reader(job.Slot)
 	if err != nil {

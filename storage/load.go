@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// load reads what is known of every slot.
+// load reads the records of all slots.
 func (r *Repo) load() error {
 	slots := filepath.Join(r.dir, slotsDir)
 	names, err := r.disk.List(slots)
@@ -64,8 +64,7 @@ func (r *Repo) loadSlot(id events.SlotID) error {
 	return errors.Join(err, r.measure(e))
 }
 
-// checkJournal clears torn entries of a slot that is being downloaded, so that
-// their blocks are fetched again.
+// checkJournal removes torn entries of an incomplete slot, so that their blocks are fetched again.
 func (r *Repo) checkJournal(e *entry) error {
 	torn, cut, err := r.findTorn(e)
 	if err != nil || len(torn) == 0 {
@@ -87,8 +86,8 @@ func (r *Repo) checkJournal(e *entry) error {
 	return nil
 }
 
-// findTorn lists the entries whose checksum is wrong or whose block cannot be in
-// the file; cut is the number of the latter.
+// findTorn returns the entries whose checksum is wrong or whose block is beyond the end of the
+// file; cut is the number of the latter.
 func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
 	length, _, err := r.disk.Sizes(filepath.Join(e.dir, blocksFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +109,7 @@ func (r *Repo) findTorn(e *entry) (torn []uint64, cut int, err error) {
 	return torn, cut, errors.Join(err, f.Close())
 }
 
-// checkComplete looks at the sizes of a complete slot's files. Reading everything
-// is Scrub's business.
+// checkComplete checks the sizes of a complete slot's files. Reading all bytes is left to Scrub.
 func (r *Repo) checkComplete(e *entry) error {
 	want := map[string]int64{
 		rootsFile: int64(e.record.Blocks * markSize),
@@ -149,8 +147,8 @@ func (r *Repo) checkComplete(e *entry) error {
 	return nil
 }
 
-// checkBlocks looks whether manifest and blocks of a complete slot are there at all. What
-// is missing is fetched again; what is there is proven meanwhile.
+// checkBlocks checks that manifest and blocks of a complete slot exist. What is missing is fetched
+// again; meanwhile proofs use what is there.
 func (r *Repo) checkBlocks(e *entry) error {
 	var gone string
 	if length, _, err := r.disk.Sizes(filepath.Join(e.dir, manifestName)); err != nil || length == 0 {

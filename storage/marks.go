@@ -13,29 +13,29 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// markSize is the length of an entry of the file roots: 32 bytes of root and 4 of
-// checksum over the block's index and the root.
+// markSize is the length of an entry in the file roots: 32 bytes for the root and 4 for the
+// checksum of the block's index and root.
 const markSize = 36
 
-// marksPerRead limits the entries that are read at once: 144 KiB.
+// marksPerRead is the most entries that are read at once: 144 KiB.
 const marksPerRead = 4096
 
-// markState says what an entry of the file roots tells.
+// markState is the state of an entry in the file roots.
 type markState uint8
 
 const (
 	markAbsent markState = iota // the block is not stored
 	markStored
-	markTorn // half written or rotten
+	markTorn // half written or damaged
 )
 
-// mark is an entry of the file roots.
+// mark is an entry in the file roots.
 type mark struct {
 	state markState
 	root  fr.Element
 }
 
-// zeros reports whether the block is one of zeros, a hole that occupies nothing.
+// zeros reports whether the block contains only zeros: a hole, which takes no space.
 func (m mark) zeros() bool { return m.root == merkle.ZeroBlockRoot() }
 
 func encodeMark(index uint64, root fr.Element) [markSize]byte {
@@ -64,8 +64,8 @@ func markSum(index uint64, root []byte) uint32 {
 	return crc32.Checksum(b[:], crc32.MakeTable(crc32.Castagnoli))
 }
 
-// readMarks calls see for the entries first to last-1. What lies behind the end of
-// the file is absent, half an entry is torn.
+// readMarks calls see for the entries first to last-1. An entry beyond the end of the file is
+// absent, and one that is cut is torn.
 func readMarks(f io.ReaderAt, first, last uint64, see func(index uint64, m mark)) error {
 	buffer := make([]byte, min(last-first, marksPerRead)*markSize)
 	for first < last {

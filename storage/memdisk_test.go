@@ -11,19 +11,19 @@ import (
 
 var errPowerCut = errors.New("power cut")
 
-// memDisk is a disk in memory that can lose what was not synced. After a number of
-// changes it fails every call, like a machine whose power was cut.
+// memDisk is a disk in memory that can lose what was not synced. After a number of changes every
+// call fails, as if the power was cut.
 type memDisk struct {
 	fs   *vfs.MemFS
 	mu   sync.Mutex
 	left int // changes until the power is cut; negative: never
-	// refuses is what every change is answered; nil: nothing is wrong.
+	// refuses, if set, is the error of every change.
 	refuses error
 }
 
 func newMemDisk() *memDisk { return &memDisk{fs: vfs.NewCrashableMem(), left: -1} }
 
-// change counts a change and fails when the power is gone.
+// change counts a change, and fails when the power is cut.
 func (d *memDisk) change() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,8 +51,8 @@ func (d *memDisk) cutAfter(changes int) {
 	d.left = changes
 }
 
-// afterCrash is the disk as it may look when the power is back: everything that was
-// synced, and a random part of the rest.
+// afterCrash is the disk as it may look when the power is back: everything that was synced, and a
+// random part of the rest.
 func (d *memDisk) afterCrash(random *rand.Rand) *memDisk {
 	clone := d.fs.CrashClone(vfs.CrashCloneCfg{
 		UnsyncedDataPercent: random.IntN(101), RNG: random,

@@ -6,8 +6,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// MismatchError says what does not match what was promised. It is an
-// events.ErrContentMismatch.
+// MismatchError says what differs from what was promised. It is an events.ErrContentMismatch.
 type MismatchError struct {
 	What     string // such as "slot size of the manifest"
 	Expected string

@@ -14,15 +14,14 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// An entry of the file names: the start of a block's SHA-256 and its index. Found
-// blocks are hashed before they are served, so the start is enough.
+// An entry in the file names is the start of a block's SHA-256 and its index. A block that is found
+// is hashed before it is served, so the start is enough.
 const (
 	nameSize   = 16
 	namePrefix = 12
 )
 
-// encodeNames returns the file names: an entry for every block that is not empty,
-// sorted.
+// encodeNames returns the file names: an entry for every block that is not empty, sorted.
 func encodeNames(digests [][32]byte) []byte {
 	entries := make([][nameSize]byte, 0, len(digests))
 	for i, digest := range digests {
@@ -46,11 +45,11 @@ func sliceAll(entries [][nameSize]byte) [][]byte {
 	return all
 }
 
-// Object returns the bytes behind a name: the manifest of a stored slot or a block
-// of a complete one. The lists of block digests are served by whoever prepared the
-// dataset: a host has only a part of them. It answers dataset.ErrNotFound, and
-// dataset.ErrDamaged when the bytes on disk no longer have their name. It asks one
-// slot after the other, some 20 short reads each.
+// Object returns the content with a name: the manifest of a stored slot, or a block of a complete
+// one. It does not have the lists of block digests, because a host has only a part of them; whoever
+// prepared the dataset serves them. It returns dataset.ErrNotFound, and dataset.ErrDamaged when the
+// bytes on disk no longer match their name. It searches the slots in turn, with some 20 short reads
+// each.
 func (r *Repo) Object(c dataset.CID) ([]byte, error) {
 	if c.Empty() {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// The repo on disk obeys the port, like the simulation's.
+// The repo on disk passes the port's suite, as the simulation's does.
 func TestRepoObeysItsPort(t *testing.T) {
 	porttest.Repo(t, func(t *testing.T) porttest.RepoWorld {
 		d := prepared(t, 4, dataset.Params{K: 2, M: 1})

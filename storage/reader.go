@@ -26,7 +26,7 @@ type SlotReader struct {
 	path   []fr.Element
 }
 
-// Reader returns the reader of a slot. It answers events.ErrNoSuchSlot,
+// Reader returns the reader of a slot. It returns events.ErrNoSuchSlot,
 // ErrIncomplete, and an events.DamageError when the manifest is damaged or gone.
 func (r *Repo) Reader(slot events.SlotID) (*SlotReader, error) {
 	e := r.entry(slot)
@@ -95,9 +95,9 @@ func (s *SlotReader) DataSetRoot() fr.Element { return s.verify }
 // must not change it.
 func (s *SlotReader) SlotProof() []fr.Element { return s.path }
 
-// ReadBlock fills block, which has 65,536 bytes, with a block of the slot; padding
-// blocks are zeros. It does not check the bytes: the prover hashes them anyway and
-// compares with the root that BlockPath gives.
+// ReadBlock fills block, which has 65,536 bytes, with a block of the slot; padding blocks are
+// zeros. It does not check the bytes: the prover hashes them anyway and compares the result with
+// the root from BlockPath.
 func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) error {
 	if len(block) != int(events.BlockSize) || index >= paddedBlocks(s.record.Blocks) {
 		return fmt.Errorf("read block %d into %d bytes: %w", index, len(block), merkle.ErrIndex)
@@ -112,10 +112,9 @@ func (s *SlotReader) ReadBlock(_ context.Context, index uint64, block []byte) er
 	return s.repo.readBlock(s.entry, index, block)
 }
 
-// BlockPath returns the stored root of a block and its path in the slot tree, for
-// padding blocks too. When the stored tree is damaged it is made again from the
-// block roots, and those from the blocks; it answers an events.DamageError when that
-// does not help. That the disk has no room for it is no hindrance.
+// BlockPath returns the stored root of a block and its path in the slot tree, for padding blocks
+// too. A damaged tree is rebuilt from the block roots, and damaged roots from their blocks, even if
+// the disk has no room to store them; if that does not help it returns an events.DamageError.
 func (s *SlotReader) BlockPath(
 	_ context.Context, index uint64,
 ) (root fr.Element, path []fr.Element, err error) {
@@ -151,8 +150,7 @@ func (s *SlotReader) alive() error {
 	return err
 }
 
-// storedPath puts a path together from the roots of the block's group and the
-// stored layers above.
+// storedPath computes a path from the block roots of the block's group and the stored layers above.
 func (s *SlotReader) storedPath(
 	index, padded uint64,
 ) (root fr.Element, path []fr.Element, err error) {
@@ -206,6 +204,6 @@ func (s *SlotReader) groupRoots(first, count uint64) (_ []fr.Element, err error)
 		return group, nil
 	}
 	return group, readMarks(f, first, last, func(index uint64, m mark) {
-		group[index-first] = m.root // A damaged one is noticed by the path.
+		group[index-first] = m.root // If it is damaged, the path shows it.
 	})
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// maxReconstructBlocks limits the datasets of which lost blocks are computed from
-// other slots: their whole list of digests is then in memory, 128 MiB at most.
+// maxReconstructBlocks limits the datasets whose lost blocks can be computed from other slots: the
+// whole list of digests is then in memory, 128 MiB at most.
 const maxReconstructBlocks = 4 << 20
 
-// codewords computes blocks that no source has from the other blocks of their
-// codeword. One is computed at a time, because it takes the memory of K blocks.
+// codewords computes blocks that no source has from the other blocks of their codewords, one at a
+// time, because each takes the memory of K blocks.
 type codewords struct {
 	sources *sources
 	tree    dataset.CID
@@ -26,8 +26,8 @@ type codewords struct {
 	digests [][32]byte // of the whole dataset, fetched when first needed
 }
 
-// block computes block step of the slot. lost is why it could not be fetched, and
-// comes back when the other slots do not help.
+// block computes block step of the slot. lost says why it could not be fetched, and is returned if
+// the other slots do not help.
 func (c *codewords) block(ctx context.Context, step uint64, lost error) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// maxRecordSize limits slot.json in bytes; it has about 700.
+// maxRecordSize limits slot.json, in bytes; it has about 700.
 const maxRecordSize = 16 << 10
 
-// record is slot.json: what must be known of a slot to prove it when nothing but
-// its directory is left.
+// record is the content of slot.json: everything that is needed to prove the slot from its
+// directory alone.
 type record struct {
 	Slot        events.SlotID
 	Request     events.RequestID
@@ -25,12 +25,12 @@ type record struct {
 	SlotSize    events.Bytes
 	Manifest    dataset.CID
 	DataSetRoot events.Root
-	SlotRoot    events.Root // as the manifest names it
+	SlotRoot    events.Root // as named in the manifest
 	Until       time.Time
 	Complete    bool
 }
 
-// recordFile is the form of a record on disk.
+// recordFile is a record as it is stored.
 type recordFile struct {
 	Slot        string    `json:"slot"`
 	Request     string    `json:"request"`
@@ -88,7 +88,7 @@ func (r record) sameSlot(o record) bool {
 	return r == o
 }
 
-// Overhead is an upper bound of what a slot occupies besides its blocks, in bytes:
-// roots, tree and names of at most 64 bytes per block, and 128 KiB for manifest,
-// bookkeeping and directory. The ledger reserves it with the slot.
+// Overhead is an upper bound of what a slot takes besides its blocks, in bytes: at most 64 bytes
+// per block for roots, tree and names, and 128 KiB for manifest, bookkeeping and directory. The
+// ledger reserves it with the slot.
 func Overhead(slotSize events.Bytes) events.Bytes { return slotSize/1024 + 128<<10 }

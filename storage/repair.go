@@ -10,12 +10,11 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// Repair mends damaged blocks of a slot: those named, or, when none are, whatever is
-// damaged of all of it, its files besides the blocks as well. A block that is sound is
-// left alone, one that no source has is computed from K blocks of other slots. Of a slot
-// that is not here any more everything is fetched. Mended are the blocks of those
-// named that are sound now, also when others could not be had: then the error answers
-// what Download does.
+// Repair repairs damaged blocks of a slot: the given ones, or if none are given everything that is
+// damaged, including the other files. Blocks that are sound are left alone; one that no source has
+// is computed from K blocks of other slots. If the slot is not here any more, everything is
+// fetched. mended are the given blocks that are sound now, even if others could not be repaired;
+// the errors are those of Download.
 func (f *Fetcher) Repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
 	mended, err = f.repair(ctx, job, blocks)
 	if err != nil {
@@ -26,7 +25,7 @@ func (f *Fetcher) Repair(ctx context.Context, job events.DownloadJob, blocks []u
 
 func (f *Fetcher) repair(ctx context.Context, job events.DownloadJob, blocks []uint64) (mended []uint64, err error) {
 	e, rec := f.repo.complete(job.Slot)
-	if e == nil { // What is left of it is taken over, unseen.
+	if e == nil { // What is left of it is taken over unseen.
 		if _, err := f.Download(ctx, job); err != nil {
 			return nil, err
 		}
@@ -40,7 +39,7 @@ func (f *Fetcher) repair(ctx context.Context, job events.DownloadJob, blocks []u
 	return f.newRepair(e, rec).blocks(ctx, blocks)
 }
 
-// complete is a slot of which all was here; nil when there is none.
+// complete is a slot that was complete before; nil if there is none.
 func (r *Repo) complete(slot events.SlotID) (*entry, record) {
 	e := r.entry(slot)
 	if e == nil {
@@ -53,7 +52,7 @@ func (r *Repo) complete(slot events.SlotID) (*entry, record) {
 	return e, rec
 }
 
-// repairWhole looks at everything of a complete slot and mends what is damaged.
+// repairWhole checks everything of a complete slot and repairs what is damaged.
 func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
 	if err := f.repairManifest(ctx, e, rec); err != nil {
 		return err
@@ -72,7 +71,7 @@ func (f *Fetcher) repairWhole(ctx context.Context, e *entry, rec record) error {
 			continue
 		}
 		bad := found.Blocks
-		if found.Whole { // A file is gone: each of its blocks is looked at by itself.
+		if found.Whole { // A file is gone: each block is checked separately.
 			for index := first; index < min(first+scrubBatch, rec.Blocks); index++ {
 				bad = append(bad, index)
 			}
@@ -112,7 +111,7 @@ func (f *Fetcher) repairManifest(ctx context.Context, e *entry, rec record) erro
 	return nil
 }
 
-// finishRepair makes the trees of a slot again whose blocks are sound, and measures it.
+// finishRepair rebuilds the trees of a slot whose blocks are sound, and measures it.
 func (r *Repo) finishRepair(e *entry) error {
 	e.files.Lock()
 	defer e.files.Unlock()
@@ -128,19 +127,19 @@ func (r *Repo) finishRepair(e *entry) error {
 	return r.measure(e)
 }
 
-// repair mends blocks of one slot.
+// repair repairs blocks of one slot.
 type repair struct {
 	fetcher *Fetcher
 	entry   *entry
 	record  record
-	source  *filling // nil: the list of blocks was not needed yet
+	source  *filling // nil until the list of blocks is needed
 }
 
 func (f *Fetcher) newRepair(e *entry, rec record) *repair {
 	return &repair{fetcher: f, entry: e, record: rec}
 }
 
-// blocks mends what is damaged of these, and answers which are sound now.
+// blocks repairs those blocks that are damaged, and returns those that are sound now.
 func (r *repair) blocks(ctx context.Context, blocks []uint64) (mended []uint64, failed error) {
 	for _, index := range blocks {
 		err := r.block(ctx, index)
@@ -180,7 +179,7 @@ func (r *repair) block(ctx context.Context, index uint64) error {
 	return r.fetcher.repo.replace(r.entry, index, got.data)
 }
 
-// open fetches the list of the slot's blocks, when it is needed first.
+// open fetches the list of the slot's blocks the first time it is needed.
 func (r *repair) open(ctx context.Context) error {
 	if r.source != nil {
 		return nil

@@ -37,34 +37,33 @@ const (
 	namesFile    = "names"
 )
 
-// What opening a repo may answer.
+// Errors of opening a repo.
 var (
 	// ErrInUse: another process has the repo open.
 	ErrInUse = errors.New("in use by another process")
-	// ErrNewerFormat: the directory was written by a newer version.
+	// ErrNewerFormat: the directory was written by a newer version of the program.
 	ErrNewerFormat = errors.New("written by a newer version, upgrade to read it")
-	// ErrIncomplete: the slot is here, but not all of it yet. It is an
-	// events.ErrNoSuchSlot.
+	// ErrIncomplete: the slot is not completely here yet. It is an events.ErrNoSuchSlot.
 	ErrIncomplete = fmt.Errorf("slot is not complete: %w", events.ErrNoSuchSlot)
 )
 
 // Config are the limits of a repo.
 type Config struct {
-	// Quota is the most that blocks, trees and bookkeeping may occupy together,
-	// in bytes; 0: as much as the disk has.
+	// Quota is the most bytes that blocks, trees and bookkeeping may take together; 0: no limit but
+	// the disk.
 	Quota events.Bytes
 }
 
-// Finding is something that was not as it should be when the repo was opened.
+// Finding is a problem that was found when the repo was opened.
 type Finding struct {
-	// Slot is zero when no slot is concerned.
+	// Slot is zero when it is about no slot in particular.
 	Slot events.SlotID
 	// What was found, and what was done about it.
 	What string
 }
 
-// Repo keeps slots on disk. It is safe for concurrent use; one process at a time
-// has a directory open.
+// Repo stores slots on disk. It is safe for concurrent use; one process at a time may have a
+// directory open.
 type Repo struct {
 	disk     disk
 	dir      string
@@ -75,32 +74,31 @@ type Repo struct {
 	mu    sync.Mutex
 	slots map[events.SlotID]*entry
 	quota events.Bytes // 0: no limit
-	// stored are the bytes of all slots as last measured; writing those of batches
-	// that are being written; trashed those of slots whose removal failed so far.
-	// All count against the quota.
+	// stored are the bytes of all slots as last measured, writing those of batches being written,
+	// and trashed those of slots whose removal has failed so far. All count against the quota.
 	stored, writing, trashed events.Bytes
 }
 
-// entry is a slot of the repo.
+// entry is a slot in the repo.
 type entry struct {
 	id  events.SlotID
 	dir string
-	// turn is held by the one download of the slot.
+	// turn is held by the download that is filling the slot.
 	turn chan struct{}
 	// files is held while files of the slot are written, replaced or removed.
 	files sync.Mutex
 
-	// The rest is guarded by Repo.mu; record also changes only under files.
+	// Repo.mu guards the rest; record changes only while files is held, too.
 	record         record
 	known          bool // whether record was readable
 	gone           bool
 	data, overhead events.Bytes // as measured
-	// damage is what was found at the start and was not repaired since.
+	// damage was found at the start and is not repaired yet.
 	damage string
 }
 
-// Open opens the repo in dir, which it makes if needed, and repairs what a crash
-// has left: see Findings. It answers ErrInUse and ErrNewerFormat.
+// Open opens the repo in dir, creates it if need be, and repairs what a crash has left: see
+// Findings. Errors: ErrInUse and ErrNewerFormat.
 func Open(dir string, cfg Config) (*Repo, error) {
 	if err := makeRoot(osDisk{}, dir); err != nil {
 		return nil, fmt.Errorf("open repo: %w", err)
@@ -117,8 +115,8 @@ func Open(dir string, cfg Config) (*Repo, error) {
 	return r, nil
 }
 
-// lockFile takes a lock that the kernel releases when the process ends, however it
-// ends. It answers ErrInUse when another process has it.
+// lockFile takes a lock that the kernel releases when the process ends, however it ends. It returns
+// ErrInUse when another process holds it.
 func lockFile(path string) (io.Closer, error) {
 	lock := flock.New(path, flock.SetPermissions(0o644))
 	free, err := lock.TryLock()
@@ -131,7 +129,7 @@ func lockFile(path string) (io.Closer, error) {
 	return lock, nil
 }
 
-// makeRoot makes the repo's own directory durable, when there is none yet.
+// makeRoot creates the repo's own directory durably if there is none yet.
 func makeRoot(d disk, dir string) error {
 	if _, _, err := d.Sizes(dir); err == nil {
 		return nil
@@ -160,9 +158,8 @@ func openOn(d disk, dir string, cfg Config) (*Repo, error) {
 	return r, nil
 }
 
-// checkFormat refuses what a newer version wrote. Where the version is missing or not
-// legible it is written again, because there has been only one: the slots are what they
-// are, and are verified as ever.
+// checkFormat refuses what a newer version wrote. If the version is missing or not legible it is
+// written again: there has been only one, and the slots are verified anyway.
 func (r *Repo) checkFormat() error {
 	path := filepath.Join(r.dir, formatName)
 	b, err := readWhole(r.disk, path, maxRecordSize)
@@ -187,7 +184,7 @@ func (r *Repo) checkFormat() error {
 	return writeWhole(r.disk, path, fmt.Appendf(nil, "%d\n", formatVersion))
 }
 
-// sweep removes what was half made or half deleted.
+// sweep removes what was left half created or half deleted.
 func (r *Repo) sweep() error {
 	for _, sub := range []string{newDir, trashDir} {
 		names, err := r.disk.List(filepath.Join(r.dir, sub))
@@ -208,10 +205,10 @@ func (r *Repo) find(slot events.SlotID, format string, args ...any) {
 	r.findings = append(r.findings, Finding{Slot: slot, What: fmt.Sprintf(format, args...)})
 }
 
-// Findings is what Open found and repaired.
+// Findings are the problems that Open found, and mostly repaired.
 func (r *Repo) Findings() []Finding { return slices.Clone(r.findings) }
 
-// Close lets another process open the directory. No other method may be running.
+// Close releases the directory for other processes. No other method may be running.
 func (r *Repo) Close() error {
 	if r.lock == nil {
 		return nil
@@ -236,8 +233,8 @@ func (r *Repo) Stored(context.Context) ([]events.StoredSlot, error) {
 	return list, nil
 }
 
-// Extend keeps a slot at least until a point of chain time; an earlier one changes
-// nothing. It answers events.ErrNoSuchSlot.
+// Extend keeps a slot at least until a point of chain time; an earlier one changes nothing. It
+// returns events.ErrNoSuchSlot if it is not here.
 func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) error {
 	e := r.entry(slot)
 	if e == nil {
@@ -256,8 +253,8 @@ func (r *Repo) Extend(_ context.Context, slot events.SlotID, until time.Time) er
 	return r.writeRecord(e, rec)
 }
 
-// Delete removes everything of a slot, also while it is being downloaded; nothing
-// there is success. When it returns nil the bytes are free.
+// Delete removes everything of a slot, even while it is being downloaded; that nothing is there is
+// no error. When it returns nil the bytes are free.
 func (r *Repo) Delete(_ context.Context, slot events.SlotID) error {
 	if e := r.entry(slot); e != nil {
 		if err := r.trash(e); err != nil {
@@ -270,7 +267,7 @@ func (r *Repo) Delete(_ context.Context, slot events.SlotID) error {
 	return nil
 }
 
-// trash moves a slot out of sight in one step.
+// trash moves a slot out of the way in one step.
 func (r *Repo) trash(e *entry) error {
 	e.files.Lock()
 	defer e.files.Unlock()
@@ -302,7 +299,7 @@ func (r *Repo) trash(e *entry) error {
 		r.disk.SyncDir(filepath.Join(r.dir, slotsDir)))
 }
 
-// emptyTrash removes what is left of a slot, now or from an earlier try.
+// emptyTrash removes what is left of a slot, from now or from an earlier try.
 func (r *Repo) emptyTrash(slot events.SlotID) error {
 	trash := filepath.Join(r.dir, trashDir)
 	names, err := r.disk.List(trash)
@@ -328,8 +325,8 @@ func (r *Repo) emptyTrash(slot events.SlotID) error {
 	return nil
 }
 
-// Usage measures what all slots occupy on disk now, in bytes, half made and half
-// deleted ones included.
+// Usage measures how many bytes all slots take on disk now, including those half created or half
+// deleted.
 func (r *Repo) Usage() (events.Bytes, error) {
 	var sum events.Bytes
 	for _, sub := range []string{slotsDir, newDir, trashDir} {
@@ -340,7 +337,7 @@ func (r *Repo) Usage() (events.Bytes, error) {
 		for _, name := range names {
 			data, overhead, err := measureSlot(r.disk, filepath.Join(r.dir, sub, name))
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // Deleted while we looked.
+				continue // Deleted in the meantime.
 			}
 			if err != nil {
 				return 0, fmt.Errorf("measure repo: %w", err)
@@ -359,7 +356,7 @@ func (r *Repo) entry(slot events.SlotID) *entry {
 	return r.slots[slot]
 }
 
-// recordOf answers events.ErrNoSuchSlot for a slot that is gone or unreadable.
+// recordOf returns events.ErrNoSuchSlot for a slot that is gone or unreadable.
 func (r *Repo) recordOf(e *entry) (record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -384,7 +381,7 @@ func (r *Repo) writeRecord(e *entry, rec record) error {
 	return nil
 }
 
-// measure reads from disk what the slot occupies; e.files is held.
+// measure reads from disk how much the slot takes; e.files is held.
 func (r *Repo) measure(e *entry) error {
 	data, overhead, err := measureSlot(r.disk, e.dir)
 	if err != nil {
@@ -398,15 +395,15 @@ func (r *Repo) measure(e *entry) error {
 	return nil
 }
 
-// Limit changes Config.Quota. What is stored stays, also beyond it.
+// Limit changes Config.Quota. What is stored stays, even beyond the new quota.
 func (r *Repo) Limit(total events.Bytes) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.quota = total
 }
 
-// claim sets bytes aside for a write, or answers events.ErrQuotaExceeded. The
-// claim is given back with release after measuring what was written.
+// claim sets bytes aside for a write, or returns events.ErrQuotaExceeded. After the write has been
+// measured, release returns them.
 func (r *Repo) claim(bytes events.Bytes) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -45,8 +45,8 @@ func TestQuotaIsNeverExceeded(t *testing.T) {
 	mustDownload(t, fetcherFor(t, r, FetcherConfig{}, o), jobFor(d, 1))
 }
 
-// TestOverheadIsAnUpperBound fills slots with made-up roots: what is measured are
-// the files beside the blocks.
+// TestOverheadIsAnUpperBound fills slots with made-up roots and measures the files other than the
+// blocks.
 func TestOverheadIsAnUpperBound(t *testing.T) {
 	for _, blocks := range []uint64{1, 2, 15, 16, 17, 1000, 1024, 1025, 4096, 8192} {
 		r := openRepo(t, t.TempDir(), Config{})

@@ -7,12 +7,12 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// probeName is a file that is written to see whether the disk takes anything.
+// probeName is a file that is written to find out whether the disk takes anything.
 const probeName = "PROBE"
 
-// Room is how many bytes the file system has left. It writes a page to find out whether
-// the disk takes anything at all, and answers events.ErrDiskFull when it does not: a
-// used-up share of this user, or a file system that became read-only, is not in the number.
+// Room is how many bytes the file system has left. It also writes a page to find out whether the
+// disk takes anything at all, and returns events.ErrDiskFull if not: the number does not show that
+// this user's quota is used up, or that the file system has become read-only.
 func (r *Repo) Room() (events.Bytes, error) {
 	free, err := r.disk.Free(r.dir)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// A disk that takes nothing is told from everything that others are to blame for, at every
-// write, and the download goes on when there is room.
+// At every write, a disk that takes nothing is distinguished from faults of others, and the
+// download goes on when there is room.
 func TestADiskThatTakesNothingIsNamed(t *testing.T) {
 	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
 	o := serveObjects(t, d)
@@ -49,7 +49,7 @@ func TestADiskThatTakesNothingIsNamed(t *testing.T) {
 	}
 }
 
-// A proof needs no room: a damaged tree that cannot be written is used all the same.
+// A proof needs no space: a damaged tree is rebuilt and used even if it cannot be written.
 func TestADamagedTreeIsNoHindranceOnAFullDisk(t *testing.T) {
 	d := prepared(t, 64, dataset.Params{K: 2, M: 1})
 	disk := newMemDisk()

@@ -17,26 +17,26 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// This file looks through what is stored, piece by piece, for blocks whose bytes are not
-// what they were. Where it stands is in the file SCRUB, so that a restart goes on
-// there; a lost one costs a pass that begins anew.
+// This file scrubs what is stored: piece by piece, it looks for blocks whose bytes have changed.
+// Its position is kept in the file SCRUB, so that it resumes after a restart; if the file is lost,
+// the pass starts over.
 
 const (
 	scrubName = "SCRUB"
-	// scrubBatch is how many blocks are hashed together: 1 MiB.
+	// scrubBatch is the number of blocks that are hashed together: 1 MiB.
 	scrubBatch = 16
-	// scrubSave is after how many blocks in a slot it is noted where the pass stands: what
-	// a crash makes it look at once more, 64 MiB.
+	// scrubSave is the number of blocks in a slot after which the position is saved. A crash
+	// repeats at most as many, 64 MiB.
 	scrubSave = 1024
 )
 
-// scrubs is the pass over all slots that runs, or ran last.
+// scrubs is the current pass over all slots, or the last one.
 type scrubs struct {
 	mu       sync.Mutex
 	progress events.ScrubProgress
 }
 
-// scrubFile is the form of the progress on disk.
+// scrubFile is the progress as it is stored.
 type scrubFile struct {
 	Began     time.Time `json:"began,omitzero"`
 	Slot      string    `json:"slot,omitempty"`
@@ -48,7 +48,7 @@ type scrubFile struct {
 // maxScrubFile limits SCRUB in bytes; it has about 300.
 const maxScrubFile = 4 << 10
 
-// loadScrub reads where the last pass stood.
+// loadScrub reads the position of the last pass.
 func (r *Repo) loadScrub() error {
 	b, err := readWhole(r.disk, filepath.Join(r.dir, scrubName), maxScrubFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (r *Repo) loadScrub() error {
 	return nil
 }
 
-// saveScrub notes where the pass stands; the lock of scrubs is held.
+// saveScrub saves the position; the lock of scrubs is held.
 func (r *Repo) saveScrub() error {
 	p := r.scrubs.progress
 	f := scrubFile{Began: p.Began.UTC(), Block: p.Block, LastBegan: p.LastBegan.UTC(), LastEnded: p.LastEnded.UTC()}
@@ -88,17 +88,16 @@ func (r *Repo) saveScrub() error {
 	return nil
 }
 
-// ScrubProgress says how far the look at what is stored has come.
+// ScrubProgress is the progress of the current pass, or of the last one.
 func (r *Repo) ScrubProgress() events.ScrubProgress {
 	r.scrubs.mu.Lock()
 	defer r.scrubs.mu.Unlock()
 	return r.scrubs.progress
 }
 
-// Scrub goes on looking through all complete slots, where the last call stopped, also
-// one of before a restart: at most that many bytes of one slot. It hashes every block
-// again, which takes some 7 ms of one processor for each, and changes nothing. Now
-// is the machine's time.
+// Scrub continues the pass over all complete slots where the last call stopped, even if that was
+// before a restart, by at most so many bytes of one slot. It hashes every block again, which takes
+// some 7 ms of one processor for each, and changes nothing. now is the machine's time.
 func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (events.Scrubbed, error) {
 	r.scrubs.mu.Lock()
 	defer r.scrubs.mu.Unlock()
@@ -117,7 +116,7 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 	}
 	last := min(p.Block+max(1, uint64(most/events.BlockSize)), rec.Blocks)
 	found, err := r.scrubSlot(ctx, e, p.Block, last)
-	if err != nil && !errors.Is(err, events.ErrNoSuchSlot) { // Gone meanwhile: the next one.
+	if err != nil && !errors.Is(err, events.ErrNoSuchSlot) { // It is gone by now: on to the next one.
 		return events.Scrubbed{Progress: *p}, fmt.Errorf("scrub slot %s: %w", e.id, err)
 	}
 	piece := events.Scrubbed{Slot: e.id, Bytes: events.Bytes(last-p.Block) * events.BlockSize, Damage: found}
@@ -130,7 +129,7 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 	return piece, nil
 }
 
-// scrubNext is the slot that a pass is at, or the next one; nil: it was the last.
+// scrubNext is the slot that a pass is at, or the next one; nil: that was the last.
 func (r *Repo) scrubNext(p events.ScrubProgress) (next *entry, rec record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,8 +145,7 @@ func (r *Repo) scrubNext(p events.ScrubProgress) (next *entry, rec record) {
 	return next, rec
 }
 
-// scrubSlot hashes the blocks first to last-1 of a slot. It answers what is damaged of
-// them, nil when all are sound.
+// scrubSlot hashes the blocks first to last-1 of a slot and returns what is damaged; nil: nothing.
 func (r *Repo) scrubSlot(ctx context.Context, e *entry, first, last uint64) (found *events.DamageError, err error) {
 	roots, err := r.disk.Open(filepath.Join(e.dir, rootsFile))
 	if err != nil {
@@ -179,7 +177,7 @@ func (r *Repo) scrubSlot(ctx context.Context, e *entry, first, last uint64) (fou
 	}, nil
 }
 
-// damageOf tells damage from other errors.
+// damageOf separates damage from other errors.
 func damageOf(err error) (*events.DamageError, error) {
 	if found, ok := errors.AsType[*events.DamageError](err); ok {
 		return found, nil
@@ -187,8 +185,8 @@ func damageOf(err error) (*events.DamageError, error) {
 	return nil, err
 }
 
-// scrubBlocks answers which of the blocks from first on are damaged: their bytes do not
-// have the root they were stored with, or that one is damaged itself.
+// scrubBlocks returns which of the blocks from first on are damaged: their bytes no longer have the
+// stored root, or the stored root itself is damaged.
 func (r *Repo) scrubBlocks(ctx context.Context, e *entry, first uint64, marks []mark) (damaged []uint64, err error) {
 	blocks := make([][]byte, 0, len(marks))
 	var indices []uint64
@@ -223,9 +221,8 @@ func (r *Repo) scrubBlocks(ctx context.Context, e *entry, first uint64, marks []
 	return damaged, nil
 }
 
-// replace puts good bytes in the place of a damaged block of a complete slot. They
-// must have been checked against their name; when the stored root is sound they
-// are checked against that, too.
+// replace writes the right bytes of a damaged block of a complete slot. They must have been checked
+// against their name; if the stored root is sound they are checked against it, too.
 func (r *Repo) replace(e *entry, index uint64, data []byte) (err error) {
 	root, err := merkle.BlockRoot(data)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// TestWhatGoesWrongWithASourceNamesItWithoutItsSecrets: it is recorded, and exported.
+// TestWhatGoesWrongWithASourceNamesItWithoutItsSecrets: errors of sources are recorded, and
+// exported.
 func TestWhatGoesWrongWithASourceNamesItWithoutItsSecrets(t *testing.T) {
 	refuses := httptest.NewServer(http.NotFoundHandler())
 	defer refuses.Close()

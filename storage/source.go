@@ -19,17 +19,17 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// maxRedirects is how often a source may send us elsewhere on itself.
+// maxRedirects is how many redirects we follow, within the same source.
 const maxRedirects = 3
 
-// What one source may answer to one request.
+// Errors of one request to one source.
 var (
 	errAbsent = errors.New("source does not have it")
 	errWrong  = errors.New("source sends something else")
 	errAway   = errors.New("source cannot be reached")
 )
 
-// sources asks the configured servers for content.
+// sources requests content from the configured servers.
 type sources struct {
 	cfg    FetcherConfig
 	bases  []string
@@ -49,7 +49,7 @@ func newSources(cfg FetcherConfig) (*sources, error) {
 			first := via[0].URL
 			if len(via) > maxRedirects || next.URL.Host != first.Host ||
 				next.URL.Scheme != first.Scheme {
-				return http.ErrUseLastResponse // The answer is then no content.
+				return http.ErrUseLastResponse // Then the answer is not the content.
 			}
 			return nil
 		},
@@ -65,16 +65,16 @@ func newSources(cfg FetcherConfig) (*sources, error) {
 	return s, nil
 }
 
-// piece is a request: all of an object, or size bytes of it from first on.
+// piece is a request: for a whole object, or for size bytes of it from first on.
 type piece struct {
 	cid   dataset.CID
 	first int64
 	size  int64 // 0: all of it
 }
 
-// fetch gets an object that its name verifies, from any source. It answers
-// events.ErrContentUnavailable, or a MismatchError when every source that answers
-// sends something else.
+// fetch gets an object that its name verifies, from any source. It returns
+// events.ErrContentUnavailable, or a MismatchError when every source that answers sends something
+// else.
 func (s *sources) fetch(ctx context.Context, c dataset.CID) (data []byte, err error) {
 	err = s.try(ctx, c, func(ctx context.Context, base string) error {
 		data, err = s.get(ctx, base, piece{cid: c})
@@ -86,9 +86,8 @@ func (s *sources) fetch(ctx context.Context, c dataset.CID) (data []byte, err er
 	return data, err
 }
 
-// try calls ask with every source in turn, starting at one that depends on the
-// content so that the load spreads, until one succeeds. What failed in passing is
-// tried again a bounded number of times.
+// try calls ask with each source in turn until one succeeds, beginning with one that depends on the
+// content, so that the load spreads. Temporary errors are tried again a bounded number of times.
 func (s *sources) try(
 	ctx context.Context, c dataset.CID, ask func(ctx context.Context, base string) error,
 ) error {
@@ -115,7 +114,7 @@ func (s *sources) try(
 			if ctx.Err() != nil {
 				return fmt.Errorf("fetch %s: %w", c, context.Cause(ctx))
 			}
-			name, secrets := events.RedactURL(base) // What went wrong is recorded and shown.
+			name, secrets := events.RedactURL(base) // The error is recorded and shown.
 			last = fmt.Errorf("%s: %w", name, events.WithoutSecrets(err, secrets))
 			reached = reached || !errors.Is(err, errAway)
 			wrong = wrong || errors.Is(err, errWrong)
@@ -125,7 +124,7 @@ func (s *sources) try(
 			return mismatch("content from all sources", c, last)
 		}
 		if !passing {
-			break // Nobody has it. Asking again at once does not help.
+			break // Nobody has it; asking again at once does not help.
 		}
 	}
 	if !reached {
@@ -134,12 +133,12 @@ func (s *sources) try(
 	return fmt.Errorf("fetch %s: %w: %w", c, last, events.ErrContentUnavailable)
 }
 
-// wait backs off before another attempt: twice as long each time, between half and
-// all of it by a hash of seed, content and attempt.
+// wait pauses before another attempt: twice as long each time, of which between half and all, by a
+// hash of seed, content and attempt.
 func (s *sources) wait(ctx context.Context, c dataset.CID, attempt int) error {
 	h := fnv.New64a()
 	digest := c.Digest()
-	_, _ = h.Write(digest[:]) // A hash does not fail.
+	_, _ = h.Write(digest[:]) // Writing to a hash never fails.
 	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, s.cfg.Seed+uint64(attempt)))
 	full := min(s.cfg.Backoff<<(attempt-1), maxBackoff)
 	timer := time.NewTimer(full/2 + time.Duration(h.Sum64()%uint64(full/2+1)))
@@ -152,7 +151,7 @@ func (s *sources) wait(ctx context.Context, c dataset.CID, attempt int) error {
 	}
 }
 
-// get asks one source once. It reads at most one byte more than may come.
+// get requests from one source, once. It reads at most one byte more than is allowed.
 func (s *sources) get(ctx context.Context, base string, p piece) (_ []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 	defer cancel()
@@ -196,8 +195,8 @@ func (s *sources) get(ctx context.Context, base string, p piece) (_ []byte, err 
 	return data, nil
 }
 
-// statusError tells what lasts (the source does not have it, or sends us away)
-// from what may pass.
+// statusError tells permanent refusals (the source does not have it, or redirects us) from
+// temporary ones.
 func statusError(r *http.Response) error {
 	switch {
 	case r.StatusCode >= http.StatusInternalServerError,
@@ -209,9 +208,9 @@ func statusError(r *http.Response) error {
 	}
 }
 
-// digests gets the SHA-256 digests of the blocks first to last-1 of a dataset with
-// total blocks. The whole list is read from one source and verified before any of
-// it is used; memory is for the asked part only.
+// digests gets the SHA-256 digests of the blocks first to last-1 of a dataset with total blocks.
+// The whole list is read from one source and verified before any of it is used; only the requested
+// part is kept in memory.
 func (s *sources) digests(
 	ctx context.Context, tree dataset.CID, total, first, last uint64,
 ) (part [][32]byte, err error) {

@@ -15,16 +15,16 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// The file tree holds the layers of the slot tree from groupDepth up to the root,
-// one behind the other, 32 bytes per node. The layers below are computed from the
-// 16 block roots of a group: 15 compressions are nothing beside a proof.
+// The file tree holds the layers of the slot tree from groupDepth up to the root, one after the
+// other, 32 bytes per node. The layers below are computed from the 16 block roots of a group: 15
+// compressions cost nothing compared with a proof.
 const (
 	groupDepth = 4
 	groupSize  = 1 << groupDepth
 	nodeSize   = poseidon2.ElementSize
 )
 
-// paddedBlocks is the number of leaves of the slot tree; blocks is in range.
+// paddedBlocks is the number of leaves of the slot tree; blocks is within its limits.
 func paddedBlocks(blocks uint64) uint64 {
 	padded, err := merkle.PaddedBlocks(blocks)
 	if err != nil {
@@ -42,7 +42,7 @@ func treeSize(padded uint64) int64 {
 	return int64((2*(padded>>groupDepth) - 1) * nodeSize)
 }
 
-// nodeOffset is where a node of a level (from groupDepth on) lies in the file.
+// nodeOffset is the offset in the file of a node of a level (from groupDepth on).
 func nodeOffset(padded uint64, level int, index uint64) int64 {
 	offset := uint64(0)
 	for l := groupDepth; l < level; l++ {
@@ -66,8 +66,8 @@ func encodeTree(tree *merkle.FieldTree) []byte {
 	return b
 }
 
-// readRoots reads all block roots of a slot. An entry that is damaged is computed
-// again from its block; missing reports those that were never written.
+// readRoots reads all block roots of a slot. A damaged entry is computed again from its block;
+// missing are those that were never written.
 func (r *Repo) readRoots(e *entry, blocks uint64) (roots []fr.Element, missing uint64, err error) {
 	f, err := r.disk.Open(filepath.Join(e.dir, rootsFile))
 	if err != nil {
@@ -101,10 +101,9 @@ func (r *Repo) readRoots(e *entry, blocks uint64) (roots []fr.Element, missing u
 	return roots, missing, nil
 }
 
-// rebuild makes the files roots and tree of a complete slot again. It answers an
-// events.DamageError when what is left does not lead to the slot root. The tree is
-// there also when it could not be written. e.files is held, or nobody else has the
-// repo yet.
+// rebuild rebuilds the files roots and tree of a complete slot. It returns an events.DamageError
+// when what is left does not lead to the slot root. It returns the tree even if it could not be
+// written. e.files is held, or nobody else has the repo yet.
 func (r *Repo) rebuild(e *entry) (*merkle.FieldTree, error) {
 	roots, _, err := r.readRoots(e, e.record.Blocks)
 	if err != nil {
@@ -137,13 +136,12 @@ func (r *Repo) writeRebuilt(e *entry, roots []fr.Element, tree *merkle.FieldTree
 	return nil
 }
 
-// readBlock reads the bytes at a block's place; what lies behind the end of the
-// file is zero.
+// readBlock reads the bytes of a block; beyond the end of the file they are zero.
 func (r *Repo) readBlock(e *entry, index uint64, block []byte) error {
 	f, err := r.disk.Open(filepath.Join(e.dir, blocksFile))
 	if err != nil {
 		err = lost(fmt.Errorf("read block %d: %w", index, err))
-		if found, ok := errors.AsType[*events.DamageError](err); ok { // This one is wanted first.
+		if found, ok := errors.AsType[*events.DamageError](err); ok { // The block that is wanted comes first.
 			found.Blocks = []uint64{index}
 		}
 		return err
@@ -151,8 +149,8 @@ func (r *Repo) readBlock(e *entry, index uint64, block []byte) error {
 	return errors.Join(readBlockAt(f, index, block), f.Close())
 }
 
-// lost makes damage of an error that says that a file is gone or cannot be read. Others,
-// as of too many open files, may pass.
+// lost turns an error that says that a file is gone or unreadable into damage. Others, such as too
+// many open files, may pass.
 func lost(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO) {
 		return &events.DamageError{Whole: true, Reason: err.Error()}

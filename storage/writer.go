@@ -18,8 +18,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// slotWriter fills one slot. There is at most one per slot; it is not safe for
-// concurrent use, but the slot may be deleted or extended at any time.
+// slotWriter fills one slot. There is at most one per slot; it is not safe for concurrent use, but
+// the slot may be deleted or extended at any time.
 type slotWriter struct {
 	repo          *Repo
 	entry         *entry
@@ -28,14 +28,14 @@ type slotWriter struct {
 	occupied      events.Bytes
 }
 
-// newBlock is a verified block; zeros are not written, they are holes.
+// newBlock is a verified block. One of zeros is not written but left as a hole.
 type newBlock struct {
 	index uint64
 	data  []byte // nil for a block of zeros
 	root  fr.Element
 }
 
-// enter waits for the turn to fill a slot, which leave gives back.
+// enter waits for the right to fill a slot, which leave returns.
 func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave func(), err error) {
 	for {
 		r.mu.Lock()
@@ -60,8 +60,8 @@ func (r *Repo) enter(ctx context.Context, slot events.SlotID) (e *entry, leave f
 	}
 }
 
-// acquire takes the turn of a slot whose content is known to be wanted, and makes
-// its directory when there is none.
+// acquire waits for the right to fill a slot whose content is known to be wanted, and creates its
+// directory if there is none.
 func (r *Repo) acquire(
 	ctx context.Context, rec record, manifest []byte,
 ) (e *entry, leave func(), err error) {
@@ -78,8 +78,9 @@ func (r *Repo) acquire(
 	return e, leave, nil
 }
 
-// create makes the directory of a slot and takes its turn; when there is one it
-// waits for its turn, and answers nil when the slot was deleted meanwhile.
+// create creates the directory of a slot together with the right to fill it. If there is a
+// directory already it waits for that right, and returns nil when the slot was deleted in the
+// meantime.
 func (r *Repo) create(
 	ctx context.Context, rec record, manifest []byte,
 ) (e *entry, leave func(), err error) {
@@ -140,9 +141,9 @@ func (r *Repo) createFiles(e *entry, rec record, manifest []byte) error {
 	return r.disk.SyncDir(filepath.Join(r.dir, slotsDir))
 }
 
-// adopt makes an existing slot agree with what a download wants of it: the same
-// content is continued for at least as long, blocks without a readable record are
-// taken over. Another content under the same id answers events.ErrContentMismatch.
+// adopt makes an existing slot fit a download: the same content is continued and kept at least as
+// long, and blocks without a readable record are taken over. Another content under the same id is
+// an events.ErrContentMismatch.
 func (r *Repo) adopt(e *entry, want record, manifest []byte) error {
 	e.files.Lock()
 	defer e.files.Unlock()
@@ -176,7 +177,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// openWriter opens the files of a slot whose turn is held.
+// openWriter opens the files of a slot; the caller has the right to fill it.
 func (r *Repo) openWriter(e *entry) (*slotWriter, error) {
 	rec, err := r.recordOf(e)
 	if err != nil {
@@ -204,7 +205,7 @@ func (r *Repo) openWriter(e *entry) (*slotWriter, error) {
 
 func (w *slotWriter) close() error { return errors.Join(w.blocks.Close(), w.roots.Close()) }
 
-// grow is what the slot's blocks will occupy once batch is written.
+// grow is how many bytes the slot's blocks will take once batch is written.
 func (w *slotWriter) grow(batch []newBlock) events.Bytes {
 	total := w.occupied
 	for _, b := range batch {
@@ -215,9 +216,8 @@ func (w *slotWriter) grow(batch []newBlock) events.Bytes {
 	return total
 }
 
-// write stores a batch: bytes first, and when they are durable their roots. It
-// answers events.ErrNoSuchSlot when the slot was deleted meanwhile, and
-// events.ErrQuotaExceeded.
+// write stores a batch: first the bytes, and when they are durable their roots. Errors:
+// events.ErrNoSuchSlot when the slot was deleted in the meantime, and events.ErrQuotaExceeded.
 func (w *slotWriter) write(batch []newBlock) error {
 	w.entry.files.Lock()
 	defer w.entry.files.Unlock()
@@ -254,10 +254,9 @@ func (w *slotWriter) write(batch []newBlock) error {
 	return w.repo.measure(w.entry)
 }
 
-// finish builds the slot tree and the names, and marks the slot complete. It
-// answers a MismatchError when the slot does not have the root that its manifest
-// names. digests are the SHA-256 of the blocks in order, or nil: then the blocks
-// are read.
+// finish builds the slot tree and the names, and marks the slot complete. It returns a
+// MismatchError when the slot does not have the root that its manifest names. digests are the
+// SHA-256 of the blocks in order; if nil, the blocks are read.
 func (w *slotWriter) finish(ctx context.Context, digests [][32]byte) error {
 	w.entry.files.Lock()
 	defer w.entry.files.Unlock()
@@ -307,7 +306,7 @@ func (w *slotWriter) writeTrees(tree, names []byte) error {
 	return nil
 }
 
-// readDigests computes the SHA-256 of all blocks; those of zeros need no name.
+// readDigests computes the SHA-256 of all blocks; blocks of zeros need no name.
 func (w *slotWriter) readDigests(ctx context.Context, roots []fr.Element) ([][32]byte, error) {
 	digests := make([][32]byte, len(roots))
 	block := make([]byte, events.BlockSize)

@@ -10,8 +10,8 @@ import (
 // alphabet58 is the Bitcoin alphabet: digits and letters without 0, O, I, l.
 const alphabet58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
-// maxText58 limits what decode58 reads, in characters: its time is quadratic. A
-// content identifier has at most 56.
+// maxText58 limits the text that decode58 reads, in characters: its time is quadratic. A content
+// identifier has at most 56.
 const maxText58 = 128
 
 var errBase58 = errors.New("not base58")

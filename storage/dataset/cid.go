@@ -128,7 +128,7 @@ func (c CID) Bytes() []byte {
 // String is the text form: base58btc with its prefix z.
 func (c CID) String() string { return multibase58BTC + encode58(c.Bytes()) }
 
-// ParseCID reads the text form. It answers ErrCID.
+// ParseCID reads the text form. It returns ErrCID.
 func ParseCID(text string) (CID, error) {
 	digits, found := strings.CutPrefix(text, multibase58BTC)
 	if !found || len(text) > maxCIDText {
@@ -142,7 +142,7 @@ func ParseCID(text string) (CID, error) {
 }
 
 // CIDFromBytes reads the binary form, which must be exactly one CID of this
-// network. It answers ErrCID.
+// network. It returns ErrCID.
 func CIDFromBytes(b []byte) (CID, error) {
 	if len(b) == 0 || len(b) > maxCIDSize || b[0] != cidVersion {
 		return CID{}, fmt.Errorf("%d bytes, want version 1 and at most %d: %w",

@@ -13,11 +13,11 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// What reading a dataset may answer.
+// Errors of reading a dataset.
 var (
 	// ErrNotFound: the dataset has no such content.
 	ErrNotFound = errors.New("content is not in this dataset")
-	// ErrDamaged: what lies on disk is not what was written.
+	// ErrDamaged: the bytes on disk are not what was written.
 	ErrDamaged = errors.New("dataset is damaged")
 )
 
@@ -33,7 +33,7 @@ type Dataset struct {
 	blocks        *os.File
 }
 
-// Open opens the dataset that Prepare made in dir. It answers ErrDamaged and
+// Open opens the dataset that Prepare made in dir. It returns ErrDamaged and
 // ErrManifest.
 func Open(dir string) (*Dataset, error) {
 	block, err := os.ReadFile(filepath.Join(dir, manifestFile))
@@ -88,13 +88,13 @@ func (d *Dataset) digest(block uint32) []byte { return d.digests[32*int(block):]
 // Close closes the files.
 func (d *Dataset) Close() error { return d.blocks.Close() }
 
-// Manifest is what hosts read first. The caller must not change its parts.
+// Manifest is the manifest, which hosts read first. The caller must not change its parts.
 func (d *Dataset) Manifest() Manifest { return d.manifest }
 
-// CID names the manifest: content.cid of a storage request.
+// CID is the name of the manifest: content.cid of a storage request.
 func (d *Dataset) CID() CID { return d.cid }
 
-// Layout says which block lies where.
+// Layout says where each block lies.
 func (d *Dataset) Layout() Layout { return d.layout }
 
 // MerkleRoot is the verify root: content.merkleRoot of a storage request.
@@ -113,7 +113,7 @@ func (d *Dataset) BlockCID(block uint64) CID {
 }
 
 // ReadBlock reads a block of the dataset by its index into buffer, which has
-// BlockSize bytes. It answers ErrNotFound and ErrDamaged.
+// BlockSize bytes. It returns ErrNotFound and ErrDamaged.
 func (d *Dataset) ReadBlock(block uint64, buffer []byte) error {
 	if block >= d.layout.Total() || len(buffer) != BlockSize {
 		return fmt.Errorf("block %d of %d: %w", block, d.layout.Total(), ErrNotFound)
@@ -131,14 +131,14 @@ func (d *Dataset) ReadBlock(block uint64, buffer []byte) error {
 	return nil
 }
 
-// Slot reads the real blocks of a slot in a row.
+// Slot reads the real blocks of a slot, one after the other.
 func (d *Dataset) Slot(slot int) io.ReaderAt {
 	offset := d.layout.Block(slot, 0) * BlockSize
 	return io.NewSectionReader(d.blocks, int64(offset), int64(d.layout.Steps*BlockSize))
 }
 
-// Object returns the bytes behind a name: the manifest, a block, or the list of
-// block digests behind the tree's name. It answers ErrNotFound and ErrDamaged.
+// Object returns the content with a name: the manifest, a block, or, for the tree's name, the list
+// of block digests. It returns ErrNotFound and ErrDamaged.
 func (d *Dataset) Object(c CID) ([]byte, error) {
 	switch {
 	case c == d.cid:

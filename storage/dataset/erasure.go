@@ -28,9 +28,8 @@ func newEncoder(p Params) (reedsolomon.Encoder, error) {
 // ErrTooFewSlots: fewer than K slots are there.
 var ErrTooFewSlots = errors.New("too few slots to restore the data")
 
-// Reconstruct fills in the missing shards of one codeword in place: a missing one
-// is nil or has length 0, at least K must be present, each of BlockSize bytes. It
-// answers ErrTooFewSlots.
+// Reconstruct computes the missing shards of one codeword in place. A missing shard is nil or has
+// length 0; at least K must be present, each of BlockSize bytes. It returns ErrTooFewSlots.
 func Reconstruct(p Params, shards [][]byte) error {
 	if err := p.Validate(); err != nil {
 		return err

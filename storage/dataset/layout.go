@@ -19,26 +19,26 @@ const (
 	MaxDatasetBlocks = 1 << 36
 )
 
-// What Layout and Prepare may answer.
+// Errors of Layout and Prepare.
 var (
 	// ErrParams: the numbers of slots are outside their limits.
 	ErrParams = errors.New("invalid erasure code parameters")
-	// ErrEmpty: there is nothing to store.
+	// ErrEmpty: the file is empty.
 	ErrEmpty = errors.New("file is empty")
 	// ErrTooSmall: the file has fewer blocks than data slots.
 	ErrTooSmall = errors.New("file is too small for this number of slots")
-	// ErrTooLarge: the slots would exceed what a proof can cover.
+	// ErrTooLarge: the slots would be larger than a proof can cover.
 	ErrTooLarge = errors.New("file is too large for this number of slots")
 )
 
-// Params are the numbers of an erasure code: any K of the K+M slots give the
-// data back. In a storage request M is the tolerance and K+M the nodes.
+// Params are the numbers of an erasure code: the data can be restored from any K of the K+M slots.
+// In a storage request M is the tolerance and K+M the nodes.
 type Params struct {
 	K int // data slots, at least 2
 	M int // parity slots, from 1 to K
 }
 
-// Validate answers ErrParams for numbers outside their limits (spec/proofs.md §11.1).
+// Validate returns ErrParams for numbers outside their limits (spec/proofs.md §11.1).
 func (p Params) Validate() error {
 	switch {
 	case p.K < 2:
@@ -55,11 +55,11 @@ func (p Params) Validate() error {
 	return nil
 }
 
-// Layout says which block of a coded dataset lies where (spec/proofs.md §11). It is a
-// pure function of the original size and Params.
+// Layout says where each block of a coded dataset lies (spec/proofs.md §11). It is a pure function
+// of the original size and Params.
 //
-// Codeword s is made of the blocks s, s+Steps, s+2*Steps and so on; slot i is the
-// blocks i*Steps to (i+1)*Steps-1. So each slot holds one block of every codeword.
+// Codeword s consists of the blocks s, s+Steps, s+2*Steps and so on; slot i of the blocks i*Steps
+// to (i+1)*Steps-1. So each slot has one block of every codeword.
 type Layout struct {
 	Params
 	// Size is the number of bytes of the original data.
@@ -73,7 +73,7 @@ type Layout struct {
 	PaddedBlocks uint64
 }
 
-// NewLayout lays out size bytes. It answers ErrParams, ErrEmpty, ErrTooSmall and
+// NewLayout computes the layout of size bytes. It returns ErrParams, ErrEmpty, ErrTooSmall and
 // ErrTooLarge.
 func NewLayout(size uint64, p Params) (Layout, error) {
 	if err := p.Validate(); err != nil {
@@ -105,8 +105,7 @@ func NewLayout(size uint64, p Params) (Layout, error) {
 // Slots is the number of slots, K+M.
 func (l Layout) Slots() int { return l.K + l.M }
 
-// Rounded is the number of data blocks with the empty ones that fill the last
-// codewords.
+// Rounded is the number of data blocks, including the empty ones that complete the last codewords.
 func (l Layout) Rounded() uint64 { return l.Steps * uint64(l.K) }
 
 // Total is the number of blocks of the coded dataset.
@@ -125,8 +124,8 @@ func (l Layout) Block(slot int, step uint64) uint64 { return uint64(slot)*l.Step
 // between data and parity.
 func (l Layout) Empty(block uint64) bool { return block >= l.Blocks && block < l.Rounded() }
 
-// Strategy is a way to cut a range of indices into groups. In manifests it says
-// how codewords and slots are cut out of a dataset.
+// Strategy is a way to divide a range of indices into groups. In manifests it says how a dataset is
+// divided into codewords and slots.
 type Strategy uint32
 
 // The strategies of the network.

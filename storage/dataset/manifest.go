@@ -30,7 +30,7 @@ type Manifest struct {
 	Size uint64
 	// Erasure is nil for a plain file.
 	Erasure *Erasure
-	// Filename and MimeType are what the uploader said, or empty.
+	// Filename and MimeType are those of the upload, or empty.
 	Filename string
 	MimeType string
 }
@@ -40,7 +40,7 @@ type Erasure struct {
 	Params
 	OriginalTree CID
 	OriginalSize uint64
-	// Strategy cuts the dataset into codewords; Stepped on this network.
+	// Strategy divides the dataset into codewords; Stepped on this network.
 	Strategy Strategy
 	// Verification is nil for a dataset without slot roots.
 	Verification *Verification
@@ -50,11 +50,11 @@ type Erasure struct {
 type Verification struct {
 	VerifyRoot CID
 	SlotRoots  []CID // in slot order
-	// Strategy cuts the dataset into slots; Linear on this network.
+	// Strategy divides the dataset into slots; Linear on this network.
 	Strategy Strategy
 }
 
-// Layout is the layout of a coded dataset. It answers ErrManifest for a plain one.
+// Layout is the layout of a coded dataset. It returns ErrManifest for a plain one.
 func (m Manifest) Layout() (Layout, error) {
 	if m.Erasure == nil {
 		return Layout{}, fmt.Errorf("dataset is not erasure coded: %w", ErrManifest)
@@ -66,8 +66,8 @@ func (m Manifest) Layout() (Layout, error) {
 	return l, nil
 }
 
-// SlotTree is the tree over the slot roots of a verifiable dataset. It answers
-// ErrManifest for any other.
+// SlotTree is the tree over the slot roots of a verifiable dataset. It returns ErrManifest for any
+// other.
 func (m Manifest) SlotTree() (*merkle.FieldTree, error) {
 	if m.Erasure == nil || m.Erasure.Verification == nil {
 		return nil, fmt.Errorf("dataset has no slot roots: %w", ErrManifest)
@@ -89,9 +89,8 @@ func (m Manifest) SlotTree() (*merkle.FieldTree, error) {
 	return tree, nil
 }
 
-// Check answers ErrManifest for a manifest that contradicts itself: wrong kinds of
-// CIDs, sizes that do not fit the layout, slot roots that do not lead to the
-// verify root.
+// Check returns ErrManifest for a manifest that contradicts itself: wrong kinds of CIDs, sizes that
+// do not fit the layout, or slot roots that do not lead to the verify root.
 func (m Manifest) Check() error {
 	if m.Tree.Codec() != CodecTree {
 		return fmt.Errorf("tree is a %s: %w", m.Tree.Codec(), ErrManifest)

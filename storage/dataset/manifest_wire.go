@@ -8,11 +8,11 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// This file is the wire form of a manifest. It is written by hand, because the
-// name of a manifest is the hash of these bytes: fields stand in ascending order
-// and numbers are written even when they are zero, as the network's other nodes do.
+// This file is the wire format of a manifest. It is written by hand, because the name of a manifest
+// is the hash of these bytes: fields are in ascending order and numbers are written even if they
+// are zero, as the network's other nodes do.
 
-// Encode returns the manifest block. It answers ErrManifest when Check does.
+// Encode returns the manifest block. It returns ErrManifest when Check does.
 func (m Manifest) Encode() ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func appendBytes(b []byte, field protowire.Number, data []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), data)
 }
 
-// DecodeManifest reads a manifest block and checks it. Fields of a later version
-// are skipped. It answers ErrManifest.
+// DecodeManifest reads a manifest block and checks it. Fields of a later version are skipped. It
+// returns ErrManifest.
 func DecodeManifest(block []byte) (Manifest, error) {
 	if len(block) > MaxManifestSize {
 		return Manifest{}, fmt.Errorf("%d bytes, at most %d: %w",
@@ -178,9 +178,8 @@ func (f fields) cid(field protowire.Number) (CID, error) {
 	return c, nil
 }
 
-// readFields splits a message. A known field must have its type and, except for
-// the repeated one, stand there once at most, so that no two readers can see two
-// manifests in the same bytes.
+// readFields splits a message. A known field must have its type and, except for the repeated one,
+// occur at most once, so that no two readers can see different manifests in the same bytes.
 func readFields(
 	b []byte, known map[protowire.Number]protowire.Type, repeated protowire.Number,
 ) (fields, error) {

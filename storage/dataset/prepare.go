@@ -18,8 +18,8 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// batchBlocks is about how many blocks are in memory at a time: enough to keep all
-// processors hashing. One codeword is the minimum, so 256 blocks (16 MiB) at most.
+// batchBlocks is roughly how many blocks are in memory at a time: enough to keep all processors
+// hashing. One codeword is the minimum, so it may be 256 blocks (16 MiB).
 const batchBlocks = 64
 
 // The files of a prepared dataset.
@@ -27,19 +27,19 @@ const (
 	manifestFile = "manifest" // the manifest block
 	blocksFile   = "blocks"   // all blocks at their offsets; empty ones are holes
 	digestsFile  = "digests"  // the SHA-256 of every block, 32 bytes each
-	partialMark  = ".partial" // suffix of a directory in the making
+	partialMark  = ".partial" // suffix of a directory that is not complete yet
 )
 
-// ErrExists says that there is a dataset at this place already.
+// ErrExists says that the directory exists already.
 var ErrExists = errors.New("directory exists already")
 
-// Options are what Prepare may be told besides the parameters.
+// Options are the optional settings of Prepare.
 type Options struct {
 	// Filename and MimeType are written to the manifest when not empty.
 	Filename string
 	MimeType string
-	// Progress is called after each batch with the bytes of the coded dataset
-	// that are done, from the goroutine of Prepare; nil: nobody listens.
+	// Progress, if set, is called after each batch, in the goroutine of Prepare, with the bytes of
+	// the coded dataset that are done.
 	Progress func(done, total events.Bytes)
 }
 
@@ -66,11 +66,10 @@ func PrepareFile(
 	return Prepare(ctx, file, info.Size(), dir, p, o)
 }
 
-// Prepare makes the coded dataset of size bytes of source in the new directory
-// dir: blocks with parity, digests, slot roots, manifest. It reads source once and
-// needs memory for one batch of codewords, at most 16 MiB, and 64 bytes per block.
-// When it fails, nothing is left behind. It answers ErrParams, ErrEmpty,
-// ErrTooSmall, ErrTooLarge and ErrExists.
+// Prepare writes the coded dataset of size bytes of source to the new directory dir: blocks with
+// parity, digests, slot roots, manifest. It reads source once, and needs memory for one batch of
+// codewords, at most 16 MiB, and 64 bytes per block. When it fails, nothing is left behind. It
+// returns ErrParams, ErrEmpty, ErrTooSmall, ErrTooLarge and ErrExists.
 func Prepare(
 	ctx context.Context, source io.ReaderAt, size int64, dir string, p Params, o Options,
 ) (_ *Dataset, err error) {
@@ -142,9 +141,9 @@ func newCoder(l Layout, source io.ReaderAt, o Options) (*coder, error) {
 	return c, nil
 }
 
-// batchWidth is the number of codewords that are worked on together. The code
-// treats every 64 bytes of a shard alone, so neighbouring codewords can be coded
-// in one go: the parity of long shards is the parities in a row.
+// batchWidth is the number of codewords that are coded together. The code treats each 64 bytes of a
+// shard separately, so neighbouring codewords can be coded in one go: the parity of the joined
+// shards is the joined parities.
 func batchWidth(l Layout) uint64 {
 	return min(max(batchBlocks/uint64(l.Slots()), 1), l.Steps)
 }
@@ -175,7 +174,7 @@ func (c *coder) codeBlocks(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// codeBatch works on the codewords from step on.
+// codeBatch codes the codewords from step on.
 func (c *coder) codeBatch(ctx context.Context, file io.WriterAt, step, width uint64) error {
 	shards := make([][]byte, len(c.shards))
 	for slot := range shards {
@@ -194,7 +193,7 @@ func (c *coder) codeBatch(ctx context.Context, file io.WriterAt, step, width uin
 	for slot, shard := range shards {
 		first := c.layout.Block(slot, step)
 		count := width
-		if slot < c.layout.K { // What follows the original blocks is empty.
+		if slot < c.layout.K { // Whatever follows the original blocks is empty.
 			count = min(width, c.layout.Blocks-min(first, c.layout.Blocks))
 		}
 		if _, err := file.WriteAt(shard[:count*BlockSize], int64(first*BlockSize)); err != nil {
@@ -222,8 +221,7 @@ func (c *coder) codeBatch(ctx context.Context, file io.WriterAt, step, width uin
 	return nil
 }
 
-// read fills shard with original blocks from block on, and with zeros behind the
-// end of the data.
+// read fills shard with original blocks from block on, and with zeros after the end of the data.
 func (c *coder) read(shard []byte, block uint64) error {
 	offset := block * BlockSize
 	count := min(uint64(len(shard)), c.layout.Size-min(offset, c.layout.Size))
@@ -272,7 +270,7 @@ func (c *coder) manifest() (Manifest, error) {
 	}, nil
 }
 
-// writeNames writes what names the blocks; the manifest comes last.
+// writeNames writes the digests and, last of all, the manifest.
 func (c *coder) writeNames(dir string, m Manifest) error {
 	block, err := m.Encode()
 	if err != nil {

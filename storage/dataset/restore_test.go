@@ -10,14 +10,13 @@ import (
 	"github.com/hostnode/hostnode/prover/merkle"
 )
 
-// ErrWrongData: what the slots give back is not what the manifest names.
+// ErrWrongData: the restored data is not what the manifest names.
 var ErrWrongData = errors.New("restored data is not what the manifest names")
 
-// Restore writes the original data to out, from any K slots of the dataset. The
-// list has an entry for each slot, nil for a missing one; each reads the real
-// blocks of its slot in a row. Memory is bounded as in Prepare. The result is
-// checked against the original tree of the manifest; out must not be used when
-// Restore fails. It answers ErrManifest, ErrTooFewSlots and ErrWrongData.
+// Restore writes the original data to out, from any K slots of the dataset. slots has an entry for
+// each slot, nil for a missing one; each reads the real blocks of its slot, one after the other.
+// Memory is bounded as in Prepare. The result is checked against the original tree of the manifest;
+// out must not be used when Restore fails. It returns ErrManifest, ErrTooFewSlots and ErrWrongData.
 func Restore(ctx context.Context, m Manifest, slots []io.ReaderAt, out io.WriterAt) error {
 	layout, err := m.Layout()
 	if err != nil {

@@ -29,8 +29,8 @@ func (v *TreeVerifier) Add(leaf [32]byte) {
 // Count is the number of leaves added.
 func (v *TreeVerifier) Count() uint64 { return v.count }
 
-// Root is the root over all leaves added. It answers merkle.ErrNoLeaves for none.
-// Leaves can be added afterwards.
+// Root is the root over all leaves added so far. It returns merkle.ErrNoLeaves if there are none.
+// More leaves can be added afterwards.
 func (v *TreeVerifier) Root() ([32]byte, error) {
 	if v.count == 0 {
 		return [32]byte{}, merkle.ErrNoLeaves
@@ -40,11 +40,11 @@ func (v *TreeVerifier) Root() ([32]byte, error) {
 	key := poseidon2.KeyBottom
 	for level, width := 0, v.count; ; level++ {
 		switch {
-		case have && width&1 == 0: // It is the right child of the one that waits.
+		case have && width&1 == 0: // It is the right child of the pending one.
 			node = merkle.CompressContent(v.pending[level], node, key)
 		case have:
 			node = merkle.CompressContent(node, [32]byte{}, key|poseidon2.KeyInnerSingle)
-		case width&1 == 1: // One waits whose right sibling never comes.
+		case width&1 == 1: // The pending one never gets a right sibling.
 			if width == 1 && level > 0 {
 				return v.pending[level], nil
 			}

@@ -1,8 +1,8 @@
-// Package sectors keeps the files of sectors: what sealers write, read and let go.
+// Package sectors stores the files of sectors that sealers write, read and remove.
 //
 //	store, err := sectors.Open(dir)
 //	file, err := store.Edit(sector, events.SectorUnsealed, sector.Size) // in place, piece by piece
-//	err = store.Replace(sector, events.SectorTree, length, write)       // as a whole, or not at all
+//	err = store.Replace(sector, events.SectorTree, length, write)       // all of it, or nothing
 //	file, err := store.Open(sector, events.SectorTree, length)
 //	usage, err := store.Usage(sector)                                   // measured, part by part
 //	err = store.Remove(sector, events.SectorScratch)
@@ -14,19 +14,19 @@
 //	<provider>-<number>/         one directory per sector
 //	    sector.json              provider, number, size
 //	    unsealed sealed tree scratch    its parts, each one file; what is zero may be a hole
-//	    <name>.note              what a sealer writes down: the SHA-256 of the rest, and the rest
+//	    <name>.note              a sealer's note: the SHA-256 of the rest, and the rest
 //	trash/                       sectors being removed; emptied at the next start
 //
-// A file whose name goes on behind one of these, as in tree.new, was being written when the host
-// stopped, and goes at the next start. Notes are replaced by renaming, parts either so or in place;
-// who writes in place writes down in a note what is complete.
+// A file with one of these names and a suffix, such as tree.new, was being written when the host
+// stopped, and is removed at the next start. Notes are replaced by renaming. Parts are either
+// replaced, too, or written in place; then a note says what is complete.
 //
 // # Damage
 //
-// A part whose length is not what the caller expects, a note that is not what its checksum says, a
-// sector.json that says something else: events.ErrSectorDamaged, when it is read. Which bytes of a
-// part are damaged is for the sealer to say, which knows what they should be. What cannot be read
-// at a start is left alone and named by Findings.
+// A part of an unexpected length, a note that does not have its checksum and a sector.json of
+// another sector are events.ErrSectorDamaged when they are read. Which bytes of a part are damaged
+// can only the sealer say, which knows what they should be. What cannot be read at a start is left
+// alone and named by Findings.
 //
-// The store keeps no ledger: who may write how much is not its business.
+// The store keeps no ledger: others decide who may write how much.
 package sectors

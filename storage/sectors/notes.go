@@ -19,11 +19,11 @@ import (
 // MaxNote limits a note, in bytes.
 const MaxNote = 1 << 20
 
-// noteHeader is the length of the checksum in hex and its line's end.
+// noteHeader is the length of the checksum in hex and the end of its line.
 const noteHeader = 2*sha256.Size + 1
 
-// Note is what was written down under a name, such as "pieces"; nil when nothing was. It answers
-// ErrSectorDamaged when it is not what was written.
+// Note is the note with a title, such as "pieces"; nil if there is none. It returns
+// ErrSectorDamaged when the content is not what was written.
 func (s *Store) Note(sector events.SectorRef, title string) ([]byte, error) {
 	err := s.known(sector)
 	if errors.Is(err, events.ErrNoSectorPart) {
@@ -44,7 +44,7 @@ func (s *Store) Note(sector events.SectorRef, title string) ([]byte, error) {
 	return b[noteHeader:], nil
 }
 
-// SetNote writes something down, in place of what was there, durably. The title has only letters.
+// SetNote replaces a note durably. The title must consist of letters.
 func (s *Store) SetNote(sector events.SectorRef, title string, data []byte) error {
 	if len(data) > MaxNote {
 		return fmt.Errorf("note %s of %s has %d bytes, at most %d: %w",
@@ -53,7 +53,7 @@ func (s *Store) SetNote(sector events.SectorRef, title string, data []byte) erro
 	if err := s.enter(sector); err != nil {
 		return err
 	}
-	// A crash leaves a file whose name begins like this one, with freshEnd in it.
+	// A crash leaves a file whose name begins like this one, followed by freshEnd.
 	if err := durable.Replace(s.path(sector, title+noteEnd), checksum(data), data); err != nil {
 		return fmt.Errorf("write note %s of %s: %w", title, sector, storage.FullDisk(err))
 	}
@@ -81,7 +81,7 @@ func readSmall(path string, most int64) (b []byte, err error) {
 // maxRecord limits sector.json, in bytes; it has about 100.
 const maxRecord = 4 << 10
 
-// recordFile is the form of sector.json.
+// recordFile is the content of sector.json.
 type recordFile struct {
 	Provider string `json:"provider"`
 	Number   uint64 `json:"number"`

@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/storage"
 )
 
-// part is an open file that says which one it is when something is wrong.
+// part is an open file whose errors say which part it is.
 type part struct{ *os.File }
 
 func (p part) WriteAt(b []byte, at int64) (int, error) {
@@ -22,8 +22,8 @@ func (p part) WriteAt(b []byte, at int64) (int, error) {
 
 func (p part) Sync() error { return storage.FullDisk(p.File.Sync()) }
 
-// Open opens a part for reading. It answers ErrNoSectorPart when it is not here, and
-// ErrSectorDamaged when it does not have the length that it should have.
+// Open opens a part for reading. It returns ErrNoSectorPart when it is not here, and
+// ErrSectorDamaged when it has another length.
 func (s *Store) Open(
 	sector events.SectorRef, which events.SectorPart, length events.Bytes,
 ) (events.SectorReader, error) {
@@ -52,8 +52,8 @@ func openPart(
 	return part{f}, nil
 }
 
-// Edit opens a part to be written in place. One that is not here is made, of that length and of
-// zeros. It answers ErrSectorDamaged as Open does, and ErrDiskFull.
+// Edit opens a part to be written in place. If it is not here it is created with that length, full
+// of zeros. It returns ErrSectorDamaged as Open does, and ErrDiskFull.
 func (s *Store) Edit(
 	sector events.SectorRef, which events.SectorPart, length events.Bytes,
 ) (events.SectorFile, error) {
@@ -74,8 +74,8 @@ func (s *Store) Edit(
 	return s.wrap(f), nil
 }
 
-// Replace makes a part of that length anew: write is given a file of zeros, and what it wrote takes
-// the place of what was there when it is durable. After an error there is what was there before.
+// Replace writes a part of that length anew: write gets a file of zeros, which replaces the part
+// once it is durable. After an error, the part is as before.
 func (s *Store) Replace(
 	sector events.SectorRef, which events.SectorPart, length events.Bytes, write func(events.SectorFile) error,
 ) error {
@@ -103,13 +103,13 @@ func (s *Store) Replace(
 		err = durable.Sync(filepath.Dir(path))
 	}
 	if err != nil {
-		_ = os.Remove(fresh) // Else it goes at the next start.
+		_ = os.Remove(fresh) // Otherwise the next start removes it.
 		return fmt.Errorf("make %s of %s: %w", which, sector, storage.FullDisk(err))
 	}
 	return nil
 }
 
-// Remove removes a part. One that is not here is success.
+// Remove removes a part. That it is not here is no error.
 func (s *Store) Remove(sector events.SectorRef, which events.SectorPart) error {
 	path := s.path(sector, which.String())
 	err := os.Remove(path)
@@ -125,13 +125,13 @@ func (s *Store) Remove(sector events.SectorRef, which events.SectorPart) error {
 	return nil
 }
 
-// RemoveSector removes all of a sector. One that is not here is success.
+// RemoveSector removes everything of a sector. That it is not here is no error.
 func (s *Store) RemoveSector(sector events.SectorRef) error {
 	trash := filepath.Join(s.dir, trashDir)
 	err := os.MkdirAll(trash, 0o755)
 	gone := filepath.Join(trash, nameOf(sector).String())
 	if err == nil {
-		err = os.RemoveAll(gone) // Of a removal that did not end.
+		err = os.RemoveAll(gone) // Left by an interrupted removal.
 	}
 	if err == nil {
 		err = os.Rename(s.path(sector), gone)

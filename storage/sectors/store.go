@@ -24,18 +24,17 @@ const (
 	freshEnd   = ".new"
 	noteEnd    = ".note"
 	recordName = "sector.json"
-	// diskPage is the unit in which small files and directories occupy a disk.
+	// diskPage is the unit of the space that small files and directories take.
 	diskPage = 4096
 	// maxFindings limits how many findings are kept.
 	maxFindings = 100
 )
 
-// Store holds the files of sectors in one directory, for one process. It is safe for concurrent
-// use; what is called for one sector while another call writes the same part is the caller's to
-// avoid.
+// Store stores the files of sectors in one directory, for one process. It is safe for concurrent
+// use, but callers must not write the same part of a sector at the same time.
 type Store struct {
 	dir string
-	// wrap is put around files that are written; tests let them fail.
+	// wrap wraps files that are written; tests use it to make writes fail.
 	wrap func(events.SectorFile) events.SectorFile
 
 	mu       sync.Mutex
@@ -43,7 +42,7 @@ type Store struct {
 	findings []string
 }
 
-// name is what a sector's directory is called by.
+// name identifies a sector's directory.
 type name struct {
 	provider events.Address
 	number   uint64
@@ -68,8 +67,8 @@ func parseName(text string) (name, error) {
 	return name{p, n}, err
 }
 
-// Open opens a directory, and makes it when it is not there. It clears what a crash left half made
-// or half removed, and looks which sectors there are.
+// Open opens a directory, and creates it if need be. It removes what a crash left half created or
+// half removed, and finds out which sectors there are.
 func Open(dir string) (*Store, error) {
 	s := &Store{
 		dir: dir, sectors: make(map[name]events.SectorRef),
@@ -146,8 +145,8 @@ func (s *Store) loadSector(n name) error {
 	return nil
 }
 
-// clear removes a file that an interrupted writing of one of these left: its name goes on behind a
-// dot.
+// clear removes a file that an interrupted write to one of these files left: it has the same name
+// and a suffix.
 func (s *Store) clear(dir, file string, of ...string) error {
 	if slices.Contains(of, file) {
 		return nil
@@ -166,14 +165,15 @@ func (s *Store) find(format string, values ...any) {
 	}
 }
 
-// Findings are what was strange when the directory was opened, in sentences for an operator.
+// Findings are the problems that were found when the directory was opened, in sentences for an
+// operator.
 func (s *Store) Findings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.findings)
 }
 
-// Sectors are all that are stored, in no order.
+// Sectors are all stored sectors, in no particular order.
 func (s *Store) Sectors() []events.SectorRef {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,8 +184,8 @@ func (s *Store) Sectors() []events.SectorRef {
 	return all
 }
 
-// known answers ErrNoSectorPart for a sector that is not here, and ErrSectorDamaged for one that
-// has another size.
+// known returns ErrNoSectorPart for a sector that is not here, and ErrSectorDamaged for one with
+// another size.
 func (s *Store) known(sector events.SectorRef) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (s *Store) known(sector events.SectorRef) error {
 	return nil
 }
 
-// enter makes the directory of a sector that is not here yet.
+// enter creates the directory of a sector that is not here yet.
 func (s *Store) enter(sector events.SectorRef) error {
 	err := s.known(sector)
 	if !errors.Is(err, events.ErrNoSectorPart) {
@@ -229,7 +229,7 @@ func (s *Store) path(sector events.SectorRef, file ...string) string {
 	return filepath.Join(append([]string{s.dir, nameOf(sector).String()}, file...)...)
 }
 
-// Usage measures what a sector occupies; one that is not here occupies nothing.
+// Usage measures what a sector takes on disk; one that is not here takes nothing.
 func (s *Store) Usage(sector events.SectorRef) (events.SectorUsage, error) {
 	usage := events.SectorUsage{Sector: sector}
 	entries, err := os.ReadDir(s.path(sector))
@@ -243,7 +243,7 @@ func (s *Store) Usage(sector events.SectorRef) (events.SectorUsage, error) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // Removed or renamed meanwhile.
+			continue // Removed or renamed in the meantime.
 		} else if err != nil {
 			return usage, fmt.Errorf("measure %s: %w", sector, err)
 		}
@@ -258,8 +258,8 @@ func (s *Store) Usage(sector events.SectorRef) (events.SectorUsage, error) {
 	return usage, nil
 }
 
-// Room is how many bytes the file system has left. It writes a page to find out whether the disk
-// takes anything at all, and answers events.ErrDiskFull when it does not.
+// Room is how many bytes the file system has left. It also writes a page to find out whether the
+// disk takes anything at all, and returns events.ErrDiskFull if not.
 func (s *Store) Room() (events.Bytes, error) {
 	free, err := storage.Free(s.dir)
 	if err == nil {

@@ -101,7 +101,8 @@ func TestTheFakeIsAStoreOfSectors(t *testing.T) {
 
 var sector = events.SectorRef{Provider: events.Address{1}, Number: 7, Size: 2048}
 
-// What the kernel says of a full disk becomes ErrDiskFull in the store's own files: /dev/full takes nothing.
+// The kernel's error for a full disk becomes ErrDiskFull in the store's own files: /dev/full takes
+// nothing.
 func TestWhatTheKernelSaysOfAFullDiskIsNamed(t *testing.T) {
 	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
@@ -182,7 +183,7 @@ func TestWhatCannotBeReadAtAStartIsNamedAndLeftAlone(t *testing.T) {
 			if len(found) != 1 || !strings.Contains(found[0], c.says) {
 				t.Fatalf("findings %q, want %q", found, c.says)
 			}
-			// Whoever knows the sector takes its files over.
+			// A caller that knows the sector takes its files over.
 			f, err := again.Edit(sector, events.SectorUnsealed, sector.Size)
 			if err != nil || f.Close() != nil {
 				t.Fatal(err)

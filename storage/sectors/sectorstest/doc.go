@@ -1,3 +1,3 @@
-// Package sectorstest is the suite of the store of sectors' files, and a fake in memory. What the
-// suite says holds for both, so that a test with the fake tests what happens on a disk.
+// Package sectorstest is the test suite for stores of sectors' files, and a fake in memory. The
+// fake passes the suite, too, so that a test with it shows what happens on a disk.
 package sectorstest

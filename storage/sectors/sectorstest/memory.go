@@ -24,23 +24,23 @@ type key struct {
 type sector struct {
 	ref   events.SectorRef
 	parts map[events.SectorPart]*content
-	notes map[string][]byte // One that is damaged is nil.
+	notes map[string][]byte // nil for a damaged one
 }
 
-// content is that of a file; who has it open keeps it when it is removed.
+// content is the content of a file; whoever has it open keeps it after its removal.
 type content struct{ b []byte }
 
 // NewMemory returns an empty store.
 func NewMemory() *Memory { return &Memory{sectors: make(map[key]*sector)} }
 
-// SetFull says whether the disk takes anything.
+// SetFull sets whether the disk is full.
 func (m *Memory) SetFull(full bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.full = full
 }
 
-// Change changes the content of a part behind the store's back.
+// Change changes the content of a part, bypassing the store.
 func (m *Memory) Change(ref events.SectorRef, part events.SectorPart, change func([]byte) []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

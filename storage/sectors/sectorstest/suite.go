@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Store is what a store of sectors' files can do: package sectors says what each call means.
+// Store is the interface of a store of sectors' files; package sectors describes each call.
 type Store interface {
 	Open(events.SectorRef, events.SectorPart, events.Bytes) (events.SectorReader, error)
 	Edit(events.SectorRef, events.SectorPart, events.Bytes) (events.SectorFile, error)
@@ -24,14 +24,14 @@ type Store interface {
 	Room() (events.Bytes, error)
 }
 
-// World is a store with what a test does to it. Each belongs to one test.
+// World is a store together with what a test can do to it. Each test has its own.
 type World struct {
 	Store Store
-	// Restart is the store after a crash and a start.
+	// Restart returns the store after a crash and a start.
 	Restart func() Store
-	// Full says whether the disk takes anything.
+	// Full sets whether the disk is full.
 	Full func(bool)
-	// Cut makes a part shorter by a byte, and Flip turns over a bit of a note, behind the store's back.
+	// Cut shortens a part by a byte, and Flip flips a bit of a note, bypassing the store.
 	Cut  func(events.SectorRef, events.SectorPart)
 	Flip func(events.SectorRef, string)
 }
@@ -143,7 +143,7 @@ func replace(s Store, part events.SectorPart, length events.Bytes, b byte) error
 }
 
 func asAWhole(t *testing.T, w World) {
-	for _, b := range []byte{5, 6} { // The second takes the place of the first.
+	for _, b := range []byte{5, 6} { // The second replaces the first.
 		length := events.Bytes(16 * b)
 		if err := replace(w.Store, events.SectorTree, length, b); err != nil {
 			t.Fatal(err)
@@ -226,7 +226,7 @@ func removeSector(t *testing.T, w World) {
 	if usage := used(t, w.Store, one); usage != (events.SectorUsage{Sector: one}) {
 		t.Fatalf("it occupies %+v", usage)
 	}
-	edit(t, w.Store, 1, 1) // It may come again.
+	edit(t, w.Store, 1, 1) // It may be created again.
 	if got := read(t, w.Store, events.SectorUnsealed, 2048); got[0] != 0 || got[1] != 1 {
 		t.Fatalf("read %x", got)
 	}
