@@ -6,8 +6,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// networkProver makes the keys of the deployed circuit, once per run: that takes ten
-// seconds.
+// networkProver makes the keys of the deployed circuit, once per run, which takes ten seconds.
 func networkProver(t testing.TB) *Prover {
 	t.Helper()
 	keys, err := DevelopmentKeys(t.Context(), NetworkParams(), keyDirectory, nil)
@@ -30,8 +29,8 @@ func mustProve(t testing.TB, p *Prover, in Input) events.Proof {
 	return proof
 }
 
-// BenchmarkProve5Samples is a whole answer to a challenge: five blocks read and
-// hashed, witness, proof and its verification.
+// BenchmarkProve5Samples measures a whole answer to a challenge: reading and hashing five blocks,
+// witness, proof and verification.
 func BenchmarkProve5Samples(b *testing.B) {
 	p := networkProver(b)
 	in := newInput(b, shape{11, 10, 16}, challengeNumber(1234567))
@@ -62,7 +61,7 @@ func BenchmarkVerify(b *testing.B) {
 }
 
 func BenchmarkLoadKeys(b *testing.B) {
-	networkProver(b) // Makes them.
+	networkProver(b) // Makes the keys.
 	for b.Loop() {
 		if _, err := DevelopmentKeys(b.Context(), NetworkParams(), keyDirectory, nil); err != nil {
 			b.Fatal(err)

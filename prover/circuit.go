@@ -10,15 +10,14 @@ import (
 	"github.com/consensys/gnark/frontend/cs/r1cs"
 )
 
-// circuit is the statement "I hold this slot": the sampled cells are in a slot whose
-// root is slot number SlotIndex of the dataset. It is static: it always computes all
-// levels of all trees and compares at the level where the tree ends, so entries of
-// the paths beyond the real depth do not matter.
+// circuit is the statement "I hold this slot": the sampled cells are in a slot whose root is number
+// SlotIndex in the dataset. It is static: it always computes all levels of all trees and compares
+// at the level where the tree ends, so that entries of the paths beyond the real depth do not
+// matter.
 //
-// Two things are checked that the published description leaves open, and that honest
-// data always meets: SlotIndex is below NSlotsPerDataSet, and a slot has at least the
-// cells of one block (else the prover of a one-block slot could choose to be asked
-// for its first two cells only).
+// It checks two things that the published description leaves open and that honest data always
+// fulfils: SlotIndex is below NSlotsPerDataSet, and a slot has at least the cells of one block
+// (otherwise the prover of a one-block slot could choose to be asked for its first two cells only).
 type circuit struct {
 	Entropy     frontend.Variable `gnark:"entropy,public"`
 	DataSetRoot frontend.Variable `gnark:"dataSetRoot,public"`
@@ -44,8 +43,8 @@ func newCircuit(p Params) *circuit {
 	return c
 }
 
-// compile makes the constraint system. It refuses one with commitments: the verifier
-// on the chain checks the plain equation with exactly three inputs.
+// compile makes the constraint system. It refuses one with commitments: the verifier on chain
+// checks the plain equation with exactly three inputs.
 func compile(p Params) (constraint.ConstraintSystem, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -65,24 +64,25 @@ func refuseCommitments(ccs constraint.ConstraintSystem) error {
 	if n := len(ccs.GetCommitments().CommitmentIndexes()); n != 0 {
 		return fmt.Errorf("circuit has %d commitments: %w", n, ErrCommitments)
 	}
-	if n := ccs.GetNbPublicVariables() - 1; n != publicInputsCount { // One is constant.
+	if n := ccs.GetNbPublicVariables() - 1; n != publicInputsCount { // One of them is the constant.
 		return fmt.Errorf("circuit has %d public inputs, want %d: %w",
 			n, publicInputsCount, ErrCommitments)
 	}
 	return nil
 }
 
-// Define writes the statement; the constraint compiler calls it.
+// Define writes the constraints; the compiler calls it.
 func (c *circuit) Define(api frontend.API) error {
 	h := newHasher(api)
 	c.defineDataset(h)
 	size := c.defineSlotSize(h)
 
-	// Absorbing entropy and slot root is common to all samples.
+	// Absorbing entropy and slot root is the same for all samples.
 	seed := h.absorb(h.newSponge(), c.Entropy, c.SlotRoot)
 	for i := range c.CellData {
 		digest := h.absorb(seed, i+1, 1)[0]
-		// ToBinary compares with the order of the field: one hash, one index.
+		// ToBinary also checks that the bits are below the order of the field, so that one hash
+		// gives only one index.
 		bits := api.ToBinary(digest)
 		c.defineSample(h, size, bits, c.CellData[i], c.MerklePaths[i])
 	}
@@ -95,25 +95,25 @@ func (c *circuit) defineDataset(h *hasher) {
 	index := api.ToBinary(c.SlotIndex, levels)
 	last := api.ToBinary(api.Sub(c.NSlotsPerDataSet, 1), levels)
 
-	// From the top: equal[i] says that index and last agree in the bits i and above,
-	// so at level i we are the last node; ended[i], that last has no bit there, so
-	// the tree has at most i levels.
+	// From the top: equal[i] says that index and last agree in the bits from i on, so that at level
+	// i the node is the last one; ended[i] says that last has no bits from i on, so that the tree
+	// has at most i levels.
 	equal := make([]frontend.Variable, levels+1)
 	ended := make([]frontend.Variable, levels+1)
 	equal[levels], ended[levels] = 1, 1
 	for i := levels - 1; i >= 0; i-- {
 		both := api.Mul(index[i], last[i])
-		// Where all above is equal, index must not have a bit that last lacks.
+		// Where all higher bits are equal, index must not have a bit that last lacks.
 		api.AssertIsEqual(api.Mul(equal[i+1], api.Sub(index[i], both)), 0)
 		differ := api.Sub(api.Add(index[i], last[i]), api.Mul(both, 2))
 		equal[i] = api.Mul(equal[i+1], api.Sub(1, differ))
 		ended[i] = api.Mul(ended[i+1], api.Sub(1, last[i]))
 	}
-	ended[0] = 0 // A tree has at least one level, also over a single leaf.
+	ended[0] = 0 // A tree has at least one level, even over a single leaf.
 
 	node := c.SlotRoot
 	for i := range levels {
-		key := api.Mul(equal[i], api.Sub(1, index[i]), 2) // An only child: last and left.
+		key := api.Mul(equal[i], api.Sub(1, index[i]), 2) // An only child: the last one, on the left.
 		if i == 0 {
 			key = api.Add(key, 1)
 		}
@@ -124,7 +124,7 @@ func (c *circuit) defineDataset(h *hasher) {
 	}
 }
 
-// slotSize is the decomposed size of a slot. Linear forms of the same bits.
+// slotSize is the size of a slot in two forms, both linear in the same bits.
 type slotSize struct {
 	// depth[d] is one when the slot has 2^d blocks, for d up to the slot levels.
 	depth []frontend.Variable
@@ -149,9 +149,8 @@ func (c *circuit) defineSlotSize(h *hasher) slotSize {
 	return size
 }
 
-// defineSample states that the cell with the index in bits lies in the slot. The
-// block tree is full, so its keys are constants; so is the slot tree, except when it
-// is a single block.
+// defineSample states that the cell with the index in bits is in the slot. The block tree is full,
+// so its keys are constants; so is the slot tree, unless it is a single block.
 func (c *circuit) defineSample(
 	h *hasher, size slotSize, bits, cell, path []frontend.Variable,
 ) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// assigned returns the honest values of the circuit for an input.
+// assigned is the circuit with the honest values for an input.
 func assigned(t testing.TB, p Params, in Input) *circuit {
 	t.Helper()
 	samples, err := gather(t.Context(), p, in)
@@ -123,13 +123,13 @@ func TestFalseStatementsDoNotSatisfyTheCircuit(t *testing.T) {
 	}
 }
 
-// TestHashHasOneDecomposition lets a cheating prover take the bits of digest + order
-// instead of the digest's, which would give it a second choice of cell.
+// TestHashHasOneDecomposition lets a cheating prover use the bits of digest + order instead of
+// those of the digest, which would give it a choice between two cells.
 func TestHashHasOneDecomposition(t *testing.T) {
 	p := smallParams()
 	in := newInput(t, shape{1, 0, 8}, challengeNumber(0))
 	room := new(big.Int).Lsh(big.NewInt(1), decomposedBits)
-	room.Sub(room, fr.Modulus()) // Digests below have a second decomposition.
+	room.Sub(room, fr.Modulus()) // Smaller digests have a second decomposition.
 	digest := new(big.Int)
 	for n := uint64(1); ; n++ {
 		in.Challenge = challengeNumber(n)
@@ -163,8 +163,8 @@ func TestHashHasOneDecomposition(t *testing.T) {
 	if err := system.IsSolved(mustWitness(t, values), override); err == nil {
 		t.Fatal("a second decomposition of the hash is accepted")
 	}
-	// The same cheat goes through where the order is not looked at, so it is the
-	// comparison that stops it.
+	// The same cheat succeeds where the order is not compared, so it is the comparison that
+	// prevents it.
 	loose, err := frontend.Compile(ecc.BN254.ScalarField(), r1cs.NewBuilder, &looseBits{})
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestNetworkCircuitHasTheExpectedSize(t *testing.T) {
 			checkNetworkSlot(t, p, system)
 		}
 	}
-	// 2,277 for the frame and 16,701 for each sample.
+	// 2,277 for the fixed part and 16,701 for each sample.
 	if sizes[1] != 18_978 || sizes[5] != 85_782 {
 		t.Fatalf("constraints by samples: %v, want 18978 and 85782", sizes)
 	}

@@ -24,13 +24,13 @@ func smallParams() Params {
 	return p
 }
 
-// madeKeys are the keys all tests share, made by two callers at once.
+// madeKeys are the keys that all tests share, requested by two callers at the same time.
 type madeKeys struct {
 	keys  [2]*Keys
 	steps [2][]string
 }
 
-// keyDirectory is where sharedKeys lie; TestMain makes and removes it.
+// keyDirectory is the directory of sharedKeys; TestMain creates and removes it.
 var keyDirectory string
 
 var sharedKeys = sync.OnceValues(func() (madeKeys, error) {
@@ -124,7 +124,7 @@ func newInput(t testing.TB, s shape, challenge events.Challenge) Input {
 	}
 	slotRoots := make([]fr.Element, s.slots)
 	for i := range slotRoots {
-		slotRoots[i].SetUint64(uint64(1000 + i)) // Slots of other hosts.
+		slotRoots[i].SetUint64(uint64(1000 + i)) // Other hosts' slots.
 	}
 	slotRoots[s.index] = slot.tree.Root()
 	dataset, err := merkle.NewTree(slotRoots)
@@ -147,7 +147,7 @@ func newInput(t testing.TB, s shape, challenge events.Challenge) Input {
 	}
 }
 
-// generatedBlocks is the reference tools' data generator.
+// generatedBlocks is the data generator of the reference tools.
 func generatedBlocks(seed uint64, blocks int) [][]byte {
 	data := make([][]byte, blocks)
 	for b := range data {

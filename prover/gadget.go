@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// hasher writes the functions of package poseidon2 as constraints. A permutation
-// costs 240: three for each of the 80 S-boxes; everything else in it is linear.
+// hasher writes the functions of package poseidon2 as constraints. A permutation takes 240: three
+// for each of the 80 S-boxes; everything else is linear.
 type hasher struct {
 	api      frontend.API
 	external [poseidon2.FullRounds][3]*big.Int
@@ -66,9 +66,9 @@ func (h *hasher) mixExternal(s hashState) hashState {
 	return hashState{h.api.Add(s[0], sum), h.api.Add(s[1], sum), h.api.Add(s[2], sum)}
 }
 
-// sbox computes x^5 as x^3 * x^2. Against x^4 * x it costs the same three
-// constraints, but keeps x^3 out of the B side of the system, where a wire costs a
-// point of G2: a third fewer points there and a fifth less time to prove.
+// sbox computes x^5 as x^3 * x^2. That takes the same three constraints as x^4 * x but keeps x^3
+// out of the B side of the system, where a wire costs a point of G2: a third fewer points there,
+// and a fifth less time for a proof.
 func (h *hasher) sbox(x frontend.Variable) frontend.Variable {
 	square := h.api.Mul(x, x)
 	cube := h.api.Mul(x, square)
@@ -79,7 +79,7 @@ func (h *hasher) compress(left, right, key frontend.Variable) frontend.Variable 
 	return h.permute(hashState{left, right, key})[0]
 }
 
-// newSponge is the state before anything was absorbed.
+// newSponge is the state before anything is absorbed.
 func (h *hasher) newSponge() hashState { return hashState{0, 0, h.iv} }
 
 // absorb adds pairs to the sponge; elements must have even length.
@@ -101,8 +101,8 @@ func (h *hasher) hashCell(elements []frontend.Variable) frontend.Variable {
 	return h.absorb(h.newSponge(), padded...)[0]
 }
 
-// ordered puts a node and its sibling in the order of the tree: the node is on the
-// right when bit is one.
+// ordered puts a node and its sibling in the order of the tree: the node is on the right if bit is
+// one.
 func (h *hasher) ordered(node, sibling, bit frontend.Variable) (left, right frontend.Variable) {
 	swap := h.api.Mul(h.api.Sub(sibling, node), bit)
 	return h.api.Add(node, swap), h.api.Sub(sibling, swap)

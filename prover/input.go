@@ -12,8 +12,7 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// SlotReader gives the prover what is stored of a slot. A call of Prove uses it from
-// one goroutine.
+// SlotReader reads what is stored of a slot. A call of Prove uses it from one goroutine.
 type SlotReader interface {
 	// ReadBlock fills block, which has 65,536 bytes, with the bytes of a real block
 	// of the slot. It is not called for padding blocks.
@@ -23,13 +22,13 @@ type SlotReader interface {
 	BlockPath(ctx context.Context, index uint64) (root fr.Element, path []fr.Element, err error)
 }
 
-// Input is everything a proof is made from.
+// Input is everything that a proof is made from.
 type Input struct {
 	// Challenge is the contract's answer to getChallenge for the slot.
 	Challenge events.Challenge
 	// DataSetRoot is the merkleRoot of the request.
 	DataSetRoot fr.Element
-	// SlotIndex is the place of the slot in the dataset, from 0.
+	// SlotIndex is the slot's number in the dataset, from 0.
 	SlotIndex uint64
 	// SlotRoot is the root of the slot tree.
 	SlotRoot fr.Element
@@ -39,18 +38,18 @@ type Input struct {
 	SlotProof []fr.Element
 	// Blocks is the number of real blocks of the slot, without padding.
 	Blocks uint64
-	// Slot reads the stored slot.
+	// Slot reads the stored data.
 	Slot SlotReader
 }
 
-// Public are the public inputs of a proof; the contract makes them by itself.
+// Public are the public inputs of a proof; the contract computes them itself.
 type Public struct {
 	Entropy     fr.Element
 	DataSetRoot fr.Element
 	SlotIndex   uint64
 }
 
-// Public returns the public inputs that belong to in.
+// Public returns the public inputs of in.
 func (in Input) Public() Public {
 	return Public{
 		Entropy:     Entropy(in.Challenge),
@@ -59,7 +58,7 @@ func (in Input) Public() Public {
 	}
 }
 
-// check answers ErrInput for whatever no proof can be made from.
+// check returns ErrInput for anything that no proof can be made from.
 func (in Input) check(p Params) error {
 	if in.Slot == nil {
 		return fmt.Errorf("no slot reader: %w", ErrInput)
@@ -82,14 +81,14 @@ func (in Input) check(p Params) error {
 	return nil
 }
 
-// sample is one sampled cell with its whole path, block tree part first.
+// sample is one sampled cell with its whole path, beginning with the part in the block tree.
 type sample struct {
 	cell []fr.Element
 	path []fr.Element
 }
 
-// gather reads the sampled blocks and checks each against the stored tree, so that a
-// damaged disk is found before a proof is wasted.
+// gather reads the sampled blocks and checks each against the stored tree, so that a damaged disk
+// is found before computing a proof.
 func gather(ctx context.Context, p Params, in Input) ([]sample, error) {
 	blocks, err := merkle.PaddedBlocks(in.Blocks)
 	if err != nil {
@@ -154,7 +153,7 @@ func gatherOne(ctx context.Context, in Input, cell uint64, block []byte) (sample
 	}, nil
 }
 
-// assign fills a circuit with the values of a proof. Paths end in zeros.
+// assign fills a circuit with the values of a proof. Paths are padded with zeros.
 func assign(p Params, in Input, samples []sample) (*circuit, error) {
 	blocks, err := merkle.PaddedBlocks(in.Blocks)
 	if err != nil {
@@ -175,7 +174,7 @@ func assign(p Params, in Input, samples []sample) (*circuit, error) {
 	return c, nil
 }
 
-// fill copies values and sets what follows them to zero.
+// fill copies values and sets the remaining variables to zero.
 func fill(variables []frontend.Variable, values []fr.Element) {
 	for i := range variables {
 		if i < len(values) {

@@ -28,11 +28,11 @@ const (
 	verifyingFile = "verifying.key"
 	metaFile      = "meta.json"
 
-	// directoryHashDigits of the circuit's hash name a key directory; meta.json has
-	// all of them.
+	// A key directory is named by directoryHashDigits of the circuit's hash; meta.json has all of
+	// them.
 	directoryHashDigits = 16
 
-	// maxMetaBytes limits what is read as meta.json; ours has about 1 KB.
+	// maxMetaBytes limits meta.json; ours has about 1 KB.
 	maxMetaBytes = 64 << 10
 
 	// fileBuffer is the size of read and write buffers in bytes.
@@ -56,8 +56,8 @@ type meta struct {
 const developmentWarning = "Made on one machine. Whoever made these keys can forge proofs. " +
 	"For development networks only."
 
-// readKeys loads the keys in home. Every file is checked before it is decoded: the
-// proving key is a memory dump that the library reads without looking.
+// readKeys loads the keys in home. Every file is checked before it is decoded: the proving key is a
+// memory dump that the library reads without checks.
 func readKeys(system *cs.R1CS, hash string, p Params, home string) (*Keys, error) {
 	m, err := readMeta(home)
 	if err != nil {
@@ -131,7 +131,7 @@ func parseMeta(raw []byte) (meta, error) {
 	return m, nil
 }
 
-// checkFile answers ErrKeysDamaged unless the file is there with that checksum.
+// checkFile returns ErrKeysDamaged unless the file exists and has that checksum.
 func checkFile(path, want string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,8 +163,8 @@ func decodeFile(path string, decode func(io.Reader) error) error {
 	return nil
 }
 
-// writeKeys writes the files beside home and renames the whole directory, replacing
-// what is there. The caller holds the lock.
+// writeKeys writes the files next to home and renames the whole directory, replacing what is there.
+// The caller holds the lock.
 func writeKeys(k *Keys, vk *groth16.VerifyingKey, home string) error {
 	fresh := home + ".new"
 	if err := os.RemoveAll(fresh); err != nil { // Left by a process that was killed.

@@ -16,8 +16,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Keys are a compiled circuit with its proving and verifying key. They do not change
-// and are safe for concurrent use.
+// Keys are a compiled circuit with its proving and verifying key. They never change and are safe
+// for concurrent use.
 type Keys struct {
 	params      Params
 	circuitHash string
@@ -42,11 +42,11 @@ func (k *Keys) VerifyingKey() VerifyingKey { return k.verifying }
 // Hash is VerifyingKey().Hash().
 func (k *Keys) Hash() string { return k.verifying.Hash() }
 
-// Development reports whether the keys were made by DevelopmentKeys. Whoever made
-// them could have kept what it takes to forge proofs: never use them for real money.
+// Development reports whether DevelopmentKeys made the keys. Whoever ran it could have kept what is
+// needed to forge proofs: never use them for real money.
 func (k *Keys) Development() bool { return k.development }
 
-// Progress is told, in a few words, what a slow call does next. It may be nil.
+// Progress is called with a few words about the next step of a slow call. It may be nil.
 type Progress func(step string)
 
 func (p Progress) say(step string) {
@@ -55,15 +55,15 @@ func (p Progress) say(step string) {
 	}
 }
 
-// DevelopmentKeys returns the development keys for a circuit from the cache in the
-// directory dir, and makes them first when they are not there (about ten seconds on
-// two cores for five samples) or damaged.
+// DevelopmentKeys returns the development keys for a circuit from the cache in dir. If they are
+// missing or damaged it makes them first, which takes about ten seconds on two cores for five
+// samples.
 //
-// Keys lie in dir/development-<circuit hash>/: circuit.ccs, proving.key,
-// verifying.key and meta.json, which names the kind, the sizes and the checksum of
-// every file. The directory appears at once, by renaming; a lock file beside it makes
-// a second process wait, and it then gets the same keys. New keys need a verifier
-// contract with the new verifying key: compare Hash with what the contract has.
+// Keys are in dir/development-<circuit hash>/: circuit.ccs, proving.key, verifying.key and
+// meta.json, which has the kind, the sizes and the checksum of every file. The directory appears
+// complete, by renaming. A lock file next to it makes a second process wait, which then gets the
+// same keys. New keys need a verifier contract with the new verifying key: compare Hash with that
+// of the contract.
 //
 // ctx ends the waiting, but not a set-up that has begun.
 func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*Keys, error) {
@@ -107,13 +107,12 @@ func DevelopmentKeys(ctx context.Context, p Params, dir string, say Progress) (*
 	return keys, nil
 }
 
-// lockPoll is how often a busy lock is tried again. The kernel offers no wait that a
+// lockPoll is the pause between two attempts to get a lock. The kernel offers no wait that a
 // context could end.
 const lockPoll = 100 * time.Millisecond
 
-// lockFile takes an exclusive lock that the kernel releases when the process ends,
-// however it ends. The file stays; removing it would let two processes lock two
-// files.
+// lockFile takes an exclusive lock that the kernel releases when the process ends, however it ends.
+// The file stays; removing it would let two processes lock two different files.
 func lockFile(ctx context.Context, path string, say Progress) (*flock.Flock, error) {
 	lock := flock.New(path, flock.SetPermissions(0o644))
 	free, err := lock.TryLock()
@@ -150,7 +149,7 @@ func hashSystem(system constraint.ConstraintSystem) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// setUp makes new keys. The secret of the set-up only ever is in memory.
+// setUp makes new keys. The secret of the set-up is only ever in memory.
 func setUp(system *cs.R1CS, hash string, p Params) (*Keys, *groth16.VerifyingKey, error) {
 	proving, verifying := &groth16.ProvingKey{}, &groth16.VerifyingKey{}
 	if err := groth16.Setup(system, proving, verifying); err != nil {

@@ -92,7 +92,7 @@ func TestDamagedKeyFilesAreNoticed(t *testing.T) {
 	} {
 		for _, file := range []string{circuitFile, provingFile, verifyingFile, metaFile} {
 			if name == "a bit flips" && file == metaFile {
-				continue // May hit a blank; the next test covers its content.
+				continue // It may hit a blank; the next test covers its content.
 			}
 			t.Run(file+" "+name, func(t *testing.T) {
 				copied := filepath.Join(t.TempDir(), "keys")

@@ -11,8 +11,8 @@ import (
 // ErrParams says that circuit parameters are outside their limits.
 var ErrParams = errors.New("invalid circuit parameters")
 
-// Limits of Params. They bound the memory and time of a set-up; a proof of 100
-// samples needs about 3 GB while keys are made.
+// Limits of Params. They bound memory and time of a set-up; making keys for 100 samples needs about
+// 3 GB.
 const (
 	MaxSamples        = 1000
 	LimitDepth        = 32 // levels: 2^32 cells of 2 KiB are 8 TiB
@@ -22,11 +22,10 @@ const (
 	publicInputsCount = 3
 )
 
-// Params are the sizes of the circuit. Another set of sizes is another circuit with
-// other keys.
+// Params are the sizes of the circuit. Other sizes mean another circuit with other keys.
 type Params struct {
-	// MaxDepth is the length of a cell's path, block tree included: a slot has at
-	// most 2^MaxDepth cells. From BlockTreeDepth+1 to 32.
+	// MaxDepth is the length of a cell's path, including the block tree: a slot has at most
+	// 2^MaxDepth cells. From BlockTreeDepth+1 to 32.
 	MaxDepth int `json:"maxDepth"`
 	// MaxLog2NSlots is the length of a slot's path: a dataset has at most
 	// 2^MaxLog2NSlots slots. From 1 to 8.
@@ -50,7 +49,7 @@ func NetworkParams() Params {
 	}
 }
 
-// Validate answers ErrParams when a size is outside its limits.
+// Validate returns ErrParams when a size is outside its limits.
 func (p Params) Validate() error {
 	switch {
 	case p.BlockTreeDepth != merkle.BlockTreeDepth:

@@ -10,10 +10,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// TestProofSatisfiesTheEquationOfTheChain checks exported words as the verifier
-// contract does, with another implementation of the curve: e(-a, b) e(alpha, beta)
-// e(ic[0] + sum of inputs times ic, gamma) e(c, delta) = 1. The pairing of the chain
-// takes the imaginary part first; the words have the real part first.
+// TestProofSatisfiesTheEquationOfTheChain checks exported words as the verifier contract does, with
+// another implementation of the curve: e(-a, b) e(alpha, beta) e(ic[0] + sum of inputs times ic,
+// gamma) e(c, delta) = 1. The chain's pairing takes the imaginary part first; the words have the
+// real part first.
 func TestProofSatisfiesTheEquationOfTheChain(t *testing.T) {
 	p := mustProver(t)
 	in := newInput(t, shape{2, 1, 1}, challengeNumber(7))

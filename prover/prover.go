@@ -18,8 +18,8 @@ const MaxConcurrentLimit = 64
 
 // Config are the settings of a Prover; the zero value is useful.
 type Config struct {
-	// MaxConcurrent is how many proofs are made at the same time, 1 by default. Each
-	// uses all processors; more than one pays off only to overlap reading.
+	// MaxConcurrent is the number of proofs that are made at the same time; 0: 1. Each uses all
+	// processors; more than one pays off only by overlapping reads.
 	MaxConcurrent int
 }
 
@@ -27,7 +27,7 @@ type Config struct {
 type Prover struct {
 	keys     *Keys
 	verifier *Verifier
-	running  chan struct{} // holds one token for every proof being made
+	running  chan struct{} // has a token for every proof that is being made
 }
 
 // New returns a prover that uses keys.
@@ -50,23 +50,22 @@ func New(keys *Keys, cfg Config) (*Prover, error) {
 	}, nil
 }
 
-// Keys returns the keys the prover uses.
+// Keys returns the keys that the prover uses.
 func (p *Prover) Keys() *Keys { return p.keys }
 
-// Verify answers nil for a proof of the statement with these public inputs and
+// Verify returns nil for a proof of the statement with these public inputs, and
 // events.ErrProofDoesNotVerify for any other. It takes about a millisecond.
 func (p *Prover) Verify(proof events.Proof, public Public) error {
 	return p.verifier.Verify(proof, public)
 }
 
-// Prove reads the sampled cells, makes the proof and verifies it. It waits while
-// MaxConcurrent proofs are being made; ctx ends the waiting and the reading, but not
-// the computation itself, which takes about a second.
+// Prove reads the sampled cells, makes the proof and verifies it. It waits while MaxConcurrent
+// proofs are being made. ctx ends the waiting and the reading, but not the computation, which takes
+// about a second.
 //
-// Errors: ErrInput when the input is at fault; *DamagedBlockError (an
-// events.ErrBitRot) when a stored block or the tree is damaged;
-// events.ErrProofDoesNotVerify when the own verifier refuses the result; the error of
-// the slot reader; the error of ctx.
+// Errors: ErrInput when the input is at fault; *DamagedBlockError (an events.ErrBitRot) when a
+// stored block or the tree is damaged; events.ErrProofDoesNotVerify when our own verifier refuses
+// the result; the error of the slot reader; the error of ctx.
 func (p *Prover) Prove(ctx context.Context, in Input) (events.Proof, error) {
 	proof, _, err := p.proveTimed(ctx, in)
 	return proof, err

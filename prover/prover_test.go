@@ -226,7 +226,7 @@ func TestOneProofWaitsForTheOtherUntilItsContextEnds(t *testing.T) {
 	second := newInput(t, shape{1, 0, 1}, challengeNumber(8))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	// A free place would be taken by chance in half of the tries.
+	// If one was free, half of the tries would take it by chance.
 	for range 20 {
 		_, err := p.Prove(ctx, second)
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "wait for") {

@@ -11,19 +11,18 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// Entropy returns the field element that a challenge stands for: its first 31 bytes
-// as a little-endian number. The last byte does not count, so that every challenge
-// has one.
+// Entropy returns the field element that a challenge stands for: its first 31 bytes as a
+// little-endian number. Without the last byte, every challenge has one.
 func Entropy(challenge events.Challenge) fr.Element {
 	challenge[fr.Bytes-1] = 0
-	// Below 2^248 there is no number that the field lacks.
+	// The field has all numbers below 2^248.
 	entropy, _ := fr.LittleEndian.Element((*[fr.Bytes]byte)(&challenge))
 	return entropy
 }
 
-// SampleCells returns the indices of the cells that a challenge asks for, in the
-// order of the samples, which count from 1. Indices may repeat. The number of cells
-// must be a power of two from 32 to 2^32, else the answer is ErrInput.
+// SampleCells returns the indices of the cells that a challenge selects, in the order of the
+// samples, which count from 1. Indices may repeat. The number of cells must be a power of two from
+// 32 to 2^32; otherwise it returns ErrInput.
 func SampleCells(entropy, slotRoot fr.Element, cells uint64, samples int) ([]uint64, error) {
 	if cells < merkle.CellsPerBlock || cells > 1<<LimitDepth || bits.OnesCount64(cells) != 1 {
 		return nil, fmt.Errorf("slot of %d cells, want a power of two from %d to 2^%d: %w",

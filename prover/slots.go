@@ -10,10 +10,10 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// StoredSlot is a complete slot on disk with its place in its dataset.
+// StoredSlot is a complete slot on disk.
 type StoredSlot interface {
 	SlotReader
-	// Index is the place of the slot in the dataset, from 0.
+	// Index is the slot's number in the dataset, from 0.
 	Index() uint64
 	// Slots is the number of slots of the dataset.
 	Slots() uint64
@@ -25,10 +25,10 @@ type StoredSlot interface {
 	SlotProof() []fr.Element
 }
 
-// OpenSlot finds a stored slot; events.ErrNoSuchSlot when there is none.
+// OpenSlot finds a stored slot, or returns events.ErrNoSuchSlot.
 type OpenSlot func(slot events.SlotID) (StoredSlot, error)
 
-// SlotProver answers proof jobs from stored slots. It is safe for concurrent use.
+// SlotProver makes proofs from stored slots. It is safe for concurrent use.
 type SlotProver struct {
 	prover *Prover
 	open   OpenSlot
@@ -39,12 +39,11 @@ func NewSlotProver(p *Prover, open OpenSlot) *SlotProver {
 	return &SlotProver{prover: p, open: open}
 }
 
-// KeyHash is what the contract's configuration must name as its key.
+// KeyHash is the key that the contract's configuration must name.
 func (p *SlotProver) KeyHash() string { return p.prover.keys.Hash() }
 
-// Prove makes a proof for the job from the stored slot and verifies it. It answers
-// with the errors of Prover.Prove and those of OpenSlot; ErrInput also when the stored
-// slot is not the one that the job names.
+// Prove makes a proof for the job from the stored slot and verifies it. Its errors are those of
+// Prover.Prove and OpenSlot; ErrInput also when the stored slot is not the one that the job names.
 func (p *SlotProver) Prove(
 	ctx context.Context, job events.ProofJob,
 ) (events.ProofResult, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// storedSlot is a slot in memory with its place in a dataset.
+// storedSlot is a slot in memory.
 type storedSlot struct {
 	*memorySlot
 	in Input

@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Word is a big-endian 256-bit number, as contracts take it.
+// Word is a big-endian 256-bit number, the form that contracts take.
 type Word = [32]byte
 
 // G1 is a point of the first group; the point at infinity is (0, 0).
@@ -49,9 +49,8 @@ func (k VerifyingKey) Words() []Word {
 	return words
 }
 
-// Hash returns the SHA-256, in hexadecimal, of Words one after the other (22 words,
-// 704 bytes, for three public inputs). It is the zkeyHash of a network that uses this
-// key.
+// Hash returns the SHA-256, in hexadecimal, of the concatenated Words (22 words, 704 bytes, for
+// three public inputs). It is the zkeyHash of a network that uses this key.
 func (k VerifyingKey) Hash() string {
 	hash := sha256.New()
 	for _, word := range k.Words() {
@@ -65,8 +64,8 @@ type Verifier struct {
 	key *groth16.VerifyingKey
 }
 
-// NewVerifier checks the points of the key (each on its curve and in its group) and
-// prepares them.
+// NewVerifier checks the points of the key (each is on its curve and in its group) and prepares
+// them.
 func NewVerifier(k VerifyingKey) (*Verifier, error) {
 	silence()
 	if len(k.IC) != publicInputsCount+1 {
@@ -92,7 +91,7 @@ func NewVerifier(k VerifyingKey) (*Verifier, error) {
 	return &Verifier{key: key}, nil
 }
 
-// Verify answers nil for a proof of the statement with these public inputs and
+// Verify returns nil for a proof of the statement with these public inputs, and
 // events.ErrProofDoesNotVerify for any other.
 func (v *Verifier) Verify(proof events.Proof, public Public) error {
 	var decoded groth16.Proof
@@ -110,7 +109,7 @@ func (v *Verifier) Verify(proof events.Proof, public Public) error {
 	return nil
 }
 
-// exportKey turns the library's key into words.
+// exportKey converts the library's key into words.
 func exportKey(key *groth16.VerifyingKey) (VerifyingKey, error) {
 	if len(key.CommitmentKeys) != 0 || len(key.PublicAndCommitmentCommitted) != 0 {
 		return VerifyingKey{}, fmt.Errorf("verifying key: %w", ErrCommitments)
@@ -131,7 +130,7 @@ func exportKey(key *groth16.VerifyingKey) (VerifyingKey, error) {
 	return k, nil
 }
 
-// exportProof turns the library's proof into words in the contract's order.
+// exportProof converts the library's proof into words in the contract's order.
 func exportProof(p *groth16.Proof) (events.Proof, error) {
 	if len(p.Commitments) != 0 {
 		return events.Proof{}, fmt.Errorf("proof has %d commitments: %w",

@@ -1,6 +1,6 @@
-// Package durable writes small files that survive a power cut: when a function returns
-// without an error, the content and its name are on the disk. A crash before leaves what
-// was there, and perhaps a file whose name begins with the same letters.
+// Package durable writes small files that survive a power cut: when a function returns without an
+// error, the content and its name are on the disk. After an earlier crash the old content is still
+// there, and perhaps a temporary file whose name begins with the same letters.
 package durable
 
 import (
@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// Replace makes the parts the content of a file, which only its owner can read; at any
-// moment there is the old file or the new one. After an error behind the renaming, as
-// when the directory cannot be synced, it can be either.
+// Replace replaces the content of a file with the parts; only the owner can read it. At any moment
+// there is either the old content or the new. After an error it is either, too, because the
+// directory is synced after the renaming.
 func Replace(path string, parts ...[]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // Its mode is 0600.
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // Nothing is there any more when all went well.
+	defer func() { _ = os.Remove(f.Name()) }() // After a success there is nothing left to remove.
 	if err := finish(f, parts); err != nil {
 		return err
 	}
@@ -27,8 +27,8 @@ func Replace(path string, parts ...[]byte) error {
 	return Sync(filepath.Dir(path))
 }
 
-// Create makes a file that only its owner can read. One that is there already stays as
-// it is, and the error is fs.ErrExist.
+// Create creates a file that only its owner can read. If it exists it is left alone, and the error
+// is fs.ErrExist.
 func Create(path string, parts ...[]byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -49,7 +49,7 @@ func finish(f *os.File, parts [][]byte) (err error) {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Sync makes a file durable that somebody wrote, or the names in a directory.
+// Sync makes a file that somebody else wrote, or the names in a directory, durable.
 func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

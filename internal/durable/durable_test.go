@@ -51,7 +51,7 @@ func TestWhatCannotBeReplacedStays(t *testing.T) {
 	}
 }
 
-// holdsOnly checks a file's content and mode, and that nothing else is beside it.
+// holdsOnly checks a file's content and mode, and that there is no other file.
 func holdsOnly(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)

@@ -1,3 +1,3 @@
-// Package housetest holds the rules of the house that neither the compiler nor
-// the linter sees. It is for tests.
+// Package housetest checks the rules of this repository that neither the compiler nor the linter
+// can check. It is for tests.
 package housetest

@@ -13,8 +13,8 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// Whoever adds a phase finds those that lie before and behind it in lists, which
-// the linter reads out, and not in a comparison, which nothing does.
+// Code that names all phases before or after another one must list them, which the linter keeps
+// complete when a phase is added. It must not compare them, because nothing checks that.
 func TestNothingRestsOnTheOrderOfPhases(t *testing.T) {
 	root := filepath.Join("..", "..")
 	found, files := []string{}, 0
@@ -44,7 +44,7 @@ func TestNothingRestsOnTheOrderOfPhases(t *testing.T) {
 	}
 }
 
-// ordersPhases are the places where a phase, known by its name, is compared or counted on.
+// ordersPhases are the places where a phase, known by its name, is compared or used in arithmetic.
 func ordersPhases(file *ast.File) (found []token.Pos) {
 	names := make([]string, 0, len(sale.Phases()))
 	for _, p := range sale.Phases() {

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// Sealed are the names of all types of the package in a directory that are sealed
-// by one of the given methods, such as command: its source is the one list of
-// them that cannot forget any.
+// Sealed are the names of all types in the package of a directory that are sealed by one of the
+// given methods, such as command. They are read from its source, the only list that cannot forget
+// one.
 func Sealed(t testing.TB, dir string, methods ...string) []string {
 	t.Helper()
 	var names []string
@@ -36,8 +36,8 @@ func Sealed(t testing.TB, dir string, methods ...string) []string {
 	return slices.Compact(names)
 }
 
-// Complete fails when the values do not have every type of the package in a directory
-// that the method seals. What says what is missing then.
+// Complete fails unless values has every type in the package of a directory that the method seals.
+// what tells a reader what is missing in that case.
 func Complete[T any](t testing.TB, dir, method string, values []T, what string) {
 	t.Helper()
 	had := map[string]bool{}
@@ -55,8 +55,8 @@ func Complete[T any](t testing.TB, dir, method string, values []T, what string) 
 	}
 }
 
-// Constants are the names of the constants that the package under test declares
-// of a type that counts them with iota, in their order.
+// Constants are the names of the constants of a type that the package under test declares with
+// iota, in order.
 func Constants(t testing.TB, of string) []string {
 	t.Helper()
 	var names []string

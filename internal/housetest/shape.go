@@ -20,14 +20,12 @@ import (
 
 var rewriteShape = flag.Bool("rewrite-shape", false, "write testdata/shape.golden for a schema that was raised")
 
-// Shape holds what is saved between two runs to the number, or the name, of its
-// schema: each type with its fields, each number that stands for a name with the
-// names, in their order. They are in testdata/shape.golden of the package under
-// test. Another shape under the same schema fails, because a build that reads
-// what an older one saved would take one thing for another.
+// Shape ties what is saved between two runs to the number, or the name, of its schema: each type
+// with its fields, and each number that stands for a name with all names in order. They are in
+// testdata/shape.golden of the package under test. A changed shape under the same schema fails,
+// because a newer build would misread what an older one saved.
 //
-// Place says where the schema is raised. The roots are values of the types that
-// are saved.
+// place says where the schema is raised. The roots are values of the types that are saved.
 func Shape(t *testing.T, schema any, place string, roots ...any) {
 	t.Helper()
 	path := filepath.Join("testdata", "shape.golden")
@@ -52,7 +50,7 @@ func Shape(t *testing.T, schema any, place string, roots ...any) {
 	}
 }
 
-// changes are the lines that only one of the two has.
+// changes are the lines that only one of the two texts has.
 func changes(was, is string) string {
 	var out strings.Builder
 	for _, side := range []struct{ mark, text, other string }{{"-", was, is}, {"+", is, was}} {
@@ -69,7 +67,7 @@ func changes(was, is string) string {
 	return out.String()
 }
 
-// shapeOf describes types, and those that they are made of, each one once.
+// shapeOf describes types and the types they consist of, each one once.
 func shapeOf(roots ...any) string {
 	d := description{seen: map[string]bool{}}
 	for _, root := range roots {
@@ -122,7 +120,7 @@ func (d *description) add(t reflect.Type) {
 	}
 }
 
-// kindOf names a type, with what it is saved as.
+// kindOf names a type and the form in which it is saved.
 func kindOf(t reflect.Type) string {
 	switch {
 	case t.PkgPath() == "" || t.Kind() == reflect.Struct:
@@ -133,19 +131,18 @@ func kindOf(t reflect.Type) string {
 	return fmt.Sprintf("%s (%s)", t, t.Kind())
 }
 
-// encodesItself reports whether a type is saved in a form of its own.
+// encodesItself reports whether a type has its own way of being saved.
 func encodesItself(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.BinaryMarshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
-// namesOf are the names that small numbers of a type stand for; none when it
-// counts something.
+// namesOf are the names that a type of small numbers has; none if it counts something.
 func namesOf(t reflect.Type) (names []string) {
 	if t.Kind() != reflect.Uint8 || !t.Implements(reflect.TypeFor[fmt.Stringer]()) {
 		return nil
 	}
-	defer func() { _ = recover() }() // One behind the last has no name.
+	defer func() { _ = recover() }() // The number after the last one has no name.
 	for n := range 1 << 8 {
 		v := reflect.New(t).Elem()
 		v.SetUint(uint64(n))

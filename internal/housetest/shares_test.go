@@ -17,11 +17,11 @@ import (
 
 var targets = []string{"race", "test", "cover", "sim-read"}
 
-// A share is a line of .ci/shares: what runs a package, or a test of it.
+// A share is a line of .ci/shares: it says what runs a package, or one test of it.
 type share struct{ target, pkg, test string }
 
-// CI runs each test once. What is in no share would not run at all, and what a share makes
-// less of would never run whole.
+// CI runs each test exactly once. What is in no share would not run at all, and what does less in
+// its share would never run completely.
 func TestEachTestHasItsShare(t *testing.T) {
 	text, err := os.ReadFile("../../.ci/shares")
 	if err != nil {
@@ -38,7 +38,7 @@ func readShares(text string) (shares []share, wrong []string) {
 		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 			continue
 		}
-		words := append(strings.Fields(line), "") // Without a test, all of the package's.
+		words := append(strings.Fields(line), "") // Without a test it is for all tests of the package.
 		if len(words) < 3 || len(words) > 4 || !slices.Contains(targets, words[0]) {
 			wrong = append(wrong, "no share: "+strings.TrimSpace(line))
 			continue
@@ -48,14 +48,14 @@ func readShares(text string) (shares []share, wrong []string) {
 	return shares, wrong
 }
 
-// testedPackage is what the sources of a package with tests say.
+// testedPackage is what the sources of a package with tests contain.
 type testedPackage struct {
-	tests   map[string]bool // Whether the detector, or -short, makes less of one.
-	atOnce  string          // Where something runs at once.
+	tests   map[string]bool // Whether a test does less with the race detector or -short.
+	atOnce  string          // Where something runs concurrently.
 	beneath map[string][]string
 }
 
-// misshared is what the shares have wrong about the packages.
+// misshared lists the mistakes in the shares.
 func misshared(shares []share, packages map[string]*testedPackage) (wrong []string) {
 	of, apart, owners := map[string]string{}, map[string]string{}, map[string]int{}
 	for _, p := range packages {
@@ -106,7 +106,7 @@ func (p *testedPackage) has(test string) (less, ok bool) {
 	return less, ok
 }
 
-// isTest matches what go test runs when it is not told to fuzz.
+// isTest matches the functions that go test runs without fuzzing.
 var isTest = regexp.MustCompile(`^(Test|Fuzz|Example)([^a-z]|$)`)
 
 // tested are the packages of the module that have tests.
@@ -158,7 +158,7 @@ func tested(t *testing.T) map[string]*testedPackage {
 	return all
 }
 
-// read adds what a file says.
+// read adds the content of a file.
 func (p *testedPackage) read(name string, source []byte) error {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution|parser.ParseComments)
@@ -204,7 +204,7 @@ func (p *testedPackage) read(name string, source []byte) error {
 	return nil
 }
 
-// whole refuses what would make less of the tests of other packages, unseen.
+// whole refuses files that would silently make tests of other packages do less.
 func (p *testedPackage) whole(name string, file *ast.File) error {
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && slices.Contains(mentioned(f), "testing.Short") {
@@ -214,7 +214,7 @@ func (p *testedPackage) whole(name string, file *ast.File) error {
 	return nil
 }
 
-// lessens are the names by which a test does less with -short or under the detector.
+// lessens are the names by which a test does less with -short or the race detector.
 var lessens = []string{"testing.Short", "underRace"}
 
 // mentioned are the names that a function uses: those of its package, and testing.Short.
@@ -233,7 +233,7 @@ func mentioned(f *ast.FuncDecl) (names []string) {
 	return names
 }
 
-// less reports whether a test, or what it calls in the tests of its package, lessens.
+// less reports whether a test, or what it calls in the tests of its package, does less.
 func (p *testedPackage) less(name string, seen map[string]bool) bool {
 	if slices.Contains(lessens, name) {
 		return true
@@ -274,7 +274,7 @@ func TestAShareThatIsWrongIsSeen(t *testing.T) {
 	}
 }
 
-// built reports whether a file belongs to a plain build, or to one with the detector.
+// built reports whether a file belongs to a plain build, or to one with the race detector.
 func built(file *ast.File, race bool) bool {
 	for _, group := range file.Comments {
 		for _, c := range group.List {

@@ -11,17 +11,17 @@ import (
 )
 
 var (
-	// cited is a page with the numbers that follow it, as in "spec/marketplace.md
-	// §5.5, §6.4". One with numbers is a page of docs/spec, in whatever way it is named.
+	// cited is a page with the numbers that follow it, as in "spec/marketplace.md §5.5, §6.4". A
+	// page with numbers belongs to docs/spec, however it is named.
 	cited   = regexp.MustCompile(`(spec/)?\b([a-z0-9]+\.md)((?:(?:\s|//)*(?:,|and)?(?:\s|//)*§[0-9]+(?:\.[0-9]+)?)*)`)
 	number  = regexp.MustCompile(`§([0-9]+(?:\.[0-9]+)?)`)
 	heading = regexp.MustCompile(`(?m)^#{2,} ([0-9]+(?:\.[0-9]+)?)\.? `)
-	// unseen are documents that a reader of this repository does not have: those that
-	// the project was commissioned from.
+	// unseen are documents that readers of this repository do not have: those that the project was
+	// commissioned with.
 	unseen = regexp.MustCompile(`(?i)\bdesign(?:\.md)? ?§|\bseed 0[0-9]+|\bstyle\.md|\broadmap\.md`)
 )
 
-// Whoever is sent to a page finds it, and the section that he was sent to.
+// Whatever page or section is cited, it exists.
 func TestWhatIsCitedIsHere(t *testing.T) {
 	root := filepath.Join("..", "..")
 	list, err := exec.Command("git", "-C", root, "ls-files").Output()
@@ -55,7 +55,7 @@ func TestWhatIsCitedIsHere(t *testing.T) {
 	}
 }
 
-// dangling are the citations in a text that lead nowhere. It counts all in found.
+// dangling are the citations in a text that lead nowhere. All citations are counted in found.
 func dangling(text string, page func(name string) (string, error), found *int) (none []string) {
 	for _, c := range cited.FindAllStringSubmatch(text, -1) {
 		if c[1] == "" && c[3] == "" {

@@ -7,8 +7,8 @@ import (
 	commp "github.com/filecoin-project/go-fil-commp-hashhash"
 )
 
-// BenchmarkCommitment computes the same commitments with this package and with the library of the
-// Filecoin project, turn by turn in one run, and reports how many times faster this package is.
+// BenchmarkCommitment computes the same commitments alternately with this package and with the
+// library of the Filecoin project, and reports how many times faster this package is.
 func BenchmarkCommitment(b *testing.B) {
 	for name, size := range map[string]int{"1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20, "64MiB": 64 << 20} {
 		payload := noise(size, 1)
@@ -28,7 +28,7 @@ func BenchmarkCommitment(b *testing.B) {
 					b.Fatal(err, peerErr)
 				}
 			}
-			b.SetBytes(0) // A rate over both would be neither's.
+			b.SetBytes(0) // A rate over both would mean nothing.
 			b.ReportMetric(float64(size)*float64(b.N)/ours/1e6, "MB/s")
 			b.ReportMetric(float64(size)*float64(b.N)/theirs/1e6, "peer-MB/s")
 			b.ReportMetric(theirs/ours, "times-the-peer")

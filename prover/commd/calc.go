@@ -2,13 +2,13 @@ package commd
 
 import "fmt"
 
-// Commitment is what a payload commits to.
+// Commitment is the commitment to a payload.
 type Commitment struct {
 	// Root is commP.
 	Root Node
 	// Size is the piece's size in bytes, padded.
 	Size uint64
-	// Payload is how many bytes it has without the padding.
+	// Payload is the number of bytes without the padding.
 	Payload uint64
 }
 
@@ -24,10 +24,10 @@ func NewCalc() *Calc {
 	return &Calc{pad: NewWriter(h), hash: h}
 }
 
-// Write takes payload. It answers ErrTooManyBytes beyond MaxPayload.
+// Write adds payload. It returns ErrTooManyBytes beyond MaxPayload.
 func (c *Calc) Write(p []byte) (int, error) { return c.pad.Write(p) }
 
-// Commitment ends the payload: the smallest piece that holds it, filled up with zeros. It answers
+// Commitment ends the payload, in the smallest piece that holds it, padded with zeros. It returns
 // ErrPayload below MinPayload.
 func (c *Calc) Commitment() (Commitment, error) {
 	size, err := PieceSize(c.pad.Payload())
@@ -37,7 +37,7 @@ func (c *Calc) Commitment() (Commitment, error) {
 	return c.CommitmentIn(size)
 }
 
-// CommitmentIn is the same for a piece that may be larger than it needs to be.
+// CommitmentIn is the same in a piece of the given size, which may be larger.
 func (c *Calc) CommitmentIn(size uint64) (Commitment, error) {
 	payload := c.pad.Payload()
 	if least, err := PieceSize(payload); err != nil {

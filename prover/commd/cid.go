@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// A piece CID of version 1: the CID's version 1, codec fil-commitment-unsealed (0xf101), hash
-// sha2-256-trunc254-padded (0x1012) of 32 bytes, and the root; numbers are varints. As text it is
-// "b" and base32 in lower case without padding.
+// A piece CID of version 1 consists of the CID's version 1, codec fil-commitment-unsealed (0xf101),
+// hash sha2-256-trunc254-padded (0x1012) of 32 bytes, and the root; numbers are varints. As text it
+// is "b" and base32 in lower case without padding.
 var cidPrefix = [7]byte{0x01, 0x81, 0xe2, 0x03, 0x92, 0x20, 0x20}
 
 const (
 	cidSize = len(cidPrefix) + NodeSize
-	// cidLength is how many characters a piece CID has.
+	// cidLength is the number of characters of a piece CID.
 	cidLength = 1 + (cidSize*8+4)/5
 )
 
 var cidText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// CID is the text of a piece's or sector's root: "baga6ea4seaq…". It says nothing of the size.
+// CID is the text of a piece's or sector's root: "baga6ea4seaq…". It does not include the size.
 func CID(root Node) string {
 	return "b" + cidText.EncodeToString(append(cidPrefix[:], root[:]...))
 }
 
-// ParseCID is the root in a piece CID of version 1. One text stands for one root. It answers
+// ParseCID is the root in a piece CID of version 1. Each root has only one text. It returns
 // ErrMalformed, for CIDs of version 2 too.
 func ParseCID(text string) (Node, error) {
 	if len(text) != cidLength || text[0] != 'b' {

@@ -24,8 +24,8 @@ func noise(n int, seed uint64) []byte {
 	return b
 }
 
-// Commitments that other implementations give: go-fil-commp-hashhash and, for the zeros, the
-// constants of every Filecoin node.
+// Commitments from other implementations: go-fil-commp-hashhash and, for the zeros, the constants
+// of every Filecoin node.
 func TestCommitmentsAreTheOnesOfFilecoin(t *testing.T) {
 	for _, c := range []struct {
 		payload []byte
@@ -91,7 +91,7 @@ func TestSizesOfPieces(t *testing.T) {
 	}
 }
 
-// peer is what the library of the Filecoin project gives for a payload.
+// peer is the commitment that the library of the Filecoin project computes for a payload.
 func peer(t testing.TB, payload []byte) (Node, uint64) {
 	t.Helper()
 	var c commp.Calc
@@ -113,7 +113,7 @@ func TestCommitmentsAreThoseOfThePeer(t *testing.T) {
 	for i, n := range lengths {
 		payload := noise(n, uint64(i))
 		c := NewCalc()
-		// Written in parts that fit nothing.
+		// Written in parts of no particular size.
 		if _, err := io.CopyBuffer(struct{ io.Writer }{c}, iotest.HalfReader(bytes.NewReader(payload)), make([]byte, 1021)); err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +169,8 @@ func TestAHasherIsDoneAfterItsRoot(t *testing.T) {
 	}
 }
 
-// The vectorised hashing is compared with the standard library's, on every length up to what its
-// widest path takes at once, and on zeros.
+// The vectorised hashing is compared with the standard library's, for zeros and for every length up
+// to what its widest path takes at once.
 func TestPairsAreHashedAsWithTheStandardLibrary(t *testing.T) {
 	for pairs := 1; pairs <= 70; pairs++ {
 		src := noise(pairs*2*NodeSize, uint64(pairs))

@@ -10,16 +10,17 @@ import (
 const (
 	quadPayload = 127
 	quadPadded  = 128
-	// bufferQuads is how many quads are padded together: 16 KiB, a batch of a Hasher.
+	// bufferQuads is the number of quads that are padded together: 16 KiB, a batch of a Hasher.
 	bufferQuads = batchSize / quadPadded
-	// topMask is what the last byte of a leaf or node may have.
+	// topMask are the bits that the last byte of a leaf or node may have.
 	topMask = 0x3f
 	// topWord is the same for the last word of a leaf.
 	topWord = 1<<62 - 1
 )
 
-// padQuad writes the padded form of 127 bytes. Bits count from the lowest of the first byte: leaf k
-// holds the 254 bits from 254·k on, so that its words begin 64, 62, 60 and 58 bits into words of src.
+// padQuad writes the padded form of 127 bytes. Bits are counted from the lowest of the first byte:
+// leaf k has the 254 bits from 254·k on, so its words begin 64, 62, 60 and 58 bits into words of
+// src.
 func padQuad(dst *[quadPadded]byte, src *[quadPayload]byte) {
 	var in [16]uint64
 	for i := range 15 {
@@ -46,7 +47,7 @@ func padQuad(dst *[quadPadded]byte, src *[quadPayload]byte) {
 	}
 }
 
-// unpadQuad is the reverse. It reports false when bits are set that the padding leaves zero.
+// unpadQuad is the reverse. It returns false when bits are set that the padding leaves zero.
 func unpadQuad(dst *[quadPayload]byte, src *[quadPadded]byte) bool {
 	var out [17]uint64
 	for i := range 16 {
@@ -73,7 +74,7 @@ func unpadQuad(dst *[quadPayload]byte, src *[quadPadded]byte) bool {
 type Writer struct {
 	w       io.Writer
 	payload uint64
-	fill    int // bytes in in
+	fill    int // bytes used in in
 	in      [bufferQuads * quadPayload]byte
 	out     [bufferQuads * quadPadded]byte
 	err     error
@@ -82,10 +83,10 @@ type Writer struct {
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Payload is how many bytes were written.
+// Payload is the number of bytes written.
 func (w *Writer) Payload() uint64 { return w.payload }
 
-// Write takes payload. After an error of the other writer it answers that error.
+// Write adds payload. After an error of the other writer it returns that error.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	for len(p) > 0 && w.err == nil {
 		took := copy(w.in[w.fill:], p)
@@ -100,7 +101,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, w.err
 }
 
-// Close fills the last quad with zeros and hands on what is left. It does not close the other writer.
+// Close fills the last quad with zeros and writes what is left. It does not close the other writer.
 func (w *Writer) Close() error {
 	whole := (w.fill + quadPayload - 1) / quadPayload * quadPayload
 	clear(w.in[w.fill:whole])
@@ -120,22 +121,22 @@ func (w *Writer) flush() {
 	w.fill = 0
 }
 
-// Reader gives back the payload of padded bytes. It knows nothing of lengths: what was filled up
-// with zeros ends in zeros.
+// Reader returns the payload of padded bytes. It does not know the payload's length: zeros that
+// were added at the end stay.
 type Reader struct {
 	r     io.Reader
-	quads uint64 // read so far
+	quads uint64 // quads read so far
 	in    [bufferQuads * quadPadded]byte
 	out   [bufferQuads * quadPayload]byte
-	left  []byte // of out, not yet given
+	left  []byte // rest of out that is not yet returned
 	err   error
 }
 
-// NewReader returns a Reader of r, which gives whole quads of 128 bytes.
+// NewReader returns a Reader of r, which must contain whole quads of 128 bytes.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 
-// Read gives payload. It answers ErrMalformed when what it reads is not in FR32 form, and
-// io.ErrUnexpectedEOF when a quad is cut off.
+// Read returns payload. It returns ErrMalformed when the bytes are not in FR32 form, and
+// io.ErrUnexpectedEOF when a quad is cut.
 func (r *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

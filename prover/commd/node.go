@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// hashPairsPlain is hashPairs with the standard library: for processors that have no vectorised
-// one, and what that is compared with.
+// hashPairsPlain is hashPairs with the standard library: for processors without a vectorised one,
+// and for comparison.
 func hashPairsPlain(dst, src []byte) {
 	for i := 0; i < len(src); i += 2 * NodeSize {
 		parent := sha256.Sum256(src[i : i+2*NodeSize])
@@ -50,7 +50,7 @@ func ZeroCommitment(size uint64) (Node, error) {
 	return zeros[Depth(size)], nil
 }
 
-// PadRoot is the root that a piece has when zeros make it larger.
+// PadRoot is the root of a piece after zeros have made it larger.
 func PadRoot(root Node, from, to uint64) (Node, error) {
 	for _, size := range []uint64{from, to} {
 		if err := CheckPieceSize(size); err != nil {
@@ -66,13 +66,14 @@ func PadRoot(root Node, from, to uint64) (Node, error) {
 	return root, nil
 }
 
-// batchSize is how many bytes of a layer are hashed together: 512 nodes, in the first-level cache.
+// batchSize is the number of bytes of a layer that are hashed together: 512 nodes, which fit the
+// first-level cache.
 const batchSize = 512 * NodeSize
 
-// Hasher builds the tree over bytes that are written to it, from the left, and keeps of each layer
-// only what has no parent yet. Runs of zeros are not hashed.
+// Hasher builds the tree over bytes that are written to it, from the left. It keeps only the nodes
+// that have no parent yet, and does not hash runs of zeros.
 type Hasher struct {
-	// emit is told of the nodes of layers from base up, in order within a layer; nil: nobody is.
+	// emit, if set, is called with the nodes of layers from base up, in order within a layer.
 	emit func(level int, first uint64, nodes []byte) error
 	base int
 
@@ -81,19 +82,19 @@ type Hasher struct {
 	err    error
 }
 
-// layer is what of a layer has no parent yet.
+// layer is the part of a layer without parents.
 type layer struct {
 	pending []byte
-	count   uint64 // nodes that were added
+	count   uint64 // nodes added so far
 }
 
 // NewHasher returns a Hasher for at most MaxSectorSize bytes.
 func NewHasher() *Hasher { return &Hasher{} }
 
-// Size is how many bytes were written.
+// Size is the number of bytes written.
 func (h *Hasher) Size() uint64 { return h.size }
 
-// Write takes padded bytes, in parts of any length. It answers ErrTooManyBytes.
+// Write adds padded bytes, in parts of any length. It returns ErrTooManyBytes.
 func (h *Hasher) Write(p []byte) (int, error) {
 	if uint64(len(p)) > MaxSectorSize-h.size {
 		h.err = fmt.Errorf("more than %d bytes: %w", uint64(MaxSectorSize), ErrTooManyBytes)
@@ -105,7 +106,7 @@ func (h *Hasher) Write(p []byte) (int, error) {
 	leaves := &h.layers[0]
 	for rest := p; len(rest) > 0; {
 		if len(leaves.pending) == 0 && len(rest) >= batchSize {
-			h.raise(0, rest[:batchSize]) // Without a copy.
+			h.raise(0, rest[:batchSize]) // Without copying.
 			rest = rest[batchSize:]
 			continue
 		}
@@ -117,7 +118,7 @@ func (h *Hasher) Write(p []byte) (int, error) {
 	return len(p), h.err
 }
 
-// raiseFull gives a layer its parents when it has a full batch.
+// raiseFull computes the parents of a layer that has a full batch.
 func (h *Hasher) raiseFull(level int) {
 	if l := &h.layers[level]; len(l.pending) == batchSize {
 		h.raise(level, l.pending)
@@ -125,8 +126,8 @@ func (h *Hasher) raiseFull(level int) {
 	}
 }
 
-// raise adds the parents of nodes to the layer above. They fit there: a full batch has half a
-// batch of parents, and only the last one of a layer has fewer.
+// raise adds the parents of nodes to the layer above. They fit: a full batch has half a batch of
+// parents, and only the last one of a layer has fewer.
 func (h *Hasher) raise(level int, nodes []byte) {
 	l := &h.layers[level+1]
 	at := len(l.pending)
@@ -150,7 +151,7 @@ func (h *Hasher) tell(level int, first uint64, nodes []byte) {
 	}
 }
 
-// Root fills up with zeros to a size and returns the root. Nothing may be written afterwards.
+// Root pads with zeros to a size and returns the root. Nothing may be written afterwards.
 func (h *Hasher) Root(size uint64) (Node, error) {
 	switch err := CheckPieceSize(size); {
 	case h.err != nil:
@@ -181,5 +182,5 @@ func (h *Hasher) Root(size uint64) (Node, error) {
 	return root, nil
 }
 
-// errFinished answers who uses a Hasher after its root was asked for.
+// errFinished is the error of a write after Root.
 var errFinished = fmt.Errorf("after the root was computed: %w", ErrTooManyBytes)

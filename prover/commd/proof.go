@@ -8,33 +8,34 @@ import (
 	"io"
 )
 
-// Proves names what a proof of this package shows, wherever one is spoken of.
+// Proves says what a proof of this package shows; it is displayed with every proof.
 const Proves = "possession, not replication"
 
-// Domain says what a challenge is for, so that no proof serves two purposes.
+// Domain is the purpose of a challenge, so that no proof serves two purposes.
 type Domain string
 
 // The domains of challenges, as they are hashed.
 const (
-	// Seal is the challenge of a sector's commit.
+	// Seal is the domain of a sector's commit.
 	Seal Domain = "seal"
-	// Possession is the challenge of a proving period.
+	// Possession is the domain of a proving period.
 	Possession Domain = "possession"
 )
 
-// MaxLeaves limits the leaves of a challenge. A proof of that many is a MiB in the largest sector.
+// MaxLeaves limits the leaves of a challenge. In the largest sector, a proof of as many has one
+// MiB.
 const MaxLeaves = 1024
 
-// Challenge chooses leaves of a sector. The contract computes the same.
+// Challenge selects leaves of a sector. The contract computes the same.
 type Challenge struct {
 	Domain Domain
 	// Ticket is the sector's own, from a block before its precommit.
 	Ticket [32]byte
-	// Seed is from a block behind the precommit, or of the proving period.
+	// Seed is from a block after the precommit, or from the proving period.
 	Seed     [32]byte
 	Provider [20]byte
 	Number   uint64
-	// Leaves is how many are asked for, from 1 to MaxLeaves; the same may be asked for twice.
+	// Leaves is the number of leaves, from 1 to MaxLeaves; they may repeat.
 	Leaves int
 }
 
@@ -48,8 +49,8 @@ func (c Challenge) check(sector uint64) error {
 	return nil
 }
 
-// index is the leaf that comes i-th: the first 8 bytes, big-endian, of SHA-256 over domain, ticket,
-// seed, provider, number (8 bytes) and i (4 bytes), modulo the number of leaves.
+// index is the i-th leaf: the first 8 bytes, big-endian, of SHA-256 over domain, ticket, seed,
+// provider, number (8 bytes) and i (4 bytes), modulo the number of leaves.
 func (c Challenge) index(i int, leaves uint64) uint64 {
 	b := make([]byte, 0, 128)
 	b = append(b, c.Domain...)
@@ -62,7 +63,7 @@ func (c Challenge) index(i int, leaves uint64) uint64 {
 	return binary.BigEndian.Uint64(sum[:]) % leaves
 }
 
-// Indices are the leaves that a challenge asks for in a sector, in the order of its proof.
+// Indices are the leaves of a sector that a challenge selects, in the order of its proof.
 func (c Challenge) Indices(sector uint64) ([]uint64, error) {
 	if err := c.check(sector); err != nil {
 		return nil, err
@@ -74,12 +75,13 @@ func (c Challenge) Indices(sector uint64) ([]uint64, error) {
 	return indices, nil
 }
 
-// ProofSize is how many bytes a proof of that many leaves has: of each the leaf and its siblings
-// from the lowest layer up. Which leaf it is follows from the challenge and is not in it.
+// ProofSize is the number of bytes of a proof with that many leaves: for each, the leaf and its
+// siblings from the lowest layer up. The index of a leaf follows from the challenge and is not
+// included.
 func ProofSize(sector uint64, leaves int) int { return leaves * NodeSize * (Depth(sector) + 1) }
 
-// Prove answers a challenge from the data and its tree on disk. It answers ErrDamaged when what it
-// reads does not lead to the tree's root, so that a proof that it returns verifies against that.
+// Prove answers a challenge from the data and its tree on disk. It returns ErrDamaged when they do
+// not lead to the tree's root, so every proof that it returns verifies against that root.
 func Prove(t *Tree, data io.ReaderAt, c Challenge) ([]byte, error) {
 	indices, err := c.Indices(t.sector)
 	if err != nil {
@@ -100,8 +102,8 @@ func Prove(t *Tree, data io.ReaderAt, c Challenge) ([]byte, error) {
 	return proof, nil
 }
 
-// Verify reports whether a proof answers a challenge to a sector with that CommD. It answers
-// ErrProof when not, and ErrMalformed when it is no proof for such a sector.
+// Verify checks that a proof answers a challenge to a sector with that CommD. It returns ErrProof
+// if not, and ErrMalformed for what is no proof of such a sector.
 func Verify(commD Node, sector uint64, c Challenge, proof []byte) error {
 	indices, err := c.Indices(sector)
 	if err != nil {
@@ -138,10 +140,11 @@ func verifyBranch(root Node, leaf uint64, branch []byte) error {
 	return nil
 }
 
-// CommR is what stands for CommR here: a commitment to the stored form, the data in FR32 and its
-// tree, under the name of one sector. There is no replica: it is computed from CommD alone, and
-// shows nothing that CommD does not. It is SHA-256 over "hostnode/commd/1", provider, number
-// (8 bytes, big-endian), ticket and CommD, with the two top bits of the last byte cleared.
+// CommR stands in for the CommR of a sealed sector: it is a commitment to the stored form, the data
+// in FR32 and its tree, under the name of one sector. There is no replica: it is computed from
+// CommD alone, and shows nothing that CommD does not. It is SHA-256 over "hostnode/commd/1",
+// provider, number (8 bytes, big-endian), ticket and CommD, with the two top bits of the last byte
+// cleared.
 func CommR(provider [20]byte, number uint64, ticket [32]byte, commD Node) Node {
 	b := append(make([]byte, 0, 128), "hostnode/commd/1"...)
 	b = append(b, provider[:]...)

@@ -5,21 +5,21 @@ import (
 	"math/bits"
 )
 
-// Piece is a piece as a sector has it.
+// Piece is a piece in a sector.
 type Piece struct {
 	Root Node
 	Size uint64 // bytes, padded
 }
 
-// Placed is a piece at its place.
+// Placed is a piece with its offset.
 type Placed struct {
 	Piece
-	Offset uint64 // bytes from the sector's begin, a multiple of the piece's size
-	Filler bool   // zeros that no caller listed
+	Offset uint64 // bytes from the beginning of the sector, a multiple of the piece's size
+	Filler bool   // zeros that the caller did not list
 }
 
-// Fill places pieces in the order given, each at the next multiple of its size, and names the zeros
-// between and behind them as pieces of their own, the smallest first. It answers ErrSize for an
+// Fill places pieces in the given order, each at the next multiple of its size. The zeros between
+// and after them become pieces of their own, the smallest first. It returns ErrSize for an
 // impossible size, and ErrTooManyBytes.
 func Fill(sector uint64, pieces []Piece) ([]Placed, error) {
 	if err := CheckSectorSize(sector); err != nil {
@@ -51,13 +51,13 @@ func Fill(sector uint64, pieces []Piece) ([]Placed, error) {
 	return placed, nil
 }
 
-// CommD is the commitment of a sector with these pieces, placed as Fill does.
+// CommD is the commitment of a sector with these pieces, placed as by Fill.
 func CommD(sector uint64, pieces []Piece) (Node, error) {
 	placed, err := Fill(sector, pieces)
 	if err != nil {
 		return Node{}, err
 	}
-	var left [MaxDepth + 1]*Node // Nodes that wait for their right neighbour, by layer.
+	var left [MaxDepth + 1]*Node // Nodes without their right neighbour, by layer.
 	for _, p := range placed {
 		level, node := Depth(p.Size), p.Root
 		for left[level] != nil {

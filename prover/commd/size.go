@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Sizes in bytes. Sizes of pieces and sectors are those of the padded form, powers of two.
+// Sizes in bytes. Sizes of pieces and sectors are those of the padded form: powers of two.
 const (
 	// NodeSize is the size of a leaf and of a node.
 	NodeSize = 32
@@ -26,19 +26,19 @@ const (
 	// MaxPayload is the largest payload of a piece.
 	MaxPayload = MaxSectorSize / quadPadded * quadPayload
 
-	// MaxDepth is the number of layers over the leaves of the largest sector.
+	// MaxDepth is the number of layers above the leaves of the largest sector.
 	MaxDepth = 31
 )
 
-// What can be wrong with what a caller or somebody outside brings.
+// Errors of input from callers or from outside.
 var (
-	// ErrSize: a size is no power of two, or too small or too large.
+	// ErrSize: a size is no power of two, too small or too large.
 	ErrSize = errors.New("impossible size")
 	// ErrPayload: a payload is too small to have a commitment, or too large for a piece.
 	ErrPayload = errors.New("impossible length of a payload")
 	// ErrTooManyBytes: pieces do not fit into their sector, or bytes into their piece.
 	ErrTooManyBytes = errors.New("does not fit")
-	// ErrMalformed: a text or bytes do not have the form they should have.
+	// ErrMalformed: a text or bytes do not have the required form.
 	ErrMalformed = errors.New("malformed")
 	// ErrProof: a proof does not show what it should.
 	ErrProof = errors.New("the proof does not verify")
@@ -46,17 +46,17 @@ var (
 	ErrDamaged = errors.New("damaged on disk")
 )
 
-// Node is a leaf or a node of a tree; the root of one is a commitment. Its two top bits, those of
-// the last byte, are zero.
+// Node is a leaf or a node of a tree; a tree's root is a commitment. Its two top bits, those of the
+// last byte, are zero.
 type Node [NodeSize]byte
 
 // valid reports whether the top bits are zero, as they are in every node.
 func (n Node) valid() bool { return n[NodeSize-1]&^topMask == 0 }
 
-// CheckPieceSize answers ErrSize when a piece cannot have that size.
+// CheckPieceSize returns ErrSize when a piece cannot have that size.
 func CheckPieceSize(size uint64) error { return checkSize("piece", size, MinPieceSize) }
 
-// CheckSectorSize answers ErrSize when a sector cannot have that size.
+// CheckSectorSize returns ErrSize when a sector cannot have that size.
 func CheckSectorSize(size uint64) error { return checkSize("sector", size, MinSectorSize) }
 
 func checkSize(what string, size, least uint64) error {
@@ -77,8 +77,8 @@ func PieceSize(payload uint64) (uint64, error) {
 	return 1 << bits.Len64(quads*quadPadded-1), nil
 }
 
-// PayloadRoom is how many bytes of payload a padded size holds.
+// PayloadRoom is the number of bytes of payload that fit into a padded size.
 func PayloadRoom(size uint64) uint64 { return size / quadPadded * quadPayload }
 
-// Depth is the number of layers over the leaves of a piece or sector, a power of two.
+// Depth is the number of layers above the leaves of a piece or sector; size is a power of two.
 func Depth(size uint64) int { return bits.TrailingZeros64(size / NodeSize) }

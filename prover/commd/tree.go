@@ -11,7 +11,7 @@ import (
 const (
 	treeMagic  = "hostnode/tree/1\n"
 	treeHeader = 32
-	// baseLayer is the lowest layer of a tree on disk: one node of it stands for 4 KiB of data.
+	// baseLayer is the lowest layer of a tree on disk: one of its nodes stands for 4 KiB of data.
 	baseLayer = 7
 	// readSize is how much data is read at once.
 	readSize = 1 << 20
@@ -19,10 +19,10 @@ const (
 
 func baseOf(sector uint64) int { return min(baseLayer, Depth(sector)) }
 
-// TreeSize is how many bytes the tree of a sector occupies on disk.
+// TreeSize is the number of bytes that the tree of a sector takes on disk.
 func TreeSize(sector uint64) uint64 { return 2 * sector >> baseOf(sector) }
 
-// nodeOffset is where the file of a tree has a node.
+// nodeOffset is the offset of a node in the tree's file.
 func nodeOffset(sector uint64, level int, index uint64) int64 {
 	leaves := sector / NodeSize
 	before := 2*(leaves>>baseOf(sector)) - 2*(leaves>>level)
@@ -30,9 +30,9 @@ func nodeOffset(sector uint64, level int, index uint64) int64 {
 }
 
 // BuildTree reads a sector's data, in FR32 form, and writes its tree. It returns the root, CommD.
-// Progress is told the part that is done, from 0 to 1, and may be nil. It answers ErrMalformed when
-// data ends early or a leaf has its top bits set. The header is written last, so that
-// half a tree is not taken for a whole one.
+// progress, if not nil, is called with the part that is done, from 0 to 1. It returns ErrMalformed
+// when the data ends early or a leaf has its top bits set. The header is written last, so that an
+// incomplete tree is not taken for a complete one.
 func BuildTree(
 	ctx context.Context, data io.ReaderAt, sector uint64, tree io.WriterAt, progress func(float64),
 ) (Node, error) {
@@ -76,7 +76,7 @@ func encodeTreeHeader(sector uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(baseOf(sector))) //nolint:gosec // At most 7.
 }
 
-// badLeaf is where leaves begin of which one has its top bits set; -1: none.
+// badLeaf is the offset of the first leaf with its top bits set; -1: none.
 func badLeaf(leaves []byte) int {
 	for i := NodeSize - 1; i < len(leaves); i += NodeSize {
 		if leaves[i]&^topMask != 0 {
@@ -86,7 +86,7 @@ func badLeaf(leaves []byte) int {
 	return -1
 }
 
-// readData hands out the data from one offset to another in parts, until ctx ends.
+// readData passes on the data between two offsets in parts, until ctx ends.
 func readData(ctx context.Context, data io.ReaderAt, from, to uint64, each func(at uint64, part []byte) error) error {
 	buffer := make([]byte, min(readSize, to-from))
 	for at := from; at < to; at += uint64(len(buffer)) {
@@ -104,7 +104,7 @@ func readData(ctx context.Context, data io.ReaderAt, from, to uint64, each func(
 	return nil
 }
 
-// readFull fills b. What ends early is ErrMalformed: the file is shorter than it should be.
+// readFull fills b. If the data ends early it is ErrMalformed: the file is too short.
 func readFull(r io.ReaderAt, b []byte, at int64) error {
 	switch n, err := r.ReadAt(b, at); {
 	case n == len(b):
@@ -116,7 +116,7 @@ func readFull(r io.ReaderAt, b []byte, at int64) error {
 	}
 }
 
-// Tree is the tree of a sector on disk. It reads what it is asked for, and keeps nothing.
+// Tree is the tree of a sector on disk. It reads what is needed and keeps nothing.
 type Tree struct {
 	file   io.ReaderAt
 	sector uint64
@@ -124,8 +124,8 @@ type Tree struct {
 	root   Node
 }
 
-// OpenTree reads the header and the root of a tree. It answers ErrMalformed when the file is not the
-// tree of a sector of that size.
+// OpenTree reads the header and the root of a tree. It returns ErrMalformed when the file is not
+// the tree of a sector of that size.
 func OpenTree(file io.ReaderAt, sector uint64) (*Tree, error) {
 	if err := CheckSectorSize(sector); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func OpenTree(file io.ReaderAt, sector uint64) (*Tree, error) {
 	return t, err
 }
 
-// Root is the tree's root as it stands on disk.
+// Root is the tree's root as stored.
 func (t *Tree) Root() Node { return t.root }
 
 func (t *Tree) node(level int, index uint64) (n Node, err error) {
@@ -153,11 +153,11 @@ func (t *Tree) node(level int, index uint64) (n Node, err error) {
 	return n, nil
 }
 
-// pageSize is how much data a node of the lowest stored layer stands for, in bytes.
+// pageSize is the number of bytes of data that a node of the lowest stored layer stands for.
 func (t *Tree) pageSize() uint64 { return NodeSize << t.base }
 
-// branch appends a leaf and its path to a proof. What lies below the lowest stored layer is hashed
-// again from the data.
+// branch appends a leaf and its path to a proof. The layers below the lowest stored one are
+// computed again from the data.
 func (t *Tree) branch(proof []byte, data io.ReaderAt, leaf uint64) ([]byte, error) {
 	page := leaf >> t.base
 	layer := make([]byte, t.pageSize())
@@ -182,17 +182,17 @@ func (t *Tree) branch(proof []byte, data io.ReaderAt, leaf uint64) ([]byte, erro
 	return proof, nil
 }
 
-// Damage is a part of the data that is not what the tree was built from, or a node that is not the
-// parent of its children.
+// Damage is a part of the data that differs from what the tree was built from, or a node that is
+// not the parent of its children.
 type Damage struct {
-	// Offset and Length are bytes of the sector; what is under a damaged node may be whole.
+	// Offset and Length are bytes of the sector; the data under a damaged node may be intact.
 	Offset, Length uint64
-	// Layer is that of a damaged node of the tree; 0: the data differs.
+	// Layer is the layer of a damaged node; 0: the data differs.
 	Layer int
 }
 
-// CheckData hashes the data from one offset to another again, whole pages of 4 KiB, and compares it
-// with the tree's lowest stored layer. It returns at most that many damaged pages, in order.
+// CheckData hashes the data between two offsets again, in whole pages of 4 KiB, and compares it
+// with the tree's lowest stored layer. It returns at most so many damaged pages, in order.
 func (t *Tree) CheckData(ctx context.Context, data io.ReaderAt, from, to uint64, most int) (found []Damage, err error) {
 	size := t.pageSize()
 	from, to = from/size*size, min((to+size-1)/size*size, t.sector)
@@ -221,7 +221,7 @@ func (t *Tree) CheckData(ctx context.Context, data io.ReaderAt, from, to uint64,
 	return found, err
 }
 
-// CheckNodes compares every stored node with its children, and returns at most that many that differ.
+// CheckNodes compares every stored node with its children, and returns at most so many that differ.
 func (t *Tree) CheckNodes(ctx context.Context, most int) (found []Damage, err error) {
 	for level := t.base; level < Depth(t.sector); level++ {
 		begin := uint64(nodeOffset(t.sector, level, 0)) //nolint:gosec // Not negative.
@@ -249,8 +249,8 @@ func (t *Tree) CheckNodes(ctx context.Context, most int) (found []Damage, err er
 	return found, nil
 }
 
-// RootOf is the root over a part of a sector's data, such as a piece, as it stands on disk. Offset
-// is a multiple of the size. What is not in FR32 form gives a root that is no commitment.
+// RootOf is the root over a part of a sector's stored data, such as a piece. offset is a multiple
+// of size. Data that is not in FR32 form gives a root that is no commitment.
 func RootOf(ctx context.Context, data io.ReaderAt, offset, size uint64) (Node, error) {
 	if err := CheckPieceSize(size); err != nil {
 		return Node{}, err

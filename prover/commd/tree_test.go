@@ -22,7 +22,7 @@ func (m *memory) WriteAt(p []byte, at int64) (int, error) {
 
 func (m *memory) ReadAt(p []byte, at int64) (int, error) { return bytes.NewReader(m.b).ReadAt(p, at) }
 
-// data is a sector in FR32 form without zeros.
+// data is a sector in FR32 form that contains no zeros.
 func data(sector uint64, seed uint64) []byte {
 	b := noise(int(sector), seed)
 	maskNodes(b)
@@ -43,7 +43,7 @@ func build(t testing.TB, b []byte) (*Tree, *memory) {
 	return tree, file
 }
 
-// layersOf is every layer of a tree, from the leaves to the root, with nothing but the definition.
+// layersOf are all layers of a tree, from the leaves to the root, by the definition.
 func layersOf(b []byte) [][]Node {
 	var leaves []Node
 	for ; len(b) > 0; b = b[NodeSize:] {
@@ -180,7 +180,7 @@ func TestProofsOfPossessionVerify(t *testing.T) {
 		if err := Verify(tree.Root(), sector, challenge, proof); err != nil {
 			t.Fatal(err)
 		}
-		// Byte for byte: each leaf and its siblings, the lowest first.
+		// Byte for byte: each leaf and its siblings, from the lowest up.
 		indices, err := challenge.Indices(sector)
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func TestProofsOfPossessionVerify(t *testing.T) {
 	}
 }
 
-// The contract computes the same; these were computed by a program that shares nothing with either.
+// The contract computes the same; these were computed by a program that shares no code with either.
 func TestIndicesAreFixed(t *testing.T) {
 	c := challenge
 	c.Leaves = 4
@@ -295,7 +295,7 @@ func TestDamageIsFoundWhereItIs(t *testing.T) {
 		if diff := cmp.Diff([]Damage{{Offset: at / 4096 * 4096, Length: 4096}}, found); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}
-		// A node that differs: its parent, or it itself as the parent of others, does not fit.
+		// A node that differs does not fit its children, or does not fit its parent.
 		f.b[rapid.IntRange(treeHeader, len(f.b)-1).Draw(t, "node")] ^= 1
 		if found, err := tree.CheckNodes(context.Background(), 10); err != nil || len(found) == 0 {
 			t.Fatalf("damage of the tree: %v, %v", found, err)
@@ -356,7 +356,7 @@ func TestDamagedDataGivesNoProof(t *testing.T) {
 	}
 }
 
-// Of a sector that lost a tenth, 44 leaves find out with 99 %, ten with 65 %.
+// When a tenth of a sector is lost, 44 leaves find it with 99 %, ten with 65 %.
 func TestHowOftenLossIsFound(t *testing.T) {
 	const sector, trials = 1 << 20, 4000
 	lost := sector / NodeSize / 10

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// BlockSize is the unit of the network and of storage in bytes.
+	// BlockSize is the size of a block, the unit of network and storage, in bytes.
 	BlockSize = 65536
 
-	// CellSize is the unit of sampling in bytes.
+	// CellSize is the size of a cell, the unit of sampling, in bytes.
 	CellSize = poseidon2.CellSize
 
 	// CellsPerBlock is the number of cells of a block.
@@ -23,8 +23,7 @@ const (
 	// BlockTreeDepth is the length of a cell's path inside its block.
 	BlockTreeDepth = 5
 
-	// MaxSlotBlocks limits the blocks of a slot, padding included: a slot has at
-	// most 2^32 cells.
+	// MaxSlotBlocks limits the blocks of a slot, including padding: a slot has at most 2^32 cells.
 	MaxSlotBlocks = 1 << 32 / CellsPerBlock
 )
 
@@ -56,8 +55,8 @@ func NewBlockTree(block []byte) (*FieldTree, error) {
 	return NewTree(cells[:])
 }
 
-// BlockRoot returns the root over the 32 cells of a block, which must have BlockSize
-// bytes: the leaf of the slot tree. It allocates nothing.
+// BlockRoot returns the root over the 32 cells of a block, which must have BlockSize bytes. It is a
+// leaf of the slot tree. It allocates nothing.
 func BlockRoot(block []byte) (fr.Element, error) {
 	cells, err := cellHashes(block)
 	if err != nil {
@@ -94,9 +93,8 @@ var zeroBlockRoot = fr.Element{
 	0x61fe79c86adbb370, 0xd1e8bdeea8c0403d, 0x1ec807ed3a917b5c, 0x06bbb09daa1f15c4,
 }
 
-// PaddedBlocks returns the number of leaves of the slot tree over that many real
-// blocks: the next power of two. It answers ErrNoLeaves for none and ErrIndex beyond
-// MaxSlotBlocks.
+// PaddedBlocks returns the number of leaves of the slot tree over that many real blocks: the next
+// power of two. It returns ErrNoLeaves for none and ErrIndex beyond MaxSlotBlocks.
 func PaddedBlocks(blocks uint64) (uint64, error) {
 	switch {
 	case blocks == 0:
@@ -108,8 +106,8 @@ func PaddedBlocks(blocks uint64) (uint64, error) {
 	return 1 << bits.Len64(blocks-1), nil
 }
 
-// NewSlotTree builds the tree over the roots of a slot's real blocks, filled up with
-// blocks of zeros to a power of two.
+// NewSlotTree builds the tree over the roots of a slot's real blocks, padded with blocks of zeros
+// to a power of two.
 func NewSlotTree(blockRoots []fr.Element) (*FieldTree, error) {
 	leaves, err := padded(blockRoots)
 	if err != nil {
@@ -118,7 +116,7 @@ func NewSlotTree(blockRoots []fr.Element) (*FieldTree, error) {
 	return NewTree(leaves)
 }
 
-// SlotRoot is the root of NewSlotTree without the tree.
+// SlotRoot is the root of NewSlotTree, without building the tree.
 func SlotRoot(blockRoots []fr.Element) (fr.Element, error) {
 	leaves, err := padded(blockRoots)
 	if err != nil {
@@ -127,7 +125,7 @@ func SlotRoot(blockRoots []fr.Element) (fr.Element, error) {
 	return fold(leaves, poseidon2.Compress), nil
 }
 
-// padded copies the block roots and fills them up.
+// padded copies the block roots and adds the padding.
 func padded(blockRoots []fr.Element) ([]fr.Element, error) {
 	count, err := PaddedBlocks(uint64(len(blockRoots)))
 	if err != nil {
@@ -150,8 +148,7 @@ func ContentRoot(digests [][32]byte) ([32]byte, error) {
 	return RootOf(digests, CompressContent)
 }
 
-// CompressContent is the node of a content tree: the SHA-256 of both digests and one
-// byte of key.
+// CompressContent is a node of a content tree: the SHA-256 of both digests and one byte of key.
 func CompressContent(left, right [32]byte, key poseidon2.Key) [32]byte {
 	var b [65]byte
 	copy(b[:32], left[:])

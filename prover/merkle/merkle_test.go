@@ -212,7 +212,7 @@ func TestBlocksOfAnyOtherSizeAreRefused(t *testing.T) {
 	}
 }
 
-// generated returns the blocks that the reference tools' generator makes for a slot.
+// generated returns the blocks that the reference tools generate for a slot.
 func generated(seed uint64, blocks int) [][]byte {
 	data := make([][]byte, blocks)
 	for b := range data {

@@ -10,10 +10,9 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bn254/fr"
 )
 
-// HashBlocks returns the roots of blocks, in order, hashed by as many workers as the
-// process may use processors. Call it with some blocks at a time (16 or more keep
-// the workers busy) to hash a slot while it arrives. It stops early with the error of
-// ctx, or of a block that does not have BlockSize bytes.
+// HashBlocks returns the roots of blocks, in order, using all processors that the process may use.
+// Call it with some blocks at a time (16 or more keep the processors busy) to hash a slot while it
+// arrives. It stops early with the error of ctx, or of a block that does not have BlockSize bytes.
 func HashBlocks(ctx context.Context, blocks [][]byte) ([]fr.Element, error) {
 	for i, block := range blocks {
 		if len(block) != BlockSize {
@@ -31,7 +30,7 @@ func HashBlocks(ctx context.Context, blocks [][]byte) ([]fr.Element, error) {
 				if i >= len(blocks) {
 					return
 				}
-				// The length was checked above, there is no other error.
+				// The length was checked above; there is no other error.
 				roots[i], _ = BlockRoot(blocks[i])
 			}
 		})

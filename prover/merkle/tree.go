@@ -7,14 +7,14 @@ import (
 	"github.com/hostnode/hostnode/prover/poseidon2"
 )
 
-// ErrNoLeaves says that a tree was asked for without a leaf.
+// ErrNoLeaves says that a tree has no leaves.
 var ErrNoLeaves = errors.New("a tree needs at least one leaf")
 
-// ErrIndex says that a leaf index lies outside the tree.
+// ErrIndex says that a leaf index is outside the tree.
 var ErrIndex = errors.New("leaf index out of range")
 
-// Compressor makes the node over two children. Where there is only one child, right
-// is the zero value and the key says so.
+// Compressor computes the parent of two children. If there is only one child, right is the zero
+// value and the key says so.
 type Compressor[D any] func(left, right D, key poseidon2.Key) D
 
 // Tree is a Merkle tree with all its layers in memory. It is safe for concurrent
@@ -23,7 +23,7 @@ type Tree[D any] struct {
 	layers [][]D // from the leaves to the root
 }
 
-// Build makes the tree over a copy of leaves. It answers ErrNoLeaves for none.
+// Build builds the tree over a copy of leaves. It returns ErrNoLeaves for none.
 func Build[D any](leaves []D, compress Compressor[D]) (*Tree[D], error) {
 	if len(leaves) == 0 {
 		return nil, ErrNoLeaves
@@ -39,8 +39,7 @@ func Build[D any](leaves []D, compress Compressor[D]) (*Tree[D], error) {
 	return &Tree[D]{layers: layers}, nil
 }
 
-// RootOf computes the root of the tree over leaves and keeps nothing else. It
-// answers ErrNoLeaves for none.
+// RootOf computes the root over leaves without keeping the tree. It returns ErrNoLeaves for none.
 func RootOf[D any](leaves []D, compress Compressor[D]) (D, error) {
 	if len(leaves) == 0 {
 		var none D
@@ -50,7 +49,7 @@ func RootOf[D any](leaves []D, compress Compressor[D]) (D, error) {
 	return fold(layer, compress), nil
 }
 
-// fold computes the root in the memory of the leaves, which are lost.
+// fold computes the root in place and overwrites the leaves.
 func fold[D any](layer []D, compress Compressor[D]) D {
 	for key := poseidon2.KeyBottom; len(layer) > 1 || key == poseidon2.KeyBottom; {
 		next := layer[:(len(layer)+1)/2]
@@ -60,8 +59,8 @@ func fold[D any](layer []D, compress Compressor[D]) D {
 	return layer[0]
 }
 
-// compressLayer writes the nodes above layer to next. The two may share memory,
-// because a node is written after its children are read.
+// compressLayer writes the nodes above layer to next. The two may share memory, because a node is
+// written after its children are read.
 func compressLayer[D any](next, layer []D, key poseidon2.Key, compress Compressor[D]) {
 	for i := range len(layer) / 2 {
 		next[i] = compress(layer[2*i], layer[2*i+1], key)
@@ -90,8 +89,8 @@ func (t *Tree[D]) Leaf(i int) (D, error) {
 	return t.layers[0][i], nil
 }
 
-// Path returns the siblings on the way from leaf i to the root, leaf first; where
-// there is no sibling the entry is zero. It answers ErrIndex for i outside the tree.
+// Path returns the siblings on the way from leaf i to the root, the leaf's own first; where there
+// is no sibling the entry is zero. It returns ErrIndex for i outside the tree.
 func (t *Tree[D]) Path(i int) ([]D, error) {
 	if i < 0 || i >= t.Leaves() {
 		return nil, fmt.Errorf("path of leaf %d of %d: %w", i, t.Leaves(), ErrIndex)
@@ -106,8 +105,8 @@ func (t *Tree[D]) Path(i int) ([]D, error) {
 	return path, nil
 }
 
-// Layers returns the layers from the leaves to the root, for writing a tree to disk.
-// The caller must not change them.
+// Layers returns the layers from the leaves to the root, for storing a tree. The caller must not
+// change them.
 func (t *Tree[D]) Layers() [][]D { return t.layers }
 
 // PathLength returns the length of a path in a tree of that many leaves, and 0 for
@@ -123,9 +122,9 @@ func PathLength(leaves uint64) int {
 	return length
 }
 
-// RootFromPath recomputes the root from a leaf, its index, the number of leaves and
-// the path. It answers ErrIndex for an index outside the tree and
-// poseidon2.ErrLength for a path of the wrong length.
+// RootFromPath computes the root from a leaf, its index, the number of leaves and the path. It
+// returns ErrIndex for an index outside the tree and poseidon2.ErrLength for a path of the wrong
+// length.
 func RootFromPath[D any](
 	leaf D, index, leaves uint64, path []D, compress Compressor[D],
 ) (D, error) {
@@ -152,8 +151,8 @@ func RootFromPath[D any](
 	return hash, nil
 }
 
-// VerifyPath reports whether path leads from the leaf at index to root in a tree of
-// that many leaves. Wrong lengths and indices are simply not verified.
+// VerifyPath reports whether path leads from the leaf at index to root in a tree of that many
+// leaves. For wrong lengths and indices it returns false.
 func VerifyPath[D comparable](
 	root, leaf D, index, leaves uint64, path []D, compress Compressor[D],
 ) bool {

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// CellSize is the unit of sampling in bytes.
+	// CellSize is the size of a cell, the unit of sampling, in bytes.
 	CellSize = 2048
 
-	// ChunkSize is how many bytes are packed into one field element.
+	// ChunkSize is the number of bytes in one field element.
 	ChunkSize = 31
 
 	// ElementSize is the length in bytes of an encoded field element.
 	ElementSize = fr.Bytes
 )
 
-// ElementsPerCell is the number of field elements of a cell, marker included.
+// ElementsPerCell is the number of field elements of a cell, including the marker.
 const ElementsPerCell = CellSize/ChunkSize + 1
 
 // ErrNotCanonical says that 32 bytes are not the little-endian form of a number
@@ -29,8 +29,7 @@ var ErrNotCanonical = errors.New("not a canonical field element")
 // ErrLength says that an input has the wrong number of bytes.
 var ErrLength = errors.New("wrong length")
 
-// Key separates the four kinds of tree nodes, so that nobody can lie about the
-// shape of a tree.
+// Key distinguishes the four kinds of tree nodes, so that nobody can lie about the shape of a tree.
 type Key uint8
 
 // Bit 0 of a key says that the children are the leaves, bit 1 that the node has
@@ -64,7 +63,7 @@ func Compress(left, right fr.Element, key Key) fr.Element {
 // sponge absorbs elements two by two.
 type sponge struct {
 	state [3]fr.Element
-	odd   bool // one element of the current pair was absorbed
+	odd   bool // one element of the current pair has been absorbed
 }
 
 func newSponge() sponge {
@@ -82,7 +81,7 @@ func (s *sponge) absorb(e *fr.Element) {
 	Permute(&s.state)
 }
 
-// sum pads with the element 1 and, where the pair is then open, with 0.
+// sum pads with the element 1 and, if the pair is then incomplete, with 0.
 func (s *sponge) sum() fr.Element {
 	one := fr.One()
 	s.absorb(&one)
@@ -92,7 +91,7 @@ func (s *sponge) sum() fr.Element {
 	return s.state[0]
 }
 
-// HashElements returns the sponge of elements; an empty list has a hash too.
+// HashElements returns the sponge of elements; even an empty list has a hash.
 func HashElements(elements ...fr.Element) fr.Element {
 	s := newSponge()
 	for i := range elements {
@@ -115,10 +114,9 @@ func HashBytes(data []byte) fr.Element {
 	return s.sum()
 }
 
-// Pack appends to elements the field elements of data: one byte 0x01 is added,
-// then zeros up to a multiple of 31 bytes, and every 31 bytes are a little-endian
-// number. The list has len(data)/31 + 1 elements. It allocates when elements lacks
-// capacity.
+// Pack appends the field elements of data to elements: one byte 0x01 is added, then zeros up to a
+// multiple of 31 bytes, and every 31 bytes are a little-endian number. They are len(data)/31 + 1
+// elements. It allocates when elements lacks capacity.
 func Pack(elements []fr.Element, data []byte) []fr.Element {
 	var e fr.Element
 	for len(data) >= ChunkSize {
@@ -130,16 +128,16 @@ func Pack(elements []fr.Element, data []byte) []fr.Element {
 	return append(elements, e)
 }
 
-// Encode returns the 32 bytes, little-endian, of the canonical number of e: the form
-// of roots on the chain and inside content identifiers.
+// Encode returns the canonical number of e in 32 bytes, little-endian: the form of roots on chain
+// and inside content identifiers.
 func Encode(e fr.Element) [ElementSize]byte {
 	var b [ElementSize]byte
 	fr.LittleEndian.PutElement(&b, e)
 	return b
 }
 
-// Decode is the inverse of Encode. It answers ErrLength unless b has 32 bytes and
-// ErrNotCanonical for numbers not below the order of the field.
+// Decode is the inverse of Encode. It returns ErrLength unless b has 32 bytes, and ErrNotCanonical
+// for numbers not below the order of the field.
 func Decode(b []byte) (fr.Element, error) {
 	if len(b) != ElementSize {
 		return fr.Element{}, fmt.Errorf("field element of %d bytes, want %d: %w",
@@ -159,7 +157,7 @@ func setChunk(e *fr.Element, chunk []byte) {
 	setSmall(e, &b)
 }
 
-// setLast sets e to the rest of a byte string, fewer than 31 bytes, with its marker.
+// setLast sets e to the end of a byte string, fewer than 31 bytes, with its marker.
 func setLast(e *fr.Element, rest []byte) {
 	var b [ElementSize]byte
 	copy(b[:], rest)

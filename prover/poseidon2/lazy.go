@@ -28,9 +28,9 @@ const topLimb = 0x30644e72e131a029
 
 // reduce brings any 256-bit integer below r.
 //
-// The top word times quotientFactor, divided by 2^125, is the quotient by r or, when
-// the remainder is within 2^-60 r of zero or r, one less. So the second subtraction is
-// needed almost never, and the branch before it costs nothing.
+// The top word times quotientFactor, divided by 2^125, is the quotient by r or, when the remainder
+// is within 2^-60 r of zero or r, one less. So the second subtraction is hardly ever needed, and
+// the branch before it costs nothing.
 func reduce(z *fr.Element) {
 	high, _ := bits.Mul64(z[3], quotientFactor)
 	m := &multiples[high>>61]
@@ -45,8 +45,8 @@ func reduce(z *fr.Element) {
 	}
 }
 
-// multiples holds k*r for k up to 5, and zeros up to eight entries for a cheap bounds
-// check; a test computes them.
+// multiples holds k*r for k up to 5, with zeros up to eight entries for a cheap bounds check; a
+// test computes them.
 var multiples = [8][4]uint64{
 	{0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000},
 	{0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029},

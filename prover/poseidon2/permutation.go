@@ -2,8 +2,8 @@ package poseidon2
 
 import "github.com/consensys/gnark-crypto/ecc/bn254/fr"
 
-// FullRounds is the number of rounds in which every element passes the S-box:
-// half of them open the permutation, half close it.
+// FullRounds is the number of rounds in which every element passes the S-box: half of them come
+// first, half last.
 const FullRounds = 8
 
 // PartialRounds is the number of rounds in which only the first element passes
@@ -45,9 +45,8 @@ func Permute(s *[3]fr.Element) {
 	mixExternal(s, &none)
 }
 
-// ExternalConstants returns the three constants of full round k (0 to 7), for
-// whoever writes the permutation in another form, such as a circuit. It returns
-// zeros outside that range.
+// ExternalConstants returns the three constants of full round k (0 to 7), for writing the
+// permutation in another form, such as a circuit. It returns zeros outside that range.
 func ExternalConstants(k int) [3]fr.Element {
 	if k < 0 || k >= len(externalConstants) {
 		return [3]fr.Element{}
@@ -91,10 +90,9 @@ func mixExternal(s, constants *[3]fr.Element) {
 	}
 }
 
-// mixInternal multiplies by the matrix with 2, 2, 3 on the diagonal and 1 elsewhere, and
-// adds constant to the first element. What does not need the first element comes first:
-// the processor does it while the S-box is still busy. No sum exceeds five times the
-// order of the field.
+// mixInternal multiplies by the matrix with 2, 2, 3 on the diagonal and 1 elsewhere, and adds
+// constant to the first element. What does not need the first element comes first: the processor
+// computes it while the S-box is still busy. No sum exceeds five times the order of the field.
 func mixInternal(s *[3]fr.Element, constant *fr.Element) {
 	var others, x fr.Element
 	addRaw(&others, &s[1], &s[2])

@@ -22,7 +22,7 @@ func drawElement(t *rapid.T, name string) fr.Element {
 	return e
 }
 
-// permuteByDefinition follows the definition with whole numbers.
+// permuteByDefinition follows the definition, with big integers.
 func permuteByDefinition(s [3]fr.Element) [3]fr.Element {
 	mod := func(n *big.Int) *big.Int { return n.Mod(n, fr.Modulus()) }
 	var state [3]*big.Int

@@ -1,6 +1,5 @@
-// Command results reads from its input what go test -json prints. It tells one
-// line of each package and all that a test said which failed, and adds to the file
-// that it is given how long each test took.
+// Command results reads the output of go test -json. It prints one line for each package and all
+// output of failed tests, and adds the time that each test took to the given file.
 package main
 
 import (
@@ -35,23 +34,23 @@ type event struct {
 	Elapsed                       float64
 }
 
-// A test that is under way.
+// test is a test that is running.
 type test struct {
 	said  strings.Builder
-	parts float64 // seconds that its parts took; its own do not count those beside one another
+	parts float64 // seconds that its subtests took; its own do not include those of parallel ones
 }
 
-// tell reads events to their end. Whether tests failed is what go test says: here
-// an error is one of reading or writing.
+// tell reads events to their end. Whether tests failed is reported by go test; an error here is one
+// of reading or writing.
 func tell(in io.Reader, out, times io.Writer) error {
-	running := map[string]map[string]*test{} // by package and name, of those that are not over
+	running := map[string]map[string]*test{} // by package and name
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(line) > 0 {
 			var e event
 			if json.Unmarshal(line, &e) != nil {
-				e = event{Action: "output", Output: string(line)} // From go itself.
+				e = event{Action: "output", Output: string(line)} // Output of go itself.
 			}
 			if err := one(e, running, out, times); err != nil {
 				return err
@@ -82,12 +81,12 @@ func one(e event, running map[string]map[string]*test, out, times io.Writer) (er
 		switch {
 		case e.Test != "":
 			named(e.Test).said.WriteString(e.Output)
-		case e.Output != "PASS\n" && !strings.HasPrefix(e.Output, "coverage: "): // The line of the package says it.
+		case e.Output != "PASS\n" && !strings.HasPrefix(e.Output, "coverage: "): // The line of the package says so.
 			_, err = io.WriteString(out, e.Output)
 		}
 	case "pass", "fail", "skip":
 		if e.Action == "fail" {
-			for name, t := range of { // A package that died leaves tests that are not over.
+			for name, t := range of { // When a package dies, some of its tests have not ended.
 				if e.Test == "" || e.Test == name {
 					_, err = io.WriteString(out, t.said.String())
 				}
