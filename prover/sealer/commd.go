@@ -11,20 +11,21 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// CommDSealer proves possession, not replication: the data stays as it came, in FR32 form, with a tree over
-// it, and a proof shows leaves of it. It makes no replica, so the part events.SectorSealed stays empty.
+// CommDSealer proves possession, not replication: the data stays as it came, in FR32 form, with a
+// tree over it, and a proof contains leaves of it. It makes no replica, so the part
+// events.SectorSealed stays empty.
 type CommDSealer struct {
 	verifier
 	kept
 }
 
-// NewCommD returns a sealer that shows that many leaves at a commit, as the contract asks for; 0:
+// NewCommD returns a sealer whose commits contain that many leaves, as the contract demands; 0:
 // DefaultSealLeaves.
 func NewCommD(files Files, sealLeaves int) *CommDSealer {
 	return &CommDSealer{newVerifier(Possession, sealLeaves), newKept(files)}
 }
 
-// CommDSpace is what the parts of a sector occupy at most while CommDSealer has it, by SectorPart.
+// CommDSpace is the most that the parts of a sector take on disk with CommDSealer, by SectorPart.
 func CommDSpace(size events.Bytes) [4]events.Bytes {
 	return [4]events.Bytes{events.SectorUnsealed: size, events.SectorTree: events.Bytes(commd.TreeSize(uint64(size)))}
 }
@@ -56,11 +57,11 @@ func (s *CommDSealer) PreCommit1(
 	return append(append([]byte(commdOut), ticket[:]...), commD[:]...), nil
 }
 
-// errOtherRoot: data does not have the root that it should have.
+// errOtherRoot: the data does not have the expected root.
 var errOtherRoot = errors.New("the data has another root")
 
-// build builds the tree of a sector with that CommD. When the data has another one, what is
-// damaged is noted and named.
+// build builds the tree of a sector with that CommD. If the data has another one, what is damaged
+// is noted and named.
 func (s *CommDSealer) build(
 	ctx context.Context, sector events.SectorRef, commD events.Hash, progress events.SectorProgress,
 ) error {
@@ -82,13 +83,13 @@ func (s *CommDSealer) build(
 	if err := s.repair(ctx, sector); err != nil {
 		return err
 	}
-	if err := try(); err != nil { // All pieces are whole, and what was between them is zero now.
+	if err := try(); err != nil { // All pieces are intact, and everything between them is zero again.
 		return fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
 	}
 	return nil
 }
 
-// isDamage says of an error of reading data whether another try gives the same.
+// isDamage says that reading data would fail in the same way again.
 func isDamage(err error) bool {
 	for _, kind := range []error{errOtherRoot, commd.ErrMalformed, events.ErrSectorDamaged, events.ErrNoSectorPart} {
 		if errors.Is(err, kind) {
@@ -165,8 +166,8 @@ func (s *CommDSealer) Challenge(
 	return s.prove(ctx, sector, seal, challenge(commd.Possession, sector, seal.Ticket, randomness, leaves))
 }
 
-// prove answers a challenge. When data or tree are damaged, all of the data is read once: damaged
-// pieces are noted and named, a damaged tree is built again.
+// prove answers a challenge. If data or tree are damaged, all of the data is read once: damaged
+// pieces are noted and named, and a damaged tree is rebuilt.
 func (s *CommDSealer) prove(
 	ctx context.Context, sector events.SectorRef, seal sealed, c commd.Challenge,
 ) ([]byte, error) {
@@ -175,7 +176,7 @@ func (s *CommDSealer) prove(
 		return proof, err
 	}
 	if err := s.whole(sector); err != nil {
-		return nil, err // It is known which; to read all again would not help.
+		return nil, err // They are already noted; reading everything again would not help.
 	}
 	if err := s.build(ctx, sector, seal.CommD, nil); err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func (s *CommDSealer) try(sector events.SectorRef, seal sealed, c commd.Challeng
 		proof, err = prove(sector, seal, c, data, file)
 		return errors.Join(err, file.Close())
 	})
-	if errors.Is(err, events.ErrNoSectorPart) { // It was sealed, so it was there.
+	if errors.Is(err, events.ErrNoSectorPart) { // The sector is sealed, so it was there.
 		err = fmt.Errorf("%w: %w", err, events.ErrSectorDamaged)
 	}
 	return proof, err

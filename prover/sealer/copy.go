@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// exactReader reads as many bytes as it should, and answers ErrPieceMismatch when there are fewer,
+// exactReader reads the expected number of bytes, and returns ErrPieceMismatch when there are fewer
 // or more.
 type exactReader struct {
 	r          io.Reader
@@ -22,7 +22,7 @@ func (e *exactReader) Read(p []byte) (int, error) {
 		case n > 0:
 			return 0, fmt.Errorf("it has more than %d bytes: %w", e.want, events.ErrPieceMismatch)
 		default:
-			return 0, err // io.EOF, or what went wrong.
+			return 0, err // io.EOF, or another error.
 		}
 	}
 	n, err := e.r.Read(p[:min(uint64(len(p)), e.left)])

@@ -49,7 +49,7 @@ func FuzzDecodeSeal(f *testing.F) {
 	})
 }
 
-// What an outside prover is sent is the piece, or not all of it.
+// An outside prover is sent the whole piece, or less than all of it.
 func FuzzVerifiedReader(f *testing.F) {
 	payload := bytes.Repeat([]byte("abc"), 100)
 	c, err := commd.Of(payload)

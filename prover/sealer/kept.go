@@ -15,11 +15,12 @@ import (
 const (
 	piecesNote = "pieces"
 	sealNote   = "seal"
-	// copySize is how much of a piece is read at once, in bytes; a context that ends is seen so often.
+	// copySize is how much of a piece is read at once, in bytes; after each such part the context
+	// is checked.
 	copySize = 256 << 10
 )
 
-// kept is the data of sectors on this host's disk: what CommD and Sim share.
+// kept is the data of sectors on this host's disk, as CommD and Sim store it.
 type kept struct {
 	files Files
 
@@ -31,7 +32,7 @@ func newKept(files Files) kept {
 	return kept{files: files, turns: make(map[events.SectorRef]chan struct{})}
 }
 
-// enter waits for the turn at a sector, which leave gives back.
+// enter waits for the exclusive use of a sector, which leave ends.
 func (k *kept) enter(ctx context.Context, sector events.SectorRef) (leave func(), err error) {
 	if err := commd.CheckSectorSize(uint64(sector.Size)); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", sector, err, events.ErrMalformed)
@@ -113,7 +114,7 @@ func (k *kept) addPiece(
 			return -1
 		}
 		return 1
-	}) // The first that ends behind the place.
+	}) // The first one that ends after offset.
 	if there := at < len(list) && list[at].Offset < fresh.end(); there {
 		switch p := list[at]; {
 		case p.Offset != fresh.Offset || p.Size != fresh.Size || p.CID != fresh.CID:
@@ -137,10 +138,10 @@ func (k *kept) addPiece(
 	if err := k.write(ctx, sector, fresh, root, r); err != nil {
 		return err
 	}
-	return k.setPieces(sector, list) // Only now it counts.
+	return k.setPieces(sector, list) // Only now does it count.
 }
 
-// write writes the bytes of a piece to its place and verifies them.
+// write writes the bytes of a piece at its offset and verifies them.
 func (k *kept) write(ctx context.Context, sector events.SectorRef, p storedPiece, root commd.Node, r io.Reader) error {
 	return k.edit(sector, func(f events.SectorFile) error {
 		if r == nil {
@@ -165,7 +166,7 @@ func (k *kept) write(ctx context.Context, sector events.SectorRef, p storedPiece
 	})
 }
 
-// edit opens the data of a sector to be written, and makes what was written durable.
+// edit opens the data of a sector for writing, and makes it durable afterwards.
 func (k *kept) edit(sector events.SectorRef, write func(events.SectorFile) error) error {
 	f, err := k.files.Edit(sector, events.SectorUnsealed, sector.Size)
 	if err != nil {
@@ -178,7 +179,7 @@ func (k *kept) edit(sector events.SectorRef, write func(events.SectorFile) error
 	return errors.Join(err, f.Close())
 }
 
-// read opens the data of a sector to be read.
+// read opens the data of a sector for reading.
 func (k *kept) read(sector events.SectorRef, read func(events.SectorReader) error) error {
 	f, err := k.files.Open(sector, events.SectorUnsealed, sector.Size)
 	if err != nil {

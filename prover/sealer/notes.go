@@ -9,18 +9,18 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// storedPiece is a piece whose bytes were written, and verified then.
+// storedPiece is a piece whose bytes were written and verified.
 type storedPiece struct {
 	Offset  uint64 `json:"offset"`
 	Size    uint64 `json:"size"`
 	Payload uint64 `json:"payload"`
 	CID     string `json:"cid"`
-	Damaged bool   `json:"damaged,omitempty"` // Found not to be what was written.
+	Damaged bool   `json:"damaged,omitempty"` // Found to differ from what was written.
 }
 
 func (p storedPiece) end() uint64 { return p.Offset + p.Size }
 
-// pieces are those of a sector that were written, by offset.
+// pieces are the pieces of a sector that were written, by offset.
 func (k *kept) pieces(sector events.SectorRef) ([]storedPiece, error) {
 	b, err := k.files.Note(sector, piecesNote)
 	if err == nil && b == nil {
@@ -63,7 +63,7 @@ func (k *kept) setPieces(sector events.SectorRef, list []storedPiece) error {
 	return err
 }
 
-// seal is what sealing came to, as it is noted; nil before its first step ended.
+// seal is the noted result of sealing; nil before the first step has ended.
 func (k *kept) seal(sector events.SectorRef) (*sealed, error) {
 	b, err := k.files.Note(sector, sealNote)
 	if err != nil || b == nil {
@@ -76,13 +76,13 @@ func (k *kept) seal(sector events.SectorRef) (*sealed, error) {
 	return s, nil
 }
 
-// sealed is what sealing came to.
+// sealed is the result of sealing.
 type sealed struct {
 	Ticket, CommD events.Hash
 	CommR         events.Hash // Zero before the second step.
 }
 
-// sealFile is the form of a sealed on disk.
+// sealFile is a sealed as it is stored.
 type sealFile struct {
 	Ticket string `json:"ticket"`
 	CommD  string `json:"commD"`
@@ -106,8 +106,8 @@ func decodeSeal(b []byte) (*sealed, error) {
 	return &s, nil
 }
 
-// begin notes that the first step ended. For the same ticket what came after it stays. A note that
-// is damaged is written anew: the second step gives the same CommR.
+// begin notes that the first step has ended. For the same ticket, later results stay. A damaged
+// note is replaced: the second step gives the same CommR again.
 func (k *kept) begin(sector events.SectorRef, ticket, commD events.Hash) error {
 	seal, err := k.seal(sector)
 	if err != nil && !errors.Is(err, events.ErrSectorDamaged) {
@@ -127,7 +127,7 @@ func (k *kept) setSeal(sector events.SectorRef, s sealed) error {
 	return err
 }
 
-// ready answers ErrSectorStep before a sector has its CommR.
+// ready returns ErrSectorStep while a sector has no CommR.
 func (k *kept) ready(sector events.SectorRef) (sealed, error) {
 	s, err := k.seal(sector)
 	if err != nil {

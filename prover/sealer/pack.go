@@ -52,7 +52,7 @@ func (k *kept) pack(ctx context.Context, sector events.SectorRef, pieces []event
 	return CommD(sector, pieces)
 }
 
-// noteAnew writes a damaged note of the pieces again: those that should be there, and which of them are.
+// noteAnew replaces a damaged note of the pieces, by those that should be there and are.
 func (k *kept) noteAnew(
 	ctx context.Context, sector events.SectorRef, pieces []events.SectorPiece, placed []commd.Placed,
 ) ([]storedPiece, error) {
@@ -69,7 +69,7 @@ func (k *kept) noteAnew(
 	if err := k.repair(ctx, sector); err != nil {
 		return nil, err
 	}
-	for i := range list { // None is damaged, else repair had said so.
+	for i := range list { // None is damaged, or repair would have said so.
 		list[i].Damaged = false
 	}
 	return list, k.setPieces(sector, list)
@@ -120,8 +120,8 @@ func (k *kept) clearGaps(ctx context.Context, sector events.SectorRef, list []st
 }
 
 // repair finds out what of a sector's data is damaged. What belongs to no piece is made zero again,
-// and a file that is gone or has another length is made anew. Damaged pieces are noted and named by
-// an ErrSectorDamaged; with nil all data is as it should be.
+// and a file that is gone or has another length is created again. Damaged pieces are noted and
+// named by an ErrSectorDamaged; nil means that all data is as it should be.
 func (k *kept) repair(ctx context.Context, sector events.SectorRef) error {
 	list, err := k.pieces(sector) // Fails for a sector that is stored with another size.
 	if err != nil {
@@ -155,7 +155,7 @@ func (k *kept) repair(ctx context.Context, sector events.SectorRef) error {
 	return errors.Join(damagedPieces(sector, names), k.setPieces(sector, list))
 }
 
-// whole answers ErrSectorDamaged while pieces are noted as damaged.
+// whole returns ErrSectorDamaged while pieces are noted as damaged.
 func (k *kept) whole(sector events.SectorRef) error {
 	list, err := k.pieces(sector)
 	if err != nil {

@@ -17,33 +17,34 @@ import (
 	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
 )
 
-// RemoteConfig says where an outside prover is. What is zero gets the value in brackets.
+// RemoteConfig is the configuration of an outside prover. Zero values mean the defaults in
+// brackets.
 type RemoteConfig struct {
-	// URL is the prover's, in front of "/v1/…". Plain http is for this machine only, unless
-	// PlainHTTP says that the way is safe.
+	// URL is the prover's, before "/v1/…". Plain http is allowed to this machine only, unless
+	// PlainHTTP says that the connection is safe.
 	URL       string
 	PlainHTTP bool
 	// Token is the bearer token.
 	Token string
-	// Proves is what its proofs are to show. A prover that says something else is refused.
+	// Proves is what its proofs must show. A prover that claims something else is refused.
 	Proves string
 	// SealLeaves is how many leaves a commit shows [DefaultSealLeaves]; only for Possession.
 	SealLeaves int
 	// Callback is the URL at which Callbacks is reached, and CallbackToken what call-backs bring;
 	// empty: none are asked for.
 	Callback, CallbackToken string
-	// Poll is how often a step that runs is asked for [10 s].
+	// Poll is the pause between two questions whether a running step has ended [10 s].
 	Poll time.Duration
-	// Attempts is how often in a row a request may fail in passing [5]; between them it waits,
-	// twice as long each time, from Backoff [1 s] to MaxBackoff [1 min].
+	// Attempts is how many temporary errors in a row a request may have [5]; the pauses in between
+	// begin with Backoff [1 s] and double up to MaxBackoff [1 min].
 	Attempts            int
 	Backoff, MaxBackoff time.Duration
 	// RequestTimeout limits a request without a payload [1 min].
 	RequestTimeout time.Duration
-	// MaxAnswer limits an answer, in bytes [32 MiB: what goes from one part of a commit to the other
+	// MaxAnswer limits an answer, in bytes [32 MiB: what one part of a commit passes to the other
 	// has 16].
 	MaxAnswer int64
-	// Seed varies the waiting between hosts.
+	// Seed makes the pauses of different hosts differ.
 	Seed uint64
 }
 
@@ -69,19 +70,19 @@ func (c RemoteConfig) withDefaults() RemoteConfig {
 // continueTimeout is how long a prover may take to say whether it wants a payload.
 const continueTimeout = 10 * time.Second
 
-// RemoteSealer asks an outside prover for everything, as package remoteapi says. What its proofs show
-// is what the prover says. It keeps nothing on this host; the payload of a piece is verified
-// on its way, whatever the prover does.
+// RemoteSealer leaves everything to an outside prover, by the protocol of package remoteapi. What
+// its proofs show is what the prover claims. It stores nothing on this host; the payload of a piece
+// is verified on its way, whatever the prover does.
 type RemoteSealer struct {
 	verifier
 	cfg     RemoteConfig
 	base    string
 	name    string   // The URL for people.
-	secrets []string // What no error may show.
+	secrets []string // What no error may contain.
 	client  *http.Client
 
 	mu    sync.Mutex
-	known bool // The prover has said who it is.
+	known bool // The prover's identity was checked.
 	wakes map[sectorName]map[chan struct{}]bool
 }
 
@@ -90,7 +91,7 @@ type sectorName struct {
 	number   uint64
 }
 
-// NewRemote returns a sealer that asks an outside prover. It does not ask it anything yet.
+// NewRemote returns a sealer that uses an outside prover. It does not connect yet.
 func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 	cfg = cfg.withDefaults()
 	name, secrets := events.RedactURL(cfg.URL)
@@ -121,7 +122,7 @@ func NewRemote(cfg RemoteConfig) (*RemoteSealer, error) {
 				Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute,
 				ExpectContinueTimeout: continueTimeout, DisableCompression: true,
 			},
-			// A redirection is an answer that is none, so that the token goes nowhere else.
+			// A redirect counts as an invalid answer, so that the token goes nowhere else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		wakes: make(map[sectorName]map[chan struct{}]bool),
@@ -185,19 +186,20 @@ func commdSize(sector events.SectorRef) error {
 	return nil
 }
 
-// verifiedReader hands out the payload of a piece, its last part only when all of it is verified.
+// verifiedReader passes on the payload of a piece, and its last part only after all of it is
+// verified.
 type verifiedReader struct {
 	exact exactReader
 	calc  *commd.Calc
 	size  uint64
 	root  commd.Node
 
-	mu    sync.Mutex // The connection may read on while an answer is here already.
+	mu    sync.Mutex // The connection may still read when there is an answer already.
 	began bool
 	err   error
 }
 
-// errOver answers a connection that reads on when the call is over.
+// errOver is the error for a connection that reads after the call has ended.
 var errOver = errors.New("the call is over")
 
 // stop ends the reading; afterwards the payload is not touched any more.
@@ -209,7 +211,7 @@ func (v *verifiedReader) stop() {
 	}
 }
 
-// state says whether something was read, and what was wrong with it.
+// state says whether anything was read, and what was wrong with it.
 func (v *verifiedReader) state() (began bool, wrong error) {
 	if v == nil {
 		return false, nil
@@ -230,7 +232,7 @@ func (v *verifiedReader) Read(p []byte) (int, error) {
 		return 0, v.err
 	}
 	n, err := v.exact.Read(p)
-	_, _ = v.calc.Write(p[:n]) // Fails beyond what was checked only.
+	_, _ = v.calc.Write(p[:n]) // It fails only beyond what was checked.
 	if err == nil && v.exact.left == 0 && n > 0 {
 		if _, err = v.exact.Read(nil); errors.Is(err, io.EOF) {
 			err = v.verify()
@@ -284,7 +286,7 @@ func (r *RemoteSealer) PreCommit1(
 }
 
 const (
-	// maxOut limits what PreCommit1 answers, in bytes: it is recorded.
+	// maxOut limits the result of PreCommit1, in bytes: it is recorded.
 	maxOut = 64 << 10
 	// maxProof limits a proof, in bytes: it is recorded, and sent to the chain. The largest of
 	// CommDSealer has 1 MiB.

@@ -45,7 +45,7 @@ func remote(t *testing.T, cfg sealer.RemoteConfig) *sealer.RemoteSealer {
 	return r
 }
 
-// called is a remote sealer whose call-backs arrive. It would not ask again by itself.
+// called is a remote sealer that receives call-backs. It hardly ever asks by itself.
 func called(t *testing.T, url, proves string) *sealer.RemoteSealer {
 	t.Helper()
 	var handler atomic.Pointer[http.Handler]
@@ -134,7 +134,7 @@ func TestAProverThatDoesNotAnswer(t *testing.T) {
 	if err := r.Remove(t.Context(), sealertest.Sector); !errors.Is(err, events.ErrSealerAway) {
 		t.Fatal(err)
 	}
-	// One that takes requests and says nothing.
+	// One that accepts requests and does not answer.
 	stop := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -156,7 +156,7 @@ func TestAProverThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A prover that answers what it likes.
+// A prover that answers anything.
 func TestAnswersThatAreNone(t *testing.T) {
 	var reply string
 	var code int
@@ -240,7 +240,7 @@ func TestAProverThatShowsSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
-// A lie of the outside prover is found as one of a sealer on this host.
+// A lie of the outside prover is found like one of a sealer on this host.
 func TestAnOutsideProverThatLiesIsFoundOut(t *testing.T) {
 	inner := sealer.NewSim(sectorstest.NewMemory(), func(s sealer.Step, _ events.SectorRef) sealer.Fault {
 		if s == sealer.StepPreCommit2 {
@@ -315,7 +315,7 @@ func TestCallbacksThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, w.Code, c.want)
 		}
 	}
-	// Without a token of their own none are taken.
+	// Without a configured token, none are accepted.
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest("POST", "/", strings.NewReader(good))
 	req.Header.Set("Authorization", "Bearer ")

@@ -17,7 +17,7 @@ import (
 	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
 )
 
-// request is a request to the prover. JSON is sent as often as needed, body only once.
+// request is a request to the prover. json is sent as often as needed, body only once.
 type request struct {
 	method, path string
 	sector       events.SectorRef
@@ -30,7 +30,7 @@ func sectorPath(s events.SectorRef) string {
 	return fmt.Sprintf("/sectors/%s/%d", s.Provider, s.Number)
 }
 
-// errPassing is what may be over when the prover is asked again.
+// errPassing marks temporary errors.
 var errPassing = errors.New("passing")
 
 func (r *RemoteSealer) post(
@@ -58,7 +58,7 @@ func (r *RemoteSealer) call(ctx context.Context, req request, result any, progre
 	case cause != nil:
 		return cause
 	case wrong != nil:
-		err = wrong // Not what became of the connection.
+		err = wrong // The reader's own error, not that of the connection.
 	}
 	return fmt.Errorf("outside prover %s, %s: %w", r.name, req.sector, events.WithoutSecrets(err, r.secrets))
 }
@@ -111,7 +111,7 @@ func (r *RemoteSealer) work(ctx context.Context, req request, result any, progre
 	}
 }
 
-// clip shortens what somebody else wrote.
+// clip shortens text from outside.
 func clip(text string) string {
 	const most = 300
 	if len(text) > most {
@@ -120,7 +120,7 @@ func clip(text string) string {
 	return text
 }
 
-// introduce asks the prover once who it is.
+// introduce checks the prover's identity, once.
 func (r *RemoteSealer) introduce(ctx context.Context) error {
 	r.mu.Lock()
 	known := r.known
@@ -158,7 +158,7 @@ func (r *RemoteSealer) insist(ctx context.Context, req request) (a remoteapi.Ans
 	return a, nil
 }
 
-// persist sends a request, a bounded number of times while that fails in passing.
+// persist sends a request, again a bounded number of times after temporary errors.
 func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error) {
 	for attempt := 1; ; attempt++ {
 		b, err := r.once(ctx, req)
@@ -176,16 +176,16 @@ func (r *RemoteSealer) persist(ctx context.Context, req request) ([]byte, error)
 	}
 }
 
-// backoff is twice as long each time, between half and all of it by a hash of seed and request.
+// backoff doubles each time, of which it takes between half and all, by a hash of seed and request.
 func (r *RemoteSealer) backoff(req request, attempt int) time.Duration {
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, req.path) // A hash does not fail.
+	_, _ = io.WriteString(h, req.path) // Writing to a hash never fails.
 	_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, r.cfg.Seed+uint64(attempt)))
 	full := min(r.cfg.Backoff<<min(attempt-1, 30), r.cfg.MaxBackoff)
 	return full/2 + time.Duration(h.Sum64()%uint64(full/2+1)) //nolint:gosec // Not longer than full.
 }
 
-// once sends a request once, and reads at most one byte more than may come.
+// once sends a request once. It reads at most one byte more than is allowed.
 func (r *RemoteSealer) once(ctx context.Context, req request) (_ []byte, err error) {
 	var body io.Reader
 	switch {
@@ -237,7 +237,7 @@ func (r *RemoteSealer) once(ctx context.Context, req request) (_ []byte, err err
 	}
 }
 
-// listen returns a channel that has something in it when a call-back told of a sector.
+// listen returns a channel that receives when a call-back about a sector has come.
 func (r *RemoteSealer) listen(sector events.SectorRef) (news <-chan struct{}, forget func()) {
 	name, wake := sectorName{sector.Provider, sector.Number}, make(chan struct{}, 1)
 	r.mu.Lock()
@@ -259,8 +259,8 @@ func (r *RemoteSealer) listen(sector events.SectorRef) (news <-chan struct{}, fo
 // maxCallback limits a call-back, in bytes; it has about 100.
 const maxCallback = 4 << 10
 
-// Callbacks serves the call-backs of the prover. One is believed to be news, and no more: the
-// prover is asked again.
+// Callbacks serves the call-backs of the prover. A call-back only causes another question to the
+// prover.
 func (r *RemoteSealer) Callbacks() http.Handler {
 	want := []byte("Bearer " + r.cfg.CallbackToken)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -283,7 +283,7 @@ func (r *RemoteSealer) Callbacks() http.Handler {
 		for wake := range r.wakes[sectorName{provider, c.Number}] {
 			select {
 			case wake <- struct{}{}:
-			default: // It knows already.
+			default: // It is already due to ask.
 			}
 		}
 		r.mu.Unlock()

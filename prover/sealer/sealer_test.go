@@ -56,7 +56,7 @@ func TestSealersObeyTheirPort(t *testing.T) {
 	}
 }
 
-// On a disk, where a restart reads everything anew; it cannot be made full here.
+// On a disk, where a restart reads everything again; a full disk cannot be tested here.
 func TestSealersObeyTheirPortOnADisk(t *testing.T) {
 	for name, newSealer := range makers {
 		t.Run(name, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestASimulatedSealerFailsWhenItShould(t *testing.T) {
 	steps := []struct {
 		name string
 		do   func(ctx context.Context) error
-		lies func() error // What is found when the step lied; nil: it has nothing to lie about.
+		lies func() error // the check that finds the step's lie; nil: it has nothing to lie about
 	}{
 		{"AddPiece", func(ctx context.Context) error {
 			return s.AddPiece(ctx, sealertest.Sector, 0, l.SectorPiece, strings.NewReader(string(l.Bytes)))

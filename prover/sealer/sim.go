@@ -12,7 +12,7 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// Step is a call on a sealer that can fail.
+// Step is a call to a sealer that can fail.
 type Step string
 
 // The steps.
@@ -28,16 +28,16 @@ const (
 	StepRemove     Step = "Remove"
 )
 
-// Fault is what a SimSealer does wrong.
+// Fault is what a SimSealer does wrong at a step.
 type Fault uint8
 
 // The faults.
 const (
 	// NoFault: nothing.
 	NoFault Fault = iota
-	// Fail: the step answers ErrSimulatedFault and does nothing.
+	// Fail: the step returns ErrSimulatedFault and does nothing.
 	Fail
-	// Lie: the step answers something wrong, without an error.
+	// Lie: the step returns a wrong result without an error.
 	Lie
 	// Hang: the step lasts until its context ends.
 	Hang
@@ -46,16 +46,16 @@ const (
 // ErrSimulatedFault is a fault that was asked for.
 var ErrSimulatedFault = errors.New("simulated fault")
 
-// SimSealer simulates sealing, and proves nothing: CommD is the real one of real data on disk,
-// CommR and proofs are formulas that anybody can compute. The same calls give the same results,
-// and every result says "simulated".
+// SimSealer simulates sealing, and proves nothing: CommD is the real one of real data on disk;
+// CommR and proofs are formulas that anybody can compute. The same calls give the same results, and
+// every result contains "simulated".
 type SimSealer struct {
 	verifier
 	kept
 	faults func(Step, events.SectorRef) Fault
 }
 
-// NewSim returns a simulated sealer. Faults says what goes wrong at each call, and may be nil.
+// NewSim returns a simulated sealer. faults chooses a fault for each call, and may be nil.
 func NewSim(files Files, faults func(Step, events.SectorRef) Fault) *SimSealer {
 	if faults == nil {
 		faults = func(Step, events.SectorRef) Fault { return NoFault }
@@ -106,7 +106,7 @@ func (s *SimSealer) Pack(
 // simLabel is in everything that a SimSealer answers and that has room for it.
 const simLabel = Simulated
 
-// simMark is what the first byte of CommD is changed by in what PreCommit1 answers.
+// simMark changes the first byte of CommD in the result of PreCommit1.
 const simMark = 'd'
 
 // PreCommit1 implements port.Sealer: CommD with its first byte changed, and "simulated".
@@ -157,7 +157,7 @@ func (s *SimSealer) compare(ctx context.Context, sector events.SectorRef, commD 
 		switch {
 		case !isDamage(err):
 			return err
-		case repaired: // All pieces are whole, and what was between them is zero now.
+		case repaired: // All pieces are intact, and everything between them is zero again.
 			return fmt.Errorf("%s: %w: %w", sector, err, events.ErrSectorDamaged)
 		}
 		if err := s.repair(ctx, sector); err != nil {
@@ -237,7 +237,7 @@ func lied(proof []byte, lies bool) []byte {
 	return proof
 }
 
-// simSeal is the formula of Lotus's mock sealer, of the roots instead of their CIDs. Its first step
+// simSeal is the formula of Lotus's mock sealer, with roots instead of their CIDs. Its first step
 // is, for each byte, CommD + CommR from the end − ticket · seed, XOR the sector's number; its
 // second undoes the XOR. The rest of a proof's usual length says "simulated".
 func simSeal(sector events.SectorRef, c events.SealContext) []byte {
@@ -305,7 +305,8 @@ func (s *SimSealer) Challenge(
 	return lied(simChallenge(sector, seal.CommR, randomness, leaves), lies), nil
 }
 
-// simChallenge is SHA-256 over "simulated", the randomness and what the sector is, and "simulated".
+// simChallenge is SHA-256 over "simulated", the randomness and the sector's properties, followed by
+// "simulated".
 func simChallenge(sector events.SectorRef, commR, randomness events.Hash, leaves int) []byte {
 	b := append([]byte(simLabel), randomness[:]...)
 	b = append(b, sector.Provider[:]...)

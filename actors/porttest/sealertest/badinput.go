@@ -115,7 +115,7 @@ func cancelled(t *testing.T, w World) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	all := loads(t)
 	l := all[1]
-	// The reader cancels, and would go on for ever.
+	// The reader cancels, and would never end by itself.
 	cancelling := io.MultiReader(bytes.NewReader(l.Bytes[:1000]), readerFunc(func(p []byte) (int, error) {
 		cancel(stop)
 		return copy(p, "x"), nil

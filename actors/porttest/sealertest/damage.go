@@ -37,14 +37,14 @@ func damage(t *testing.T, w World) {
 		t.Fatalf("not cured: %v", err)
 	}
 	add(t, s, Sector, all[1])
-	add(t, s, Sector, all[0]) // Was not damaged.
+	add(t, s, Sector, all[0]) // This one was not damaged.
 	prove(t, s, Sector, c)
 	for i := range 200 {
 		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i)}, leaves); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Where nothing is stored, nothing is needed for the cure.
+	// Where nothing is stored, the repair needs nothing.
 	w.Flip(Sector, 3000)
 	for i := range 200 {
 		if _, err := s.Challenge(t.Context(), Sector, events.Hash{byte(i)}, leaves); err != nil {
@@ -105,7 +105,7 @@ func fullDisk(t *testing.T, w World) {
 	}
 	full("PreCommit2", func() error { _, _, err := s.PreCommit2(t.Context(), Sector, out, nil); return err })
 	c := precommit(t, s, Sector, all)
-	// A proof needs no room, and what is removed neither.
+	// A proof needs no disk space, and neither does removing.
 	w.Full(true)
 	prove(t, s, Sector, c)
 	if _, err := s.Commit(t.Context(), Sector, c, nil); err != nil {

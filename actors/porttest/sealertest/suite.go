@@ -14,7 +14,7 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// World is a sealer with what a test does to it. Each belongs to one test.
+// World is a sealer together with what a test can do to it. Each test has its own.
 type World struct {
 	Sealer port.Sealer
 	// Restart is the sealer after a crash and a start.
@@ -22,7 +22,7 @@ type World struct {
 	// Flip turns over a bit of the stored data, behind the sealer's back; Cut makes the file shorter.
 	Flip func(sector events.SectorRef, at uint64)
 	Cut  func(sector events.SectorRef)
-	// Full says whether the disk takes anything.
+	// Full sets whether the disk is full.
 	Full func(bool)
 }
 
@@ -54,10 +54,10 @@ func Run(t *testing.T, newWorld func(t *testing.T) World) {
 	}
 }
 
-// Sector is the one that tests seal.
+// Sector is the sector that tests seal.
 var Sector = events.SectorRef{Provider: events.Address{1, 2, 3}, Number: 5, Size: 16 << 10}
 
-// ticket, seed and day are what the chain would say.
+// ticket, seed and day stand for randomness of the chain.
 var ticket, seed, day = events.Hash{1}, events.Hash{2}, events.Hash{3}
 
 // Load is a piece with its bytes.
@@ -67,7 +67,7 @@ type Load struct {
 	Bytes  []byte
 }
 
-// NewLoad makes a piece of that many bytes, all of them that letter with some variation.
+// NewLoad makes a piece of so many bytes that are variations of a letter.
 func NewLoad(t testing.TB, offset events.Bytes, payload int, letter byte) Load {
 	t.Helper()
 	b := bytes.Repeat([]byte{letter, letter + 1, letter ^ 7, 9, letter}, payload/5+1)[:payload]
@@ -78,7 +78,7 @@ func NewLoad(t testing.TB, offset events.Bytes, payload int, letter byte) Load {
 	return Load{events.SectorPiece{CID: commd.CID(c.Root), Size: events.Bytes(c.Size), Payload: events.Bytes(payload)}, offset, b}
 }
 
-// loads are three pieces with zeros between and behind them.
+// loads are three pieces with zeros between and after them.
 func loads(t testing.TB) []Load {
 	return []Load{NewLoad(t, 0, 100, 'a'), NewLoad(t, 4096, 4000, 'b'), NewLoad(t, 8192, 1017, 'c')}
 }
@@ -171,7 +171,7 @@ func life(t *testing.T, w World) {
 
 func empty(t *testing.T, w World) {
 	prove(t, w.Sealer, Sector, seal(t, w.Sealer, Sector, nil))
-	// The same with its zeros as a piece, which nobody has to send.
+	// The same with its zeros as a piece, whose bytes nobody has to send.
 	other := Sector
 	other.Number++
 	zero, err := commd.ZeroCommitment(uint64(other.Size))
@@ -244,7 +244,7 @@ func twice(t *testing.T, w World) {
 	prove(t, s, Sector, precommit(t, s, Sector, all))
 }
 
-// A large piece that is refused at its end has been written; then a small one takes its place.
+// A large piece that is refused at its end has been written; then a small one replaces it.
 func leavesNothing(t *testing.T, w World) {
 	large := NewLoad(t, 0, 16256, 'x')
 	wrong := bytes.Clone(large.Bytes)
@@ -284,7 +284,7 @@ func repeated(t *testing.T, w World) {
 			t.Fatal(diff)
 		}
 	}
-	// The first step again, late: what came after it stays.
+	// The first step again, late: later results stay.
 	s := w.Restart()
 	if out, err := s.PreCommit1(t.Context(), Sector, ticket, pieces(all), nil); err != nil || !bytes.Equal(out, first.Out) {
 		t.Fatal(out, err)
@@ -297,7 +297,7 @@ func repeated(t *testing.T, w World) {
 	if err != nil || commD != first.CommD || commR != first.CommR {
 		t.Fatal(commD, commR, err)
 	}
-	// With another ticket sealing begins anew.
+	// With another ticket, sealing starts over.
 	if _, err := s.PreCommit1(t.Context(), Sector, events.Hash{77}, pieces(all), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func order(t *testing.T, w World) {
 	prove(t, s, Sector, c)
 }
 
-// What the sealer answers is changed on its way, as by one that lies.
+// The sealer's results are changed, as if it lied.
 func lies(t *testing.T, w World) {
 	s, all := w.Sealer, loads(t)
 	c := seal(t, s, Sector, all)
@@ -397,7 +397,7 @@ func several(t *testing.T, w World) {
 	all := loads(t)
 	for i := range 6 {
 		sector := Sector
-		sector.Number = uint64(i / 2) // Two at each sector.
+		sector.Number = uint64(i / 2) // Two for each sector.
 		group.Go(func() {
 			for _, l := range all {
 				if err := w.Sealer.AddPiece(t.Context(), sector, l.Offset, l.SectorPiece, bytes.NewReader(l.Bytes)); err != nil && !errors.Is(err, events.ErrSectorStep) {

@@ -1,5 +1,5 @@
-// Package remoteapi is what a host and an outside prover say to each other: HTTP with JSON bodies.
-// The host calls, with "Authorization: Bearer <token>":
+// Package remoteapi is the protocol between a host and an outside prover: HTTP with JSON bodies.
+// The host sends requests, with "Authorization: Bearer <token>":
 //
 //	GET    /v1/prover                                        → Prover
 //	PUT    /v1/sectors/<provider>/<number>/pieces/<offset>?… the payload as the body → Answer
@@ -14,26 +14,28 @@
 //	DELETE /v1/sectors/<provider>/<number>?size=<size>       → Answer
 //
 // Provider is 0x-hex, number and offset are decimal. The query of a piece has size (of the sector),
-// pieceCid, pieceSize and payload; zeros=1 says that it is zeros and has no body. The host sends
-// "Expect: 100-continue", so that a piece which is there already is answered without its bytes.
+// pieceCid, pieceSize and payload; zeros=1 says that it consists of zeros and has no body. The host
+// sends "Expect: 100-continue", so that the bytes of a piece which the prover already has are not
+// sent.
 //
 // The fields of the commits are named as in the hooks of Lotus for outside provers
-// (RemoteCommit1Params, RemoteCommit2Params, RemoteSealingDoneParams). They differ in three: a
-// sector is named by address, number and size instead of a miner's id and a type of proof, and
-// Unsealed and Sealed are roots as 0x-hex, because what stands for CommR need not be a CID.
+// (RemoteCommit1Params, RemoteCommit2Params, RemoteSealingDoneParams). There are three differences:
+// a sector is named by address, number and size instead of a miner's id and a type of proof, and
+// Unsealed and Sealed are roots as 0x-hex, because what stands in for CommR need not be a CID.
 //
 // # Long steps
 //
-// A step may last hours. The prover answers 202 and State Running, goes on by itself, and the host
-// asks by sending the same request again: the same body for the same sector is the same work, also
-// after either has restarted, and gives the same result. With the header CallbackHeader the host
-// says where it wants to be told that there is news; the prover sends a Callback there, with
-// the token of CallbackTokenHeader as its bearer. A call-back decides nothing: the host asks again.
+// A step may last hours. The prover answers 202 with State Running and goes on with the work; to
+// ask whether it is done, the host sends the same request again. The same body for the same sector
+// means the same work, even after either side has restarted, and gives the same result. In the
+// header CallbackHeader the host names a URL for news; the prover sends a Callback there, with the
+// token in CallbackTokenHeader as its bearer token. A call-back decides nothing: the host then asks
+// again.
 //
 // # Errors
 //
-// 422 and State Failed: Code says what it is, Error is a sentence. It is final for this request. 408,
-// 429 and 5xx pass, the host asks again later. 401 and 403: the token is wrong.
+// 422 with State Failed: Code names the error, Error is a sentence. It is final for this request.
+// 408, 429 and 5xx are temporary, and the host asks again later. 401 and 403: the token is wrong.
 package remoteapi
 
 import (
@@ -43,14 +45,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Version is that of this protocol.
+// Version is the version of this protocol.
 const Version = 1
 
 // Headers.
 const (
-	// CallbackHeader is the URL that call-backs go to.
+	// CallbackHeader is the URL for call-backs.
 	CallbackHeader = "Hostnode-Callback"
-	// CallbackTokenHeader is the bearer token that they bring.
+	// CallbackTokenHeader is the bearer token that they must have.
 	CallbackTokenHeader = "Hostnode-Callback-Token"
 )
 
@@ -61,7 +63,7 @@ const (
 	Failed  = "failed"
 )
 
-// Prover says who answers.
+// Prover describes the prover.
 type Prover struct {
 	Version int
 	// Proves is what its proofs show: "possession", "simulated" or "replication".
@@ -95,7 +97,7 @@ type PreCommit1 struct {
 	Pieces []Piece
 }
 
-// PreCommit1Result is what goes into the second step.
+// PreCommit1Result is the input of the second step.
 type PreCommit1Result struct{ PreCommit1Out []byte }
 
 // PreCommit2 asks for the second step.
@@ -115,7 +117,7 @@ type Commit1 struct {
 	Pieces           []Piece
 }
 
-// Commit1Result is what goes into the second part.
+// Commit1Result is the input of the second part.
 type Commit1Result struct{ Commit1Out []byte }
 
 // Commit2 asks for the second part.
@@ -150,7 +152,7 @@ type DoneParams struct {
 	State      string
 }
 
-// Answer is what every request is answered.
+// Answer is the answer to every request.
 type Answer struct {
 	State string
 	// Progress is the part that is done, from 0 to 1.
@@ -160,13 +162,13 @@ type Answer struct {
 	Error    string          `json:",omitempty"`
 }
 
-// Callback says that there is news of a sector.
+// Callback says that there is news about a sector.
 type Callback struct {
 	Provider string
 	Number   uint64
 }
 
-// codes are the errors of sealers that have a code, the special before the general.
+// codes are the errors of sealers that have a code, special ones before general ones.
 var codes = []struct {
 	code string
 	err  error

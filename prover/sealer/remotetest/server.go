@@ -1,5 +1,5 @@
 // Package remotetest serves any sealer as an outside prover, by the protocol of package remoteapi:
-// for tests of the host's side, with faults, and as an example for who writes a prover.
+// for tests of the host's side, with faults, and as an example for writing a prover.
 package remotetest
 
 import (
@@ -22,17 +22,18 @@ import (
 // maxBody limits a request without a payload, in bytes.
 const maxBody = 32 << 20
 
-// Server is an outside prover. Close it when it is not needed any more.
+// Server is an outside prover. Close it after use.
 type Server struct {
 	sealer port.Sealer
 	token  string
-	// Async says that steps go on after the request was answered; set it before the first request.
+	// Async lets steps go on after the request was answered; set it before the first request.
 	Async bool
-	// Refuse is asked at each request and may answer it in the server's place; nil: it never does.
+	// Refuse, if set, is called at each request and may answer it in the server's place; it then
+	// returns true.
 	Refuse func(http.ResponseWriter, *http.Request) bool
 
 	mux    *http.ServeMux
-	ctx    context.Context // Of the work that goes on by itself.
+	ctx    context.Context // Of work that goes on after the answer.
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 
@@ -40,7 +41,7 @@ type Server struct {
 	jobs map[string]*job // By path and body.
 }
 
-// job is a step that was asked for.
+// job is a requested step.
 type job struct {
 	progress float64
 	answer   *remoteapi.Answer // Nil while it runs.
@@ -59,7 +60,7 @@ func New(s port.Sealer, token string) *Server {
 	return server
 }
 
-// Close ends the work that goes on by itself, and waits for it.
+// Close ends the work that goes on after answers, and waits for it.
 func (s *Server) Close() {
 	s.cancel()
 	s.work.Wait()
@@ -80,10 +81,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // Whoever asked may have gone.
+	_ = json.NewEncoder(w).Encode(value) // The client may have gone.
 }
 
-// answer answers what came of a request.
+// answer is the answer for the result of a request.
 func answer(result any, err error) *remoteapi.Answer {
 	if err != nil {
 		return &remoteapi.Answer{State: remoteapi.Failed, Code: remoteapi.Code(err), Error: err.Error()}
@@ -103,7 +104,7 @@ func writeAnswer(w http.ResponseWriter, a *remoteapi.Answer) {
 	write(w, http.StatusOK, a)
 }
 
-// sectorIn reads the sector of a path; its size comes from elsewhere.
+// sectorIn reads the sector in a path; its size comes from elsewhere.
 func sectorIn(r *http.Request, size string) (events.SectorRef, error) {
 	provider, err := events.ParseAddress(r.PathValue("provider"))
 	number, numberErr := strconv.ParseUint(r.PathValue("number"), 10, 64)
@@ -160,7 +161,7 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request) {
 		s.jobs[key] = j
 		s.work.Go(func() { s.run(r.PathValue("provider"), r.PathValue("number"), step, body, j, r.Header) })
 	case j.answer != nil:
-		delete(s.jobs, key) // Told once; who asks again lets it be done again, with the same result.
+		delete(s.jobs, key) // Reported once; when asked again, the step runs again with the same result.
 	}
 	a := remoteapi.Answer{State: remoteapi.Running, Progress: j.progress}
 	if j.answer != nil {
@@ -174,7 +175,7 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request) {
 	writeAnswer(w, &a)
 }
 
-// run does a step and tells the host that there is news.
+// run does a step and then calls back.
 func (s *Server) run(provider, number, step string, body []byte, j *job, from http.Header) {
 	a := answer(s.do(s.ctx, step, body, func(done float64) {
 		s.mu.Lock()
@@ -188,7 +189,7 @@ func (s *Server) run(provider, number, step string, body []byte, j *job, from ht
 	b, _ := json.Marshal(remoteapi.Callback{Provider: provider, Number: n})
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, from.Get(remoteapi.CallbackHeader), bytes.NewReader(b))
 	if err != nil || from.Get(remoteapi.CallbackHeader) == "" {
-		return // Nobody wants to be told.
+		return // No call-back is wanted.
 	}
 	r.Header.Set("Authorization", "Bearer "+from.Get(remoteapi.CallbackTokenHeader))
 	if response, err := http.DefaultClient.Do(r); err == nil {
