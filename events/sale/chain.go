@@ -10,14 +10,14 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// decideChain compares the record with what the chain says, by the table of
-// reconcile.go. It is also the entry after a restart: every replayed sale that is
-// not over gets one ReportChain before its effects are performed.
+// decideChain compares the recorded state with what the chain says, by the table
+// in reconcile.go. A start uses it too: every replayed sale that is not over gets
+// one ReportChain before its effects are performed.
 func decideChain(s State, c ReportChain) ([]Event, error) {
 	at := events.TimeToMessage(c.Facts.At.Time)
 	rule := Reconcile(cellOf(s, c))
 	switch rule.Then {
-	case Nothing, Adopt: // Adopting is a Start, by whoever runs the sales.
+	case Nothing, Adopt: // An adoption is a Start command, given by whoever runs the sales.
 		return nil, nil
 	case FoundFilled:
 		return []Event{foundFill(s, c)}, nil
@@ -44,11 +44,11 @@ func decideChain(s State, c ReportChain) ([]Event, error) {
 	panic(fmt.Sprintf("sale: unknown outcome %d", rule.Then))
 }
 
-// learnedFill records a fill that was found on chain. The contract does not say
-// when it was; its log does. Without that, the fill was not before the request was
-// made, and taking that makes every period count for proofs: one proof too many
-// costs gas, one too few a part of the collateral. The same holds for the block: it
-// is one in which the slot was ours, that of the log if there is one.
+// learnedFill records a fill that was found on chain. The contract does not store
+// when the slot was filled; the log of the fill tells. Without the log, the time of
+// the request is taken, the earliest possible, so that every period counts for
+// proofs: one proof too many costs gas, one too few a part of the collateral. The
+// block is that of the log, too, or else one in which the slot is known to be ours.
 func learnedFill(s State, c ReportChain) *messages.SlotFilled {
 	at, block, hash := c.Facts.At.Time, c.Facts.At.Number, c.Facts.At.Hash
 	filledAt := at
@@ -67,8 +67,8 @@ func learnedFill(s State, c ReportChain) *messages.SlotFilled {
 	}
 }
 
-// foundFill is the fill of a slot of which the record said no fill. What was taken for
-// proofs that are recorded as missed already is told by a reading.
+// foundFill is the fill of a slot that is not filled by our record. If proofs were
+// recorded as missed before, reading the collateral tells what they cost.
 func foundFill(s State, c ReportChain) *messages.SlotFilled {
 	e := learnedFill(s, c)
 	if s.Owes() && s.Missed > 0 {
@@ -85,28 +85,29 @@ func foundEnded(s State, c ReportChain) []Event {
 	return slices.Concat([]Event{fill}, decideShrunk(Evolve(s, fill), c, true), []Event{end(c)})
 }
 
-// movedFill records that a reorganisation put the fill into another block. Without
-// that the next look would take a fill that stands for one that is gone.
+// movedFill records that a reorganisation put the fill into another block.
+// Otherwise the next comparison would find the old block gone, and take the fill
+// to be gone with it.
 func movedFill(s State, c ReportChain) []Event {
 	if c.Fill != FillGone {
 		return nil
 	}
 	e := learnedFill(s, c)
-	if e.GetBlockHash() == s.FilledHash.String() { // We know.
+	if e.GetBlockHash() == s.FilledHash.String() { // Already recorded.
 		return nil
 	}
-	e.Collateral = s.Collateral.String() // What became of it is for decideShrunk.
+	e.Collateral = s.Collateral.String() // decideShrunk records if it became less.
 	return []Event{e}
 }
 
-// resumed says that the slot is ours and runs after all. Its fill is the one that the
-// record knows, unless a reorganisation put that into another block, too.
+// resumed records that the slot is ours and runs after all. The fill is the recorded
+// one, unless the reorganisation moved that to another block as well.
 func resumed(s State, c ReportChain) *messages.SlotFilled {
 	e := learnedFill(s, c)
 	if c.Fill != FillGone {
 		e.FilledAt, e.Block, e.BlockHash = events.TimeToMessage(s.FilledAt), s.FilledBlock, blockHash(s.FilledHash)
 	}
-	e.Collateral = s.Collateral.String() // What became of it is for decideShrunk.
+	e.Collateral = s.Collateral.String() // decideShrunk records if it became less.
 	return e
 }
 
@@ -124,8 +125,9 @@ func cancelled(c ReportChain, at *timestamppb.Timestamp) Event {
 	}
 }
 
-// end is the event with which the request ends, nil while it runs. A slot that is paid
-// already, by whoever has our key, does not say how; the request does.
+// end is the event with which the request ends; nil while it runs. The state of a slot
+// that is already paid does not say how the request ended; the state of the request
+// does.
 func end(c ReportChain) Event {
 	at := events.TimeToMessage(c.Facts.At.Time)
 	switch c.Facts.SlotState {
@@ -147,7 +149,7 @@ func end(c ReportChain) Event {
 	return nil
 }
 
-// ignored says why a sale ends before its fill without the request's failing it.
+// ignored says why a sale ends before its fill although its request has not failed.
 func ignored(c ReportChain) string {
 	switch {
 	case !c.Facts.RequestKnown:

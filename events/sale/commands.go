@@ -6,8 +6,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Command asks the sale for something, or reports what the world answered.
-// At is always chain time.
+// Command asks the sale for something, or reports what the chain, the ledger or
+// this machine answered. At is always chain time.
 //
 //sumtype:decl
 type Command interface{ command() }
@@ -33,7 +33,7 @@ type (
 		Bytes        events.Bytes
 		Collateral   events.Amount
 	}
-	// ReportNoCapacity says that the ledger refused, with the criterion that did.
+	// ReportNoCapacity says that the ledger refused. Criterion names the rule by which it did.
 	ReportNoCapacity struct {
 		At                time.Time
 		Criterion, Reason string
@@ -43,7 +43,7 @@ type (
 		At      time.Time
 		Receipt events.Receipt
 	}
-	// ReportNotReservable says that the contract takes no reservation from us.
+	// ReportNotReservable says that the contract accepts no slot reservation from us.
 	ReportNotReservable struct {
 		At                time.Time
 		Reason, Criterion string
@@ -54,7 +54,7 @@ type (
 		Bytes events.Bytes
 		Root  events.Root
 	}
-	// ReportInitialProof says that a proof for the fill verifies locally.
+	// ReportInitialProof says that a proof for the fill was made and passed local verification.
 	ReportInitialProof struct {
 		At        time.Time
 		Challenge events.Challenge
@@ -77,9 +77,9 @@ type (
 		At     time.Time
 		Reason string
 	}
-	// GiveUp ends a sale before its fill: because of an error that trying again
-	// cannot mend, or, with LetGo, because the host wants its worker back. Criterion
-	// names the rule that says so, if one does.
+	// GiveUp ends a sale before its fill: because of an error that another try
+	// cannot mend, or, with LetGo, because the host needs the worker for other
+	// slots. Criterion names the rule that decided so, if one did.
 	GiveUp struct {
 		At        time.Time
 		Reason    string
@@ -109,14 +109,14 @@ type (
 		Period uint64
 		Reason string
 	}
-	// ReportPeriodClosed says that the period is over; what is open in it is missed.
+	// ReportPeriodClosed says that a period is over; a duty that is still open in it is missed.
 	ReportPeriodClosed struct {
 		At     time.Time
 		Period uint64
 		Reason string
 	}
-	// ReportSilentPeriod says that a period that is over owed a proof, and that nobody
-	// looked while it ran.
+	// ReportSilentPeriod says that a proof was owed in a period that is over by now,
+	// and that nobody was watching while it ran.
 	ReportSilentPeriod struct {
 		At        time.Time
 		Period    uint64
@@ -124,22 +124,22 @@ type (
 		Deadline  time.Time
 		Reason    string
 	}
-	// ReportCollateral says what the contract holds after the marking window of a
-	// missed period.
+	// ReportCollateral says what the contract holds once a missed period can no
+	// longer be marked.
 	ReportCollateral struct {
 		At         time.Time
 		Period     uint64
 		Collateral events.Amount
 	}
-	// ReportDamaged says that blocks of the stored slot are damaged or gone. Whole: which
-	// is not known.
+	// ReportDamaged says that blocks of the stored slot are damaged or missing. Whole: it
+	// is not known which.
 	ReportDamaged struct {
 		At      time.Time
 		Blocks  []uint64
 		Whole   bool
 		FoundBy string // and what it saw
 	}
-	// ReportRepaired says that blocks are sound. Whole: all of them were looked at.
+	// ReportRepaired says that blocks are sound. Whole: all of them were checked.
 	ReportRepaired struct {
 		At     time.Time
 		Blocks []uint64
@@ -160,18 +160,19 @@ type (
 		Me    events.Address
 		// FinalBlocks is how many blocks make a fill final.
 		FinalBlocks uint64
-		// Fill is what the chain says of the block of the recorded fill, when it was
-		// asked: that is when the record and the facts differ, or the fill is young.
+		// Fill is what the chain says of the block of the recorded fill. It is asked
+		// for only when the recorded state and the chain differ, or when the fill is
+		// not final yet.
 		Fill FillWord
-		// Log is the block of the newest fill of the slot, as its log said; zero when
-		// the log is not at hand.
+		// Log is the block of the newest fill of the slot, from the log of that fill;
+		// zero when there is no such log at hand.
 		Log events.Head
-		// Unjudged says of which periods before the end, or the loss, it could not be
-		// found out whether they owed a proof, and why; empty: of none. What was found
-		// out was reported before.
+		// Unjudged names the periods before the end, or the loss, for which it could
+		// not be found out whether a proof was owed, and why; empty: there are none.
+		// The other periods were reported before.
 		Unjudged string
-		// FillOnly: the slot was ours, its end is found with it, and what it owed in between
-		// comes first. Only the fill is recorded.
+		// FillOnly: the slot was ours, and its fill and its end are found together. Only the
+		// fill is recorded now, because what was owed in between comes before the end.
 		FillOnly bool
 	}
 )

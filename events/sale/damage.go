@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// MaxDamagedBlocks is how many damaged blocks a sale knows by their index. Of more it
-// only knows that: then all blocks are looked at.
+// MaxDamagedBlocks is how many damaged blocks a sale lists by index. With more than
+// that, all blocks are checked.
 const MaxDamagedBlocks = 256
 
 func decideDamaged(s State, c ReportDamaged) []Event {

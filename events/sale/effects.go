@@ -8,9 +8,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Effect is one call on the world that the state waits for. Its key is the
-// same as long as it is the same piece of work, so that the shell starts it
-// once; after a restart it is started again, and the adapter asks first.
+// Effect is one call on the world that the state waits for. The same work has
+// the same key, so that it is started only once. After a restart it is started
+// again, and the adapter first asks whether it is done already.
 //
 //sumtype:decl
 type Effect interface {
@@ -28,7 +28,7 @@ type (
 		Attempt uint32
 		Until   time.Time
 	}
-	// ProveInitial waits for a stable challenge and proves it.
+	// ProveInitial waits until the challenge is stable and makes the proof for the fill.
 	ProveInitial struct{ Attempt uint32 }
 	// Fill hands in the initial proof and the collateral.
 	Fill struct {
@@ -43,22 +43,23 @@ type (
 	}
 	// SubmitProof proves a duty and hands the proof in.
 	SubmitProof struct{ Duty Duty }
-	// Repair fetches damaged blocks again, those named or, with Whole, whichever are
-	// found when all are looked at.
+	// Repair fetches damaged blocks again: the given ones or, with Whole, whatever a
+	// check of all blocks finds.
 	Repair struct {
 		Attempt uint32
 		Blocks  []uint64
 		Whole   bool
-		// Found counts what was found before: more damage is new work.
+		// Found counts how often damage had been found: further damage is new work.
 		Found uint64
 	}
 	// ReadCollateral reads what the contract holds once a missed period can no
 	// longer be marked.
 	ReadCollateral struct{ Period uint64 }
-	// Free makes the contract let go of the slot: paid out, or dropped.
+	// Free has the contract let go of the slot: by a payout, or by dropping a failed one.
 	Free struct{ Attempt uint32 }
 	// DeleteData removes everything of the slot from the disk. WhenFinal: the chain
-	// may still make the slot ours, so it is asked again when it no longer can.
+	// may still give the slot back to us, so the data is deleted only when it no
+	// longer can.
 	DeleteData struct {
 		Attempt   uint32
 		WhenFinal bool
@@ -93,7 +94,7 @@ func (e SubmitProof) Key() string {
 	return fmt.Sprintf("submit-proof:%d:%s", e.Duty.Period, e.Duty.Challenge)
 }
 
-// Key names the work; see Effect. The look at all blocks takes long, and goes on when
+// Key names the work; see Effect. A check of all blocks takes long, and goes on when
 // more damage is found meanwhile.
 func (e Repair) Key() string {
 	if e.Whole {
@@ -127,11 +128,11 @@ func (Free) effect()            {}
 func (DeleteData) effect()      {}
 func (Settle) effect()          {}
 
-// IsDuty names the effects that are due whether or not the record can take what
-// led to them: the proofs of a slot that is ours, and keeping its data and keeping it
-// sound, without which a sale does not come to prove. Missing them costs collateral, and doing
-// them twice does no harm. Everything else commits the host to something, and
-// waits until it is in the record.
+// IsDuty reports whether an effect is performed even while the event store does not accept the
+// events that led to it: the proofs of a slot that is ours, and keeping its data and its
+// soundness, without which there can be no proofs. Not doing them costs collateral; doing them
+// twice does no harm. Every other effect commits the host to something, and waits until that
+// is stored.
 func IsDuty(e Effect) bool {
 	switch e.(type) {
 	case Extend, SubmitProof, Repair:
@@ -142,8 +143,9 @@ func IsDuty(e Effect) bool {
 	panic(fmt.Sprintf("sale: unknown effect %T", e))
 }
 
-// TellsOfDuty names the commands by which a sale learns what became of its
-// duties and of its data. They stay true whatever else is recorded meanwhile.
+// TellsOfDuty reports whether a command says what became of the sale's duties
+// or of its data. Such a command stays true whatever else is recorded
+// meanwhile.
 func TellsOfDuty(c Command) bool {
 	switch c.(type) {
 	case ReportProofDue, ReportProofSubmitted, ReportProofExcused, ReportPeriodClosed, ReportSilentPeriod,
@@ -173,7 +175,7 @@ func Next(s State) []Effect {
 	case Downloading:
 		return append([]Effect{Download{s.Attempt, s.keepUntil()}}, s.readings()...)
 	case InitialProving:
-		if s.Damage.Any() && !s.Adopted { // Nothing is owed: the proof waits until all is sound.
+		if s.Damage.Any() && !s.Adopted { // No proof is owed yet: it waits until the data is sound.
 			return append(s.repairs(), s.readings()...)
 		}
 		return slices.Concat([]Effect{ProveInitial{s.Attempt}}, s.repairs(), s.readings())
@@ -191,7 +193,7 @@ func Next(s State) []Effect {
 	panic(fmt.Sprintf("sale: unknown phase %d", s.Phase))
 }
 
-// keepUntil is the lifetime of data that is not hosted yet.
+// keepUntil is how long data is kept that is not hosted yet.
 func (s State) keepUntil() time.Time {
 	if s.Repair || s.Adopted {
 		return s.EndsAt
@@ -207,8 +209,8 @@ func nextHosting(s State) []Effect {
 	return slices.Concat(effects, s.repairs(), s.readings())
 }
 
-// repairs mend what is damaged: the blocks that are known, and, which takes longer,
-// those that are not.
+// repairs are the calls that repair damage: of the blocks that are listed, and of
+// those that a check of all blocks must find, which takes longer.
 func (s State) repairs() []Effect {
 	var effects []Effect
 	if len(s.Damage.Blocks) > 0 {
@@ -220,7 +222,7 @@ func (s State) repairs() []Effect {
 	return effects
 }
 
-// readings are of what misses cost; before the fill, those of an adopted slot.
+// readings are the calls that read what misses cost; before the fill, those of an adopted slot.
 func (s State) readings() []Effect {
 	effects := make([]Effect, len(s.Unchecked))
 	for i, period := range s.Unchecked {

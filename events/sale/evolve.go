@@ -59,8 +59,8 @@ func Evolve(s State, e Event) State {
 	return s
 }
 
-// slotFilled: the slot is ours. One that we host already keeps its phase and its
-// duties; its fill is in another block now.
+// slotFilled: the slot is ours. If we host it already, a reorganisation moved
+// the fill to another block; phase and duties stay.
 func slotFilled(s State, e *messages.SlotFilled) State {
 	s.OnChain = true
 	s.FilledAt = events.TimeFromMessage(e.GetFilledAt())
@@ -78,14 +78,15 @@ func slotFilled(s State, e *messages.SlotFilled) State {
 	return s
 }
 
-// fillReverted goes back to before the fill, as far as it takes: a fill that was found
-// on chain needed neither a proof nor, when its request had ended, data or space.
+// fillReverted goes back to the step before the fill. A fill that was found on chain
+// may have needed no proof of ours and, if its request had ended, neither data nor
+// space: then the sale goes back further.
 func fillReverted(s State) State {
 	s.OnChain, s.Started, s.Adopted = false, false, false
 	s.FilledAt, s.FilledBlock, s.FilledHash = time.Time{}, 0, events.Hash{}
 	s.Collateral = events.Amount{}
-	s = s.lapse() // A fill in an earlier block, or the same one again, owes them again.
-	s.Reason = "" // The end of the request may have been recorded.
+	s = s.lapse() // They are owed again if the slot is filled again in an earlier block.
+	s.Reason = "" // The end of the request may have been recorded already.
 	if s.Deleted {
 		s.Deleted, s.Stored, s.SlotRoot = false, 0, events.Root{}
 		s.Challenge, s.Proof = events.Challenge{}, events.Proof{}
@@ -103,7 +104,7 @@ func fillReverted(s State) State {
 	return s
 }
 
-// started begins a new attempt: nothing of the last one is left.
+// started begins a new attempt; nothing of the last one remains.
 func started(e *messages.SaleStarted) State {
 	return State{
 		Phase:     Preparing,
@@ -158,7 +159,8 @@ func collateralRead(s State, e Reading) State {
 }
 
 // openDuty keeps the duties in the order of their periods. A duty whose
-// challenge moved is the same duty: it stays in its place, spoiled or not.
+// challenge moved is the same duty: it keeps its place, and stays spoiled if it
+// was.
 func openDuty(s State, e *messages.ProofDue) State {
 	d := Duty{
 		Period:    e.GetPeriod(),
@@ -206,7 +208,7 @@ func evolveEnd(s State, e Event) State {
 			s.Phase = Finished
 		}
 	case *messages.SaleIgnored:
-		s = s.lapse() // An adopted slot may owe something.
+		s = s.lapse() // An adopted slot may owe proofs already.
 		s.Phase, s.Reason, s.Reprocess = Ignored, e.GetReason(), e.GetReprocess()
 		s.Criterion = e.GetCriterion()
 	case *messages.SaleCancelled:

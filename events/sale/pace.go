@@ -8,21 +8,21 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file says when a download is too slow to come to anything: a worker that stays
-// with it until the request expires is lost to all other slots.
+// This file decides when a download is too slow to finish in time. A worker that
+// stays with such a download until the request expires is lost to all other slots.
 
 // forever is the longest duration.
 const forever = time.Duration(1<<63 - 1)
 
-// Pace is how a download came along in a stretch of time.
+// Pace is how much of a download came in a stretch of time.
 type Pace struct {
 	Took    time.Duration
 	Came    events.Bytes // in that time
-	Missing events.Bytes // behind it
+	Missing events.Bytes // when that time was over
 }
 
-// Needs is how long what is missing takes at this pace; the longest duration when it
-// never comes, or takes longer than that.
+// Needs is how long the missing bytes take at this pace; the longest duration if
+// they never come.
 func (p Pace) Needs() time.Duration {
 	if p.Missing == 0 || p.Took <= 0 {
 		return 0
@@ -35,8 +35,8 @@ func (p Pace) Needs() time.Duration {
 	return time.Duration(min(need, uint64(forever)))
 }
 
-// Late says whether a download that goes on at this pace is not done in the time that is
-// left, and why.
+// Late reports whether a download at this pace will not finish in the time that is left,
+// and why.
 func (p Pace) Late(left time.Duration) (reason string, late bool) {
 	if p.Missing == 0 || p.Needs() <= left {
 		return "", false
@@ -49,25 +49,27 @@ func (p Pace) Late(left time.Duration) (reason string, late bool) {
 		"must begin", p.Came, p.Took.Round(time.Second), p.Missing, takes, max(left, 0).Round(time.Second)), true
 }
 
-// Moment is a point in time by both clocks. A stretch took what it took by the one that
-// went less far, so that neither a machine that slept nor a chain that stood still, and
-// then went on, is held against a client.
+// Moment is one point in time by the clock of the chain and by that of the machine. The
+// time between two of them is the shorter of the two differences: so a client is not
+// blamed for a machine that was asleep, or for a chain that stood still and then caught
+// up.
 type Moment struct{ Chain, Machine time.Time }
 
 func (m Moment) since(o Moment) time.Duration {
 	return max(0, min(m.Chain.Sub(o.Chain), m.Machine.Sub(o.Machine)))
 }
 
-// PaceMeter measures the pace of one download over all its tries, one stretch after the
-// other. The pauses between tries do not count. The zero PaceMeter finds nothing late.
+// PaceMeter measures the pace of one download over all its tries, one stretch of time
+// after the other. The pauses between tries do not count. The zero PaceMeter finds
+// nothing late.
 type PaceMeter struct {
-	// Stretch is over how long a pace is measured; 0: it is not.
+	// Stretch is the length of one measurement; 0: the pace is not measured.
 	Stretch time.Duration
 	// By is when the download must be done, in chain time.
 	By time.Time
 
 	spent time.Duration // in tries of this stretch that have ended
-	since Moment        // of the running try, or of the stretch if that began later
+	since Moment        // begin of the running try, or of the stretch if that is later
 	known bool
 	first events.Bytes // what was missing when the stretch began
 }
@@ -85,8 +87,8 @@ func (m PaceMeter) End(at Moment) PaceMeter {
 	return m
 }
 
-// Arrived notes that something came and how much is missing still. At the end of a
-// stretch it says whether the download is late, and why.
+// Arrived notes that something arrived and how much is still missing. At the end
+// of a stretch it says whether the download is late, and why.
 func (m PaceMeter) Arrived(missing events.Bytes, at Moment) (_ PaceMeter, reason string, late bool) {
 	if !m.known {
 		m.known, m.first = true, missing+events.BlockSize
@@ -101,10 +103,10 @@ func (m PaceMeter) Arrived(missing events.Bytes, at Moment) (_ PaceMeter, reason
 	return m, reason, late
 }
 
-// PaceStretch is over how long the pace of a download is measured that begins now: as
-// long as is set, but not more than a quarter of the time that there is, so that a request
-// that expires soon does not hold a worker to its end. 0, not at all, when that time is
-// over already: then it is this host that comes late.
+// PaceStretch is the length of one measurement for a download that begins now: the
+// configured one, but at most a quarter of the time that is available, so that a request
+// that expires soon does not keep a worker to its end. It is 0, no measurement, when no
+// time is left at all: then this host is late, not the client.
 func PaceStretch(set time.Duration, now, by time.Time) time.Duration {
 	if set <= 0 || !by.After(now) {
 		return 0

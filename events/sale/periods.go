@@ -3,31 +3,33 @@ package sale
 import "slices"
 
 // RememberedPeriods is how many periods, back from the last one that opened a duty, a
-// sale remembers one by one. Before them it remembers a gap, and nothing else: what was
-// silent there is not recorded any more.
+// sale remembers one by one. Of older periods it remembers a gap at most; a silent
+// period before that is no longer recorded.
 const RememberedPeriods = 64
 
 // JudgedAgain is how many periods before the last one that opened a duty are judged
-// again by whoever cannot know what was judged: a start, and the account at an end.
+// once more at a start and at the end of a sale, where it is not known which ones
+// were judged before.
 const JudgedAgain = RememberedPeriods / 4
 
-// rememberedJumps is how many jumps of the newest duty a gap spans at most. Who owes a
-// proof now and then jumps each time, and a start must not judge the whole life again.
+// rememberedJumps is the most jumps of the newest duty that a gap spans. A sale that
+// owes a proof only now and then jumps each time, and a start must not judge its whole
+// life again.
 const rememberedJumps = 4
 
 // Periods is the memory of the periods that opened a duty.
 type Periods struct {
 	LastPeriod uint64 // the highest period that ever opened a duty
-	Opened     uint64 // which of the periods back from it did, the last one in the lowest bit
+	Opened     uint64 // which of the periods up to it did, the last one in the lowest bit
 	Gap        Gap
 }
 
-// Gap are periods that may not have been judged: a later one opened a duty before
-// anything was told of them, or was over itself by then. All from its beginning on are
-// remembered until there was time to judge them, which is when the newest duty is
-// RememberedPeriods behind the gap.
+// Gap is a range of periods that may not have been judged: a later period opened a
+// duty before anything was reported of them, or only after it was over. The periods
+// from the beginning of the gap on are remembered until there was time to judge them,
+// which is when the newest duty is RememberedPeriods after the gap.
 type Gap struct {
-	From []uint64 // where the gap begins, and where it would without its first jumps
+	From []uint64 // where the gap begins, and where it would begin without its first jumps
 	To   uint64   // the newest duty when the gap grew last
 	Told []uint64 // the periods from its beginning on that opened a duty, ascending
 }
@@ -35,8 +37,8 @@ type Gap struct {
 // open reports whether there is a gap.
 func (g Gap) open() bool { return len(g.From) > 0 }
 
-// Told reports whether a period opened a duty. Of periods before the remembered
-// ones nothing can be said any more; they count as told.
+// Told reports whether a period opened a duty. For periods before the
+// remembered ones that is not known any more; they count as told.
 func (p Periods) Told(period uint64) bool {
 	switch {
 	case p.LastPeriod == 0 || period > p.LastPeriod:
@@ -67,15 +69,15 @@ func (p Periods) Unjudged() uint64 {
 	return p.again()
 }
 
-// again is from where on periods are judged again.
+// again is the first period that is judged again.
 func (p Periods) again() uint64 { return p.LastPeriod - min(p.LastPeriod, JudgedAgain) }
 
-// Open notes that a period opened a duty; late says that it was over by then, so
-// nobody looked while it ran.
+// Open notes that a period opened a duty; late says that the period was over by
+// then, so that nobody was watching while it ran.
 func (p Periods) Open(period uint64, late bool) Periods {
 	if period > p.LastPeriod {
 		p.Gap = p.grown(period, late)
-		ahead := period - p.LastPeriod // A shift by the width or more leaves zero.
+		ahead := period - p.LastPeriod // A shift by the width or more gives zero.
 		p.LastPeriod, p.Opened = period, p.Opened<<ahead
 	}
 	if back := p.LastPeriod - period; back < RememberedPeriods {
@@ -89,7 +91,7 @@ func (p Periods) Open(period uint64, late bool) Periods {
 	return p
 }
 
-// grown is the gap when a period after the last one opens a duty.
+// grown is the gap after a period later than the last one opens a duty.
 func (p Periods) grown(period uint64, late bool) Gap {
 	g := p.Gap
 	jump := period-p.LastPeriod > JudgedAgain

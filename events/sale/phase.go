@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Phase is where a sale stands. The names are those of the
-// network's own node, without their prefix.
-// Nothing may rest on the order of phases: what is true of several asks for
-// their stage, and a test refuses <, > and their like.
+// Phase is where a sale stands. The names are those of the network's own node,
+// without their prefix. No rule may rest on the order of phases: a rule for
+// several phases asks for their stage, and a test refuses <, > and the like.
 type Phase uint8
 
-// The phases, in the order of a good life, then the exits. Unknown is a sale
-// of which nothing is recorded; a replayed sale keeps the phase of its record
-// and is compared with the chain by ReportChain.
+// The phases: first those of a sale that goes well, in their order, then the
+// exits. Unknown is a sale of which nothing is recorded. A replayed sale has
+// the phase that its events lead to, and is then compared with the chain by
+// ReportChain.
 const (
 	Unknown Phase = iota
 	Preparing
@@ -38,7 +38,7 @@ var phaseNames = [...]string{
 	"Failed", "Errored",
 }
 
-// Phases are all of them.
+// Phases returns all phases.
 func Phases() []Phase {
 	all := make([]Phase, len(phaseNames))
 	for i := range phaseNames {
@@ -49,15 +49,15 @@ func Phases() []Phase {
 
 func (p Phase) String() string { return phaseNames[p] }
 
-// stage is a part of a life. What the rules say of phases they say of stages.
+// stage is a part of a sale's life. Rules speak of stages rather than of phases.
 type stage uint8
 
 const (
 	unrecorded stage = iota
-	gathering        // space, reservation and data are to be had
-	ready            // the data is here, and the fill is not
+	gathering        // space, slot reservation and data are being obtained
+	ready            // the data is here; the slot is not filled yet
 	hosting          // the slot is ours and runs
-	collecting       // the request has ended well, and the payout is due
+	collecting       // the request has ended well; the payout is due
 	leaving          // the sale is in one of its exits or Finished
 )
 

@@ -6,21 +6,21 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// This file is the table of what the chain's word about a slot means for what the
-// record says of it: after a restart, and at every other look. It is data, so that
-// it can be read (docs/restart.md is printed from it) and held to be complete;
-// decideChain (chain.go) looks up its answer here.
+// This file is the table of reconciliation: what follows when the chain says this
+// of a slot and the record says that. It is used at a start and whenever the chain
+// is asked later. It is data, so that it can be printed (docs/restart.md) and
+// tested for completeness; decideChain (chain.go) looks its answer up here.
 
-// Standing is where a sale stands, as far as the chain's word matters to it.
+// Standing is a sale's situation by its record, as coarse as the table needs it.
 type Standing uint8
 
-// The standings. Every state has exactly one.
+// The standings. Every state has exactly one of them.
 const (
 	// Unrecorded: no attempt at the slot was ever recorded.
 	Unrecorded Standing = iota
 	// Over: the last attempt is settled.
 	Over
-	// Before: the sale runs, and its slot is not ours by the record.
+	// Before: the sale runs, and by the record its slot is not ours.
 	Before
 	// Ours: the record says that we host the slot.
 	Ours
@@ -38,39 +38,39 @@ func (s Standing) String() string {
 	}[s]
 }
 
-// Whose says who has the slot on chain.
+// Whose says who holds the slot on chain.
 type Whose uint8
 
-// Whose a slot is.
+// The holders of a slot.
 const (
 	Mine Whose = iota
 	Anothers
 	Nobodys
 )
 
-// FillWord is what the chain says of the block in which the slot became ours by
-// the record. A number would not do: a fill that was taken back may be looked at
-// late, and a slot that was slashed early.
+// FillWord is what the chain says of the block in which the slot, by the record,
+// became ours. A block number would not be enough: the loss of a fill may be
+// noticed late, and a slot may be slashed early.
 type FillWord uint8
 
-// What may be said of the block of a fill.
+// The answers about the block of a fill.
 const (
 	// FillUnasked: nobody asked, or the record does not know the block.
 	FillUnasked FillWord = iota
 	// FillStands: the block is on the chain, and so is the fill.
 	FillStands
-	// FillGone: the block is not on the chain any more.
+	// FillGone: the block is no longer on the chain.
 	FillGone
 )
 
 func (f FillWord) String() string { return [...]string{"not asked", "stands", "gone"}[f] }
 
-// Outcome is what the chain's word leads to.
+// Outcome is what follows from one cell of the table.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// Nothing follows; what the sale was about to do goes on.
+	// Nothing: the sale goes on with what it was about to do.
 	Nothing Outcome = iota
 	// Adopt begins an attempt at a slot that the contract counts as ours.
 	Adopt
@@ -78,14 +78,15 @@ const (
 	FoundFilled
 	// FoundEnded records the fill and the end of the request; the payout is due.
 	FoundEnded
-	// Continue is hosting: a fill that moved to another block, collateral that became
-	// less, and the start of the request are recorded when they are new.
+	// Continue: the sale goes on hosting. If the fill moved to another block, the
+	// collateral became less or the request started, that is recorded.
 	Continue
 	// End records the end of the request; the payout is due.
 	End
-	// Resume takes the end of the request back: the slot runs and is ours, and proves again.
+	// Resume takes the end of the request back: the slot is ours and runs, and proofs are owed
+	// again.
 	Resume
-	// Revert says that the chain took the fill back: it is tried again.
+	// Revert says that the chain took the fill back; the sale fills again.
 	Revert
 	// Forfeit says that the contract took the slot and its collateral from us.
 	Forfeit
@@ -102,7 +103,7 @@ func (o Outcome) String() string {
 	}[o]
 }
 
-// Cell is one place of the table: all that the answer depends on.
+// Cell is one cell of the table: everything that the answer depends on.
 type Cell struct {
 	Standing Standing
 	Phase    Phase
@@ -113,10 +114,10 @@ type Cell struct {
 	Known    bool // the contract knows the request
 	Request  events.RequestState
 	Fill     FillWord
-	Final    bool // the block of the fill, by its number, is deep enough
+	Final    bool // the block of the fill, by its number, is final
 }
 
-// Maybe is a condition: it matters not, or must be so, or must not.
+// Maybe is a condition: either value will do, or it must hold, or it must not.
 type Maybe uint8
 
 // The conditions.
@@ -128,7 +129,7 @@ const (
 
 func (m Maybe) allows(is bool) bool { return m == Either || is == (m == Yes) }
 
-// Rule answers the cells that it matches. Empty lists, and Either, match all.
+// Rule is the answer for the cells that it matches. An empty list, and Either, match everything.
 type Rule struct {
 	Standing             []Standing
 	Phase                []Phase
@@ -151,8 +152,8 @@ func (r Rule) matches(c Cell) bool {
 
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// Reconcile is the answer for one cell: the first of Rules that matches. Every cell
-// has one.
+// Reconcile returns the answer for one cell: the first of Rules that matches. There
+// is one for every cell.
 func Reconcile(c Cell) Rule {
 	for _, r := range rules {
 		if r.matches(c) {
@@ -311,7 +312,7 @@ var rules = []Rule{
 	},
 }
 
-// standing is where a state stands.
+// standing returns the standing of a state.
 func (s State) standing() Standing {
 	switch {
 	case s.Phase == Unknown:
@@ -330,21 +331,21 @@ func (s State) standing() Standing {
 	return Ending
 }
 
-// Collecting reports whether the request has ended and the contract still holds what
-// it owes us, or what it has yet to drop.
+// Collecting reports whether the request has ended and the contract still holds
+// something for us: what it owes us, or a failed slot that it has to drop.
 func (s State) Collecting() bool { return s.OnChain && s.Phase.in(collecting, leaving) }
 
-// gaveUp reports whether the sale ended without a fill that stands, as far as we
-// knew. That includes a slot that was forfeited: a reorganisation can give it back.
+// gaveUp reports whether, as far as we know, the sale ended without a fill that
+// stands. That includes a forfeited slot: a reorganisation can give it back.
 func (s State) gaveUp() bool {
 	return s.Ended() && !s.OnChain && !s.Paid && (s.Forfeited || s.FilledBlock == 0 && s.Lost.IsZero())
 }
 
-// mayReturn reports whether a sale that ended may turn out to host after all: its
-// fill may have been sent, or what took the slot from us may be reorganised.
+// mayReturn reports whether a sale that ended may still turn out to host: its
+// fill may have been sent, or the loss of the slot may be reorganised away.
 func (s State) mayReturn() bool { return s.gaveUp() && (s.Forfeited || s.Tried) }
 
-// cellOf is the place of the table that a report is answered from.
+// cellOf returns the cell of the table that answers a report.
 func cellOf(s State, c ReportChain) Cell {
 	whose := Anothers
 	switch f := c.Facts; {

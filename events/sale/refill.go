@@ -7,16 +7,16 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// MaxRefills is how often in a row a slot that the contract took from us is filled
-// again. Whatever made us miss the proofs may not have passed, and each time costs
-// collateral.
+// MaxRefills is how often in a row a slot is filled again after the contract took
+// it from us. The cause of the missed proofs may still be there, and each time
+// costs collateral.
 const MaxRefills = 3
 
-// Refill begins the next attempt at a slot that the contract took from us, while
-// its data is still here: it is in repair, and filling it costs less collateral than
-// any other slot. The attempt that lost it ends, in the record, with the same
-// append. Ask only when the loss is final and the ledger has settled that attempt
-// and reserved for the next, which Capacity says.
+// Refill begins the next attempt at a slot that the contract took from us, while its
+// data is still here: a slot in repair costs less collateral than any other. The
+// same append settles the attempt that lost the slot. The command may be given only
+// when the loss is final and the ledger has settled that attempt and reserved for
+// the next one, which is what Capacity says.
 type Refill struct {
 	At        time.Time
 	ExpiresAt time.Time
@@ -54,10 +54,9 @@ func decideRefill(s State, c Refill) ([]Event, error) {
 	}, nil
 }
 
-// carry counts the attempts that went on with the data of the one before, damaged as
-// it may be. An attempt
-// that was settled with its data still here was followed by Refill, and by nothing
-// else.
+// carry counts how many attempts in a row went on with the data of the one before,
+// and keeps what is known of its damage. Only a Refill settles an attempt whose data
+// is still here.
 func carry(before, next State) State {
 	if before.Settled && !before.Deleted {
 		next.Refills, next.Damage = before.Refills+1, before.Damage

@@ -6,43 +6,43 @@
 //
 //  1. A sale starts in Preparing, with an attempt number. Only a settled sale
 //     can start again, as its next attempt.
-//  2. Space and collateral first (SlotReserving), then the contract's slot
+//  2. First space and collateral (SlotReserving), then the contract's slot
 //     reservation (Downloading), then the data (InitialProving), then a proof
-//     (Filling), then the fill (Filled). Whatever the contract has noted
-//     already counts as done.
+//     (Filling), then the fill (Filled). A step that the contract already shows
+//     as done counts as done.
 //  3. Before the slot is filled the sale may be given up at any step: Ignored
 //     when the market or the ledger says no, Cancelled or Failed when the
-//     request ends, Errored when trying again cannot help. Everything goes back.
+//     request ends, Errored when another try cannot help. Everything goes back.
 //  4. While a fill may be in flight, only its own outcome or the end of the
-//     request ends the sale; news of somebody else's fill does not.
+//     request ends the sale; news of another host's fill does not.
 //  5. After the slot is filled only the chain ends the sale. There is no
 //     command by which an error of ours could.
-//  6. Each period in which a proof is owed opens a duty; it is closed by
-//     ProofSubmitted or ProofMissed, by ProofExcused when the challenge moved to
-//     one that demands none, or it lapses with the request. A miss is
-//     followed by one reading of what the contract still holds, because
-//     slashing has no event of its own.
-//  7. The chain can take things back, until the contract has let go of the slot:
-//     - a fill that is gone leads back to Filling (to InitialProving, if it was
-//     found on chain and no proof was made here), also from Payout and the exits;
-//     if the request is over by then, the sale goes on to the exit that returns
-//     everything;
-//     - a fill that stands after all leads to Filled, from whatever came before it
-//     and from an exit, as long as the data is here;
-//     - an end that is gone, while the slot is ours and runs, leads back to Filled,
-//     and what lapsed with that end is owed again.
-//  8. At the end, in this order: the contract lets go of the slot (payout, or
-//     dropping a failed one), the data is deleted, bytes and collateral are
-//     settled. Then, and only then, the sale is over. As long as the chain may
-//     still make the slot ours, the data stays.
-//  9. A slot that the contract took from us is filled again when that is final
-//     and the data is here: the next attempt begins with the data of the last.
-//  10. Data that is damaged is fetched again, from the moment it is stored until the
-//     hosting ends. What is owed meanwhile is tried as before: a proof needs some
-//     blocks only. No damage ends a sale.
+//  6. Each period in which a proof is owed opens a duty. It is closed by
+//     ProofSubmitted or ProofMissed, or by ProofExcused when the challenge moved
+//     to one that demands no proof; or it lapses with the request. After a miss
+//     the contract is asked once how much collateral is left, because slashing
+//     has no event of its own.
+//  7. Until the contract has let go of the slot, a reorganisation of the chain can
+//     undo what was recorded. If the fill is gone, the sale goes back to Filling,
+//     from Payout and from the exits too; to InitialProving if the fill had been
+//     found on chain and no proof was made here; and if the request is over by
+//     then, to the exit that returns everything. If the fill stands after all, the
+//     sale goes to Filled, from an earlier step and from an exit too, as long as
+//     the data is here. If the end of the request is gone while the slot is ours
+//     and runs, the sale goes back to Filled, and owes again the proofs that
+//     lapsed with that end.
+//  8. At the end, in this order: the contract lets go of the slot (it pays, or
+//     drops a failed one), the data is deleted, bytes and collateral are settled.
+//     Only then is the sale over. As long as the chain may still make the slot
+//     ours, the data stays.
+//  9. A slot that the contract took from us is filled again once that is final,
+//     if the data is here: the next attempt begins with the data of the last.
+//  10. From when it is stored until the hosting ends, damaged data is fetched
+//     again. Proofs that are owed meanwhile are tried as before, because a proof
+//     needs only some of the blocks. No damage ends a sale.
 //
-// Commands are what we learn or want, events what is so, effects what must be
-// done next. A command that comes twice, or too late, changes nothing.
+// Commands are what we learn or want, events what has happened, effects what must
+// be done next. A command that comes twice, or too late, changes nothing.
 package sale
 
 import (
@@ -60,7 +60,7 @@ type Event = messages.SaleEvent
 
 // Errors of Decide. They are mistakes of the caller.
 var (
-	// ErrNotStarted: a report for a sale that never began.
+	// ErrNotStarted: a report for a sale that never started.
 	ErrNotStarted = errors.New("sale not started")
 	// ErrOnChain: the slot is ours, so only the chain can end the sale.
 	ErrOnChain = errors.New("the slot is filled; only the chain can end the sale")
@@ -69,7 +69,7 @@ var (
 )
 
 // Decide returns the events that follow from a command. It returns none when
-// the command is already true, or no longer matters.
+// the command says what is recorded already, or no longer matters.
 func Decide(s State, c Command) ([]Event, error) {
 	if start, ok := c.(Start); ok {
 		return decideStart(s, start)
@@ -135,8 +135,8 @@ func decideStart(s State, c Start) ([]Event, error) {
 	}}, nil
 }
 
-// decideBeforeFill answers the reports of the steps up to the fill. Each
-// report matters in one phase only; at any other time it is late news.
+// decideBeforeFill answers the reports of the steps up to the fill. Each report
+// counts in one phase only; in any other it came late.
 func decideBeforeFill(s State, c Command) ([]Event, error) {
 	switch c := c.(type) { //nolint:gochecksumtype // Decide lists them all.
 	case ReportCapacity:
@@ -169,7 +169,7 @@ func decideBeforeFill(s State, c Command) ([]Event, error) {
 			TookMilliseconds: uint64(max(0, c.Took).Milliseconds()),
 		})
 	case ReportProofOutdated:
-		if c.Challenge != s.Challenge { // About an older proof than the one we have.
+		if c.Challenge != s.Challenge { // About an earlier proof than the one we have.
 			return nil, nil
 		}
 		return in(s, Filling, &messages.InitialProofOutdated{
@@ -209,7 +209,7 @@ func capacityReserved(c ReportCapacity) *messages.CapacityReserved {
 	}
 }
 
-// in yields the event when the sale is in that phase.
+// in returns the event if the sale is in phase p, and nothing otherwise.
 func in(s State, p Phase, e Event) ([]Event, error) {
 	if s.Phase != p {
 		return nil, nil
@@ -304,12 +304,12 @@ func decideProofDue(s State, c ReportProofDue) ([]Event, error) {
 	}}, nil
 }
 
-// MaxTextBytes is the most bytes of a reason that is recorded. What the world
-// says when it refuses can be long.
+// MaxTextBytes is the most bytes of a reason that is recorded. A node's reason
+// for refusing can be long.
 const MaxTextBytes = 1000
 
-// text makes what the world said fit to be recorded: valid UTF-8 of a bounded
-// length. An event that cannot be stored would hold up the sale for ever.
+// text makes a reason from outside fit to be stored: valid UTF-8 of a bounded
+// length. An event that cannot be stored would block the sale for ever.
 func text(s string) string {
 	s = s[:min(len(s), MaxTextBytes)]
 	return strings.ToValidUTF8(s, "?")
@@ -336,7 +336,7 @@ func decideEnd(s State, c Command) ([]Event, error) {
 		return []Event{&messages.DataDeleted{At: events.TimeToMessage(c.At)}}, nil
 	case ReportSettled:
 		// A fill may be found between the ledger's answer and its report: then the slot is
-		// collected first, and the ledger is asked once more.
+		// collected first, and the ledger is asked again.
 		if !s.Deleted || s.OnChain || !s.Ended() {
 			return nil, nil
 		}
@@ -365,10 +365,10 @@ func payoutReceived(c ReportFreed) *messages.PayoutReceived {
 }
 
 // Settlement splits the collateral that the ledger committed into what comes
-// back to the availability and what is lost. A repair discount is not part of
-// it: that is earned, not returned.
+// back to the availability and what is lost. The discount for a slot in repair
+// is no part of it: that is earned, not returned.
 func (s State) Settlement() (returned, lost events.Amount) {
-	if !s.Paid && s.Lost.IsZero() { // Nothing ever went to the contract, or it all came back.
+	if !s.Paid && s.Lost.IsZero() { // Either nothing went to the contract, or all of it came back.
 		return s.Committed, events.Amount{}
 	}
 	returned = s.Returned

@@ -8,23 +8,24 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file is about what happened while nobody looked: periods that owed a
-// proof of which nothing was recorded, and collateral that shrank without a miss.
+// This file deals with what happened while the host was not watching: periods
+// that owed a proof of which nothing was recorded, and collateral that shrank
+// without a recorded miss.
 
-// Settles reports whether nothing further is to be told of a period that is over: it
-// opened a duty, which was not excused.
+// Settles reports whether the record is complete for a period that is over: it
+// opened a duty, and that was not excused.
 func (s State) Settles(period uint64) bool {
 	return s.Told(period) && !s.reopens(period)
 }
 
-// reopens reports whether a period may owe a proof again: the last one that was
-// excused, because a challenge moves every 256 blocks, and blocks may come faster
-// than was to be expected.
+// reopens reports whether a period may owe a proof again although it was excused:
+// only the last excused one may, because a challenge moves every 256 blocks, and
+// blocks may come faster than expected.
 func (s State) reopens(period uint64) bool { return s.Excused != 0 && period == s.Excused }
 
-// lapse ends all duties with the hosting. The chain may take that end back.
+// lapse ends all open duties together with the hosting. The chain may take that end back.
 func (s State) lapse() State {
-	s.Lapsed = slices.Clone(s.Lapsed) // Also what lapsed before and was not told since.
+	s.Lapsed = slices.Clone(s.Lapsed) // Periods that lapsed earlier and were not reported since stay in the list.
 	for _, d := range s.Duties {
 		s.Lapsed = append(s.Lapsed, d.Period)
 	}
@@ -32,8 +33,8 @@ func (s State) lapse() State {
 	return s
 }
 
-// reopenLapsed forgets that duties were told which lapsed with an end that was taken
-// back: they are owed again.
+// reopenLapsed removes the duties that lapsed with an end that was taken back from
+// the periods that count as told: they are owed again.
 func (s State) reopenLapsed() State {
 	for _, period := range s.Lapsed {
 		s.Periods = s.Reopen(period)
@@ -41,7 +42,7 @@ func (s State) reopenLapsed() State {
 	return s
 }
 
-// decideSilent records a period that is over, owed a proof and was never told.
+// decideSilent records a period that is over, owed a proof and never opened a duty.
 func decideSilent(s State, c ReportSilentPeriod) []Event {
 	if !s.Owes() || s.Settles(c.Period) || !c.At.After(c.Deadline) {
 		return nil
@@ -59,21 +60,22 @@ func decideSilent(s State, c ReportSilentPeriod) []Event {
 }
 
 // decideShrunk records that the contract holds less than the record says. While a
-// duty is open or the cost of a miss is to be read, that reading tells it; but not
-// when the request has ended, because then it does not come.
+// duty is open, or the cost of a miss is still to be read, that reading will
+// record it; but not when the request has ended, because then there is no such
+// reading.
 func decideShrunk(s State, c ReportChain, ended bool) []Event {
 	if !c.Facts.Collateral.Less(s.Collateral) || !ended && len(s.Duties)+len(s.Unchecked) > 0 {
 		return nil
 	}
-	period := uint64(0) // No miss of the record explains it.
+	period := uint64(0) // No recorded miss explains it.
 	if len(s.Unchecked) > 0 {
 		period = slices.Max(s.Unchecked)
 	}
 	return []Event{reading(s, c.Facts.At.Time, period, c.Facts.Collateral)}
 }
 
-// Reading is an event that says what the contract holds, and what it took since the
-// reading before it.
+// Reading is an event that says what the contract holds, and how much it took since
+// the reading before.
 type Reading interface {
 	Event
 	GetPeriod() uint64
@@ -81,8 +83,8 @@ type Reading interface {
 	GetSlashed() string
 }
 
-// held is what the contract held when it was asked last; of an adopted slot whose fill is
-// not recorded yet, what the request demands.
+// held is what the contract held when last asked; for an adopted slot whose fill is not
+// recorded yet, what the request demands.
 func (s State) held() events.Amount {
 	if ask := s.Request.Ask; s.BeforeFill() && s.Adopted && s.Collateral.IsZero() {
 		return ask.CollateralPerByte.MulSaturating(uint64(ask.SlotSize))

@@ -6,7 +6,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// State is everything that later decisions need, and nothing else.
+// State is everything that later decisions need, and nothing more.
 type State struct {
 	Phase     Phase
 	Attempt   uint32
@@ -18,7 +18,7 @@ type State struct {
 	BeganAt   time.Time // chain time
 	ExpiresAt time.Time // chain time: an unfilled request is void after it
 	EndsAt    time.Time // chain time: the request is finished after it
-	FailEvery uint32    // every how manyth proof is spoiled on purpose; 0: none
+	FailEvery uint32    // every how many proofs one is spoiled on purpose; 0: none is
 
 	// What the ledger holds for the sale.
 	Availability events.AvailabilityID
@@ -32,7 +32,7 @@ type State struct {
 
 	// What the contract holds. OnChain says that the slot is ours there.
 	OnChain     bool
-	FilledAt    time.Time // of a fill found on chain: when the request was made
+	FilledAt    time.Time // of a fill found on chain without its log: when the request was made
 	FilledBlock uint64
 	FilledHash  events.Hash // of FilledBlock; zero in old records
 	Tried       bool        // a proof for the fill was made, so one may have been sent
@@ -41,10 +41,10 @@ type State struct {
 
 	Periods            // that opened a duty
 	Duties    []Duty   // open, by period
-	Excused   uint64   // the period that was excused last: it may owe again; 0: none
-	Lapsed    []uint64 // open when the hosting ended, and not told again since: owed again when that is taken back
+	Excused   uint64   // the last excused period, which may owe a proof again; 0: none
+	Lapsed    []uint64 // open when the hosting ended, and not reported since: owed again if that end is taken back
 	DutyCount uint64   // how many periods opened a duty
-	Unchecked []uint64 // missed periods whose cost was not read yet
+	Unchecked []uint64 // missed periods whose cost has not been read yet
 	Submitted uint64   // proofs that the contract took
 	Missed    uint64   // proofs that were owed and not accepted
 
@@ -59,7 +59,7 @@ type State struct {
 
 	Damage Damage // of the data; none once it is deleted
 
-	Refills uint32 // how many attempts in a row went on with the data of the one before
+	Refills uint32 // how many attempts in a row used the data of the one before
 
 	Reprocess bool   // the slot may be queued again
 	Reason    string // why the sale ended, when it did not finish
@@ -71,22 +71,22 @@ type Duty struct {
 	Period    uint64
 	Challenge events.Challenge
 	Deadline  time.Time // chain time: the last second of the period
-	Spoil     bool      // hand in an invalid proof; simulation of failures only
+	Spoil     bool      // hand in an invalid proof; only to simulate failures
 }
 
-// Damage is what is known to be damaged of the stored slot.
+// Damage is what is known of damage to the stored slot.
 type Damage struct {
 	Blocks  []uint64  // ascending, at most MaxDamagedBlocks
-	Whole   bool      // it is not known which: all are looked at
+	Whole   bool      // it is not known which blocks: all are checked
 	Since   time.Time // chain time; zero: nothing is damaged
-	FoundBy string    // what found the last of it, and what it saw
+	FoundBy string    // what found the last damage, and what it saw
 	Found   uint64    // how often damage was found in this attempt
 }
 
 // Any reports whether something is damaged.
 func (d Damage) Any() bool { return d.Whole || len(d.Blocks) > 0 }
 
-// Over reports whether nothing is left to do.
+// Over reports whether the sale is settled, so that nothing is left to do.
 func (s State) Over() bool { return s.Settled }
 
 // Ended reports whether the sale is in one of its exits or Finished.
@@ -98,11 +98,11 @@ func (s State) BeforeFill() bool { return s.Phase.in(gathering, ready) }
 // Hosting reports whether the slot is ours and runs.
 func (s State) Hosting() bool { return s.Phase.in(hosting) }
 
-// KeepsData reports whether the data is here and needed: it must be sound.
+// KeepsData reports whether the data is here and still needed, so that it must be sound.
 func (s State) KeepsData() bool { return s.Phase.in(ready, hosting) }
 
-// Fetched reports whether the data was complete and the sale goes on: whoever waited for
-// that need not wait any longer.
+// Fetched reports whether the data was complete and the sale goes on, so that whoever
+// waited for the download need not wait longer.
 func (s State) Fetched() bool { return s.Phase.in(ready, hosting, collecting) }
 
 // Damaged reports whether data that is needed is damaged.
@@ -112,8 +112,8 @@ func (s State) Damaged() bool { return s.KeepsData() && s.Damage.Any() }
 // or it was when the attempt began and the data is not here yet.
 func (s State) Owes() bool { return s.Hosting() || s.BeforeFill() && s.Adopted }
 
-// Proves reports whether the slot is ours and its data is kept for as long as it is hosted:
-// proofs that it owes can be made.
+// Proves reports whether proofs can be made: the slot is ours, and its data is kept as long
+// as it is hosted.
 func (s State) Proves() bool { return s.Hosting() && s.Phase != Filled }
 
 // HostedUntil is until when the slot owes proofs, as far as the record knows.
@@ -124,8 +124,9 @@ func (s State) HostedUntil() time.Time {
 	return s.ExpiresAt
 }
 
-// WakeAt is the chain time from which on the chain must be asked how the slot
-// is doing, because it changes state by time alone. Zero: it need not be.
+// WakeAt is the chain time from which the chain must be asked about the slot,
+// because the slot then changes state by the passing of time alone. Zero: it
+// need not be asked.
 func (s State) WakeAt() time.Time {
 	switch {
 	case s.BeforeFill() && !s.Repair, s.Hosting() && !s.Started:

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Sentence tells one event to a person. Amounts are token base units.
+// Sentence describes one event to a person. Amounts are token base units.
 func Sentence(e Event) string {
 	switch e := e.(type) {
 	case *messages.SaleStarted:
@@ -153,8 +153,8 @@ func paid(r *messages.Receipt) string {
 	return fmt.Sprintf(" (block %d, %d gas)", r.GetBlock(), r.GetGasUsed())
 }
 
-// rewarded says what was taken for a slot in repair: the contract holds the full collateral, and
-// asks less for it.
+// rewarded says how much less was taken for a slot in repair. The contract counts the full
+// collateral, and takes less for it.
 func rewarded(e *messages.SlotFilled) string {
 	if e.RepairReward == nil {
 		return ""
@@ -164,7 +164,7 @@ func rewarded(e *messages.SlotFilled) string {
 		amount(e.GetCollateral()).SubFloor(reward), reward)
 }
 
-// madeIn says how long a proof was in the making; that is not known of one that was found on
+// madeIn says how long a proof took to make, which is not known of one that was found on
 // chain.
 func madeIn(ms uint64) string {
 	if ms == 0 {
@@ -202,7 +202,7 @@ func millis(ms uint64) string { return (time.Duration(ms) * time.Millisecond).St
 
 func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Waiting says what the sale waits for, for people.
+// Waiting says what the sale is waiting for.
 func Waiting(s State) string {
 	switch s.Phase {
 	case Unknown:
