@@ -103,7 +103,7 @@ func (a Amount) MulSaturating(n uint64) Amount {
 }
 
 // AddSaturating returns a+b, or the largest amount when that does not fit: a total never
-// fails, and one that is too large for a promise is too large for every comparison.
+// fails, and one that large fails every comparison as it should.
 func (a Amount) AddSaturating(b Amount) Amount {
 	var r uint256.Int
 	if _, overflow := r.AddOverflow(&a.v, &b.v); overflow {
@@ -125,8 +125,8 @@ func MaxAmount() Amount {
 	return Amount{*r.SetAllOne()}
 }
 
-// MarshalBinary is the amount as 32 bytes, the highest first; for files of our
-// own, where text would be slow.
+// MarshalBinary is the amount as 32 bytes, the highest first; for our own
+// files, where text would be slow.
 func (a Amount) MarshalBinary() ([]byte, error) {
 	b := a.v.Bytes32()
 	return b[:], nil

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Human prints the size in three digits with a binary unit, for tables.
+// Human prints the size in three digits with a binary unit, for tables that people read.
 func (b Bytes) Human() string {
 	if b < 1024 {
 		return strconv.FormatUint(uint64(b), 10) + " B"
 	}
 	size, name := 1024.0, "KiB"
 	for _, next := range []string{"MiB", "GiB", "TiB", "PiB", "EiB"} {
-		// What would print as 1,000 or more moves on to the next unit.
+		// A size that would print as 1,000 or more goes to the next unit.
 		if float64(b)/size < 999.5 {
 			break
 		}

@@ -12,9 +12,9 @@ import (
 )
 
 // CheckMessage validates what messages.proto says of its strings: each has the
-// form of its kind, each point in time is in the range of RFC 3339, and parts
-// that are messages are valid themselves. It is the Check of every entry of
-// the codec tables, so that no fold ever meets a malformed event.
+// form of its kind, each point in time is in the range of RFC 3339, and nested
+// messages are valid themselves. It is the Check of every entry of the codec
+// tables, so that no fold ever meets a malformed event.
 func CheckMessage(m proto.Message) error {
 	return checkFields(m.ProtoReflect())
 }
@@ -43,7 +43,7 @@ func checkField(m protoreflect.Message, f protoreflect.FieldDescriptor) error {
 			}
 			return nil
 		}
-		if f.HasPresence() && !m.Has(f) { // The message says what that means.
+		if f.HasPresence() && !m.Has(f) { // The message's comment says what its absence means.
 			return nil
 		}
 		return checkText(kind, m.Get(f).String())
@@ -64,8 +64,9 @@ func checkField(m protoreflect.Message, f protoreflect.FieldDescriptor) error {
 	}
 }
 
-// checkAbsent refuses events without the parts that every reader relies on.
-// Receipts and points in time may be absent; the message says what that means.
+// checkAbsent refuses events without the nested messages that every reader
+// relies on. Receipts and points in time may be absent; the message's comment
+// says what that means.
 func checkAbsent(part protoreflect.FullName) error {
 	switch part {
 	case "hostnode.v1.Request", "hostnode.v1.ChainLog":
@@ -92,7 +93,7 @@ func checkText(kind messages.Kind, s string) error {
 	return nil
 }
 
-// checkHex demands lower case, so that one id has one spelling in the record.
+// checkHex demands lower case, so that an id is always stored in the same spelling.
 func checkHex(s string, digits int) error {
 	d, ok := strings.CutPrefix(s, "0x")
 	if !ok || (digits >= 0 && len(d) != digits) || len(d)%2 != 0 || strings.ToLower(d) != d {

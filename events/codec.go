@@ -22,16 +22,16 @@ var (
 	ErrNewerEvent = errors.New("event has a newer schema version")
 )
 
-// newerHint is what an operator can do about a record that this build cannot read.
+// newerHint tells an operator what to do about events that this build cannot read.
 const newerHint = "if a newer hostnode wrote it, upgrade this one, or go on with the newer one; nothing was changed"
 
-// Entry is one line of a codec table: how one event is stored.
+// Entry is one line of a codec table: how one kind of event is stored.
 type Entry struct {
 	// Name is the stored name. It never changes, whatever happens to the Go type.
 	Name string
 	// Version is the current schema version, from 1.
 	Version uint32
-	// Example is a complete, valid event; it also says which message this is.
+	// Example is a complete, valid event; it also tells which message the entry is for.
 	Example proto.Message
 	// Check validates what the message's schema cannot say (ids, amounts, times).
 	// It may be nil. It is called on encoding and on decoding.
@@ -45,7 +45,7 @@ type Entry struct {
 	Upcasters []Upcaster
 }
 
-// check says what makes an entry unusable.
+// check says why an entry is unusable.
 func (e Entry) check() error {
 	if e.Version == 0 || len(e.Upcasters) != int(e.Version)-1 {
 		return fmt.Errorf("version %d with %d upcasters: each version below needs one", e.Version, len(e.Upcasters))
@@ -65,8 +65,8 @@ type Codec struct {
 	byMessage map[protoreflect.FullName]Entry
 }
 
-// NewCodec joins tables into a codec. Two entries with one name or one message,
-// and a chain of upcasters with a gap, are mistakes of ours and panic.
+// NewCodec joins tables into a codec. It panics when two entries have the same
+// name or message, or when an upcaster is missing: those are bugs.
 func NewCodec(tables ...[]Entry) *Codec {
 	c := &Codec{map[string]Entry{}, map[protoreflect.FullName]Entry{}}
 	for _, e := range slices.Concat(tables...) {
@@ -99,8 +99,8 @@ func (c *Codec) Entries() iter.Seq[Entry] {
 	}
 }
 
-// Current is the present name of a stored name, which may be an alias; false
-// when the table does not have it.
+// Current returns the present name for a stored name, which may be an alias;
+// false when the table has neither.
 func (c *Codec) Current(stored string) (name string, known bool) {
 	e, known := c.byName[stored]
 	return e.Name, known
@@ -125,10 +125,10 @@ func (c *Codec) Encode(m proto.Message) (name string, version uint32, data []byt
 	return e.Name, e.Version, data, nil
 }
 
-// Decode turns a recorded event into its message, in the current version of
-// its schema. Unknown names, newer versions, unknown fields and malformed
-// values are errors: a fold must never meet them. An event that does not say
-// its version has version 1.
+// Decode turns a recorded event into its message, in the current version of its
+// schema. Unknown names, newer versions, unknown fields and malformed values
+// are errors: a fold must never meet them. An event without a version has
+// version 1.
 func (c *Codec) Decode(r Recorded) (proto.Message, error) {
 	where := func() string {
 		return fmt.Sprintf("decode %s at %s revision %d", clip(r.Type), clip(r.Stream), r.Revision)

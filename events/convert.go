@@ -11,8 +11,8 @@ import (
 )
 
 // The functions in this file translate between the types of the ports and the
-// messages of the record. Those that read a message take it as checked by the
-// codec; a malformed value at this point is a bug of ours and panics.
+// stored messages. Those that read a message rely on the codec's checks; a
+// malformed value at this point is a bug and panics.
 
 // TimeToMessage is nil for the zero time.
 func TimeToMessage(t time.Time) *timestamppb.Timestamp {
@@ -30,23 +30,23 @@ func TimeFromMessage(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-// Unix is a point of chain time, given as the contract gives it. What is later than any
-// calendar goes becomes the latest that one has.
+// Unix converts a point in chain time from the contract's seconds. Anything later than
+// the calendar's end becomes the calendar's end.
 func Unix(seconds uint64) time.Time { return time.Unix(int64(min(seconds, MaxUnix)), 0).UTC() }
 
 // MaxUnix is the last second that RFC 3339 can write, the end of the year 9999.
 const MaxUnix = 253_402_300_799
 
-// Seconds is a whole number of seconds as a duration. What does not fit, about
-// 292 years, becomes the longest duration: nobody stores that long, and it
-// must not wrap around. The longest is whole seconds too, because requests are
-// recorded in seconds.
+// Seconds converts a whole number of seconds to a duration. More than fits,
+// about 292 years, becomes the longest duration: nobody stores for that long,
+// and it must not wrap around. The longest duration is whole seconds too,
+// because requests are recorded in seconds.
 func Seconds(n uint64) time.Duration {
 	const most = uint64(1<<63-1) / uint64(time.Second)
 	return time.Duration(min(n, most)) * time.Second
 }
 
-// Must returns v, or panics with a message that names the bug.
+// Must returns v, or panics with err, which is a bug then.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic("events: malformed value past the codec: " + err.Error())
@@ -97,7 +97,7 @@ func RequestFromMessage(m *messages.Request) Request {
 }
 
 // ReceiptToMessage encodes a receipt; nil for the zero receipt, which stands
-// for a transaction that was learned from the chain.
+// for a transaction that was not sent by this process but found on chain.
 func ReceiptToMessage(r Receipt) *messages.Receipt {
 	if r.TxHash.Zero() {
 		return nil

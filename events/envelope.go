@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of what a store takes.
+// Limits of an append. Every store has the same.
 const (
 	// MaxEventBytes is the most bytes of name, data and metadata of one event:
 	// EventStoreDB's limit.
@@ -20,13 +20,13 @@ const (
 	MaxAppendBytes = 64 << 20
 	// MaxAppendEvents is the most events of one append.
 	MaxAppendEvents = 32_768
-	// PreferredAppendBytes is what hostnode's own writers stay below: older
-	// releases of EventStoreDB take 1 MiB an append.
+	// PreferredAppendBytes is the most that hostnode itself appends at once:
+	// older releases of EventStoreDB accept no more than 1 MiB.
 	PreferredAppendBytes = 900 << 10
-	// PreferredAppendEvents is the same as a number of events.
+	// PreferredAppendEvents is the same limit as a number of events.
 	PreferredAppendEvents = 4096
-	// MaxStreamNameBytes is the most bytes of a stream's name: what EventStoreDB
-	// was seen to take.
+	// MaxStreamNameBytes is the most bytes of a stream's name that EventStoreDB
+	// accepted in a test.
 	MaxStreamNameBytes = 5000
 )
 
@@ -45,11 +45,11 @@ func ParseEventID(s string) (EventID, error) {
 	return EventID(id), nil
 }
 
-// namespace separates our name-based ids from everybody else's.
+// namespace keeps our name-based ids apart from those of other programs.
 const namespace = "b8e0ad2c-5a4c-5f34-9d7c-9d0c1c1f7a4e"
 
-// NewEventID is the UUIDv5 of (stream, cause, ordinal): the same decision
-// about the same cause always has the same ids.
+// NewEventID is the UUIDv5 of (stream, cause, ordinal): deciding the same for
+// the same cause again gives the same ids.
 func NewEventID(stream, cause string, ordinal int) EventID {
 	name := stream + "\x00" + cause + "\x00" + strconv.Itoa(ordinal)
 	return EventID(uuid.NewSHA1(uuid.MustParse(namespace), []byte(name)))
@@ -61,11 +61,11 @@ type NewEvent struct {
 	Type string // the stored name, from the codec table
 	Data []byte // JSON, unless Binary
 	Meta Metadata
-	// Foreign is the metadata as bytes, when somebody else wrote it and Meta
-	// does not say it all; Meta then holds what it has in common with ours. Nil
-	// for hostnode's own events.
+	// Foreign is the metadata in bytes, when another program wrote it and Meta
+	// cannot hold all of it; Meta then has the fields that it shares with ours.
+	// Nil for hostnode's own events.
 	Foreign []byte
-	// Binary says that Data is no JSON.
+	// Binary says that Data is not JSON.
 	Binary bool
 }
 
@@ -80,11 +80,11 @@ type Recorded struct {
 	Meta     Metadata
 	Foreign  []byte
 	Binary   bool
-	// Link is where a virtual stream has this event; nil when it was read from
-	// its own stream or from the log.
+	// Link says where in a virtual stream this event was read; nil when it was
+	// read from its own stream or from the log.
 	Link *Link
-	// Recorded is when the store wrote it, by the machine's clock. For people;
-	// no decision uses it.
+	// Recorded is when the store wrote it, by the machine's clock. It is shown
+	// to people; no decision uses it.
 	Recorded time.Time
 }
 
@@ -140,7 +140,7 @@ func DecodeMetadata(b []byte) (m Metadata, foreign []byte) {
 	return m, b
 }
 
-// CheckAppend says whether a store may take an append at all: names, ids and
+// CheckAppend reports whether an append is acceptable at all: names, ids and
 // sizes within the limits. Stores call it first.
 func CheckAppend(stream string, batch []NewEvent) error {
 	if stream == "" || len(stream) > MaxStreamNameBytes {
@@ -150,7 +150,7 @@ func CheckAppend(stream string, batch []NewEvent) error {
 	if !utf8.ValidString(stream) {
 		return fmt.Errorf("%w: stream name %q is not UTF-8", ErrMalformed, clip(stream))
 	}
-	if stream == metadataPrefix { // It ends the process of an EventStoreDB.
+	if stream == metadataPrefix { // Such a stream name makes the process of an EventStoreDB exit.
 		return fmt.Errorf("%w: %s is the metadata of a stream without a name", ErrMalformed, stream)
 	}
 	if stream == logName {
@@ -203,7 +203,7 @@ func checkEvent(stream string, e NewEvent) (size int, err error) {
 	return size, nil
 }
 
-// Size is how many bytes count against the limits.
+// Size is the number of bytes that count against the limits.
 func (e NewEvent) Size() int {
 	return len(e.Data) + len(e.Type) + len(e.Foreign) +
 		len(e.Meta.Correlation) + len(e.Meta.Causation) + len(e.Meta.Node)

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// ErrMalformed means that a text or a byte string does not have the form its
-// type demands. It is wrapped with what was read and what was expected.
+// ErrMalformed means that a text or some bytes do not have the form that their
+// type demands. The error that wraps it says what was read and what was
+// expected.
 var ErrMalformed = errors.New("malformed value")
 
-// The identifiers of the market (spec/marketplace.md §1.3). All print as 0x-hex in
-// lower case and are stored so; all are comparable and may be map keys.
+// The identifiers of the market (spec/marketplace.md §1.3). All are printed and
+// stored as 0x-hex in lower case; all are comparable and may be map keys.
 type (
 	// RequestID is the keccak256 of the ABI encoding of a storage request.
 	RequestID [32]byte
@@ -101,11 +102,11 @@ func ParseAddress(s string) (Address, error) {
 	return a, checkSum(s[len(s)-2*len(a):], a)
 }
 
-// ErrChecksum: an address in mixed case is not the one that somebody wrote down.
+// ErrChecksum: the upper and lower case of an address do not fit its digits, so one was mistyped.
 var ErrChecksum = errors.New("the address has a wrong checksum")
 
-// checkSum compares the case of an address's letters with what it should be (EIP-55): in
-// mixed case it says whether a digit was mistyped. Without, nothing is known.
+// checkSum compares the case of an address's letters with the checksum of its digits
+// (EIP-55). An address in one case has no checksum and passes.
 func checkSum(digits string, a Address) error {
 	lower := hex.EncodeToString(a[:])
 	if digits == lower || digits == strings.ToUpper(lower) {
@@ -150,7 +151,7 @@ func parseHex(what, s string, into []byte) error {
 
 func hex0x(b []byte) string { return "0x" + hex.EncodeToString(b) }
 
-// clip keeps hostile input out of error messages.
+// clip shortens hostile input in error messages.
 func clip(s string) string {
 	const most = 80
 	if len(s) > most {

@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// LossStream is where a record says that a part of it was lost. No machine folds it.
+// LossStream is where a loss of events is recorded. No machine folds it.
 const LossStream = CategoryLoss + "-record"
 
-// TypeRecordLost is the type of its events.
+// TypeRecordLost is the type of the events in LossStream.
 const TypeRecordLost = "RecordLost"
 
-// RecordLost says that an operator has accepted a loss: of a damaged store what stood
-// before the first event that could not be read was taken over, and nothing behind it.
+// RecordLost says that an operator has accepted a loss: of a damaged store, everything
+// before the first unreadable event was kept, and nothing after it.
 type RecordLost struct {
-	// At is when that was.
+	// At is when the operator accepted it.
 	At time.Time `json:"at"`
-	// Kept is the last position that was taken over, as the damaged store numbered
-	// them, and Last that of its last event. Readable counts the events that could
-	// be read in all.
+	// Kept is the last position that was kept, and Last the position of the last
+	// event, both as the damaged store numbered them. Readable counts all events
+	// that could be read.
 	Kept     Position `json:"kept"`
 	Last     Position `json:"last"`
 	Readable uint64   `json:"readable"`
 	// Problem is what was damaged.
 	Problem string `json:"problem"`
-	// Aside is the directory in which the damaged store was kept.
+	// Aside is the directory that the damaged store was moved to.
 	Aside string `json:"aside"`
 }
 
-// Lost is how many events are not in the record any more.
+// Lost is the number of events that are no longer in the store.
 func (l RecordLost) Lost() uint64 { return uint64(l.Last - min(l.Kept, l.Last)) }
 
-// Event is how it is stored.
+// Event returns the event as it is stored.
 func (l RecordLost) Event() (NewEvent, error) {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -45,7 +45,7 @@ func (l RecordLost) Event() (NewEvent, error) {
 	}, nil
 }
 
-// ParseRecordLost reads one. It answers ErrMalformed.
+// ParseRecordLost decodes such an event. It returns ErrMalformed.
 func ParseRecordLost(data []byte) (l RecordLost, err error) {
 	if err := json.Unmarshal(data, &l); err != nil {
 		return l, fmt.Errorf("%w: %s: %w", ErrMalformed, TypeRecordLost, err)

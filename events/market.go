@@ -137,16 +137,16 @@ type Head struct {
 	Time time.Time
 }
 
-// Displaces says whether a newest block that is named now takes the place of one that was
-// named before: it is not below it, or it is later. A chain whose newest block is later and
-// lower does not hold the higher one, whoever named that; a lower and older one may only be
-// the word of a node that lags.
+// Displaces reports whether h, named as the newest block of the chain, takes the place of a
+// block that was named before: it is not lower, or it is later. When the newest block of a
+// chain is later and lower, the higher block is no longer on that chain, whoever named it.
+// A block that is both lower and older may only be the answer of a node that lags.
 func (h Head) Displaces(before Head) bool {
 	return h.Number >= before.Number || h.Time.After(before.Time)
 }
 
-// SlotFacts is everything a sale asks the chain about one slot, read at one
-// block, so that no decision mixes two moments.
+// SlotFacts is everything a sale asks the chain about one slot, read at a
+// single block, so that no decision mixes two states of the chain.
 type SlotFacts struct {
 	At           Head
 	RequestKnown bool
@@ -165,7 +165,7 @@ type SlotFacts struct {
 	CanReserve bool
 }
 
-// Receipt is what a mined transaction of ours brought.
+// Receipt is the result of a mined transaction of ours.
 type Receipt struct {
 	TxHash Hash
 	Block  Head
@@ -174,7 +174,7 @@ type Receipt struct {
 	GasUsed uint64
 }
 
-// TakenProof is a proof of ours that the contract took in a period.
+// TakenProof is a proof of ours that the contract accepted in a period.
 type TakenProof struct {
 	Period  uint64
 	Receipt Receipt
@@ -183,19 +183,19 @@ type TakenProof struct {
 // PayoutReceipt is the receipt of a freeSlot with the tokens it moved to us.
 type PayoutReceipt struct {
 	Receipt
-	// Paid is all that the token contract transferred for the slot: reward and
-	// collateral.
+	// Paid is everything that the token contract transferred for the slot:
+	// reward and collateral.
 	Paid Amount
-	// Collateral is the part of Paid that was our collateral. It came to us.
+	// Collateral is the part of Paid that was our collateral; it came to us.
 	Collateral Amount
-	// RewardRecipient is who got the rest of Paid; zero: we did.
+	// RewardRecipient is who received the rest of Paid; zero: we did.
 	RewardRecipient Address
 	// AlreadyFree says that the slot was paid or freed before this call.
 	AlreadyFree bool
 }
 
-// What the market may answer. Adapters wrap these; everything else that a
-// market returns is temporary and is tried again.
+// The errors of a market. Adapters wrap these; any other error of a market is
+// temporary, and the call is tried again.
 var (
 	// ErrUnknownRequest: the contract knows no such request.
 	ErrUnknownRequest = errors.New("request unknown to the contract")
@@ -203,12 +203,12 @@ var (
 	ErrReservationNotAllowed = errors.New("slot reservation not allowed")
 	// ErrSlotNotFree: another host has filled the slot, or it is over.
 	ErrSlotNotFree = errors.New("slot not free")
-	// ErrInvalidProof: the contract refused the proof. Before the data is
-	// blamed, challenge, period and gas must be ruled out (spec/ethereum.md §3).
+	// ErrInvalidProof: the contract refused the proof. Challenge, period and gas
+	// must be ruled out before the data is blamed (spec/ethereum.md §3).
 	ErrInvalidProof = errors.New("proof refused by the contract")
-	// ErrProofAlreadySubmitted: the period has its proof.
+	// ErrProofAlreadySubmitted: the contract has a proof for the period.
 	ErrProofAlreadySubmitted = errors.New("proof already submitted in this period")
-	// ErrNotMissing: the proof is there, was not owed, or can no longer be marked.
+	// ErrNotMissing: the proof was handed in, was not owed, or can no longer be marked.
 	ErrNotMissing = errors.New("no missing proof can be marked")
 	// ErrSlotIsFree: there is nothing to free.
 	ErrSlotIsFree = errors.New("slot is free")
@@ -220,7 +220,7 @@ var (
 	// ErrDeadlinePassed: the transaction was not sent, or was withdrawn,
 	// because it could no longer be mined in time.
 	ErrDeadlinePassed = errors.New("deadline passed before the transaction could be mined")
-	// ErrTooEarly: not yet; the same call is right when more blocks have passed.
+	// ErrTooEarly: the same call will succeed after some more blocks.
 	ErrTooEarly = errors.New("too early")
 	// ErrReverted: the transaction was mined and failed for another reason.
 	ErrReverted = errors.New("transaction reverted")

@@ -10,18 +10,18 @@ import (
 )
 
 // Memory is the Store that keeps everything in memory: for tests, simulations
-// and trials. It obeys the port to the letter (storetest), except that nothing
-// outlives the process. It starts no goroutine and waits only on mutexes and
-// channels, so that it works inside a testing/synctest bubble.
+// and trials. It does all that Store demands (storetest checks it), except that
+// nothing outlives the process. It starts no goroutine and waits only on
+// mutexes and channels, so that it works inside a testing/synctest bubble.
 type Memory struct {
-	// Clock gives Recorded its time. It is time.Now unless it is set before
-	// the first append.
+	// Clock gives the time of Recorded. It is time.Now unless set before the
+	// first append.
 	Clock func() time.Time
 
 	mu      sync.Mutex
 	all     []Recorded // by position-1; never changed once written
 	streams map[string]*memoryStream
-	// changed is closed and replaced by each append, and closed by Close.
+	// changed is closed and replaced by each append; Close closes it.
 	changed chan struct{}
 	closed  bool
 }
@@ -29,10 +29,10 @@ type Memory struct {
 // memoryStream is the index of one stream, virtual ones included.
 type memoryStream struct {
 	positions []Position         // by revision
-	revisions map[EventID]uint64 // the last revision written with this id
+	revisions map[EventID]uint64 // the last revision that was written with this id
 	meta      StreamMetadata
 	hasMeta   bool
-	ended     bool // by a tombstone, its last event
+	ended     bool // a tombstone is its last event
 }
 
 var _ Store = (*Memory)(nil)
@@ -46,8 +46,7 @@ func NewMemory() *Memory {
 	}
 }
 
-// Append implements Store. What is appended is durable at once, as far as
-// memory can be.
+// Append implements Store. It is durable at once, as far as memory can be.
 func (m *Memory) Append(
 	ctx context.Context, stream string, expected Expected, batch []NewEvent,
 ) (AppendResult, error) {
@@ -70,7 +69,7 @@ func (m *Memory) Append(
 	return m.write(s, stream, batch), nil
 }
 
-// stream is the index of a stream; one that was not known is not kept.
+// stream returns the index of a stream; that of an unknown stream is new, and not kept.
 func (m *Memory) stream(name string) *memoryStream {
 	if s := m.streams[name]; s != nil {
 		return s
@@ -78,8 +77,8 @@ func (m *Memory) stream(name string) *memoryStream {
 	return &memoryStream{revisions: map[EventID]uint64{}}
 }
 
-// decide applies the rules of Store.Append. It returns a result when the events
-// were written before.
+// decide applies the rules of Store.Append. It returns a result when the append
+// is a repeat.
 func (m *Memory) decide(s *memoryStream, stream string, expected Expected, batch []NewEvent) (*AppendResult, error) {
 	count := uint64(len(s.positions))
 	n, exact := expected.Count()
@@ -109,14 +108,14 @@ func (m *Memory) decide(s *memoryStream, stream string, expected Expected, batch
 	return nil, wrong
 }
 
-// endedWith reports whether a stream holds the metadata of one that ended, and
-// there was none before.
+// endedWith reports whether a stream holds metadata whose stream was tombstoned
+// before it had any.
 func (m *Memory) endedWith(s *memoryStream, stream string) bool {
 	of, ok := MetadataOf(stream)
 	return ok && len(s.positions) == 0 && m.stream(of).ended
 }
 
-// known counts how many leading ids of a batch the stream has, and gives the
+// known counts the leading ids of a batch that the stream has, and returns the
 // revision of the last of them.
 func (s *memoryStream) known(batch []NewEvent) (revision uint64, known int) {
 	for _, e := range batch {
@@ -130,8 +129,8 @@ func (s *memoryStream) known(batch []NewEvent) (revision uint64, known int) {
 	return revision, known
 }
 
-// same counts how many leading ids of a batch the stream has from a revision on,
-// and gives the revision of the last of them.
+// same counts the leading ids of a batch that the stream has from a revision on,
+// and returns the revision of the last of them.
 func (m *Memory) same(s *memoryStream, from uint64, batch []NewEvent) (revision uint64, known int) {
 	for _, e := range batch {
 		at := from + uint64(known)
@@ -168,7 +167,7 @@ func (m *Memory) write(s *memoryStream, stream string, batch []NewEvent) AppendR
 	if len(batch) > 0 {
 		r.Position = Position(len(m.all))
 	}
-	if deleted { // It can be read again; what was before stays hidden.
+	if deleted { // Now it can be read again; the events before stay hidden.
 		meta := m.stream(revived).meta
 		meta.TruncateBefore = before
 		m.add(MetadataStream(revived), metadataEvent(revived, meta, len(m.all)), now)
@@ -177,7 +176,7 @@ func (m *Memory) write(s *memoryStream, stream string, batch []NewEvent) AppendR
 	return r
 }
 
-// metadataEvent is metadata that the store itself sets; cause makes its id.
+// metadataEvent is metadata that the store sets itself; cause determines its id.
 func metadataEvent(stream string, meta StreamMetadata, cause int) NewEvent {
 	return NewEvent{
 		ID:   NewEventID(MetadataStream(stream), "store", cause),
@@ -190,8 +189,8 @@ func (m *Memory) wake() {
 	m.changed = make(chan struct{})
 }
 
-// add writes one event, what follows from it for the streams, and the links of
-// the virtual streams.
+// add writes one event, its effect on the streams, and the links of the virtual
+// streams.
 func (m *Memory) add(stream string, e NewEvent, now time.Time) {
 	position := Position(len(m.all) + 1)
 	s := m.link(stream, e.ID, position)
@@ -202,7 +201,7 @@ func (m *Memory) add(stream string, e NewEvent, now time.Time) {
 	if of, ok := MetadataOf(stream); ok && e.Type == TypeMetadata {
 		target := m.stream(of)
 		m.streams[of] = target
-		// CheckAppend has read it before.
+		// CheckAppend has parsed it before.
 		target.meta, _ = ParseStreamMetadata(e.Data)
 		target.hasMeta = true
 	}
@@ -234,7 +233,7 @@ func (m *Memory) Delete(ctx context.Context, stream string, expected Expected, f
 		return 0, ErrClosed
 	}
 	s := m.stream(stream)
-	// It is judged as one event that nobody wrote before.
+	// It is judged like the append of one new event.
 	if _, err := m.decide(s, stream, expected, make([]NewEvent, 1)); err != nil {
 		return 0, err
 	}
@@ -252,7 +251,7 @@ func (m *Memory) Delete(ctx context.Context, stream string, expected Expected, f
 	return Position(len(m.all)), nil
 }
 
-// usable is why a call must end: the context's error, or ErrClosed.
+// usable returns why a call must end: the context's error, or ErrClosed.
 func (m *Memory) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

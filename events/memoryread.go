@@ -40,7 +40,7 @@ func (m *Memory) ReadStream(
 	}
 }
 
-// yieldOf hands out an event of a stream. A virtual one has links to it.
+// yieldOf yields an event of a stream; of a virtual one, the event that it links to.
 func (m *Memory) yieldOf(
 	ctx context.Context, stream string, revision uint64, position Position, yield func(Recorded, error) bool,
 ) bool {
@@ -59,8 +59,8 @@ func (m *Memory) yieldOf(
 	return more
 }
 
-// visible are the positions of what can be read of a stream, from a first
-// revision on; at least one.
+// visible returns the positions of the readable events of a stream, beginning
+// with revision first.
 func (m *Memory) visible(stream string) (first uint64, positions []Position, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +162,7 @@ func (m *Memory) Subscribe(ctx context.Context, after Position) iter.Seq2[Record
 	}
 }
 
-// yieldAt hands out one event, or the reason why there are no more.
+// yieldAt yields one event, or the reason why there are no more.
 func (m *Memory) yieldAt(ctx context.Context, position Position, yield func(Recorded, error) bool) bool {
 	if err := m.usable(ctx); err != nil {
 		yield(Recorded{}, err)
@@ -175,7 +175,7 @@ func (m *Memory) yieldAt(ctx context.Context, position Position, yield func(Reco
 	return yield(r, nil)
 }
 
-// head is the last position and the channel that closes when it changes.
+// head returns the last position, and the channel that is closed when it changes.
 func (m *Memory) head() (Position, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,21 +6,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// MaxPieceBytes is about the most bytes of one piece of a state: as base64,
-// and with what an event has around it, it stays below PreferredAppendBytes.
+// MaxPieceBytes is about the most bytes of one piece of a state: in base64, and
+// with the rest of an event around it, it stays below PreferredAppendBytes.
 const MaxPieceBytes = 512 << 10
 
 // Pieces cuts a state into pieces of about MaxPieceBytes. The state is a
-// message whose lists may be long; whoever encodes it adds it bit by bit, each
-// bit a message of the same type with some fields set. Joining is adding the
-// lists together, which is what protobuf makes of concatenated messages. The
-// zero value is ready to use.
+// message with lists that may be long. Its encoder adds it part by part, each
+// part a message of the same type with only some fields set; protobuf joins
+// such messages when they are concatenated, and appends their lists. The zero
+// value is ready to use.
 type Pieces struct {
 	done    [][]byte
 	current []byte
 }
 
-// Add adds a bit of the state. One that is larger than a piece gets its own.
+// Add adds a part of the state. One that is larger than a piece becomes a piece of its own.
 func (p *Pieces) Add(bit proto.Message) {
 	size := proto.Size(bit)
 	if len(p.current) > 0 && len(p.current)+size > MaxPieceBytes {
@@ -33,7 +33,7 @@ func (p *Pieces) Add(bit proto.Message) {
 	}
 }
 
-// All are the pieces. There is at least one, which may be empty.
+// All returns the pieces. There is at least one, which may be empty.
 func (p *Pieces) All() [][]byte { return append(p.done, p.current) }
 
 // JoinPieces reads pieces one after the other, each as a message of its own.
@@ -52,7 +52,7 @@ func JoinPieces[M proto.Message](pieces [][]byte, read func(M) error) error {
 	return nil
 }
 
-// IDFromBytes is an id as a state has it.
+// IDFromBytes converts the bytes of an id in a state.
 func IDFromBytes[T ~[32]byte](b []byte) (T, error) {
 	if len(b) != len(T{}) {
 		return T{}, fmt.Errorf("%w: an id of %d bytes, want %d", ErrMalformed, len(b), len(T{}))

@@ -8,7 +8,7 @@ import (
 )
 
 // This file holds the values that the ports of the host take and return. They
-// stand here, not beside the ports, so that an adapter never has to import its
+// are here, not beside the ports, so that an adapter never has to import its
 // consumer.
 
 // SlotCall says which slot a transaction is about.
@@ -16,24 +16,24 @@ type SlotCall struct {
 	Request RequestID
 	Slot    SlotID
 	Index   uint64
-	// Attempt numbers our tries at this slot; it is part of the transaction's
-	// idempotency key.
+	// Attempt numbers our tries at this slot. The idempotency key of the
+	// transaction contains it.
 	Attempt uint32
 	// Deadline is the chain time after which the call is worthless; zero: none.
 	Deadline time.Time
-	// Challenge is what the proof of a fill, or of a period, answers. With it a proof
-	// that came too late is told from one that is wrong; zero: not known.
+	// Challenge is what the proof of a fill, or of a period, answers. It tells a
+	// proof that came too late from a wrong one; zero: not known.
 	Challenge Challenge
 }
 
 // Fill is a mined fill of ours.
 type Fill struct {
 	Receipt Receipt
-	// FilledAt is the timestamp of the block: payment runs from here.
+	// FilledAt is the timestamp of the block. The slot is paid for from then on.
 	FilledAt   time.Time
 	Block      uint64
 	Collateral Amount
-	// RepairReward is how much less than that was taken, because the slot was in repair.
+	// RepairReward is the discount on the collateral, because the slot was in repair.
 	RepairReward Amount
 }
 
@@ -44,16 +44,16 @@ type OwnedSlot struct {
 	Index   uint64
 }
 
-// Balance is what an account holds, and what the chain takes for its work now.
+// Balance is what an account has, and the present price of what it does on chain.
 type Balance struct {
 	Tokens Amount // base units of the market's token
 	Wei    Amount // for gas
-	// ProofWei and SaleWei are what one proof costs in gas at today's price, and what
-	// reserving, filling and freeing one slot cost together.
+	// ProofWei is the gas cost of one proof at today's price; SaleWei that of
+	// reserving, filling and freeing one slot together.
 	ProofWei, SaleWei Amount
 }
 
-// SlotRef names a slot in both ways that the contract does.
+// SlotRef names a slot in both of the contract's ways.
 type SlotRef struct {
 	Request RequestID
 	Slot    SlotID
@@ -66,7 +66,7 @@ type MissingProof struct {
 	Period uint64
 }
 
-// Marking is a missing proof of another host that the contract took our word for.
+// Marking is a missing proof of another host that we marked and the contract accepted.
 type Marking struct {
 	Receipt Receipt
 	Reward  Amount // tokens that came to this account
@@ -76,11 +76,12 @@ type Marking struct {
 type Cursor struct {
 	Number uint64
 	Hash   Hash
-	// Time is that of the block; zero when it is not known. It tells a node that lags from
-	// a chain that never had the block.
+	// Time is that of the block; zero when not known. It tells a node that lags from a
+	// chain that never had the block.
 	Time time.Time
-	// Recent are hashes of blocks before the cursor by number, so that the
-	// common ancestor can be found after a reorganisation; it may be empty.
+	// Recent are the hashes of some blocks before the cursor, by number, from
+	// which the common ancestor is found after a reorganisation; it may be
+	// empty.
 	Recent map[uint64]Hash
 }
 
@@ -89,8 +90,8 @@ type ChainUpdate struct {
 	// Reorganized is set when blocks that were delivered are gone; the rest of
 	// the update is empty then.
 	Reorganized *messages.ChainReorganized
-	// Head is the newest block of this update, all of whose logs, and those of
-	// the blocks since the last update, are in Logs.
+	// Head is the newest block of this update. Logs holds all logs since the
+	// last update up to and including Head.
 	Head Head
 	Logs []messages.MarketEvent
 	// Live says that Head was the newest block of the chain when it was read.
@@ -105,41 +106,41 @@ type ProofJob struct {
 	Challenge   Challenge
 }
 
-// StoredSlot is what the disk says of a slot.
+// StoredSlot describes a slot as it is stored on disk.
 type StoredSlot struct {
 	Slot     SlotID
 	Complete bool
 	// Data are the bytes of blocks, Overhead those of trees, manifest and
-	// bookkeeping, both as they lie on disk.
+	// bookkeeping, both as allocated on disk.
 	Data     Bytes
 	Overhead Bytes
 	Until    time.Time
-	// Damage is what was found when the repo was opened and was not repaired since;
-	// empty: nothing.
+	// Damage was found when the repo was opened and is not repaired yet; empty:
+	// none.
 	Damage string
 }
 
-// Scrubbed is a piece of the look at everything that is stored.
+// Scrubbed is the result of one step of the scrub, which reads everything that is stored.
 type Scrubbed struct {
 	Slot SlotID
-	// Bytes were read and hashed in this piece.
+	// Bytes were read and hashed in this step.
 	Bytes Bytes
-	// Damage is what was found in it; nil: all is sound.
+	// Damage is what this step found; nil: all is sound.
 	Damage *DamageError
-	// Ended says that this was the end of a pass over all that is stored.
+	// Ended says that this step completed a pass over all that is stored.
 	Ended    bool
 	Progress ScrubProgress
 }
 
-// ScrubProgress is how far the look at everything that is stored has come. Points in
-// time are of the machine.
+// ScrubProgress is how far the scrub has come. Points in time are by the machine's
+// clock.
 type ScrubProgress struct {
-	// Began is when the pass that runs began; zero: none runs. It is at Block of Slot;
-	// slots are passed in order of their ids.
+	// Began is when the running pass began; zero: none runs. The pass has come to
+	// Block of Slot; slots are checked in the order of their ids.
 	Began time.Time
 	Slot  SlotID
 	Block uint64
-	// LastBegan and LastEnded are of the last whole pass; zero: there was none.
+	// LastBegan and LastEnded are those of the last complete pass; zero: there was none.
 	LastBegan, LastEnded time.Time
 }
 
@@ -151,12 +152,11 @@ type DownloadJob struct {
 	// Until is how long the data is kept at least.
 	Until time.Time
 	// Grant is called with the total of bytes that the slot will occupy once
-	// the next batch is written, padding not counted. It returns when the
-	// ledger allows that.
+	// the next batch is written, without padding. It returns when the ledger
+	// allows that.
 	Grant func(ctx context.Context, total Bytes) error
-	// Arrived is called whenever a block that was missing has come, before it is
-	// written, with the bytes of those that are missing still; nil: nobody listens. It
-	// must not block.
+	// Arrived is called for each missing block that arrives, before it is written,
+	// with the bytes that are still missing. It may be nil, and must not block.
 	Arrived func(missing Bytes)
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file says what a chain can't answer, whatever happened on it: by the types of the
-// contract, by its rules, or by what was asked. Whoever answers so is not believed, and is
-// asked again.
+// This file says which answers of a chain cannot be true, whatever happened on it: because
+// of the contract's types or rules, or because of the question. A node that gives such an
+// answer is not believed, and the question is asked again.
 
 // ErrImpossible means that an answer of the chain cannot be true.
 var ErrImpossible = errors.New("the chain's answer cannot be true")
@@ -18,9 +18,9 @@ var ErrImpossible = errors.New("the chain's answer cannot be true")
 const (
 	// MaxBlock is a higher number than any block will ever have.
 	MaxBlock = 1 << 48
-	// maxBlocksPerSecond is more than any chain makes, by its own time.
+	// maxBlocksPerSecond is more blocks than any chain makes in a second of its own time.
 	maxBlocksPerSecond = 100
-	// maxHalt is longer than any chain that goes on stood still while somebody watched.
+	// maxHalt is longer than any living chain was ever seen to stand still.
 	maxHalt = 10 * 365 * 24 * time.Hour
 )
 
@@ -41,8 +41,8 @@ func CheckHead(h Head) error {
 	return nil
 }
 
-// CheckOrder says whether two blocks can be of one chain, each by its number and time, in
-// any order.
+// CheckOrder reports whether two blocks, in any order, can be of the same chain, by their
+// numbers and times.
 func CheckOrder(a, b Head) error {
 	if a.Number > b.Number {
 		a, b = b, a
@@ -61,8 +61,8 @@ func CheckOrder(a, b Head) error {
 	return nil
 }
 
-// CheckUpdate says whether an update can follow the last block that was delivered; its time
-// may be zero, when only number and hash are known.
+// CheckUpdate reports whether an update can follow the last delivered block, whose time may
+// be zero if only its number and hash are known.
 func CheckUpdate(u ChainUpdate, last Head) error {
 	if r := u.Reorganized; r != nil {
 		if r.GetAncestor() > last.Number {
@@ -92,7 +92,7 @@ func CheckUpdate(u ChainUpdate, last Head) error {
 	return nil
 }
 
-// checkLog says whether a log can stand behind one block, and not behind another.
+// checkLog reports whether a log can be of a block after last, up to and including head.
 func checkLog(e messages.MarketEvent, last, head Head) error {
 	m, ok := e.(interface{ GetLog() *messages.ChainLog })
 	if !ok {
@@ -108,7 +108,7 @@ func checkLog(e messages.MarketEvent, last, head Head) error {
 	return nil
 }
 
-// CheckFacts says whether the contract can say this of a slot.
+// CheckFacts reports whether the contract can have given these facts of a slot.
 func CheckFacts(f SlotFacts) error {
 	switch {
 	case f.RequestState > RequestFailed:
@@ -123,7 +123,7 @@ func CheckFacts(f SlotFacts) error {
 	return CheckHead(f.At)
 }
 
-// CheckOwned says whether slots can be an account's.
+// CheckOwned reports whether these slots can be an account's.
 func CheckOwned(owned []OwnedSlot) error {
 	seen := make(map[SlotID]bool, len(owned))
 	for _, o := range owned {
@@ -139,7 +139,7 @@ func CheckOwned(owned []OwnedSlot) error {
 	return nil
 }
 
-// CheckCollateral says whether the contract can hold so much for a slot of a request.
+// CheckCollateral reports whether the contract can hold this much for a slot of the request.
 func CheckCollateral(r Request, held Amount) error {
 	if full, _ := r.Ask.CollateralPerSlot(); full.Less(held) {
 		return impossible("%s of collateral for a slot that takes %s", held, full)
@@ -147,7 +147,7 @@ func CheckCollateral(r Request, held Amount) error {
 	return nil
 }
 
-// CheckFill says whether a slot of a request can have been filled so.
+// CheckFill reports whether a slot of the request can have been filled like this.
 func CheckFill(r Request, f Fill) error {
 	if f.Block > MaxBlock {
 		return impossible("a fill in block %d", f.Block)
@@ -161,7 +161,7 @@ func CheckFill(r Request, f Fill) error {
 	return CheckCollateral(r, f.Collateral)
 }
 
-// CheckPayout says whether a slot of a request can have brought so much.
+// CheckPayout reports whether a slot of the request can have paid this much.
 func CheckPayout(r Request, p PayoutReceipt) error {
 	if err := CheckReceipt(p.Receipt); err != nil {
 		return err
@@ -177,8 +177,8 @@ func CheckPayout(r Request, p PayoutReceipt) error {
 	return CheckCollateral(r, p.Collateral)
 }
 
-// CheckReceipt says whether a transaction can have been mined so. The zero receipt is of
-// what was done before.
+// CheckReceipt reports whether a transaction can have such a receipt. The zero receipt
+// stands for something that was done earlier.
 func CheckReceipt(r Receipt) error {
 	if r.Block == (Head{}) {
 		return nil
@@ -186,8 +186,8 @@ func CheckReceipt(r Receipt) error {
 	return CheckHead(r.Block)
 }
 
-// CheckTaken says whether these can be the proofs that were taken from a period on, as far
-// as a block.
+// CheckTaken reports whether these can be the proofs that were accepted from a period on,
+// up to a block.
 func CheckTaken(taken []TakenProof, cfg ProofConfig, from uint64, now Head) error {
 	for _, t := range taken {
 		if t.Period < from {
@@ -196,7 +196,7 @@ func CheckTaken(taken []TakenProof, cfg ProofConfig, from uint64, now Head) erro
 		if err := CheckReceipt(t.Receipt); err != nil {
 			return err
 		}
-		// The node may be ahead of what was heard of the chain.
+		// The node may know newer blocks than we do.
 		if cfg.Period <= 0 || now.Time.IsZero() {
 			continue
 		}
@@ -211,7 +211,7 @@ func CheckTaken(taken []TakenProof, cfg ProofConfig, from uint64, now Head) erro
 	return nil
 }
 
-// CheckConfig says whether a contract can be configured so.
+// CheckConfig reports whether a contract can be configured like this.
 func CheckConfig(c MarketConfig) error {
 	p := c.Proofs
 	switch {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// PrefixReader is a Store that hands out a part of its log without the rest, because
-// whatever lies between is not to travel. Use ReadPrefixed.
+// PrefixReader is a Store that can leave out the events of other streams itself, so
+// that they need not cross the network. Use ReadPrefixed.
 type PrefixReader interface {
 	// ReadPrefixed is ReadAll for the streams whose names begin with one of the prefixes;
 	// there is at least one, and none is empty.
 	ReadPrefixed(ctx context.Context, after Position, prefixes []string) iter.Seq2[Recorded, error]
 }
 
-// ReadPrefixed yields, as Store.ReadAll, the events after a position of all streams whose names
-// begin with one of the prefixes. A store that can chooses itself.
+// ReadPrefixed yields, like Store.ReadAll, the events after a position of all streams whose
+// names begin with one of the prefixes. A PrefixReader does the selection itself.
 func ReadPrefixed(ctx context.Context, store Store, after Position, prefixes []string) iter.Seq2[Recorded, error] {
 	if s, ok := store.(PrefixReader); ok {
 		return s.ReadPrefixed(ctx, after, prefixes)

@@ -35,7 +35,7 @@ func ParseProof(s string) (Proof, error) {
 	return p, nil
 }
 
-// ProofResult is a proof with what it was made for and what it cost.
+// ProofResult is a proof with what it was made for and how long it took.
 type ProofResult struct {
 	Proof     Proof
 	Challenge Challenge
@@ -43,7 +43,7 @@ type ProofResult struct {
 	Took time.Duration
 }
 
-// What a prover may answer besides a proof.
+// The errors of a prover.
 var (
 	// ErrBitRot: a sampled block on disk no longer has the root it was stored with.
 	ErrBitRot = errors.New("stored block is damaged")
@@ -53,35 +53,35 @@ var (
 
 // DamageError says what of a stored slot is damaged or gone. It is an ErrBitRot.
 type DamageError struct {
-	// Blocks are damaged, ascending.
+	// Blocks are the damaged blocks, ascending.
 	Blocks []uint64
-	// Whole says that which blocks are is not known, or that more is: the files around
-	// them, or the slot itself.
+	// Whole says that it is not known which blocks are damaged, or that more than
+	// blocks is: the files around them, or the whole slot.
 	Whole  bool
 	Reason string
 }
 
-// Error says what was seen.
+// Error says what was found.
 func (e *DamageError) Error() string { return e.Reason }
 
 // Unwrap makes errors.Is find ErrBitRot.
 func (e *DamageError) Unwrap() error { return ErrBitRot }
 
-// What storage and retrieval may answer.
+// The errors of storage and retrieval.
 var (
 	// ErrQuotaExceeded: a write would exceed what the ledger granted the sale.
 	ErrQuotaExceeded = errors.New("reservation of the sale is used up")
 	// ErrContentMismatch: bytes do not match their CID, or the manifest does not
 	// match the request, or the slot does not have the root the manifest names.
-	// It never gets better by trying again at the same sources.
+	// Another try at the same sources does not help.
 	ErrContentMismatch = errors.New("content does not match")
 	// ErrContentUnavailable: no source has the content now.
 	ErrContentUnavailable = errors.New("content is not available from any source")
 	// ErrNoSource: none of the sources could be reached, or none is configured. It
 	// comes with ErrContentUnavailable and says that the content is not to blame.
 	ErrNoSource = errors.New("no source of content can be reached")
-	// ErrDiskFull: the file system of this machine has no room, or takes no writes. The
-	// content and its client are not to blame.
+	// ErrDiskFull: the file system of this machine has no room left, or cannot be
+	// written. Neither the content nor its client is to blame.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrNoSuchSlot: the repo holds no such slot.
 	ErrNoSuchSlot = errors.New("slot is not stored here")

@@ -7,25 +7,27 @@ import (
 )
 
 // This file keeps secrets out of what people see. Every part of the program that shows a
-// URL, or the error of a call to one, does it with these two functions.
+// URL, or an error of a call to one, uses these functions.
 
-// Hidden stands for a secret.
+// Hidden is shown instead of a secret.
 const Hidden = "***"
 
 const (
-	// longSegment is from how many characters on a part of a path is taken for the key of
-	// an account with a provider.
+	// longSegment is the length, in characters, from which a part of a path is taken for
+	// an API key.
 	longSegment = 16
-	// shortSecret is up to how many characters a text is no secret: to look for it
-	// would make other texts illegible and protect nothing.
+	// shortSecret is the length, in characters, up to which a text is not treated
+	// as a secret: hiding it everywhere would make other texts illegible and
+	// protect nothing.
 	shortSecret = 3
 )
 
-// RedactURL is a URL, or a connection string, for people: without password, values of the
-// query, and parts of the path that look like keys. It also returns what was left out, in
-// all forms in which it may be written. What cannot be read is hidden as a whole. plain are
-// the settings of a connection string, in lower case: their values may be seen, and a
-// user without a password is a name and no token.
+// RedactURL returns a URL, or a connection string, fit to be shown: without password, query
+// values, and parts of the path that look like keys. It also returns the secrets that it
+// left out, in every form in which they may be written. A text that cannot be parsed is
+// hidden as a whole. plain lists the settings of a connection string, in lower case, whose
+// values may be shown; if there are any, a user without a password is a name and not a
+// token.
 func RedactURL(text string, plain ...string) (name string, secrets []string) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	switch _, err := url.Parse(text); {
@@ -66,8 +68,8 @@ func RedactURL(text string, plain ...string) (name string, secrets []string) {
 	return name, slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
-// splitUser takes user and password off what follows the scheme. An @ behind the host may
-// belong to a password that was not escaped, so all before it is hidden then.
+// splitUser takes user and password off what follows the scheme. An @ after the host may
+// belong to a password that was not escaped; then everything before it is hidden.
 func splitUser(rest string, named bool, hide func(string)) (user, behind string) {
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -89,7 +91,7 @@ func splitUser(rest string, named bool, hide func(string)) (user, behind string)
 	case named:
 		return name + "@", rest[at+1:]
 	}
-	hide(name) // A token stands alone.
+	hide(name) // Without a password it is a token.
 	return Hidden + "@", rest[at+1:]
 }
 
@@ -115,7 +117,8 @@ func shownQuery(query string, plain []string, hide func(string)) string {
 	return strings.Join(shown, "&")
 }
 
-// HideSecrets is a text without secrets, the longest first: one may be a part of another.
+// HideSecrets returns a text without the secrets. It hides the longest first, because one may be
+// part of another.
 func HideSecrets(text string, secrets []string) string {
 	for _, s := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
 		if len(s) > shortSecret {
@@ -125,7 +128,7 @@ func HideSecrets(text string, secrets []string) string {
 	return text
 }
 
-// WithoutSecrets is an error whose text shows no secret; it is still the same error.
+// WithoutSecrets returns the same error with a text that shows no secret.
 func WithoutSecrets(err error, secrets []string) error {
 	if err == nil || len(secrets) == 0 {
 		return err

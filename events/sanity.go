@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// ErrUnsoundRequest means that the contract took the request, but no host should:
-// it can never be filled, or its numbers make no sense.
+// ErrUnsoundRequest means that the contract accepted the request, but no host
+// should: it can never be filled, or its numbers make no sense.
 var ErrUnsoundRequest = errors.New("request is unsound")
 
 // MaxSlots is how many slots a dataset can have in the deployed circuits (2^8).
@@ -31,9 +31,9 @@ func (r Root) Canonical() bool {
 	return false
 }
 
-// CheckRequest says whether a request is one that a host can serve at all,
-// whatever the offer. Nothing of a request that fails it
-// is stored. The error wraps ErrUnsoundRequest and says which number is wrong.
+// CheckRequest reports whether a host can serve a request at all, whatever it
+// offers. Nothing of a request that fails is stored. The error wraps
+// ErrUnsoundRequest and says which number is wrong.
 func CheckRequest(r Request) error {
 	a := r.Ask
 	_, priceFits := a.PricePerSecond()
@@ -66,7 +66,7 @@ func CheckRequest(r Request) error {
 	return nil
 }
 
-// MaxCIDBytes is the most bytes of a content id; ours have 38.
+// MaxCIDBytes is the most bytes of a content id; those of hostnode have 38.
 const MaxCIDBytes = 128
 
 func unsound(format string, args ...any) error {

@@ -14,7 +14,7 @@ type SectorRef struct {
 	Provider Address
 	// Number is given once per host, from 1, and never again.
 	Number uint64
-	// Size is that of the padded form: a power of two from 2 KiB to 64 GiB.
+	// Size is the padded size: a power of two from 2 KiB to 64 GiB.
 	Size Bytes
 }
 
@@ -49,17 +49,17 @@ type SectorPart uint8
 
 // The parts of a sector.
 const (
-	// SectorUnsealed is the data as its pieces brought it, in FR32 form.
+	// SectorUnsealed is the data of the pieces, in FR32 form.
 	SectorUnsealed SectorPart = iota
-	// SectorSealed is what a sealer made of the data, if it makes something.
+	// SectorSealed is what a sealer makes of the data, if it makes something.
 	SectorSealed
-	// SectorTree is the tree over the data.
+	// SectorTree is the Merkle tree over the data.
 	SectorTree
-	// SectorScratch is what a sealer needs while it works.
+	// SectorScratch is what a sealer needs only while it works.
 	SectorScratch
 )
 
-// SectorParts are all parts, in the order in which a sector gets them.
+// SectorParts returns all parts, in the order in which a sector gets them.
 func SectorParts() [4]SectorPart {
 	return [...]SectorPart{SectorUnsealed, SectorSealed, SectorTree, SectorScratch}
 }
@@ -82,9 +82,9 @@ func (p SectorPart) String() string {
 // SectorUsage is what a sector occupies on disk, measured.
 type SectorUsage struct {
 	Sector SectorRef
-	// Parts are by SectorPart; a part that is not there occupies nothing.
+	// Parts are by SectorPart; a missing part occupies nothing.
 	Parts [4]Bytes
-	// Notes is all else: what sealer and store write down, and the directory.
+	// Notes is everything else: what sealer and store write down, and the directory.
 	Notes Bytes
 }
 
@@ -94,28 +94,28 @@ type SectorReader interface {
 	io.Closer
 }
 
-// SectorFile is a part of a sector that is written. A write answers ErrDiskFull when this machine
-// has no room; what was written is durable after Sync.
+// SectorFile is a part of a sector that is being written. A write returns ErrDiskFull when this
+// machine has no room; what was written is durable after Sync.
 type SectorFile interface {
 	SectorReader
 	io.WriterAt
 	Sync() error
 }
 
-// What sealers and their store may answer.
+// The errors of sealers and of the store of their files.
 var (
 	// ErrNoSectorPart: this part of a sector, or the sector, is not stored here.
 	ErrNoSectorPart = errors.New("part of the sector is not stored here")
-	// ErrSectorDamaged: what is stored of a sector is not what was written.
+	// ErrSectorDamaged: the stored sector is not what was written.
 	ErrSectorDamaged = errors.New("sector is damaged on disk")
-	// ErrPieceMismatch: the bytes of a piece are not those of its commitment, are too few, or
-	// too many. It never gets better with the same bytes.
+	// ErrPieceMismatch: the bytes of a piece do not match its commitment, or there are too
+	// few or too many. The same bytes will fail again.
 	ErrPieceMismatch = errors.New("piece is not what its commitment says")
-	// ErrPieceRefused: a piece cannot be at this place of the sector: it is too large, another
-	// one is there, or the place is impossible.
+	// ErrPieceRefused: a piece cannot be put at this offset of the sector: it is too large,
+	// another piece is there, or the offset is impossible.
 	ErrPieceRefused = errors.New("piece does not fit")
-	// ErrSectorStep: a step is called that the sector is not ready for, or with other values than
-	// the steps before it. It does not get better by trying again.
+	// ErrSectorStep: the sector is not ready for this step, or the step has other values than
+	// those before it. Another try will fail as well.
 	ErrSectorStep = errors.New("sector is not ready for this step")
 	// ErrSealerLies: what a sealer answered cannot be true.
 	ErrSealerLies = errors.New("sealer gives a wrong result")

@@ -10,15 +10,14 @@ import (
 // Store is an event store: named streams of events, each with gapless
 // revisions from 0, and one global order over all of them.
 //
-// Its rules are EventStoreDB's (spec/eventstore.md §3), so that every
-// implementation can stand for every other; storetest is the suite that all
-// of them pass. All methods are safe for concurrent use and return when their
-// context ends.
+// Its rules are EventStoreDB's (spec/eventstore.md §3), so that one
+// implementation can replace another; all of them pass the suite in storetest.
+// All methods are safe for concurrent use and return when their context ends.
 type Store interface {
 	// Append writes events to a stream, all or none, and returns when they are
 	// durable. With expected = cur the current last revision:
 	//
-	//  - Exact or NoStream equal to cur: written; ids are not looked at.
+	//  - Exact or NoStream equal to cur: written, whatever the ids.
 	//  - Exact or NoStream below cur: when the ids equal those of the events at
 	//    expected+1 and following, nothing is written and the original result
 	//    is returned; otherwise a *WrongRevisionError. This holds for ever,
@@ -32,61 +31,61 @@ type Store interface {
 	//  - StreamExists: as Any, but a *WrongRevisionError when the stream has
 	//    neither events nor metadata, and ErrStreamDeleted when it is deleted.
 	//
-	// A deleted stream is found empty by NoStream, and its numbering goes on. It
-	// can be read again when something was appended to it, when its metadata was
-	// set, or by an append without events that expects Any or the last revision:
-	// the store then sets $tb (StreamMetadata.TruncateBefore) behind the old
-	// events, which stay hidden. A repeat of the events that were deleted is a
-	// repeat, and changes nothing. A tombstoned stream takes nothing:
-	// ErrStreamDeleted, and so does its metadata if there was none before.
-	// No events: only the expectation is checked, by NoStream also of a deleted
-	// stream. Errors besides *WrongRevisionError: ErrTooLarge, ErrMalformed,
-	// ErrReadOnly, ErrAway, ErrClosed, ErrStoreFailed, ctx's.
+	// To NoStream, a deleted stream is empty; its numbering goes on. It becomes
+	// readable again by an append, by setting its metadata, or by an append
+	// without events that expects Any or the last revision. The store then sets
+	// $tb (StreamMetadata.TruncateBefore) to after the old events, which stay
+	// hidden. Appending the deleted events once more is a repeat, and changes
+	// nothing. A tombstoned stream takes no append (ErrStreamDeleted), nor does
+	// its metadata stream if it was empty before. With no events, only the
+	// expectation is checked; NoStream then holds for a deleted stream, too.
+	// Errors besides *WrongRevisionError: ErrTooLarge, ErrMalformed,
+	// ErrReadOnly, ErrAway, ErrClosed, ErrStoreFailed, and ctx's error.
 	//
 	// The metadata of a stream (StreamMetadata) is set by appending to its
-	// MetadataStream, and holds from that append on.
+	// MetadataStream, and is in force from that append on.
 	Append(ctx context.Context, stream string, expected Expected, batch []NewEvent) (AppendResult, error)
 
-	// ReadStream yields the events of one stream in the given direction,
-	// starting at a revision (inclusive). It yields ErrStreamNotFound once when
-	// the stream has no events or is deleted, and ErrStreamDeleted when it is
-	// tombstoned, or holds the metadata of one that is; from past the end, or when
-	// metadata lets none through, it yields nothing. The sequence ends after the
-	// first error. Limit 0 means no limit.
+	// ReadStream yields the events of one stream in the given direction, starting
+	// at a revision (inclusive). It yields ErrStreamNotFound when the stream has
+	// no events or is deleted, and ErrStreamDeleted when it is tombstoned, or
+	// holds the metadata of a tombstoned stream. It yields nothing when it starts
+	// after the end, or when metadata hides all events. The sequence ends after
+	// the first error. Limit 0 means no limit.
 	//
 	// A virtual stream (system.go) yields the events that it links to, each with
-	// its Link. Of one that cannot be read in its own stream it yields the link
-	// alone (Recorded.Gone). From counts the links.
+	// its Link. For an event that cannot be read in its own stream it yields the
+	// link alone (Recorded.Gone). ReadStream.From is then a revision of the link.
 	ReadStream(ctx context.Context, stream string, q ReadStream) iter.Seq2[Recorded, error]
 
-	// ReadAll yields the events of all streams in global order, starting after
-	// a position (exclusive; 0, or the position of an event), up to what is
-	// durable when the read reaches it. Limit 0 means no limit. It yields what
-	// metadata hides from ReadStream, and the events of the system's own streams
-	// too (IsSystem): whoever folds events passes over these.
+	// ReadAll yields the events of all streams in global order, starting after a
+	// position (exclusive; 0, or the position of an event), up to the last
+	// durable one when the read gets there. Limit 0 means no limit. It also
+	// yields what metadata hides from ReadStream, and the events of the system's
+	// own streams (IsSystem), which a fold must skip.
 	ReadAll(ctx context.Context, after Position, limit int) iter.Seq2[Recorded, error]
 
 	// ReadBack is ReadAll in reverse order, of the events before a position
-	// (exclusive). EndPosition is behind the last event.
+	// (exclusive). EndPosition is after the last event.
 	ReadBack(ctx context.Context, before Position, limit int) iter.Seq2[Recorded, error]
 
 	// Subscribe yields the events of all streams after a position (exclusive)
 	// for ever: first those that exist, then new ones as they become durable.
-	// It ends with ctx's error, ErrClosed or ErrStoreFailed. A consumer that is
-	// slow delays nobody: it reads on from where it stands.
+	// It ends with ctx's error, ErrClosed or ErrStoreFailed. A slow consumer
+	// delays nobody: it reads on from its own position.
 	Subscribe(ctx context.Context, after Position) iter.Seq2[Recorded, error]
 
-	// Wait returns when there is a durable event after a position, at once if
-	// there is one already. Errors as Subscribe.
+	// Wait returns when there is a durable event after a position, or at once
+	// if there is one already. Errors are those of Subscribe.
 	Wait(ctx context.Context, after Position) error
 
-	// Delete deletes a stream when it is where expected says. Its events stay in
-	// ReadAll. Softly (forever is false): ReadStream does not find it until
-	// something is appended, which its metadata shows (StreamMetadata.Deleted);
-	// that may be repeated. For ever: a tombstone, an event of type TypeTombstone,
-	// ends the stream. It returns the position of what was written. Errors as
-	// Append; to delete softly what has neither events nor metadata is a
-	// *WrongRevisionError, whatever is expected.
+	// Delete deletes a stream if it is where expected says. Its events stay in
+	// ReadAll. Softly (forever is false), ReadStream does not find the stream
+	// until something is appended; its metadata shows that
+	// (StreamMetadata.Deleted), and it may be repeated. For ever, a tombstone (an
+	// event of type TypeTombstone) ends the stream. Delete returns the position of
+	// what it wrote. Errors are those of Append. To delete softly what has neither
+	// events nor metadata is a *WrongRevisionError, whatever is expected.
 	Delete(ctx context.Context, stream string, expected Expected, forever bool) (Position, error)
 
 	// Head is the position of the last durable event, 0 when there is none.
@@ -101,13 +100,13 @@ type Store interface {
 // our own stores number 1, 2, 3 ..., EventStoreDB counts the bytes of its log.
 type Position uint64
 
-// EndPosition is behind the last event, for ReadBack.
+// EndPosition is the position after the last event, for ReadBack.
 const EndPosition = ^Position(0)
 
 // ReadStream says which part of a stream to read.
 type ReadStream struct {
 	// From is the first revision, inclusive. Reading backward, End and every
-	// other revision behind the last event mean the last event.
+	// revision after the last event stand for the last event.
 	From uint64
 	// Backward reads towards revision 0.
 	Backward bool
@@ -115,7 +114,7 @@ type ReadStream struct {
 	Limit int
 }
 
-// End as ReadStream.From reads backward from the last event.
+// End, as ReadStream.From, means to read backward from the last event.
 const End = ^uint64(0)
 
 // Expected is the revision at which a writer believes the stream to be. The
@@ -188,7 +187,7 @@ func (e Expected) String() string {
 	return "any"
 }
 
-// AppendResult says where the last event of an append stands.
+// AppendResult says where the last event of an append is.
 type AppendResult struct {
 	// Revision of the last event of the append. When it had no events, the
 	// last revision of the stream.
@@ -198,8 +197,8 @@ type AppendResult struct {
 	// Position of the last event of the append; 0 when it had no events, or is a
 	// repeat whose last event is hidden by $tb.
 	Position Position
-	// Repeated says that the events had been written before. A store behind a
-	// network does not know, and says false.
+	// Repeated says that the events had been written before. A store that is
+	// reached over a network does not know, and says false.
 	Repeated bool
 }
 
@@ -210,13 +209,13 @@ var (
 	// ErrStreamDeleted: the stream ended with a tombstone, for good; or it was
 	// expected to exist and is deleted.
 	ErrStreamDeleted = errors.New("stream is deleted")
-	// ErrReadOnly: nobody may write to this stream: it is virtual, or the right
-	// is missing.
+	// ErrReadOnly: the stream cannot be written: it is virtual, or the caller
+	// lacks the right.
 	ErrReadOnly = errors.New("stream is read-only")
-	// ErrDenied: the store wants other credentials for this.
+	// ErrDenied: the store demands other credentials for this.
 	ErrDenied = errors.New("event store denies access")
-	// ErrAway: the store does not answer. What was asked may have happened or
-	// not: an append is repeated with the same ids and expectation.
+	// ErrAway: the store does not answer. The call may have taken effect or
+	// not; an append is repeated with the same ids and the same expectation.
 	ErrAway = errors.New("event store does not answer")
 	// ErrWrongRevision is what errors.Is finds in a *WrongRevisionError.
 	ErrWrongRevision = errors.New("wrong expected revision")
@@ -232,7 +231,7 @@ var (
 	ErrDamaged = errors.New("event store is damaged")
 )
 
-// WrongRevisionError says that a stream is not where its writer believed it.
+// WrongRevisionError says that a stream is not at the revision that its writer expected.
 type WrongRevisionError struct {
 	Stream   string
 	Expected Expected

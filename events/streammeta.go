@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// StreamMetadata says what of a stream can be read, and by whom. It is the
-// data of the last event of a stream's MetadataStream, in EventStoreDB's JSON.
-// What it hides stays in the log. The zero value hides nothing.
+// StreamMetadata says what of a stream can be read, and by whom. It is the data
+// of the last event of a stream's MetadataStream, in EventStoreDB's JSON.
+// Hidden events stay in the log. The zero value hides nothing.
 type StreamMetadata struct {
-	// MaxCount: only the last so many events can be read; 0: all.
+	// MaxCount: only this many events, the last ones, can be read; 0: all.
 	MaxCount uint64
-	// MaxAge: only events that are not older can be read, whole seconds; 0: all.
+	// MaxAge: only events of at most this age can be read, whole seconds; 0: all.
 	MaxAge time.Duration
 	// TruncateBefore: only events from this revision on can be read.
 	TruncateBefore uint64
@@ -29,7 +29,7 @@ type ACL struct {
 	Read, Write, Delete, MetaRead, MetaWrite []string
 }
 
-// truncateAll as TruncateBefore means that the stream is deleted.
+// truncateAll, as TruncateBefore, means that the stream is deleted.
 const truncateAll = math.MaxInt64
 
 // Deleted reports whether the stream was deleted softly.
@@ -75,8 +75,8 @@ func (r roles) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(r))
 }
 
-// storedACL leaves out what the system's default decides; an empty list stays,
-// because it lets nobody but administrators in.
+// storedACL leaves out the lists for which the system's default holds; an empty
+// list stays, because it admits nobody but administrators.
 type storedACL struct {
 	Read      roles `json:"$r,omitzero"`
 	Write     roles `json:"$w,omitzero"`
@@ -85,7 +85,7 @@ type storedACL struct {
 	MetaWrite roles `json:"$mw,omitzero"`
 }
 
-// ParseStreamMetadata reads a stream's metadata. No bytes are no metadata;
+// ParseStreamMetadata decodes a stream's metadata. No bytes are no metadata;
 // negative numbers, ages that are too long and wrong types are errors.
 func ParseStreamMetadata(data []byte) (StreamMetadata, error) {
 	var m StreamMetadata
@@ -145,7 +145,7 @@ func positive(value json.RawMessage, most uint64, to *uint64) error {
 	return nil
 }
 
-// Marshal writes the metadata as ParseStreamMetadata reads it.
+// Marshal encodes the metadata in the form that ParseStreamMetadata reads.
 func (m StreamMetadata) Marshal() []byte {
 	all := map[string]any{}
 	for key, value := range m.Custom {
@@ -170,8 +170,8 @@ func (m StreamMetadata) Marshal() []byte {
 	return b
 }
 
-// First is the first revision of a stream of count events that can be read,
-// as far as it does not depend on age.
+// First is the first readable revision of a stream of count events, apart from
+// what MaxAge hides.
 func (m StreamMetadata) First(count uint64) uint64 {
 	first := m.TruncateBefore
 	if m.MaxCount > 0 && count > m.MaxCount {

@@ -21,11 +21,11 @@ const (
 	CategoryLoss = "loss"
 )
 
-// snapshotSuffix makes the category of a machine's snapshots of that of its
-// stream.
+// snapshotSuffix, added to the category of a machine's stream, makes that of
+// its snapshots.
 const snapshotSuffix = "Snapshot"
 
-// SnapshotStream is the stream of the snapshots of what is folded from a
+// SnapshotStream names the stream of the snapshots of what is folded from a
 // stream: slotqueueSnapshot-<address>, capacitySnapshot-<address>,
 // hostSnapshot-<address>.
 func SnapshotStream(of string) string {
@@ -35,20 +35,20 @@ func SnapshotStream(of string) string {
 
 // IsSnapshot reports whether a stream holds snapshots. They are no part of the
 // record: they can be made again, and they belong to the store that they were
-// made in, so nobody copies them into another.
+// made in, so they are not copied into another store.
 func IsSnapshot(stream string) bool {
 	return !IsSystem(stream) && strings.HasSuffix(Category(stream), snapshotSuffix)
 }
 
 // MayTruncate reports whether the beginning of a stream may be hidden behind a
-// snapshot. All that an audit rests on stays whole: only the queue, in which
-// nobody's money or bytes are, may lose its past.
+// snapshot. Everything that an audit needs stays whole; only the queue, which
+// holds no money and no bytes, may lose its past.
 func MayTruncate(stream string) bool { return Category(stream) == CategorySlotQueue }
 
 // HostStream is the stream of a host's identity.
 func HostStream(host Address) string { return CategoryHost + "-" + host.String() }
 
-// MarketStream is the stream of what one contract said.
+// MarketStream is the stream of one contract's events.
 func MarketStream(chainID uint64, contract Address) string {
 	return CategoryMarket + "-" + strconv.FormatUint(chainID, 10) + "-" + contract.String()
 }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Names, event types and metadata keys that begin with "$" belong to the
-// system, as in EventStoreDB (spec/eventstore.md §4, §11). Besides the metadata of
-// streams these are the virtual streams: indexes over all streams that are not
-// the system's own, and over the metadata of these, made by the store as it
-// writes, with a numbering of their own that begins with 0. They hold links.
+// Names, event types and metadata keys that begin with "$" belong to the system,
+// as in EventStoreDB (spec/eventstore.md §4, §11). Besides the metadata of streams
+// these are the virtual streams: indexes over all streams that are not the
+// system's own, and over the metadata of these, made by the store as it writes.
+// They hold links, with revisions of their own from 0.
 //
 //	$ce-<category>     the events of all streams that have a dash, but not as their
 //	                   first character; what deleted one of them; of a link that
@@ -37,30 +37,30 @@ const (
 
 	// TypeMetadata is the type of the events of a metadata stream.
 	TypeMetadata = "$metadata"
-	// TypeTombstone is the type of the event that ends a stream for good.
+	// TypeTombstone is the type of the event that deletes a stream for good.
 	TypeTombstone = "$streamDeleted"
-	// TypeLink is the type of what a virtual stream holds: its data names the
-	// event, "revision@stream".
+	// TypeLink is the type of the entries of a virtual stream: their data names
+	// the event, "revision@stream".
 	TypeLink = "$>"
-	// typeDeleted stands for the type of what deletes a stream, in indexes.
+	// typeDeleted stands in indexes for the type of an event that deletes a stream.
 	typeDeleted = "$deleted"
 )
 
-// tombstoneRevision is that of a tombstone for whoever asks: it is behind every
-// event that can be.
+// tombstoneRevision is the revision that a tombstone is shown with: higher than
+// that of any other event.
 const tombstoneRevision = math.MaxInt64
 
-// Link is the place of an event in a virtual stream.
+// Link says where in a virtual stream an event was read.
 type Link struct {
 	Stream   string
 	Revision uint64
 	// Target is the event that the link names, "revision@stream".
 	Target string
-	// Origin is the stream of the event that the link was made for: that of the
-	// target, or the one in which somebody linked to it. Empty: the store does not
-	// know, as it is behind a network.
+	// Origin is the stream of the event that the link was made for: the target's
+	// own, or one in which somebody linked to the target. Empty: not known, as
+	// with a store that is reached over a network.
 	Origin string
-	// Meta is the link's own metadata, JSON.
+	// Meta is the link's own metadata, in JSON.
 	Meta string
 }
 
@@ -75,7 +75,7 @@ func IsVirtual(stream string) bool {
 }
 
 // MetadataStream is the stream that holds the metadata of a stream. Only its
-// last event counts, and only that can be read.
+// last event is in force, and only that one can be read.
 func MetadataStream(stream string) string { return metadataPrefix + stream }
 
 // MetadataOf is the stream whose metadata a stream holds; false when it holds
@@ -89,9 +89,9 @@ func MetadataOf(stream string) (string, bool) {
 
 func isMetadataStream(stream string) bool { return strings.HasPrefix(stream, metadataPrefix) }
 
-// VirtualOf are the virtual streams that an event belongs to, in a fixed order.
-// Of an event that has no place yet, whatever is the first of its stream counts
-// as one with revision 0.
+// VirtualOf returns the virtual streams that an event belongs to, in a fixed
+// order. An event that is not written yet counts as the first of its stream if
+// its revision is 0.
 func VirtualOf(r *Recorded) []string {
 	if !isIndexed(r) {
 		return nil
@@ -112,7 +112,7 @@ func VirtualOf(r *Recorded) []string {
 	return all
 }
 
-// Belongs reports whether VirtualOf has a virtual stream, without making names.
+// Belongs reports whether VirtualOf contains a virtual stream, without making the names.
 func Belongs(virtual string, r *Recorded) bool {
 	if !isIndexed(r) {
 		return false
@@ -130,8 +130,8 @@ func Belongs(virtual string, r *Recorded) bool {
 	return ok && of != "" && indexedCorrelation(r) == of
 }
 
-// isIndexed reports whether any virtual stream may have an event: the streams of
-// users and their metadata are indexed, those of the system are not.
+// isIndexed reports whether the virtual streams may list an event: they list the
+// streams of users and the metadata of these, and not those of the system.
 func isIndexed(r *Recorded) bool {
 	of, ok := MetadataOf(r.Stream)
 	if !ok {
@@ -165,8 +165,9 @@ func indexedType(r *Recorded) string {
 	return r.Type
 }
 
-// indexedCorrelation is the conversation of an event. Somebody else's metadata
-// may name it by a number, or by true and false, which .NET writes as names.
+// indexedCorrelation is the correlation id of an event. Metadata of other
+// programs may give it as a number, or as true or false, whose .NET spelling is
+// then used.
 func indexedCorrelation(r *Recorded) string {
 	if r.Type == TypeLink {
 		return ""
@@ -184,7 +185,7 @@ func indexedCorrelation(r *Recorded) string {
 	switch {
 	case text == "", text == "null", text[0] == '{', text[0] == '[':
 		return ""
-	case text[0] == '"': // Beside something that Metadata cannot be.
+	case text[0] == '"': // A value of a type that Metadata cannot hold.
 		if json.Unmarshal(said.Correlation, &text) != nil {
 			return ""
 		}
@@ -211,7 +212,7 @@ func deletes(r *Recorded) bool {
 	return err == nil && meta.Deleted()
 }
 
-// LinkTo is the link that a virtual stream has for an event that belongs to it.
+// LinkTo returns the link of a virtual stream to an event that belongs to it.
 func LinkTo(r *Recorded, virtual string, revision uint64) *Link {
 	l := &Link{Stream: virtual, Revision: revision, Origin: r.Stream}
 	follows := r.Type == TypeLink && strings.HasPrefix(virtual, VirtualCategory)
@@ -227,8 +228,8 @@ func LinkTo(r *Recorded, virtual string, revision uint64) *Link {
 	return l
 }
 
-// Follows reports whether the link stands for one that somebody wrote in Origin,
-// and names what that one names.
+// Follows reports whether the link was made for one that somebody wrote in
+// Origin, and names the same event as that.
 func (l *Link) Follows(r *Recorded) bool {
 	return r.Type == TypeLink && strings.HasPrefix(l.Stream, VirtualCategory)
 }
@@ -240,7 +241,7 @@ func target(stream string, revision uint64) string {
 	return strconv.FormatUint(revision, 10) + "@" + stream
 }
 
-// ParseTarget takes apart what a link says; false when that can be no event.
+// ParseTarget parses the target of a link; false when it cannot name an event.
 func ParseTarget(text string) (stream string, revision uint64, ok bool) {
 	if len(text) > mostTargetBytes {
 		return "", 0, false
@@ -250,11 +251,11 @@ func ParseTarget(text string) (stream string, revision uint64, ok bool) {
 	return stream, revision, ok && err == nil && stream != ""
 }
 
-// linkVersion stands for the projection that would have made the link.
+// linkVersion stands for the version of the projection that would have made the link.
 const linkVersion = "1:-1:1:4"
 
-// linkMeta is the metadata of a link. What says where in the log its event
-// stands is ours; the rest is what EventStoreDB's projections write.
+// linkMeta is the metadata of a link. The position of its event in the log is
+// our addition; the rest is what EventStoreDB's projections write.
 func linkMeta(r *Recorded, virtual string) string {
 	said := struct {
 		Version     string   `json:"$v"`
@@ -289,16 +290,17 @@ func linkMeta(r *Recorded, virtual string) string {
 	return string(b)
 }
 
-// Unresolved is what a virtual stream has in place of an event that cannot be
-// read: the link, written at a position and a time, and where the event would be.
+// Unresolved is what a virtual stream yields in place of an event that cannot be
+// read: the link, with its position and time, and the stream and revision that it
+// names.
 func Unresolved(l *Link, position Position, at time.Time) Recorded {
 	r := Recorded{Link: l, Position: position, Recorded: at}
 	r.Stream, r.Revision, _ = ParseTarget(l.Target)
 	return r
 }
 
-// Gone reports whether nothing but a link was read: its event is deleted,
-// truncated or expired, or never was.
+// Gone reports whether only a link was read: its event is deleted, truncated or
+// expired, or never existed.
 func (r *Recorded) Gone() bool { return r.Link != nil && r.Type == "" }
 
 // Resolve reads the event that a link names; false when it cannot be read.
@@ -314,12 +316,13 @@ func Resolve(ctx context.Context, s Store, target string) (r Recorded, found boo
 		if err != nil {
 			return Recorded{}, false, fmt.Errorf("follow a link: %w", err)
 		}
-		return r, r.Revision == revision, nil // Else it is hidden, and this is a later one.
+		return r, r.Revision == revision, nil // Otherwise it is hidden, and this is a later one.
 	}
 	return Recorded{}, false, nil
 }
 
-// ResolveLink puts in place of an event of a virtual stream what its link names.
+// ResolveLink replaces a link that was read as an event of a virtual stream by the event that it
+// names.
 func ResolveLink(ctx context.Context, s Store, r Recorded) (Recorded, error) {
 	found, ok, err := Resolve(ctx, s, r.Link.Target)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Upcaster turns an event's stored data of one schema version into data of the
-// next. It is pure, never changes the bytes that it is given, and refuses what
-// it does not understand. Once released it never changes.
+// Upcaster turns an event's stored data of one schema version into that of the
+// next. It is pure, never changes the bytes it is given, and refuses what it
+// does not understand. Once released, it never changes.
 type Upcaster func(data []byte) ([]byte, error)
 
 // Fields are the fields of an event's JSON by their stored names. Fields with
@@ -32,8 +32,8 @@ func UpcastFields(change func(Fields) error) Upcaster {
 	}
 }
 
-// Rename gives a field another name. One that is missing stays missing; a name
-// that is in use is an error, because a value would be lost.
+// Rename gives a field another name. A missing field stays missing; a name that
+// is in use is an error, because a value would be lost.
 func (f Fields) Rename(from, to string) error {
 	value, stored := f[from]
 	if !stored {
@@ -59,8 +59,8 @@ func (f Fields) Get(name string, to any) error {
 	return nil
 }
 
-// Set gives a field a value, in the form that it is stored in: ids and 64-bit
-// numbers are strings.
+// Set gives a field a value. Ids and 64-bit numbers are strings, as they are
+// stored.
 func (f Fields) Set(name string, value any) error {
 	b, err := json.Marshal(value)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 )
 
 // ErrWentBack: the event store lacks events that it has acknowledged. It is an older
-// copy, or another store; nothing is written to it by whoever knows more.
+// copy, or another store. A host that knows this writes nothing to it.
 var ErrWentBack = errors.New("the event store has gone back: it lacks events that it had acknowledged")
 
-// WentBack is what a store lacks of a host's record. Zero: nothing.
+// WentBack says what a store lacks of a host's record. Zero: nothing.
 type WentBack struct {
-	// Ends is when the last event that is there was written; zero: none is. Seen is when
-	// the host was last acknowledged one.
+	// Ends is when the last event in the store was written; zero: it has none. Seen is
+	// when the store last acknowledged an event to the host.
 	Ends, Seen time.Time
-	// Streams are those that lack events, the ones that were written last first.
+	// Streams are those that lack events, the most recently written first.
 	Streams []ShortStream
 	// Offers and Reservations are those that were made or changed since, in words.
 	Offers, Reservations []string
@@ -27,5 +27,5 @@ type ShortStream struct {
 	Had, Has uint64
 }
 
-// None says that nothing is lacking.
+// None reports that nothing is lacking.
 func (w WentBack) None() bool { return len(w.Streams) == 0 }
