@@ -7,19 +7,20 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// A slot that the contract calls ours and the record did not know must be proven,
-// whatever is on offer: its collateral is at stake. When no availability takes it,
-// as in a record that was lost as a whole, it brings one of its own, out of the
-// quota that is not allocated. That one is disabled, takes nothing else, and goes
-// with the slot, unless an operator has put it up for sale meanwhile.
+// An adopted slot, one that the contract counts as ours and the record did not
+// know, must be proven whatever is on offer, because its collateral is at stake.
+// When no availability accepts it, for example because the whole record was lost,
+// an availability is created for it from the unallocated quota. That one is
+// disabled, so it takes no other slot, and it is deleted with the slot unless an
+// operator has put it up for sale meanwhile.
 
-// AdoptedAvailability names the availability that an adopted slot brings.
+// AdoptedAvailability is the id of the availability that is created for an adopted slot.
 func AdoptedAvailability(slot events.SlotID, attempt uint32) events.AvailabilityID {
 	return events.AvailabilityID(ReservationIDOf(slot, attempt))
 }
 
-// adopt is the availability for an adopted slot; nil when the quota has no room for
-// it either, or the slot's terms cannot be offered.
+// adopt creates the availability for an adopted slot; nil when the quota has no
+// room either, or the slot's terms cannot be offered.
 func adopt(s State, c Reserve) *messages.AvailabilityCreated {
 	collateral, fits := c.Ask.collateral()
 	o := Offer{
@@ -44,7 +45,8 @@ func adopt(s State, c Reserve) *messages.AvailabilityCreated {
 	}
 }
 
-// leaves reports whether the availability that a reservation brought goes with it.
+// leaves reports whether the availability that was created for an adopted slot is deleted with its
+// reservation.
 func leaves(s State, r Reservation) bool {
 	a := s.availabilities[r.Availability]
 	return a != nil && a.ID == AdoptedAvailability(r.Slot, r.Attempt) && a.Reservations == 1 && !a.Enabled

@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Book says in which place the bytes of the quota are. Each byte is in exactly
-// one, so the places add up to the quota.
+// Book says how the bytes of the quota are used. Each byte is counted in
+// exactly one field, so the fields add up to the quota.
 type Book struct {
 	Quota       events.Bytes
 	Unallocated events.Bytes
@@ -16,11 +16,11 @@ type Book struct {
 	Reserved    events.Bytes
 	Stored      events.Bytes
 	Overhead    events.Bytes
-	// Sectors is what sectors hold, whatever part of them it is for.
+	// Sectors is what sectors hold, in all their parts.
 	Sectors events.Bytes
 }
 
-// Allocated is what availabilities, sales and sectors have of the quota.
+// Allocated is the part of the quota that availabilities, sales and sectors have.
 func (b Book) Allocated() events.Bytes { return b.Quota - b.Unallocated }
 
 func (b Book) String() string {
@@ -33,8 +33,8 @@ func (b Book) String() string {
 	return places
 }
 
-// balanced says that no place is negative and that all add up to the quota. A
-// place that went below zero has wrapped around and is larger than the quota.
+// balanced reports whether all fields add up to the quota and none is negative.
+// A field that went below zero has wrapped around and is larger than the quota.
 func (b Book) balanced() bool {
 	var sum, carry uint64
 	for _, n := range []events.Bytes{b.Unallocated, b.Free, b.Reserved, b.Stored, b.Overhead, b.Sectors} {
@@ -46,8 +46,8 @@ func (b Book) balanced() bool {
 }
 
 // Check verifies that the ledger is in order: the book balances and agrees with
-// the availabilities and reservations one by one, and no event contradicted
-// the record. It looks at everything, so it is for audits and tests.
+// each availability and reservation, and no event contradicted the record. It
+// goes through everything, so it is for audits and tests.
 func (s State) Check() error {
 	if s.faults > 0 {
 		return fmt.Errorf("capacity: %d events contradict the record, the first: %s",
@@ -119,8 +119,8 @@ func checkAvailability(a *Availability, sum Availability) error {
 	return nil
 }
 
-// SpaceError says that the quota has no room for what was asked, with all its
-// parts.
+// SpaceError says that the quota has no room for what was asked, with the
+// numbers.
 type SpaceError struct {
 	Doing  string
 	Wanted events.Bytes
@@ -146,8 +146,8 @@ func (e *OverrunError) Error() string {
 // Is makes errors.Is(err, events.ErrQuotaExceeded) true.
 func (e *OverrunError) Is(target error) bool { return target == events.ErrQuotaExceeded }
 
-// SettlementError says that what returns and what is lost are not together
-// what was committed.
+// SettlementError says that what returns and what is lost do not add up to what
+// was committed.
 type SettlementError struct {
 	Reservation               events.ReservationID
 	Committed, Returned, Lost events.Amount

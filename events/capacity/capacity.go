@@ -1,6 +1,6 @@
-// Package capacity is the ledger of a host: the quota, what of it is on offer,
-// what of that belongs to sales, and what sectors hold. It is pure; the journal of package actors
-// runs it, and one actor is its only writer. Start reading here.
+// Package capacity is the ledger of a host: how much of the quota is on offer, how much of that
+// sales have, and how much sectors hold. It is pure; the journal of package actors runs it, and
+// one actor is its only writer. Start reading here.
 //
 // The rules:
 //
@@ -8,32 +8,30 @@
 //     availability, reserved for a sale, stored for a sale, overhead (trees
 //     and manifests), or held by a sector. Events only move bytes between these
 //     places (book.go).
-//  2. Collateral of an availability is committed, lost, or remains. What
-//     remains is computed, never kept. What is lost stays lost.
+//  2. Collateral of an availability is committed, lost, or remains. What remains is computed,
+//     never stored. What is lost stays lost.
 //  3. A slot is matched, and space and collateral are reserved, in one decision
 //     (match.go), so no two sales can be promised the same byte or token.
-//  4. A reservation belongs to one attempt at one slot and its id follows from
-//     them. Asking twice gives the same one; asking after it was settled is an
-//     error, so that a late question cannot take space that nobody gives back.
+//  4. A reservation belongs to one attempt at one slot and its id follows from them. A repeated
+//     request gives the same reservation; after that was settled it is an error, so that a late
+//     request cannot take space that nobody gives back.
 //  5. A refusal is an outcome, not a mistake: it names the criterion that came
 //     closest to being met, with the numbers (*Refusal).
-//  6. The ledger debits before the disk is written. A grant is an event; grants
-//     go in steps of 1 % of the slot, rounded up to the next step, so that what
-//     the ledger calls stored is never less than what is on disk.
-//  7. A reservation is settled once: its bytes and overhead are free again, its
-//     collateral returns or is lost, together exactly what was committed.
+//  6. The ledger debits before the disk is written. A grant is an event, and is rounded up to the
+//     next 1 % of the slot, so that the ledger never counts less as stored than is on disk.
+//  7. A reservation is settled once: its bytes and overhead are free again; its collateral
+//     returns or is lost, and both together are exactly what was committed.
 //  8. An availability is deleted only when nothing is reserved in it: disable
 //     it, let it drain, delete it.
 //  9. A change is checked against what it changes: growing by 1 GB needs 1 GB of
 //     unallocated quota, shrinking stops at what is in use.
-//  10. A sector holds bytes from the unallocated ones, for its unsealed, sealed,
-//     tree and scratch files apart. Each part comes back once, when its files are
-//     gone. The sector's deposit is held, returned or lost; a holder that has
-//     neither bytes nor a deposit any more has ended, and its number never
-//     holds again (sectors.go).
+//  10. A sector takes its bytes from the unallocated ones, for its unsealed, sealed, tree and
+//     scratch files separately. Each part is given back once, when its files are gone. The
+//     sector's deposit is held, returned or lost. A sector that has neither bytes nor a deposit
+//     any more has ended, and its number is never used again (sectors.go).
 //
-// Not for: writing to disk, measuring it, or moving tokens. Those act on what
-// this ledger recorded.
+// The package does not write to disk, measure it or move tokens. Who does that acts on what this
+// ledger recorded.
 package capacity
 
 import (
@@ -53,11 +51,11 @@ type Event = messages.CapacityEvent
 //sumtype:decl
 type Command interface{ command() }
 
-// The commands. At is the machine's clock; it is recorded, nothing is decided by it.
+// The commands. At is by the machine's clock; it is recorded, and no decision depends on it.
 type (
-	// SetQuota says how many bytes the host may use in all. It never goes below
-	// what is allocated (*SpaceError), or, when Near, goes as near to Bytes as that
-	// allows; Ask.Quota keeps new slots away then.
+	// SetQuota says how many bytes the host may use in all. The quota cannot go
+	// below what is allocated: that is a *SpaceError or, when Near, the quota comes
+	// as near to Bytes as it can; Ask.Quota then keeps new slots out.
 	SetQuota struct {
 		At    time.Time
 		Bytes events.Bytes
@@ -81,8 +79,8 @@ type (
 		Enabled    *bool
 		Until      *time.Time
 	}
-	// Delete removes an offer of which nothing is sold. One that is unknown is
-	// gone already.
+	// Delete removes an offer of which nothing is sold. An unknown one is
+	// deleted already.
 	Delete struct {
 		At time.Time
 		ID events.AvailabilityID
@@ -106,9 +104,9 @@ type (
 		Reservation events.ReservationID
 		TotalStored events.Bytes
 	}
-	// Settle ends a reservation, named by its id or, when that is zero, by slot
-	// and attempt. The data must be gone from disk by then. One that is
-	// unknown, or settled already, changes nothing.
+	// Settle ends a reservation, which is named by its id or, if that is zero,
+	// by slot and attempt. The data must be deleted from disk before. An
+	// unknown or settled reservation is left alone.
 	Settle struct {
 		At                 time.Time
 		Reservation        events.ReservationID
@@ -127,8 +125,8 @@ func (Reserve) command()  {}
 func (Release) command()  {}
 func (Settle) command()   {}
 
-// Errors of a caller. What a *SpaceError, *OverrunError, *SettlementError and a
-// *Refusal say is in their types.
+// Errors of a caller. *SpaceError, *OverrunError, *SettlementError and *Refusal
+// carry data.
 var (
 	// ErrInvalid: the command makes no sense by itself, such as a size of zero.
 	ErrInvalid = errors.New("invalid command")
@@ -140,15 +138,15 @@ var (
 	ErrUnknownReservation = errors.New("unknown reservation")
 	// ErrInUse: sales depend on what the change would take away.
 	ErrInUse = errors.New("availability in use")
-	// ErrSettled: this attempt, or a later one, had its reservation and it was
-	// settled. A new attempt has a new number.
+	// ErrSettled: the reservation of this attempt, or of a later one, was
+	// settled. A new attempt needs a new number.
 	ErrSettled = errors.New("attempt is settled")
 	// ErrLimit: the ledger holds as many entries as it may.
 	ErrLimit = errors.New("limit reached")
 )
 
-// Decide returns the events that follow from c, none when c is already true.
-// An error comes without events. It does not change s.
+// Decide returns the events that follow from c; none when c is already true. An
+// error comes without events. It does not change s.
 func Decide(s State, c Command) ([]Event, error) {
 	switch c := c.(type) {
 	case SetQuota:
@@ -272,7 +270,7 @@ func set[T any](field, change *T) {
 	}
 }
 
-// checkUses says whether the sales in an availability allow the new offer.
+// checkUses reports whether the new offer would still hold the sales in an availability.
 func (s State) checkUses(a Availability, now Offer) error {
 	if now.Size < a.Used {
 		return fmt.Errorf("%w: size %d bytes is less than the %d that sales use",
@@ -331,7 +329,7 @@ func decideReserve(s State, c Reserve) ([]Event, error) {
 		}
 		brought, a.ID = []Event{own}, AdoptedAvailability(c.Slot, c.Attempt)
 	}
-	collateral, _ := c.Ask.collateral() // It fits, or nothing had matched.
+	collateral, _ := c.Ask.collateral() // The old reservation fits, or there was none.
 	return append(brought, &messages.ReservationCreated{
 		At:             events.TimeToMessage(c.At),
 		ReservationId:  id.String(),

@@ -57,8 +57,8 @@ func entry(name string, example Event) events.Entry {
 	return events.Entry{Name: name, Version: 1, Example: example, Check: check}
 }
 
-// check validates what the schema cannot say, so that the fold meets no sizes
-// whose sums would leave 64 bits.
+// check validates what the schema cannot express, so that sums of the sizes
+// that are folded stay within 64 bits.
 func check(m proto.Message) error {
 	if err := events.CheckMessage(m); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 )
 
 // Evolve folds one event into the state. It never fails and never refuses: an
-// event that contradicts the record is passed over, and Check tells of it.
+// event that contradicts the record is skipped, and Check reports it.
 //
-// It may change the memory that s refers to. Use only the returned state, and
-// fold a second one from the events where two are needed.
+// It may change the memory that s refers to. Use only the returned state; who
+// needs a second one folds it from the events.
 func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.QuotaSet:
@@ -64,7 +64,7 @@ func (s *State) update(id events.AvailabilityID, o Offer) {
 		s.fault("availability %s was updated, but does not exist", id)
 		return
 	}
-	// Shrinking moves a negative number of bytes; the book wraps both places
+	// Shrinking moves a negative number of bytes; both fields wrap around
 	// alike, so their sum stays exact.
 	move(&s.book.Unallocated, &s.book.Free, o.Size-a.Size)
 	a.Offer = o
@@ -123,7 +123,7 @@ func (s *State) settle(id events.ReservationID, returned, lost events.Amount) {
 	s.settled.add(r.Slot, r.Attempt, s.limits.MaxSettled)
 }
 
-// move is the only way that bytes change their place.
+// move moves bytes from one field of the book to another. There is no other way.
 func move(from, to *events.Bytes, n events.Bytes) {
 	*from -= n
 	*to += n
@@ -137,8 +137,8 @@ func (s *State) fault(format string, args ...any) {
 	s.faults++
 }
 
-// settled remembers the last settled attempt of the slots (or sectors, which have
-// one attempt) that were settled last. The oldest is forgotten first.
+// settled remembers the last attempt of the slots that were settled last, or the
+// sectors that ended last. The oldest entry is forgotten first.
 type settled[K comparable] struct {
 	attempts map[K]uint32
 	order    []K

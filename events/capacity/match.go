@@ -24,15 +24,16 @@ type Ask struct {
 	// Overhead is what trees and manifest need beside the slot.
 	Overhead events.Bytes
 	// MaxAtRisk bounds the collateral of all reservations together, this one
-	// included; nil: the availabilities alone do. A slot without collateral is
-	// never refused for it, also when more is at risk than the bound.
+	// included; nil: only the availabilities bound it. A slot without
+	// collateral is never refused for it, even when more than the bound is at
+	// risk already.
 	MaxAtRisk *events.Amount
-	// Quota is what the host may use in all, where the ledger has to hold more than that
-	// (SetQuota, Near); 0: the ledger's own.
+	// Quota is what the host may use in all, when the ledger's own quota had to stay
+	// above it (SetQuota, Near); 0: the ledger's own counts.
 	Quota events.Bytes
 }
 
-// collateral is what the slot needs in full; false when no amount is that large.
+// collateral is the full collateral of the slot; false when it does not fit into an amount.
 func (a Ask) collateral() (events.Amount, bool) {
 	return a.CollateralPerByte.Mul(uint64(a.SlotSize))
 }
@@ -51,18 +52,18 @@ const (
 	Price          Criterion = "price"
 	Collateral     Criterion = "collateral"
 	Until          Criterion = "until"
-	// Overhead: too little unallocated quota for trees and manifest, or more is
-	// allocated than the quota.
+	// Overhead: too little unallocated quota for trees and manifest, or more
+	// than the quota is allocated.
 	Overhead Criterion = "overhead"
-	// AtRisk: the collateral of all sales together would be more than the host
+	// AtRisk: the collateral of all sales together would exceed what the host
 	// may have at stake.
 	AtRisk Criterion = "collateral-at-risk"
 	// Full: the ledger holds as many reservations as it may.
 	Full Criterion = "reservations"
 )
 
-// Refusal says why nothing was reserved. It is an outcome: the sale is let go,
-// and the slot is looked at again when its criterion may have changed.
+// Refusal says why nothing was reserved. It is an outcome: the sale ends, and
+// the slot is considered again when its criterion may have changed.
 type Refusal struct {
 	Criterion Criterion
 	// Availability is the one that came closest; zero when there is none.
@@ -73,11 +74,11 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Criterion, r.Reason) }
 
-// Match finds the availability for a slot: of those that meet all criteria the
-// one that keeps the smallest free space, so that large spaces stay whole for
-// large slots; then the one with the highest minimum price, so that the cheap
-// ones stay for cheap requests; then the one with the lowest id. When none
-// does, the refusal tells of the one that failed at the last criterion.
+// Match finds the availability for a slot. Of those that meet all criteria it
+// takes the one with the least free space, so that large spaces stay whole for
+// large slots; then the one with the highest minimum price, so that cheap ones
+// stay for cheap requests; then the one with the lowest id. When none does, the
+// refusal names the one that met the most criteria.
 func Match(s State, ask Ask) (Availability, *Refusal) {
 	if len(s.availabilities) == 0 {
 		return Availability{}, &Refusal{
@@ -107,8 +108,9 @@ func Match(s State, ask Ask) (Availability, *Refusal) {
 	return Availability{}, &Refusal{failed.name, closest.ID, failed.reason(s, closest, ask)}
 }
 
-// compareFit orders availabilities that match, the better first. The slot is
-// the same for both, so the free space they have decides what they keep.
+// compareFit orders the availabilities that match, the better first. The slot
+// is the same for all, so comparing their free space is comparing what would be
+// left.
 func compareFit(a, b *Availability) int {
 	return cmp.Or(
 		cmp.Compare(a.Free(), b.Free()),
@@ -211,7 +213,7 @@ var criteria = []struct {
 	},
 }
 
-// Criteria are the names of all that a slot can fail here.
+// Criteria returns the names of all criteria that a slot can fail here.
 func Criteria() []Criterion {
 	all := []Criterion{NoAvailability, Full}
 	for _, c := range criteria {
@@ -220,10 +222,10 @@ func Criteria() []Criterion {
 	return all
 }
 
-// beyond says whether more is allocated than the quota that the host was given.
+// beyond reports whether more is allocated than the given quota.
 func (s State) beyond(quota events.Bytes) bool { return quota != 0 && s.book.Allocated() > quota }
 
-// room is what is left for trees and manifests.
+// room is how many bytes are left for trees and manifests.
 func (s State) room(quota events.Bytes) events.Bytes {
 	if quota == 0 {
 		return s.book.Unallocated
@@ -241,12 +243,13 @@ func ReservationIDOf(slot events.SlotID, attempt uint32) events.ReservationID {
 	return sha256.Sum256(binary.BigEndian.AppendUint32(text, attempt))
 }
 
-// Wakes says which criteria slots may meet after an event that led to s, that
-// they did not meet before, so that the slot queue must look at those again, and
-// why. None: the event opens no door.
+// Wakes returns the criteria that slots may meet since the event that led to s,
+// and did not meet before, so that the slot queue must consider those slots
+// again, and why. It returns none when no slot can have become acceptable.
 //
-// A refusal names where the closest availability failed. Where there are several,
-// another one may have failed earlier: then what opens that one counts as well.
+// A refusal names the criterion at which the closest availability failed. Where
+// there are several availabilities, another one may have failed at an earlier
+// criterion; then what meets that one counts as well.
 func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 	switch e := e.(type) {
 	case *messages.QuotaSet:
@@ -261,7 +264,7 @@ func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 		}
 		return "an availability is narrower, its bytes may be unallocated", []Criterion{Overhead}
 	case *messages.AvailabilityDeleted:
-		// The one that came closest may be gone: then others count.
+		// It may have been the closest one: then the others count.
 		return "an availability was deleted, its bytes are unallocated", append(slices.Clone(offered), Overhead)
 	case *messages.ReservationDeleted:
 		if len(s.availabilities) > 1 {
@@ -277,13 +280,13 @@ func Wakes(s State, e Event) (reason string, criteria []Criterion) {
 	return "", nil
 }
 
-// EndsReservation says whether an event gives back what a sale had.
+// EndsReservation reports whether an event gives back what a sale had reserved.
 func EndsReservation(e Event) bool {
 	_, ended := e.(*messages.ReservationDeleted)
 	return ended
 }
 
-// offered is what a new or wider availability may meet: a slot that failed one
-// of the first criteria everywhere meets all of them there. What concerns the
-// whole host stays as it was.
+// offered are the criteria that a new or wider availability may meet. A slot
+// that failed at one of the first criteria everywhere else may meet all of them
+// here. The criteria that concern the whole host are unchanged.
 var offered = []Criterion{NoAvailability, Disabled, Size, Duration, Price, Collateral, Until}

@@ -8,9 +8,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// StateSchema names the form of Pieces. What changes the form, or what a field
-// means, gets another name; snapshots of the old one are then not used. A test
-// holds the form to it (testdata/shape.golden).
+// StateSchema names the form of Pieces. A change of the form, or of the meaning
+// of a field, needs a new name; older snapshots are then not used. A test holds
+// the form to it (testdata/shape.golden).
 const StateSchema = "capacity/2"
 
 // Size is how many entries the state has: availabilities, reservations, sectors,
@@ -61,8 +61,8 @@ func (s State) Pieces() [][]byte {
 	return out.All()
 }
 
-// RestorePieces is the state that Pieces wrote, under the limits of now. Pieces
-// that contradict each other are refused with an error.
+// RestorePieces returns the state that Pieces wrote, under the limits of this
+// start. Pieces that contradict each other are an error.
 func RestorePieces(l Limits, pieces [][]byte) (State, error) {
 	b := builder{State: NewWithin(l)}
 	err := events.JoinPieces(pieces, b.read)
@@ -75,7 +75,7 @@ func RestorePieces(l Limits, pieces [][]byte) (State, error) {
 	return b.State, nil
 }
 
-// builder is a ledger of which some pieces were read.
+// builder is a ledger that is being restored from pieces.
 type builder struct {
 	State
 	booked bool

@@ -8,10 +8,10 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Renew settles one attempt at a slot and reserves for the next, in one decision:
-// the data of a slot that was lost and is filled again never leaves the disk, so
-// nobody else may be promised its bytes in between. When the next attempt is
-// refused (*Refusal) nothing changes.
+// Renew settles one attempt at a slot and reserves for the next in one decision:
+// the data of a slot that was lost and is filled again stays on disk, so its
+// bytes must not be promised to anybody in between. When the next attempt is
+// refused (*Refusal), nothing changes.
 type Renew struct {
 	Settle  Settle
 	Reserve Reserve
@@ -45,8 +45,8 @@ func decideRenew(s State, c Renew) ([]Event, error) {
 	return append(settled, reserved...), nil
 }
 
-// apart is a copy that shares no memory which settling changes. It takes some
-// milliseconds with a full ledger, and is made only when a slot was lost.
+// apart returns a copy that shares no memory that settling changes. Copying a
+// full ledger takes some milliseconds, and is done only when a slot was lost.
 func (s State) apart() State {
 	availabilities := make(map[events.AvailabilityID]*Availability, len(s.availabilities))
 	for id, a := range s.availabilities {

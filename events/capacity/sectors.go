@@ -11,12 +11,12 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Part is what a sector holds bytes for. The names are stored in events.
+// Part names what a sector holds bytes for. The names are stored in events.
 type Part string
 
-// The parts. They differ in when they are given back: scratch when the sector is
-// finalized, the others when it is removed, unsealed earlier where no copy of the
-// data is kept.
+// The parts. They are given back at different times: scratch when the sector is
+// finalized, the others when it is removed, and unsealed earlier if no copy of
+// the data is kept.
 const (
 	PartUnsealed Part = "unsealed"
 	PartSealed   Part = "sealed"
@@ -70,11 +70,11 @@ func (s Space) check() error {
 }
 
 // Sector is what a sector holds: the bytes of the parts that were not released, and
-// what of its deposit is set aside or lost.
+// its deposit.
 type Sector struct {
 	Number uint64
 	Space
-	// Deposit is at stake; Lost is burnt, for good.
+	// Deposit is at stake; Lost was burnt.
 	Deposit, Lost events.Amount
 }
 
@@ -84,29 +84,30 @@ type Deposits struct{ Held, Returned, Lost events.Amount }
 // Commands for sectors.
 type (
 	// Hold claims space and deposit for a sector, whose number is never used again.
-	// When there is no room the error is a *SpaceError, when the deposits of all
-	// sectors would be too much a *DepositError; ErrHeld, ErrEnded, ErrLimit.
+	// Errors: *SpaceError when there is no room, *DepositError when the deposits of
+	// all sectors would be too much, ErrHeld, ErrEnded, ErrLimit.
 	Hold struct {
 		At      time.Time
 		Sector  uint64 // from 1
 		Space   Space
 		Deposit events.Amount
 		// MaxDeposits bounds the deposits of all sectors together, this one
-		// included; nil: nothing does. A sector without one is never refused for it.
+		// included; nil: no bound. A sector without a deposit is never refused for
+		// it.
 		MaxDeposits *events.Amount
 		// Quota is what the host may use in all, as in Ask.
 		Quota events.Bytes
 	}
-	// ReleasePart gives the bytes of a part back. Its files must be gone from disk
-	// by then. What is released already, or was never held, changes nothing.
+	// ReleasePart gives the bytes of a part back. Its files must be deleted
+	// before. A part that was released already, or never held, is left alone.
 	ReleasePart struct {
 		At     time.Time
 		Sector uint64
 		Part   Part
 	}
-	// SettleDeposit says what the deposit is now: what is still set aside, and what
-	// is lost in all. The rest was returned. More may be set aside than before,
-	// within MaxDeposits: a message that expired cost some, and is sent again.
+	// SettleDeposit says how much of the deposit is still set aside and how much is
+	// lost in all; the rest was returned. More may be set aside than before, within
+	// MaxDeposits: a message that expired cost some of it, and is sent again.
 	SettleDeposit struct {
 		At          time.Time
 		Sector      uint64
@@ -121,9 +122,9 @@ func (SettleDeposit) command() {}
 
 // Errors about sectors.
 var (
-	// ErrHeld: the sector holds space already, and asked for other space then.
+	// ErrHeld: the sector holds space already, of another size than it asks for now.
 	ErrHeld = errors.New("the sector asked for other space before")
-	// ErrEnded: the sector gave back all that it held. A new sector has a new number.
+	// ErrEnded: the sector gave everything back. A new sector needs a new number.
 	ErrEnded = errors.New("the sector has ended")
 )
 
@@ -174,7 +175,7 @@ func decideHold(s State, c Hold) ([]Event, error) {
 	}}, nil
 }
 
-// mayDeposit says whether a sector may have so much at stake.
+// mayDeposit reports whether a sector may have this much at stake.
 func (s State) mayDeposit(sector uint64, wanted events.Amount, most *events.Amount) error {
 	var others events.Amount
 	if most == nil || wanted.IsZero() {
@@ -263,7 +264,7 @@ func (s *State) settleDeposit(sector uint64, held, lost events.Amount) {
 	s.endSector(one)
 }
 
-// endSector lets a sector go that holds nothing any more.
+// endSector forgets a sector that holds nothing any more.
 func (s *State) endSector(one *Sector) {
 	if one.total() == 0 && one.Deposit.IsZero() {
 		delete(s.sectors, one.Number)
@@ -291,7 +292,7 @@ func (s State) Deposits() Deposits {
 	return d
 }
 
-// checkSectors looks at each holder, and counts what it has.
+// checkSectors checks each sector, and counts what it holds.
 func (s State) checkSectors(counted *Book) error {
 	var lost events.Amount
 	for number, one := range s.sectors {

@@ -28,9 +28,8 @@ type Limits struct {
 	// MaxReservations is the most open reservations, default 200,000: about 60
 	// MB of memory.
 	MaxReservations int
-	// MaxSettled is how many settled slots are remembered, default 100,000, so
-	// that a question that comes late is not answered with new space; and how many
-	// ended sectors.
+	// MaxSettled is how many settled slots are remembered, so that a late request
+	// for one gets no new space, and how many ended sectors; default 100,000 each.
 	MaxSettled int
 	// MaxSectors is the most sectors that hold something, default 100,000.
 	MaxSectors int
@@ -61,7 +60,7 @@ type Offer struct {
 	MinPrice events.Amount
 	// Collateral is the most that may be at stake at once, lost tokens included.
 	Collateral events.Amount
-	// Enabled says that new sales are welcome. Old ones go on either way.
+	// Enabled says that new sales may be made. Running ones go on either way.
 	Enabled bool
 	// Until is when the last sale must have ended; zero: no end.
 	Until time.Time
@@ -83,7 +82,7 @@ func (o Offer) check() error {
 	return nil
 }
 
-// storable says whether a point in time has a place in the record.
+// storable reports whether a point in time can be stored.
 func storable(t time.Time) bool {
 	return t.IsZero() || events.TimeToMessage(t).CheckValid() == nil
 }
@@ -94,15 +93,15 @@ func (o Offer) equal(p Offer) bool {
 	return sameEnd && o == p
 }
 
-// widerThan says whether slots may match that did not match the older offer.
-// A disabled offer matches none; enabling it makes it wider.
+// widerThan reports whether slots may match that did not match the older offer.
+// A disabled offer matches none, so enabling it makes it wider.
 func (o Offer) widerThan(old Offer) bool {
 	later := !old.Until.IsZero() && (o.Until.IsZero() || o.Until.After(old.Until))
 	return o.Enabled && (!old.Enabled || later || o.Size > old.Size || o.Duration > old.Duration ||
 		o.MinPrice.Less(old.MinPrice) || old.Collateral.Less(o.Collateral))
 }
 
-// Availability is an offer and what of it is sold.
+// Availability is an offer, and how much of it is sold.
 type Availability struct {
 	ID events.AvailabilityID
 	Offer
@@ -124,7 +123,7 @@ func (a Availability) Remaining() events.Amount {
 	return a.Collateral.SubFloor(a.Committed).SubFloor(a.Lost)
 }
 
-// Reservation is what belongs to one attempt at one slot.
+// Reservation is the space and the collateral of one attempt at one slot.
 type Reservation struct {
 	ID           events.ReservationID
 	Availability events.AvailabilityID
@@ -171,8 +170,8 @@ func NewWithin(l Limits) State {
 	}
 }
 
-// Unsettled is the ledger without settled slots and ended sectors: what is shown needs
-// none of them.
+// Unsettled is the ledger without settled slots and ended sectors, which nothing that
+// is shown needs.
 func (s State) Unsettled() State {
 	s.settled, s.ended = settled[events.SlotID]{}, settled[uint64]{}
 	return s
