@@ -14,22 +14,22 @@
 //
 // # Which challenge decides
 //
-// A proof has to fit the challenge of the block in which it is mined. Whether one
-// that is missing can be marked is judged later, in a block after the period's
-// end, with that block's pointer and hence maybe with another challenge. As long
-// as the pointer does not wrap in between, the two are the same. When it wraps
-// within the period, what was demanded before does not matter any more: the new
-// challenge decides, so a duty is excused or opened again (Pass sees the new
-// challenge at the first block after the wrap). When it wraps so late that the
-// new challenge cannot be answered in the period, it could still cost collateral
-// if the pointer left the downtime again before the marking ends. On a chain as
-// the contract's own rules demand it (a timeout shorter than the downtime) that
-// cannot be; on any other, every wrap ahead is taken as a demand, because a proof
-// that was accepted settles the period whatever the challenge is later. One proof
-// too many costs gas, one too few a part of the collateral.
+// A proof has to fit the challenge of the block in which it is mined. Whether a
+// missing proof can be marked is decided later, in a block after the period's
+// end, by that block's pointer, and so perhaps by another challenge. Unless the
+// pointer wraps in between, the two challenges are the same. When it wraps within
+// the period, only the new challenge counts: the duty is excused or opened again
+// (Pass sees the new challenge at the first block after the wrap). When it wraps
+// so late that the new challenge cannot be answered in the period, a miss could
+// still be marked if the pointer leaves the downtime again before the marking
+// ends. The contract's own rules (a timeout shorter than the downtime) exclude
+// that. On a chain that does not follow them, every coming wrap counts as a
+// demand, because an accepted proof settles the period whatever the later
+// challenge is. One proof too many costs gas, one too few a part of the
+// collateral.
 //
-// Pass says what is owed now, Required what was owed in a period that is over.
-// The package is pure.
+// Pass computes what is owed now, Required what was owed in a period that is
+// over. The package is pure.
 package duty
 
 import (
@@ -61,8 +61,8 @@ func Pointer(cfg events.ProofConfig, slot events.SlotID, n, period uint64) uint8
 	return uint8(n) + uint8(period)*cfg.DowntimeProduct + slot[31]
 }
 
-// ChallengeBlock is the number of the block whose hash makes the challenge of
-// a transaction in block n; false below block 257, where there is none.
+// ChallengeBlock is the number of the block whose hash is the challenge of a
+// transaction in block n; false below block 257, where there is none.
 func ChallengeBlock(n uint64, pointer uint8) (uint64, bool) {
 	back := uint64(pointer) + 1
 	return n - back, n >= back
@@ -75,7 +75,7 @@ func Challenge(blockHash events.Hash) events.Challenge {
 	return events.Challenge(h.Sum(nil))
 }
 
-// Probability is how many periods pass for each proof, outside of downtime.
+// Probability is how many periods there are to one proof, outside of downtime.
 func Probability(cfg events.ProofConfig, asked events.Amount) *big.Int {
 	p := new(big.Int).Mul(asked.Big(), big.NewInt(256-int64(cfg.Downtime)))
 	return p.Rsh(p, 8)
@@ -89,7 +89,7 @@ func Drawn(probability *big.Int, c events.Challenge) bool {
 	if !probability.IsUint64() {
 		return new(big.Int).Mod(new(big.Int).SetBytes(c[:]), probability).Sign() == 0
 	}
-	rest, by := uint64(0), probability.Uint64() // Without garbage: this is asked for every slot.
+	rest, by := uint64(0), probability.Uint64() // It allocates nothing, because this is computed for every slot.
 	for i := 0; i < len(c); i += 8 {
 		rest = bits.Rem64(rest, binary.BigEndian.Uint64(c[i:]), by)
 	}
@@ -110,14 +110,14 @@ type Verdict struct {
 	Challenge events.Challenge
 	// Owed: a proof of this period must be handed in, for this challenge.
 	Owed bool
-	// Known is false when the hash of the challenge's block is not at hand.
+	// Known is false when the hash of the challenge's block is not known here.
 	Known bool
 }
 
 // Hashes gives the hash of a block of the current chain by its number.
 type Hashes func(number uint64) (events.Hash, bool)
 
-// Margin is what a proof needs before it is on chain.
+// Margin is how much time a proof needs until it is on chain.
 type Margin struct {
 	// Blocks is how many blocks pass while a proof is made and mined.
 	Blocks uint64
@@ -125,10 +125,10 @@ type Margin struct {
 	BlockTime time.Duration
 }
 
-// StableForFill reports whether a proof for the fill, begun now, still fits
-// its challenge when it is mined: the pointer neither wraps nor stands in the
-// first blocks, where a small reorganisation could change the challenge, and
-// the period does not end (spec/ethereum.md §2).
+// StableForFill reports whether a proof for the fill that is begun now still
+// answers its challenge when it is mined. For that the pointer must not wrap,
+// nor be in the first blocks after a wrap, where a small reorganisation could
+// change the challenge; and the period must not end (spec/ethereum.md §2).
 func StableForFill(cfg events.ProofConfig, slot events.SlotID, head events.Head, m Margin) bool {
 	n, now := head.Number+1, head.Time.Add(time.Second)
 	period := Period(cfg, now)

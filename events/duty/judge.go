@@ -7,19 +7,19 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// A Judge says what became of the periods of one slot that are over, when nobody can mark
-// a miss of them any more: the blocks of the marking window say whether a proof was owed.
+// A Judge says whether proofs were owed in the past periods of one slot, once their
+// misses can no longer be marked: the blocks of the marking window decide.
 type Judge struct {
 	Past       *Past
 	Slot       *Slot
 	Filled     uint64    // block of the fill
-	Until      time.Time // when the slot ceases, or ceased, to owe proofs
+	Until      time.Time // when the slot stops, or stopped, owing proofs
 	Challenges Challenges
 }
 
-// Owed says whether a proof of a period was owed, and for which challenge. When the hash
-// of a block is not at hand it counts as one that demands nothing: nobody is told of a
-// miss that is not certain.
+// Owed reports whether a proof of a period was owed, and for which challenge. A block
+// whose hash is not known counts as one that demands nothing: only certain misses are
+// reported.
 func (j *Judge) Owed(period uint64) (challenge events.Challenge, owed bool) {
 	w := j.Past.window(period, j.Until)
 	if j.Filled >= w.began { // The fill proves its own period.
@@ -29,9 +29,9 @@ func (j *Judge) Owed(period uint64) (challenge events.Challenge, owed bool) {
 	return challenge, owed
 }
 
-// Missed says whether the miss of a duty that is open could be marked. Of a period before
-// the blocks of the past, and where a hash is not at hand, that is taken for granted:
-// then unknown says why.
+// Missed reports whether the miss of an open duty could be marked. It is taken for
+// granted for a period before the known blocks, and where a hash is not known; then
+// unknown says why.
 func (j *Judge) Missed(period uint64) (missed bool, unknown string) {
 	if period < j.Past.From {
 		return true, fmt.Sprintf("the chain is read back %d blocks at most", MostPastBlocks)
@@ -43,7 +43,7 @@ func (j *Judge) Missed(period uint64) (missed bool, unknown string) {
 	return owed, ""
 }
 
-// LastClosed is the last period whose marking is over when head is the newest block.
+// LastClosed is the last period whose misses can no longer be marked when head is the newest block.
 func LastClosed(cfg events.ProofConfig, head events.Head) uint64 {
 	return max(Period(cfg, head.Time.Add(-cfg.Timeout)), 1) - 1
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// MarkedAfter says whether the contract, in the block after head, holds a slot to
-// have owed the proof of a period that is over: what a marking needs besides that
-// the proof is not there. The contract evaluates it with the pointer of the block
-// of the marking, and with the number of the marked period (spec/marketplace.md §5.5).
-// known is false when the hash of the challenge's block is not at hand.
+// MarkedAfter reports whether, by the contract's rules in the block after head, the
+// slot owed the proof of a period that is over. Then a marking succeeds if the proof
+// is missing. The contract evaluates it with the pointer of the block of the marking,
+// and with the number of the marked period (spec/marketplace.md §5.5). known is false
+// when the hash of the challenge's block is not known here.
 func MarkedAfter(cfg events.ProofConfig, s Slot, head events.Head, period uint64, hashes Hashes) (owed, known bool) {
 	if period <= Period(cfg, s.FilledAt) {
 		return false, true
@@ -31,9 +31,9 @@ func MarkedAfter(cfg events.ProofConfig, s Slot, head events.Head, period uint64
 	return Drawn(s.Probability, Challenge(hash)), true
 }
 
-// Markable are the periods whose missing proofs a transaction after head may mark,
-// the newest first: those that are over by the time of head, so that any later block
-// is strictly behind their end, and whose window holds the next second.
+// Markable returns the periods whose missing proofs a transaction after head may
+// mark, the newest first: those that are over at the time of head, so that every
+// later block is after their end, and whose window contains the next second.
 func Markable(cfg events.ProofConfig, head events.Head) []uint64 {
 	var open []uint64
 	for period := Period(cfg, head.Time); period > 0; {

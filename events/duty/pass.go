@@ -6,7 +6,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Pace is how fast blocks come, as far as it matters for what is owed.
+// Pace is how fast blocks come, which decides about the challenges still to come.
 type Pace struct {
 	// Shortest is the least time between two blocks. Zero stands for a second.
 	Shortest time.Duration
@@ -15,10 +15,10 @@ type Pace struct {
 	Lead time.Duration
 }
 
-// Shortest is the least time between two blocks that is to be expected: the least that was
-// seen lately, in blocks in the order of their numbers, but no more than the usual one.
-// Before anything was seen it is a second. Where several blocks come in a second, it is
-// half of what they take on average.
+// Shortest is the least time between two blocks that must be expected: the least that was
+// seen lately, in blocks in the order of their numbers, but at most the usual time. It is
+// a second if none were seen. Where several blocks come in a second, it is half of their
+// average time.
 func Shortest(lately []events.Head, usual time.Duration) time.Duration {
 	if len(lately) < 2 {
 		return min(max(usual, time.Millisecond), time.Second)
@@ -36,19 +36,19 @@ func Shortest(lately []events.Head, usual time.Duration) time.Duration {
 	return max(min(average/2, time.Second), time.Millisecond)
 }
 
-// Pass says what slots owe if a transaction is mined right after one block, in the
-// period of the second after it. Whatever does not depend on the slot is worked
-// out once; a verdict then costs some tens of nanoseconds and leaves no garbage.
-// Not safe for concurrent use.
+// Pass computes what slots owe if a transaction is mined right after one block, in
+// the period of the second after it. Whatever does not depend on the slot is
+// computed once; a verdict then takes some tens of nanoseconds and allocates
+// nothing. Not safe for concurrent use.
 type Pass struct {
 	cfg    events.ProofConfig
 	number uint64 // of the block in which a transaction would be mined
 	period uint64
 	base   uint8 // the pointer, but for the slot
-	// left is how many blocks can follow that one until a miss can no longer be marked.
+	// left is how many blocks can follow until a miss can no longer be marked.
 	left uint64
-	// unseen: a challenge that comes with a wrap may be demanded and yet come too late
-	// to be answered.
+	// unseen: the challenge after a wrap may demand a proof and yet come too late to
+	// be answered.
 	unseen     bool
 	hashes     Hashes
 	challenges [256]challenge // by pointer
@@ -70,7 +70,7 @@ func NewPass(cfg events.ProofConfig, head events.Head, pace Pace, hashes Hashes)
 		shortest = time.Second
 	}
 	p.left = uint64(End(cfg, p.period).Add(cfg.Timeout).Sub(now) / shortest)
-	// A wrap that matters lies a downtime before the end of the marking, at least.
+	// A wrap matters only if it comes at least a downtime before the end of the marking.
 	p.unseen = time.Duration(cfg.Downtime)*shortest-cfg.Timeout < pace.Lead
 	return p
 }
@@ -112,8 +112,8 @@ func (p *Pass) leavesDowntime(pointer uint8) bool {
 	return pointer >= p.cfg.Downtime || uint64(p.cfg.Downtime-pointer) <= p.left
 }
 
-// wrapsUnseen reports whether a challenge that nobody knows yet may be demanded
-// when the miss is marked.
+// wrapsUnseen reports whether a challenge that is not known yet may demand a
+// proof when the miss is marked.
 func (p *Pass) wrapsUnseen(pointer uint8) bool {
 	return p.unseen && 256-uint64(pointer)+uint64(p.cfg.Downtime) <= p.left
 }
@@ -141,10 +141,10 @@ func ChallengesOf(hashes Hashes) Challenges {
 	}
 }
 
-// Required reports whether in some block of a window the contract finds a proof of
-// a period required: with the window in which a miss can be marked, whether the
-// proof was owed. The challenge is the one that demands it. Known is false when
-// a block's hash is not at hand and the others do not demand a proof.
+// Required reports whether the contract, in some block of a window, counts a proof
+// of a period as required; with the window in which a miss can be marked, that is
+// whether the proof was owed. It returns the challenge that demands it. Known is
+// false when a block's hash is not known and no other block demands a proof.
 func Required(cfg events.ProofConfig, s *Slot, period uint64, w Window, challenges Challenges) (
 	demands events.Challenge, required, known bool,
 ) {

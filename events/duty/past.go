@@ -9,21 +9,21 @@ import (
 
 // MostPastBlocks is how many blocks are read back to find what was owed in a gap: a
 // week at 12 s a block, half a day at 1 s. A host that was away for longer has lost
-// its slots, where anybody marks; what was owed before is not in the record.
+// its slots if anybody marks; what was owed before that is not recorded.
 const MostPastBlocks = 50_000
 
-// Past is what the chain was in some periods that are over: the blocks in whose
-// transactions a miss could be marked, and the hashes that made the challenges.
-// Not safe for concurrent use.
+// Past is the chain during some periods that are over: the blocks whose
+// transactions could mark a miss, and the hashes of their challenges. Not safe
+// for concurrent use.
 type Past struct {
 	From, To uint64 // periods, both included
-	// Short: the blocks do not reach back to the period that was asked for; From is
-	// the first one that they reach.
+	// Short: the blocks do not reach back to the requested period; From is the
+	// first period that they cover.
 	Short  bool
 	cfg    events.ProofConfig
 	heads  []events.Head // without gaps
 	hashes map[uint64]events.Hash
-	// windows are those of periods that nothing cuts short.
+	// windows are the windows of periods that are not cut short.
 	windows map[uint64]window
 }
 
@@ -34,9 +34,9 @@ type window struct {
 	began uint64
 }
 
-// NewPast is the past of the periods from one to another. The blocks follow each other
-// without a gap; the first lies before the first period, and the last behind the marking
-// of the last one. There is at least one.
+// NewPast returns the past of the periods from one to another. The blocks must follow
+// each other without a gap, from before the first period until after the marking of the
+// last. There is at least one.
 func NewPast(cfg events.ProofConfig, from, to uint64, blocks []events.Head) *Past {
 	p := &Past{
 		From: from, To: to, cfg: cfg, heads: blocks,
@@ -51,8 +51,8 @@ func NewPast(cfg events.ProofConfig, from, to uint64, blocks []events.Head) *Pas
 // Learn adds the hash of a block before those of the past.
 func (p *Past) Learn(number uint64, hash events.Hash) { p.hashes[number] = hash }
 
-// Challenges are those of the past; else knows hashes of other blocks, and missing is
-// told the numbers of those that nobody knows.
+// Challenges returns the challenges of the past; other knows the hashes of other
+// blocks, and missing collects the numbers of blocks that nobody knows.
 func (p *Past) Challenges(other Hashes, missing map[uint64]bool) Challenges {
 	return ChallengesOf(func(number uint64) (events.Hash, bool) {
 		h, ok := p.hashes[number]
@@ -65,7 +65,7 @@ func (p *Past) Challenges(other Hashes, missing map[uint64]bool) Challenges {
 	})
 }
 
-// window is the window of a period for a slot that owes nothing after a point in time.
+// window returns the window of a period for a slot that owes nothing after a point in time.
 func (p *Past) window(period uint64, until time.Time) window {
 	end := End(p.cfg, period)
 	whole := !until.Add(time.Second).Before(end.Add(p.cfg.Timeout))
