@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Check verifies that the queue is in order: all its indexes hold the same
-// slots at the places these believe in, it is within its bounds, and no event
-// contradicted the record. It looks at everything, so it is for audits and tests.
+// Check verifies that the queue is in order: its indexes hold the same slots,
+// each at the index that the slot has noted, it is within its bounds, and no
+// event contradicted the record. It goes through everything, so it is for audits
+// and tests.
 func (s State) Check() error {
 	if s.faults > 0 {
 		return fmt.Errorf("slotqueue: %d events contradict the record, the first: %s",
@@ -34,7 +35,7 @@ func (s State) Check() error {
 	return s.checkItems()
 }
 
-// check verifies the heap property and the places.
+// check verifies the heap property and the noted indexes.
 func (r *ranking) check() error {
 	for i, it := range r.items {
 		if int(*r.place(it)) != i || it.taken {
@@ -87,7 +88,7 @@ func (s State) checkItems() error {
 	return nil
 }
 
-// Snapshot is the whole queue as plain values in a fixed order: to compare and
+// Snapshot is the whole queue as plain values in a fixed order, to compare and
 // to show.
 type Snapshot struct {
 	Items   []Item // the best first

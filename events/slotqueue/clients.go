@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// AvoidedClient is a client whose requests are refused for a while, because the
-// data of one could not be had or was not what it names.
+// AvoidedClient is a client whose requests are refused for a while, because
+// data of one could not be fetched or was not what the request names.
 type AvoidedClient struct {
 	Client events.Address
 	// At is when it was avoided last, Until when it is forgiven; chain time.
@@ -19,8 +19,8 @@ type AvoidedClient struct {
 	Reason    string
 }
 
-// clients are the avoided ones. They are few (Limits.MaxAvoided), so looking at
-// all of them is cheap.
+// clients are the avoided clients. They are few (Limits.MaxAvoided), so going
+// through all of them is cheap.
 type clients struct {
 	by map[events.Address]AvoidedClient
 }
@@ -68,8 +68,8 @@ func (s State) Avoided(client events.Address, at time.Time) (AvoidedClient, bool
 	return a, known && a.Until.After(at)
 }
 
-// AvoidedClients are the remembered ones in order of their addresses. One whose
-// time is over may be among them until the queue is next woken.
+// AvoidedClients returns the remembered clients in order of their addresses.
+// One whose time is over may be among them until the next Wake.
 func (s State) AvoidedClients() []AvoidedClient { return s.avoided.sorted(byAddress) }
 
 func decideAvoid(s State, c Avoid) []Event {

@@ -12,15 +12,15 @@ const (
 	CriterionUnknown = "unknown-request"
 	// CriterionClient: the request is of an avoided client (rule 10).
 	CriterionClient = "client"
-	// CriterionState: slot or request are in a state in which nobody can fill.
+	// CriterionState: in the state of the slot or the request, nobody can fill it.
 	CriterionState = "state"
 	// CriterionPeriod: the contract's periods are too short for a proof on this chain.
 	CriterionPeriod = "period"
-	// CriterionTime: too little time is left to fill the slot.
+	// CriterionTime: not enough time is left to fill the slot.
 	CriterionTime = "time"
 	// CriterionDispersal: the window of the dispersal policy is not open yet.
 	CriterionDispersal = "dispersal"
-	// CriterionRequestCap: as many slots of the request are here as may be.
+	// CriterionRequestCap: the host has as many slots of the request as it may.
 	CriterionRequestCap = "slots-of-request"
 	// CriterionProofs: the prover would be busy for too much of the time.
 	CriterionProofs = "proofs"
@@ -28,7 +28,7 @@ const (
 	CriterionTokens = "tokens"
 	// CriterionGas: the account's coins would not last.
 	CriterionGas = "gas"
-	// CriterionReservation: the contract takes no reservation for the slot.
+	// CriterionReservation: the contract accepts no reservation for the slot.
 	CriterionReservation = "reservation"
 	// CriterionWithheld: no new byte of the data came for too long.
 	CriterionWithheld = "data-withheld"

@@ -8,10 +8,10 @@ import (
 )
 
 // Evolve folds one event into the state. It never fails and never refuses: an
-// event that contradicts the record is passed over, and Check tells of it.
+// event that contradicts the record is skipped, and Check reports it.
 //
-// It may change the memory that s refers to. Use only the returned state, and
-// fold a second one from the events where two are needed.
+// It may change the memory that s refers to. Use only the returned state; who
+// needs a second one folds it from the events.
 func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.SlotsQueued:
@@ -51,7 +51,7 @@ func Evolve(s State, e Event) State {
 	return s
 }
 
-// refusal is an event of slots that are not queued, and why.
+// refusal is an event that says which slots are not queued, and why.
 type refusal interface {
 	GetAt() *timestamppb.Timestamp
 	GetRequestId() string

@@ -16,15 +16,15 @@ type key struct {
 	index   uint64
 }
 
-// offer is what the slots of one SlotsQueued share.
+// offer is what the slots of one SlotsQueued have in common.
 type offer struct {
 	request events.RequestID
 	at      time.Time
 	Terms
 }
 
-// item is one slot, queued or taken. It knows its places in all indexes, so
-// that it leaves each of them without a search.
+// item is one slot, queued or taken. It knows its index in each heap and list,
+// so that it leaves them without a search.
 type item struct {
 	offer *offer
 	again *offer // the newer offer of a taken slot that is gone
@@ -35,11 +35,11 @@ type item struct {
 	seen, taken, gone bool
 	woken, retried    bool // rule 6
 	// wokenFor are the criteria for which a taken slot was woken, sorted; none: for
-	// whatever it may fail.
+	// any.
 	wokenFor []string
 
 	criterion string    // what it failed when it was seen; empty: not known
-	retryAt   time.Time // it sleeps until then; zero: until something changes
+	retryAt   time.Time // not considered again before; zero: when something changes
 
 	inBest, inWorst, inSeen, inTimed, inRequest int32
 }
@@ -67,7 +67,7 @@ func compare(a, b *item) int {
 	return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.order, b.order))
 }
 
-// compareExpiry puts the later first, and what does not expire before all.
+// compareExpiry puts the later first, and no expiry before all others.
 func compareExpiry(a, b time.Time) int {
 	if a.IsZero() || b.IsZero() {
 		return cmp.Compare(boolInt(b.IsZero()), boolInt(a.IsZero()))
@@ -152,7 +152,7 @@ func (r *ranking) top(n int) []*item {
 	return out
 }
 
-// frontier is a heap of places in a ranking whose parents were visited.
+// frontier is a heap of indexes of a ranking whose parents were visited.
 type frontier struct {
 	ranking *ranking
 	at      []int
@@ -169,7 +169,7 @@ func (f *frontier) Pop() any {
 	return x
 }
 
-// insert puts a new item into all indexes.
+// insert adds a new item to all indexes.
 func (s *State) insert(it *item) {
 	request := it.offer.request
 	s.items[key{request, it.index}] = it
@@ -180,7 +180,7 @@ func (s *State) insert(it *item) {
 	}
 }
 
-// forget takes an item that is in no ranking out of the other indexes.
+// forget removes an item that is in no ranking from the other indexes.
 func (s *State) forget(it *item) {
 	request := it.offer.request
 	delete(s.items, key{request, it.index})
@@ -212,14 +212,14 @@ func (s *State) unrank(it *item) {
 	}
 }
 
-// overflow says who has no room when the slots of an offer come: queued items
-// that are worse than the newcomers that stay, and newcomers that are worse
-// than all who stay. Of the newcomers the last drawn go first.
+// overflow says who has to go when the slots of an offer come: the queued items
+// that are worse than the newcomers that stay, and the newcomers that are worse
+// than all who stay. Of the newcomers, the last drawn go first.
 func (s State) overflow(o *offer, indices []uint64) (evicted []*item, stay, refuse []uint64) {
 	var newcomers []*item
 	place := s.nextPlace(o)
 	for _, index := range indices {
-		// A taken slot waits for its release and needs no room before.
+		// A slot that is taken waits for its release, and needs no room before.
 		if it := s.items[key{o.request, index}]; it == nil || it.again == o {
 			n := len(newcomers)
 			newcomers = append(newcomers, &item{
@@ -251,9 +251,9 @@ func (s State) overflow(o *offer, indices []uint64) (evicted []*item, stay, refu
 	return evicted, stay, refuse
 }
 
-// nextPlace is the place of the next slot of a request: behind its siblings,
-// so that offering a part of a request again does not turn its order around. A
-// slot that makes way for this very offer is not counted.
+// nextPlace is the place of the next slot of a request: after the others of the
+// request, so that offering a part of it again does not reverse its order. A
+// slot that makes room for this offer is not counted.
 func (s *State) nextPlace(o *offer) uint32 {
 	var next uint32
 	for _, it := range s.requests[o.request] {

@@ -11,9 +11,9 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// StateSchema names the form of Pieces. What changes the form, or what a field
-// means, gets another name; snapshots of the old one are then not used. A test
-// holds the form to it (testdata/shape.golden).
+// StateSchema names the form of Pieces. A change of the form, or of the meaning
+// of a field, needs a new name; older snapshots are then not used. A test holds
+// the form to it (testdata/shape.golden).
 const StateSchema = "slotqueue/2"
 
 // Size is how many entries the state has: slots, refused requests, avoided clients.
@@ -28,8 +28,8 @@ func (s State) Pieces() [][]byte {
 		Stopped: s.stopped, StoppedFor: s.stoppedFor, MarketRevision: s.lastMarketRevision,
 		Faults: uint64(s.faults), FirstFault: s.firstFault,
 	}})
-	// Slots that wait with one newer offer share it, also after a restart: who
-	// makes way for it is decided by that (overflow).
+	// Slots that wait with the same newer offer share it after a restart, too,
+	// because overflow depends on that.
 	waiting := map[*offer]uint64{}
 	taken := make(map[*item]uint64, len(s.taken))
 	for i, it := range s.taken {
@@ -78,11 +78,11 @@ func (o *offer) message() *messages.QueueOffer {
 	}
 }
 
-// RestorePieces is the state that Pieces wrote. Pieces that contradict each
-// other are refused with an error.
+// RestorePieces returns the state that Pieces wrote. Pieces that contradict
+// each other are an error.
 //
-// The limits are those of now. With a lower bound the queue holds too many
-// until its next decision, as after replaying all events.
+// The limits are those of this start. If they are lower than before, the queue
+// holds too many slots until its next decision, as it would after a replay.
 func RestorePieces(l Limits, pieces [][]byte) (State, error) {
 	b := builder{State: New(l)}
 	if err := events.JoinPieces(pieces, b.read); err != nil {
@@ -96,7 +96,7 @@ func RestorePieces(l Limits, pieces [][]byte) (State, error) {
 	return b.State, nil
 }
 
-// builder is a queue of which some pieces were read. Its rankings are no heaps yet.
+// builder is a queue that is being restored from pieces. Its rankings are not heaps yet.
 type builder struct {
 	State
 	waiting []*offer
@@ -186,7 +186,7 @@ func (b *builder) put(o *offer, slot *messages.QueueSlot) error {
 		b.insert(it)
 		return nil
 	}
-	it.taken = true // So that insert leaves the rankings alone; they are made at the end.
+	it.taken = true // Then insert leaves the rankings alone; they are built at the end.
 	b.insert(it)
 	it.taken = false
 	for _, r := range []*ranking{&b.best, &b.worst} {
@@ -198,8 +198,8 @@ func (b *builder) put(o *offer, slot *messages.QueueSlot) error {
 	return nil
 }
 
-// maxTaken is far more than any host has workers; a larger number in a piece is
-// damage, and must not cost memory.
+// maxTaken is far more than the workers of any host. A larger number in a piece
+// is damage, and must not cost memory.
 const maxTaken = 1 << 20
 
 func offerOfPiece(m *messages.QueueOffer) (*offer, error) {

@@ -18,9 +18,9 @@ type RefusedRequest struct {
 	At time.Time
 }
 
-// refusals remembers the requests that were refused last. Those that a full queue let
-// go are in a list of their own, so that a flood of requests that fit nothing does not
-// push out what only wants room.
+// refusals remembers the last refused requests. Those that a full queue let go are in
+// a list of their own, so that a flood of requests that can never fit does not
+// displace those that only lack room.
 type refusals struct {
 	byAge     *list.List // of *RefusedRequest, the oldest refusal in front
 	letGo     *list.List // the same of those for which the queue was full
@@ -31,7 +31,7 @@ func newRefusals() refusals {
 	return refusals{list.New(), list.New(), map[events.RequestID]*list.Element{}}
 }
 
-// listOf is where a refusal by that criterion is remembered.
+// listOf is the list for refusals by a criterion.
 func (m refusals) listOf(criterion string) *list.List {
 	if criterion == QueueFull {
 		return m.letGo
@@ -49,8 +49,8 @@ func (m refusals) get(id events.RequestID) *RefusedRequest {
 	return nil
 }
 
-// add remembers a refusal; of a request with an older one all slots stay. Each list
-// has that limit.
+// add remembers a refusal; if the request has an older one, its slots are kept. The
+// limit holds for each list.
 func (m refusals) add(r RefusedRequest, limit int) {
 	if old := m.byRequest[r.RequestID]; old != nil {
 		r.SlotIndices = slices.Concat(r.SlotIndices, m.get(r.RequestID).SlotIndices)
@@ -70,7 +70,7 @@ func (m refusals) drop(e *list.Element) {
 	m.listOf(r.Criterion).Remove(e)
 }
 
-// forget removes slots, and the request with its last one.
+// forget removes slots of a request, and the request when none is left.
 func (m refusals) forget(id events.RequestID, indices []uint64) {
 	r := m.get(id)
 	if r == nil {
@@ -86,7 +86,7 @@ func (m refusals) forget(id events.RequestID, indices []uint64) {
 	}
 }
 
-// holds says that all these slots are remembered with just this refusal.
+// holds reports whether all these slots are remembered with exactly this refusal.
 func (m refusals) holds(id events.RequestID, indices []uint64, refusal Refusal) bool {
 	r := m.get(id)
 	if r == nil || r.Refusal != refusal {
@@ -120,8 +120,9 @@ func (m refusals) all() iter.Seq[*RefusedRequest] {
 	}
 }
 
-// by are the requests that failed one of the criteria, the oldest refusal first;
-// of too many the newest. A full queue is not among them: see State.MayReturn.
+// by returns the requests that failed one of the criteria, the oldest refusal
+// first; of more than most, the newest. Those that a full queue let go are not
+// among them: see State.MayReturn.
 func (m refusals) by(criteria []string, most int) []RefusedRequest {
 	var out []RefusedRequest
 	for e := m.byAge.Back(); e != nil && len(out) < most; e = e.Prev() {
@@ -150,13 +151,13 @@ func (r *RefusedRequest) clone() RefusedRequest {
 }
 
 // roomPart is the part of the queue that must be free before slots that it let go are
-// looked at again: a quarter, so that a queue at its bound does not look at the same
-// slots with each one that leaves.
+// considered again: a quarter, so that a queue at its bound does not consider the
+// same slots whenever one leaves.
 const roomPart = 4
 
-// MayReturn are requests with slots that a full queue let go and that it has room for
-// again, the oldest first; of too many the newest. There are none while less than a
-// quarter of the queue is free. It looks at no more than it returns.
+// MayReturn returns the requests with slots that a full queue let go and now has room
+// for, the oldest first; of more than most, the newest. There are none while less
+// than a quarter of the queue is free. It goes through no more than it returns.
 func (s State) MayReturn(most int) []RefusedRequest {
 	room := s.limits.MaxItems - s.Len()
 	if room < max(1, s.limits.MaxItems/roomPart) {

@@ -1,39 +1,39 @@
-// Package slotqueue is the order in which a host looks at the slots on offer.
-// It is pure; the journal of package actors runs it, and one actor is its only
-// writer. Start reading here.
+// Package slotqueue keeps the slots on offer in the order in which a host considers them. It is
+// pure; the journal of package actors runs it, and one actor is its only writer. Start reading
+// here.
 //
 // The rules:
 //
 //  1. The best slot first: unseen before seen; higher profitability; lower
 //     collateral; later expiry, none being the latest; smaller dataset; earlier
 //     in the order drawn for its request; queued earlier (order.go).
-//  2. A slot is in the queue once. One that is queued or taken and on offer is
-//     not queued again.
-//  3. The queue is bounded. When it is full the worst slot goes, be it an old
-//     one (SlotRemoved) or a new one (SlotsRefused). When a quarter of the queue is
-//     free again, both are worth another look (refused.go).
-//  4. A taken slot belongs to a worker until it is released, also over a
-//     restart. At most MaxWorkers are taken.
-//  5. A slot that fits nothing now comes back as seen. When the best slot is
-//     seen, all are: the queue pauses instead of turning in circles.
-//  6. It goes on when an unseen slot arrives, or when something changed (Wake):
-//     then every slot is unseen again that failed what changed, unless its time
-//     has not come; a resume by the operator makes all unseen. A slot that was being looked at just
-//     then may have been judged by what was, so it comes back unseen if it failed that,
-//     but only once in a row, or its own release could wake it for ever.
-//  7. A pause by the operator ends by the operator alone.
-//  8. A slot that leaves the market while it is taken does not come back on
-//     release; one that is offered anew meanwhile is queued on release, unseen.
-//  9. What was refused is remembered by request and criterion, within a bound,
-//     so that a better availability can look back.
-//  10. A client whose data could not be had, or was wrong, is avoided until a
-//     point in chain time; whoever judges slots asks here and refuses them. The
-//     list is bounded, the one that is forgiven first is forgotten first.
+//  2. A slot is in the queue once. A slot that is queued, or taken and still on offer, is not
+//     queued again.
+//  3. The queue is bounded. When it is full the worst slot goes, be it an old one (SlotRemoved) or
+//     a new one (SlotsRefused). When a quarter of the queue is free again, both are considered
+//     again (refused.go).
+//  4. A taken slot belongs to a worker until it is released, also after a restart. At most
+//     MaxWorkers are taken.
+//  5. A slot that no availability fits now comes back as seen. When the best slot is seen, all are,
+//     and the queue pauses instead of considering them over and over.
+//  6. It goes on when an unseen slot arrives, or when a criterion has changed (Wake): then the
+//     slots that failed that criterion are unseen again, except those whose time has not come. A
+//     resume by the operator makes all slots unseen. A slot that a worker had when a criterion
+//     changed may have been judged before the change, so it comes back unseen if it failed that
+//     criterion; but only once in a row, or its own release could wake it for ever.
+//  7. Only the operator ends a pause by the operator.
+//  8. A slot that leaves the market while it is taken does not come back on release. If it is
+//     offered anew meanwhile, it is queued on release, unseen.
+//  9. Refused requests are remembered with the criterion, up to a bound, so that they can be
+//     considered again after an availability became better.
+//  10. A client whose data could not be fetched, or was wrong, is avoided until a point in chain
+//     time; whoever judges slots asks here and refuses the client's. The list is bounded; the
+//     client whose time ends first is forgotten first.
 //  11. Commands that follow from the market carry the revision of its event. A
 //     revision that was consumed is not consumed again.
 //
-// Not for: judging a slot. Whether it fits is for the ledger to say (package
-// capacity); what became of it is told by the sale.
+// The package does not judge slots. The ledger decides whether a slot fits (package capacity), and
+// the sale what becomes of it.
 package slotqueue
 
 import (
@@ -54,13 +54,13 @@ type Event = messages.QueueEvent
 //sumtype:decl
 type Command interface{ command() }
 
-// The commands. At is recorded; only Wake and Avoid decide by it. MarketRevision is
-// that of the market stream's event that led to the command, 0 when none did;
-// of several commands that follow from one event only the last carries it.
+// The commands. At is recorded; only Wake and Avoid depend on it. MarketRevision is
+// that of the market event that led to the command, 0 if none did; of several
+// commands that follow from one event only the last carries it.
 type (
 	// Queue offers slots of a request, in the order drawn for this host. With a
-	// Refusal they are recorded as refused instead. Without a revision, giving
-	// it twice offers again what a full queue let go the first time.
+	// Refusal they are recorded as refused instead. Without a revision, a
+	// repeated command offers again what a full queue let go the first time.
 	Queue struct {
 		At             time.Time
 		RequestID      events.RequestID
@@ -69,16 +69,18 @@ type (
 		MarketRevision uint64
 		Refusal        *Refusal
 	}
-	// Take gives the best slot to a worker, unless the queue is paused or that
-	// many are taken. Each Take takes another slot; the workers are the bound.
+	// Take gives the best slot to a worker, unless the queue is paused or
+	// MaxWorkers slots are taken. Each Take takes another slot; only the
+	// workers bound it.
 	Take struct {
 		At         time.Time
 		MaxWorkers int
 	}
-	// Release ends a worker's hold of a slot. With Requeue it comes back, as
-	// seen (but see rule 6). A slot that is not taken is released already.
-	// Criterion is what it failed, empty when that is not known; RetryAt, unless
-	// zero, the chain time before which looking again is of no use.
+	// Release ends a worker's hold on a slot. With Requeue the slot comes back,
+	// as seen (but see rule 6). A slot that is not taken was released already.
+	// Criterion is the one that the slot failed, empty if not known; RetryAt,
+	// unless zero, is the chain time before which it is not worth considering
+	// again.
 	Release struct {
 		At        time.Time
 		RequestID events.RequestID
@@ -89,7 +91,7 @@ type (
 		RetryAt   time.Time
 	}
 	// Remove says that slots are no longer on offer; no indices mean all slots
-	// of the request, and that its refusal need not be remembered.
+	// of the request, whose refusal is then forgotten too.
 	Remove struct {
 		At             time.Time
 		RequestID      events.RequestID
@@ -97,27 +99,28 @@ type (
 		Reason         string
 		MarketRevision uint64
 	}
-	// Wake says that slots may fit now that failed one of these criteria; none:
-	// that any may. At is chain time: slots that wait for theirs go by it.
+	// Wake says that slots that failed one of these criteria may fit now; none:
+	// that any may. At is chain time: it decides for slots whose time had not
+	// come.
 	Wake struct {
 		At       time.Time
 		Reason   string
 		Criteria []string
 	}
 	// Avoid says that a client's requests are refused until a point in chain
-	// time. An earlier one than is known changes nothing.
+	// time. A point before the known one changes nothing.
 	Avoid struct {
 		At     time.Time
 		Client events.Address
 		Until  time.Time
 		Reason string
 	}
-	// Pause is the operator's: nothing is taken until Resume.
+	// Pause is given by the operator: nothing is taken until Resume.
 	Pause struct {
 		At     time.Time
 		Reason string
 	}
-	// Resume is the operator's: it ends every pause and makes all slots unseen.
+	// Resume is given by the operator: it ends every pause and makes all slots unseen.
 	Resume struct {
 		At     time.Time
 		Reason string
@@ -176,8 +179,8 @@ var (
 	ErrNoCriterion = errors.New("refusal without a criterion")
 )
 
-// Decide returns the events that follow from c, none when c is already true.
-// It does not change s.
+// Decide returns the events that follow from c; none when c is already true. It
+// does not change s.
 func Decide(s State, c Command) ([]Event, error) {
 	switch c := c.(type) {
 	case Queue:
@@ -241,9 +244,9 @@ func decideQueue(s State, c Queue) ([]Event, error) {
 	return admit(s, c.At, o, fresh, c.MarketRevision), nil
 }
 
-// admit queues slots and decides who goes when there is no room for all (rule
+// admit queues slots and decides which go when there is no room for all (rule
 // 3). The bound holds after the last event, not between them: they are one
-// append, and places are given while those who go are still there.
+// append, and places are given while the slots that go are still counted.
 func admit(s State, at time.Time, o *offer, indices []uint64, revision uint64) []Event {
 	evicted, stay, refuse := s.overflow(o, indices)
 	var out []Event

@@ -16,11 +16,11 @@ const MaxSlotsPerCommand = 4096
 
 // Limits bound what the queue holds. A zero field stands for its default.
 type Limits struct {
-	// MaxItems is the most queued slots, default 100,000: about 40 MB when
-	// each is of another request. Taken slots are beside them.
+	// MaxItems is the most queued slots, default 100,000: about 40 MB when each
+	// is of another request. Taken slots do not count.
 	MaxItems int
 	// MaxRefused is how many refused requests are remembered, default 10,000, and
-	// as many that a full queue let go; the oldest is forgotten first.
+	// as many again that a full queue let go; the oldest is forgotten first.
 	MaxRefused int
 	// MaxAvoided is how many clients are avoided at once, default 1,000: each cost
 	// a worker the time of a download that failed.
@@ -91,7 +91,7 @@ func (s State) consumed(revision uint64) bool {
 	return revision > 0 && revision <= s.lastMarketRevision
 }
 
-// fresh keeps the indices that may be queued, each once, in their order (rule 2).
+// fresh returns those indices that may be queued, each once, in their order (rule 2).
 func (s State) fresh(request events.RequestID, indices []uint64) []uint64 {
 	twice := make(map[uint64]bool, len(indices))
 	var out []uint64
@@ -106,8 +106,8 @@ func (s State) fresh(request events.RequestID, indices []uint64) []uint64 {
 	return out
 }
 
-// leaving keeps the indices that are on offer here. No indices mean the whole
-// request, and then also what is remembered of its refusal.
+// leaving returns those indices that are on offer here. No indices mean the
+// whole request, including its remembered refusal.
 func (s State) leaving(request events.RequestID, indices []uint64) []uint64 {
 	whole := len(indices) == 0
 	var out []uint64
@@ -195,9 +195,9 @@ func (s *State) release(k key, e *messages.SlotReleased) {
 	s.rank(it)
 }
 
-// comeBack is what the worker's look leaves behind (rule 6).
+// comeBack updates a taken slot on its release (rule 6).
 func (it *item) comeBack(criterion string, retryAt time.Time) {
-	// Only what changed may have been judged by what was.
+	// The slot may have been judged before the change only if it failed what changed.
 	concerned := it.woken && (len(it.wokenFor) == 0 || criterion == "" ||
 		retryAt.IsZero() && slices.Contains(it.wokenFor, criterion))
 	it.seen = !concerned || it.retried
@@ -230,12 +230,12 @@ func (s *State) fault(format string, args ...any) {
 // Len is how many slots are queued, without the taken ones.
 func (s State) Len() int { return len(s.best.items) }
 
-// LastMarketRevision is the last event of the market's stream that changed
-// this queue, 0 when none did. Reading that stream resumes behind it.
+// LastMarketRevision is the last event of the market's stream that changed this
+// queue, 0 when none did. Reading that stream resumes after it.
 func (s State) LastMarketRevision() uint64 { return s.lastMarketRevision }
 
-// Paused says whether nothing is taken, why, and whether only the operator can
-// end that.
+// Paused reports whether nothing is taken, why, and whether only the operator
+// can end that.
 func (s State) Paused() (reason string, byOperator, paused bool) {
 	if s.stopped {
 		return s.stoppedFor, true, true
@@ -243,13 +243,14 @@ func (s State) Paused() (reason string, byOperator, paused bool) {
 	return s.exhaustedFor, false, s.exhausted
 }
 
-// Refused returns the remembered requests that failed a criterion, the oldest
-// refusal first; all of them for "", those that a full queue let go last. It looks at all.
+// Refused returns the remembered requests that failed a criterion, the oldest refusal
+// first; for "" all of them, with those that a full queue let go at the end. It goes
+// through all.
 func (s State) Refused(criterion string) []RefusedRequest { return s.refusals.of(criterion) }
 
 // RefusedBy returns the remembered requests that failed one of the criteria, the
-// oldest refusal first; of more than most the newest. For those that a full queue
-// let go see MayReturn.
+// oldest refusal first; of more than most, the newest. For those that a full
+// queue let go see MayReturn.
 func (s State) RefusedBy(criteria []string, most int) []RefusedRequest {
 	return s.refusals.by(criteria, most)
 }
@@ -270,24 +271,24 @@ type Item struct {
 	Terms
 	// QueuedAt is when the offer came, in chain time.
 	QueuedAt time.Time
-	// Place is the slot's place in the order drawn for its request, Order that
-	// in which the queue took it in.
+	// Place is the slot's place in the order drawn for its request, Order its
+	// number in the order of queueing.
 	Place uint32
 	Order uint64
-	// Seen says that it was looked at and nothing fitted, Criterion what it
-	// failed, if that is known, RetryAt the chain time for which it waits, if any.
+	// Seen says that the slot was considered and nothing fitted, Criterion what it
+	// failed, if known, RetryAt the chain time that it waits for, if any.
 	Seen      bool
 	Criterion string
 	RetryAt   time.Time
-	// Woken says of a taken slot that the queue resumed meanwhile, WokenFor by
-	// which criteria, none meaning any; Retried that it came back unseen for that
-	// reason, and was not seen since.
+	// Woken says that the queue was woken while the slot was taken, WokenFor for
+	// which criteria, none meaning any; Retried that the slot came back unseen
+	// for that reason, and was not seen since.
 	Woken, Retried bool
 	WokenFor       []string
 	// Gone says of a taken slot that it left the market.
 	Gone bool
-	// Again is, of a taken slot that is gone, the newer offer that waits for
-	// its release; nil when there is none.
+	// Again is the newer offer that waits for the release of a taken slot that
+	// had left the market; nil when there is none.
 	Again *Terms
 	// AgainAt is when that offer came.
 	AgainAt time.Time
@@ -329,13 +330,13 @@ func (s State) Taken() []Item {
 	return out
 }
 
-// Holds reports whether a slot is on offer here, queued or with a worker.
+// Holds reports whether a slot is here and on offer, queued or with a worker.
 func (s State) Holds(request events.RequestID, index uint64) bool {
 	return len(s.leaving(request, []uint64{index})) > 0
 }
 
 // Position is how many queued slots are better than this one; false when it is
-// not queued. It looks at all of them.
+// not queued. It goes through all of them.
 func (s State) Position(request events.RequestID, index uint64) (int, bool) {
 	it := s.items[key{request, index}]
 	if it == nil || it.taken {

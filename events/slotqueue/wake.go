@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// This file knows which seen slots are worth another look when something
-// changed: those that failed just that, and whose time has come.
+// This file finds the seen slots that are to be considered again when something
+// changed: those that failed exactly that, and whose time has come.
 
 // dozing are the queued slots that were seen, by the criterion that they failed;
-// each knows its place. A slot of which that is not known is under "".
+// each knows its index. Those of which it is not known are under "".
 type dozing struct {
 	by map[string][]*item
 	n  int
-	// timed are those with a time before which they are not looked at again, the
-	// earliest on top.
+	// timed are the slots with a time before which they are not considered
+	// again, the earliest on top.
 	timed timetable
 }
 
@@ -46,17 +46,17 @@ func (d *dozing) remove(it *item) {
 	}
 }
 
-// holds says whether the slot is where it believes.
+// holds reports whether the slot is at the index that it has noted.
 func (d *dozing) holds(it *item) bool {
 	list := d.by[it.criterion]
 	return int(it.inSeen) < len(list) && list[it.inSeen] == it &&
 		(it.retryAt.IsZero() || int(it.inTimed) < len(d.timed) && d.timed[it.inTimed] == it)
 }
 
-// worth are the slots that are worth another look at a point in chain time when
-// what these criteria ask about changed; no criteria mean that anything may have,
-// and that nobody waits for his time. Of which it is not known what they failed
-// are worth it whatever changed. The order is fixed.
+// worth returns the slots to consider again at a point in chain time when these
+// criteria have changed. No criteria mean that any may have changed, and that no
+// slot's time is waited for. A slot whose criterion is not known is always among
+// them. The order is fixed.
 func (d *dozing) worth(criteria []string, at time.Time) (out []*item) {
 	for _, criterion := range d.reached(criteria) {
 		for _, it := range d.by[criterion] {
@@ -68,7 +68,7 @@ func (d *dozing) worth(criteria []string, at time.Time) (out []*item) {
 	return out
 }
 
-// anyWorth says whether there are such slots, without collecting them.
+// anyWorth reports whether there are such slots, without collecting them.
 func (d *dozing) anyWorth(criteria []string, at time.Time) bool {
 	return slices.ContainsFunc(d.reached(criteria), func(criterion string) bool {
 		return slices.ContainsFunc(d.by[criterion], func(it *item) bool {
@@ -93,7 +93,7 @@ func (d *dozing) reached(criteria []string) []string {
 
 func (it *item) ripe(at time.Time) bool { return it.retryAt.IsZero() || !it.retryAt.After(at) }
 
-// timetable is a heap of seen slots by the time before which they sleep.
+// timetable is a heap of seen slots by the time before which they are not considered again.
 type timetable []*item
 
 func (t timetable) Len() int { return len(t) }
@@ -127,8 +127,8 @@ func (t *timetable) Pop() any {
 	return it
 }
 
-// NextWake is the chain time at which a slot wants another look, or an avoided
-// client is forgiven; zero: time alone changes nothing.
+// NextWake is the chain time at which a slot is to be considered again, or an
+// avoided client is forgiven; zero: the passing of time changes nothing.
 func (s State) NextWake() time.Time {
 	next := s.avoided.soonest()
 	if len(s.seen.timed) > 0 {
@@ -139,9 +139,9 @@ func (s State) NextWake() time.Time {
 	return next
 }
 
-// Due are the criteria of the slots whose time has come, and CriterionClient when
-// a client is forgiven: what to wake the queue for. Sorted; it looks at those
-// that are due.
+// Due returns the criteria of the slots whose time has come, and CriterionClient
+// when a client is forgiven: what to wake the queue for. Sorted; it goes through
+// those that are due.
 func (s State) Due(at time.Time) []string {
 	var out []string
 	if soonest := s.avoided.soonest(); !soonest.IsZero() && !soonest.After(at) {
@@ -157,8 +157,8 @@ func (s State) Due(at time.Time) []string {
 	return slices.Compact(out)
 }
 
-// Seen counts the queued slots that were looked at by the criterion that they
-// failed; empty: it is not known.
+// Seen counts the queued slots that were considered, by the criterion that they
+// failed; empty: not known.
 func (s State) Seen() map[string]int {
 	out := make(map[string]int, len(s.seen.by))
 	for criterion, list := range s.seen.by {
@@ -167,8 +167,8 @@ func (s State) Seen() map[string]int {
 	return out
 }
 
-// Waiting counts what is refused or was seen by the criterion that it failed:
-// slots of both. It looks at all refusals.
+// Waiting counts the slots that were refused or seen, by the criterion that
+// they failed. It goes through all refusals.
 func (s State) Waiting() map[string]int {
 	out := s.Seen()
 	for r := range s.refusals.all() {
@@ -177,7 +177,7 @@ func (s State) Waiting() map[string]int {
 	return out
 }
 
-// drowsy says whether waking the queue for these criteria would change anything.
+// drowsy reports whether waking the queue for these criteria would change anything.
 func (s State) drowsy(criteria []string, at time.Time) bool {
 	if len(criteria) == 0 && (s.exhausted || s.seen.n > 0) {
 		return true
@@ -186,8 +186,8 @@ func (s State) drowsy(criteria []string, at time.Time) bool {
 		slices.ContainsFunc(s.taken, func(it *item) bool { return !it.wokenBy(criteria) })
 }
 
-// wake makes slots unseen, the taken ones when they come back. Each is moved
-// before the next is changed, so the order holds at every step.
+// wake makes slots unseen; the taken ones when they come back. Each is moved
+// before the next is changed, so the order holds after every step.
 func (s *State) wake(criteria []string, at time.Time) {
 	woken := s.seen.worth(criteria, at)
 	for _, it := range woken {
@@ -207,7 +207,7 @@ func (s *State) wake(criteria []string, at time.Time) {
 	}
 }
 
-// wokenBy says whether a taken slot knows already that these changed.
+// wokenBy reports whether a taken slot has noted already that these criteria changed.
 func (it *item) wokenBy(criteria []string) bool {
 	switch {
 	case !it.woken:
