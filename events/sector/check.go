@@ -13,15 +13,16 @@ import (
 
 // Errors of Decide besides *Refused. Nothing is recorded then.
 var (
-	// ErrImpossible: what was reported cannot be so.
+	// ErrImpossible: what was reported cannot be true.
 	ErrImpossible = errors.New("a report that cannot be true")
 	// ErrNoRoom: the piece does not fit into what is left of the sector.
 	ErrNoRoom = errors.New("the piece does not fit into the sector")
 	// ErrSamePiece: the piece is in the sector already.
 	ErrSamePiece = errors.New("the piece is in the sector already")
-	// ErrUnknownState: nobody can be forced into a state that is none.
+	// ErrUnknownState: a sector cannot be forced into a state that does not exist.
 	ErrUnknownState = errors.New("unknown state")
-	// ErrFilesFirst: nobody can say by force that files are gone; SectorRemove removes them.
+	// ErrFilesFirst: a sector cannot be forced into the state without files; SectorRemove removes
+	// them.
 	ErrFilesFirst = errors.New("its files would be forgotten; remove the sector instead")
 	// ErrSize: a sector's size is a power of two from MinSize to MaxSize, a piece's
 	// at least MinPiece and no less than its payload takes.
@@ -41,7 +42,7 @@ func Payload(padded events.Bytes) events.Bytes { return padded / 128 * 127 }
 
 func power(n events.Bytes) bool { return bits.OnesCount64(uint64(n)) == 1 }
 
-// believe compares an event with what can be.
+// believe refuses an event that cannot be true.
 func (s Info) believe(e Event) error {
 	switch e := e.(type) { //nolint:gochecksumtype // The codec checks the others.
 	case *messages.SectorStart:
@@ -83,7 +84,7 @@ func checkStart(number uint64, size events.Bytes) error {
 	return nil
 }
 
-// takes says whether one more piece fits.
+// takes reports whether one more piece fits.
 func (s Info) takes(p Piece) error {
 	if !power(p.Size) || p.Size < MinPiece || p.Payload > Payload(p.Size) || filler(p) {
 		return fmt.Errorf("piece %s: %w: %d bytes for %d of data, want a power of two from %d that holds them, "+
@@ -100,7 +101,7 @@ func (s Info) takes(p Piece) error {
 	return nil
 }
 
-// full says whether the fillers make the sector whole, whatever gaps are between pieces.
+// full reports whether the fillers make the sector whole, with the gaps between pieces.
 func (s Info) full(e *messages.SectorPacked) error {
 	total := end(slices.Concat(s.Pieces, s.Pending))
 	for _, p := range e.GetFillers() {
@@ -117,7 +118,7 @@ func (s Info) full(e *messages.SectorPacked) error {
 	return nil
 }
 
-// keepsBooks reports whether an event is about space or deposit, which is so in any state.
+// keepsBooks reports whether an event is about space or deposit; those are legal in any state.
 func (s Info) keepsBooks(e Event) bool {
 	switch e.(type) { //nolint:gochecksumtype // The three that keep books.
 	case *messages.SectorOpened:
@@ -130,7 +131,7 @@ func (s Info) keepsBooks(e Event) bool {
 	return false
 }
 
-// repeats reports whether an event says what is so already.
+// repeats reports whether an event says what is recorded already.
 func (s Info) repeats(e Event) bool {
 	running := !s.Parked() && s.Until.IsZero()
 	switch e := e.(type) { //nolint:gochecksumtype // The table refuses the others the second time.
@@ -164,5 +165,5 @@ func (s Info) repeats(e Event) bool {
 	return false
 }
 
-// text makes what the world said fit to be recorded: valid UTF-8 of a bounded length.
+// text makes a reason from outside fit to be stored: valid UTF-8 of a bounded length.
 func text(s string) string { return strings.ToValidUTF8(s[:min(len(s), MaxText)], "?") }

@@ -11,26 +11,27 @@ import (
 //sumtype:decl
 type Command interface{ command() }
 
-// News is what each command has: the machine's clock, and chance, which spreads pauses.
+// News is part of every command: the time by the machine's clock, and a random number, which
+// spreads pauses.
 type News struct {
 	At     time.Time
 	Chance uint64
 }
 
 type (
-	// Happened is an event of the table, or of the books (SectorOpened, SectorReleased,
-	// SectorSettled). Key names the step whose result it is; empty for what is the result
-	// of none, such as what an operator wants.
+	// Happened reports an event of the table, or of the books (SectorOpened,
+	// SectorReleased, SectorSettled). Key names the step whose result it is; empty if it
+	// is not a step's result, such as an operator's wish.
 	Happened struct {
 		News
 		Event Event
 		Key   string
-		// By is who says so from outside: an operator, or a sealer that calls back.
-		// Empty: a part of this host, which gets a refusal as an error.
+		// By is who reports it from outside: an operator, or a sealer that calls
+		// back. Empty: a part of this host, which is told of a refusal by an error.
 		By string
 	}
-	// Away says that a step could not be tried, because what it needs is away: a chain
-	// that does not answer, a sealer that is gone. It counts as no failure.
+	// Away says that a step could not be tried, because a chain or a sealer that it
+	// needs does not answer. It does not count as a failure.
 	Away struct {
 		News
 		Key    string
@@ -44,7 +45,7 @@ type (
 		News
 		Facts Facts
 	}
-	// ReportDiagnosis is what the world says after a message failed.
+	// ReportDiagnosis is what was found out after a message failed.
 	ReportDiagnosis struct {
 		News
 		Key     string
@@ -62,17 +63,17 @@ func (ReportDiagnosis) command() {}
 // Facts are what the chain has of a sector.
 type Facts = events.SectorFacts
 
-// Finding is what a look at the world says of a failed message.
+// Finding is what was found out about a failed message.
 type Finding string
 
 // The findings. In PreCommitFailed count BadSeal, Landed and NotThere; in CommitFailed
 // all but NotThere, which is PreCommitGone there.
 const (
-	// BadSeal: what was sealed is of no use: a wrong commitment, or too old a ticket.
+	// BadSeal: the result of sealing cannot be used: a wrong commitment, or too old a ticket.
 	BadSeal Finding = "bad seal"
-	// Landed: the message did land, or is on its way.
+	// Landed: the message is on chain after all, or on its way.
 	Landed Finding = "landed"
-	// NotThere: the chain does not have it, and it may be sent again.
+	// NotThere: the chain does not have the message, and it may be sent again.
 	NotThere Finding = "not there"
 	// SeedChanged: the precommit stands, with another seed.
 	SeedChanged Finding = "seed changed"

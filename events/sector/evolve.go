@@ -58,7 +58,7 @@ func Evolve(s Info, e Event) Info {
 	return moved(wrote(s, e), e)
 }
 
-// moved takes the sector where the table says.
+// moved puts the sector into the state that the table gives.
 func moved(s Info, e Event) Info {
 	to, ok := next(s, e)
 	if !ok {
@@ -161,7 +161,7 @@ func evolveBooks(s Info, e Event) Info {
 		s.Returned = events.Must(events.ParseAmount(e.GetReturned()))
 		s.Lost = events.Must(events.ParseAmount(e.GetLost()))
 	}
-	if due == did { // Else it is late news, and what the state does goes on.
+	if due == did { // Otherwise it came late, and the state goes on with its step.
 		s.Step, s.Outages = Scheduled{}, 0
 		s.Failures = without(s.Failures, s.State)
 		return s.wakened()
@@ -175,7 +175,7 @@ func begun(s Info, number uint64, provider string, size uint64, at time.Time) In
 	return s
 }
 
-// wakened is the sector without a pause.
+// wakened returns the sector without its pause.
 func (s Info) wakened() Info {
 	s.Until, s.Outage, s.Reason, s.Actions = time.Time{}, false, "", nil
 	return s

@@ -8,8 +8,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Policy bounds retries. A zero field stands for its default. It is no part of the
-// record: decisions use that of the day.
+// Policy bounds retries. A zero field stands for its default. It is not recorded:
+// decisions use the policy of this start.
 type Policy struct {
 	// FirstPause is after the first failure in a row, default 15 s; each further one
 	// doubles it, up to MostPause, default 1 h. Up to a quarter is taken off by chance.
@@ -35,7 +35,7 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// Pause is how long nothing is done after the n-th failure in a row.
+// Pause is the length of the pause after the n-th failure in a row.
 func (p Policy) Pause(n uint32, chance uint64) time.Duration {
 	pause := p.FirstPause
 	for ; n > 1 && pause < p.MostPause; n-- {
@@ -57,7 +57,7 @@ var retries = map[State]func(News) Event{
 	RemoveFailed:       func(n News) Event { return &messages.SectorRetryRemove{At: events.TimeToMessage(n.At)} },
 }
 
-// diagnoses reports whether the world is asked before the state is left.
+// diagnoses reports whether, in this state, chain and disk are asked before another step.
 func diagnoses(s State) bool { return s == PreCommitFailed || s == CommitFailed }
 
 // failed reports whether entering a state is a failure of the one before.
@@ -66,7 +66,8 @@ func failed(s State) bool {
 	return retried || diagnoses(s)
 }
 
-// diagnosed is what follows from a finding; nil: it has no meaning in this state.
+// diagnosed is the event that follows from a finding; nil: the finding has no meaning in this
+// state.
 func diagnosed(s Info, c ReportDiagnosis) Event {
 	at := events.TimeToMessage(c.At)
 	switch s.State { //nolint:exhaustive // Two states ask.
@@ -93,7 +94,7 @@ func diagnosed(s Info, c ReportDiagnosis) Event {
 		case PreCommitGone:
 			return &messages.SectorRetryPreCommit{At: at}
 		case InvalidProof:
-			if s.InvalidProofs > 0 { // The second in a row: what was sealed is to blame.
+			if s.InvalidProofs > 0 { // The second time in a row, the sealed data is to blame.
 				why := text("a second proof is invalid: " + c.Reason)
 				return &messages.SectorSealPreCommitFailed{At: at, Reason: why}
 			}
@@ -103,7 +104,7 @@ func diagnosed(s Info, c ReportDiagnosis) Event {
 	return nil
 }
 
-// tellsChain is what the chain's word means for the sector; nil: nothing new.
+// tellsChain is the event that follows from what the chain says of the sector; nil: nothing is new.
 func tellsChain(s Info, c ReportChain) Event {
 	at, f := events.TimeToMessage(c.At), c.Facts
 	gone := "the chain does not have it any more"
@@ -159,7 +160,7 @@ func tellsHosting(s Info, c ReportChain) Event {
 	return nil
 }
 
-// actions are what may be done about a parked sector.
+// actions are what an operator may do with a parked sector.
 func (s Info) actions() []string {
 	again := []string{"SectorRestart", "SectorForceState", "SectorTerminate", "SectorRemove"}
 	if s.PreCommitMessage.Zero() && s.SeedValue.Zero() { // The chain never heard of it.
@@ -171,7 +172,7 @@ func (s Info) actions() []string {
 	return again
 }
 
-// stuck says why no step can be taken in this state, whoever tries.
+// stuck says why no step can be taken in this state; empty when one can.
 func (s Info) stuck() string {
 	step, ok := s.due()
 	switch {

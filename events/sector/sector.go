@@ -7,22 +7,24 @@
 // The rules:
 //
 //  1. The table says which event leads where. Restart, FatalError, ForceState,
-//     Terminate and Remove are legal in every state (globals). What it does not have
-//     is refused (*Refused), changes nothing, and stops nothing; what came from
-//     outside is recorded as refused.
-//  2. One state has one step (steps.go), and a step is scheduled, with its key,
-//     in the decision that makes it due: append, then act. A result names the key;
-//     that of another attempt is late news.
-//  3. A step that fails is tried again after a pause that grows, so many times in a
-//     row (Policy); then the sector is parked, with the reason and what may be done.
-//     That something outside is away is a pause too, and no failure.
+//     Terminate and Remove are legal in every state (globals). Any other event is
+//     refused (*Refused) and changes nothing; if it came from outside, the refusal is
+//     recorded.
+//  2. A state has at most one step (steps.go). The decision that makes the step due
+//     also records it with its key: append, then act. A result names the key; a
+//     result with an older key came late and is ignored.
+//  3. A step that fails is tried again after a growing pause, a bounded number of
+//     times in a row (Policy); then the sector is parked, with the reason and what
+//     may be done. When something outside does not answer, the step pauses too, but
+//     has not failed.
 //  4. A failed step of sealing leads to its *Failed state; where a message was sent,
-//     the world is asked before anything is sent again (ReportDiagnosis).
-//  5. A proof is in the record before it is sent. A seed that changed makes it void.
-//  6. What the chain takes back leads back (ReportChain).
+//     chain and disk are asked before anything is sent again (ReportDiagnosis).
+//  5. A proof is recorded before it is sent. If the seed changes, the proof is void.
+//  6. When the chain takes something back, the sector goes back to the state before
+//     it (ReportChain).
 //  7. Space comes first: nothing is written before the ledger holds it. It is given
 //     back when the files are gone, and the deposit is settled last. Only then is the
-//     sector over, whatever was forced on it.
+//     sector over, even if its state was forced.
 package sector
 
 import (
@@ -177,10 +179,10 @@ var planners = map[State]row{
 	Removed: when(),
 }
 
-// Allowed are the names of the ordinary events that a state has, in order.
+// Allowed returns the names of the ordinary events that are legal in a state, in order.
 func Allowed(s State) []string { return slices.Sorted(maps.Keys(planners[s])) }
 
-// next is where an event leads; false: the state does not have it.
+// next returns the state that an event leads to; false: the event is not legal.
 func next(s Info, e Event) (State, bool) {
 	switch e := e.(type) { //nolint:gochecksumtype // The rest is in the table.
 	case *messages.SectorRestart, *messages.SectorFatalError:
@@ -212,8 +214,8 @@ func (r *Refused) Error() string {
 		r.Event, r.State, r.Allowed)
 }
 
-// Decide returns the events that follow from a command, none when it is true already or
-// comes too late. An error comes without events.
+// Decide returns the events that follow from a command; none when it says what is
+// recorded already, or came too late. An error comes without events.
 func Decide(s Info, c Command) ([]Event, error) {
 	switch c := c.(type) {
 	case Happened:
@@ -246,8 +248,8 @@ func Decide(s Info, c Command) ([]Event, error) {
 	panic(fmt.Sprintf("sector: unknown command %T", c))
 }
 
-// decideChain goes as far as the chain's word leads: one that it takes back, or that it
-// has in spite of all, may be more than one state away.
+// decideChain goes as far as the chain's answer leads: what it took back, or has after
+// all, may be more than one state away.
 func decideChain(s Info, c ReportChain) []Event {
 	var out []Event
 	for e := tellsChain(s, c); e != nil; e = tellsChain(s, c) {
@@ -295,7 +297,7 @@ func decideHappened(s Info, c Happened) ([]Event, error) {
 	return append(out, enter(s, c.News)...), nil
 }
 
-// enter is what a state does first: a pause, its step, or nothing until somebody decides.
+// enter is how a state begins: with a pause, with its step, or with nothing until somebody decides.
 func enter(s Info, n News) []Event {
 	if s.Reason != "" || !s.Until.IsZero() || s.Step.Key != "" {
 		return nil
@@ -309,7 +311,7 @@ func enter(s Info, n News) []Event {
 	return schedule(s, n)
 }
 
-// proceed is what a state does when its pause is over, or cut short.
+// proceed is how a state goes on when its pause ends or is cut short.
 func proceed(s Info, n News) []Event {
 	if reason := s.stuck(); reason != "" && s.State != PackingFailed {
 		return []Event{park(s, n, reason)}
@@ -322,7 +324,7 @@ func proceed(s Info, n News) []Event {
 	return append([]Event{e}, enter(Evolve(s, e), n)...)
 }
 
-// fails is a pause, or the end of them.
+// fails is a pause, or parking after too many.
 func fails(s Info, n News) Event {
 	failed := max(s.Failures[s.State], 1)
 	if most := s.policy.MaxFailures; most > 0 && failed > most {
@@ -344,7 +346,7 @@ func schedule(s Info, n News) []Event {
 		return nil
 	}
 	attempt := s.Attempts[step] + 1
-	if step == s.Sending { // The key is what keeps a message from being sent twice.
+	if step == s.Sending { // The key prevents a second sending of the same message.
 		attempt--
 	}
 	return []Event{&messages.SectorStepScheduled{

@@ -6,7 +6,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// State is where a sector stands. The names are stored, and are those that operators
+// State is a state of a sector. The names are stored, and are those that operators
 // of storage providers know; a sector of which nothing is recorded is in "".
 type State string
 
@@ -36,7 +36,8 @@ const (
 	FaultedFinal        State = "FaultedFinal"
 )
 
-// What came later to that machine, and (Recovering, RecoveryReported) what is ours.
+// States that were added to that machine later, and those of hostnode (Recovering,
+// RecoveryReported).
 const (
 	WaitDeals         State = "WaitDeals"
 	AddPiece          State = "AddPiece"
@@ -54,7 +55,8 @@ const (
 	Removed           State = "Removed"
 )
 
-// States are all of them, in the order of a good life, then what goes wrong, then the end.
+// States returns all states: those of a sector that goes well in their order, then the failures,
+// then the end.
 func States() []State {
 	return []State{
 		Undefined, Empty, WaitDeals, AddPiece, Packing, GetTicket, PreCommit1, PreCommit2, PreCommitting,
@@ -74,14 +76,14 @@ func (s State) Known() bool {
 // Piece is a piece of a sector.
 type Piece = events.SectorPiece
 
-// Scheduled is a step that was begun, or is about to be. No key: none is.
+// Scheduled is a step that was begun, or is about to be. Without a key there is none.
 type Scheduled struct {
 	Name    Step
 	Attempt uint32
 	Key     string
 }
 
-// Info is everything that later decisions need, and nothing else: the log of a sector is
+// Info is everything that later decisions need, and nothing more: the sector's log is
 // its stream. New makes one.
 type Info struct {
 	policy Policy
@@ -121,7 +123,7 @@ type Info struct {
 	Step     Scheduled
 	Attempts map[Step]uint32  // of each step in all its life
 	Failures map[State]uint32 // in a row, by the state that failed or waits
-	Sending  Step             // a message that was begun, and of which nothing is known; empty: none
+	Sending  Step             // a message whose sending began and whose outcome is not known; empty: none
 	Outages  uint32           // in a row
 	Until    time.Time        // nothing is done before it; zero: no pause
 	Outage   bool             // the pause is for something that is away
@@ -139,7 +141,7 @@ func New(p Policy) Info { return Info{policy: p.withDefaults()} }
 // Over reports whether nothing is left to do, and nothing is held.
 func (s Info) Over() bool { return s.State == Removed && s.Released && s.Settled }
 
-// Parked reports whether nothing is done until somebody decides.
+// Parked reports whether the sector waits for somebody's decision.
 func (s Info) Parked() bool { return s.Reason != "" }
 
 // room is how many bytes further pieces can take.

@@ -31,16 +31,16 @@ const (
 	StepWaitRecovery    Step = "WaitRecovery"    // for the proof of the next window
 	StepTerminate       Step = "Terminate"       // the message
 	StepWaitTermination Step = "WaitTermination" // for it
-	StepWaitFinality    Step = "WaitFinality"    // until no reorganisation can take it back
+	StepWaitFinality    Step = "WaitFinality"    // until no reorganisation can undo it
 	StepRemove          Step = "Remove"          // all files
-	StepReleaseSpace    Step = "ReleaseSpace"    // gives all bytes back, when no file is there
-	StepSettle          Step = "Settle"          // waits until the chain let go of the deposit, and settles it
+	StepReleaseSpace    Step = "ReleaseSpace"    // gives all bytes back, once no file is left
+	StepSettle          Step = "Settle"          // waits until the contract has returned the deposit, and settles it
 	StepWait            Step = "Wait"            // nothing, until a point in time
 )
 
-// Effect is one call on the world that the state waits for. Its key is the same as long
-// as it is the same attempt (for a message: until it is known what became of it), and no
-// other attempt of any sector of the host has it.
+// Effect is one call on the world that the state waits for. The same attempt has the
+// same key (a message keeps it until its outcome is known), and no other attempt of any
+// sector of the host has it.
 type Effect struct {
 	Step Step
 	key  string
@@ -56,7 +56,7 @@ func keyOf(step Step, sector uint64, attempt uint32) string {
 }
 
 // Next returns the calls that the state waits for: at most one. A restarted host replays
-// the record and asks again; whoever performs asks the world first.
+// the stream and asks again; an adapter first asks whether the work is done already.
 func Next(s Info) []Effect {
 	switch {
 	case s.Parked():
@@ -95,7 +95,7 @@ var stepOf = map[State]Step{
 	Removing:          StepRemove,
 }
 
-// due is the step that the state wants; false: none.
+// due returns the step that the state waits for; false: none.
 func (s Info) due() (Step, bool) {
 	step, ok := stepOf[s.State]
 	switch {
@@ -122,19 +122,19 @@ func (s Info) dueStep() Step {
 	return step
 }
 
-// writes are the steps that write what the ledger must hold space for.
+// writes are the steps that need space from the ledger for what they write.
 var writes = map[Step]bool{
 	StepAddPiece: true, StepPack: true, StepPreCommit1: true, StepPreCommit2: true, StepCommit: true,
 }
 
-// sends are the steps that send a message. One that was tried and came to no end is tried
-// again under its key, until the table or a diagnosis says what became of it.
+// sends are the steps that send a message. If one was begun and its outcome is not known,
+// it is tried again under its key, until the table or a diagnosis tells the outcome.
 var sends = map[Step]bool{
 	StepSendPreCommit: true, StepSendCommit: true, StepDeclareFault: true, StepDeclareRecovery: true,
 	StepTerminate: true,
 }
 
-// need is what a step cannot do without, whoever forced its state.
+// need is what a step requires, even in a forced state.
 type need struct {
 	met  func(Info) bool
 	says string
