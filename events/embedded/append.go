@@ -7,7 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// request is one append or deletion on its way through the committer.
+// request is one append or deletion that the committer is to do.
 type request struct {
 	stream   string
 	expected events.Expected
@@ -59,14 +59,14 @@ func virtualOf(stream string, e *events.NewEvent) []string {
 	})
 }
 
-// alike reports whether two events of a stream belong to the same virtual streams
-// without a look at what is in them.
+// alike reports whether two events of a stream must belong to the same virtual
+// streams, without reading their contents.
 func alike(a, b *events.NewEvent) bool {
 	return a.Type == b.Type && a.Meta.Correlation == b.Meta.Correlation && a.Foreign == nil && b.Foreign == nil &&
 		!events.IsSystem(a.Type)
 }
 
-// prepare encodes an event. Neighbours that are alike share their list of
+// prepare encodes an event. Adjacent events that are alike share their list of
 // virtual streams.
 func prepare(stream string, e events.NewEvent, virtual []string) newEvent {
 	n := newEvent{
@@ -96,8 +96,8 @@ func newRequest(stream string, expected events.Expected, batch []events.NewEvent
 	return r
 }
 
-// Who has a request: a caller that gives up in time takes it back, so that
-// nothing is written behind its back.
+// Who has a request. A caller that gives up before the committer begins takes
+// it back, so that nothing is written after the caller has left.
 const (
 	requestWaiting = iota
 	requestTaken
@@ -151,7 +151,7 @@ func (s *Store) Delete(
 	return result.Position, err
 }
 
-// do hands a request over and waits for its answer.
+// do gives the committer a request and waits for the answer.
 func (s *Store) do(ctx context.Context, r *request) (events.AppendResult, error) {
 	if err := s.hand(ctx, r); err != nil {
 		return events.AppendResult{}, err

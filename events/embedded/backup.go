@@ -12,31 +12,31 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// copyCacheBytes is the block cache while a copy is opened to be closed in
-// order; almost nothing is read then.
+// copyCacheBytes is the block cache while a copy is opened only to be closed
+// properly; almost nothing is read then.
 const copyCacheBytes = 1 << 20
 
 // BackupReport is what Backup made.
 type BackupReport struct {
 	// Last is the position of the last event in the copy.
 	Last events.Position
-	// Files and Bytes are what the copy has. Where hard links are possible most
-	// of it takes no space until the store itself has replaced its tables.
+	// Files and Bytes are those of the copy. With hard links, most of it takes
+	// up space only once the store has replaced its own tables.
 	Files int
 	Bytes int64
 }
 
 // Backup copies the store into a directory that is empty or missing, while the
 // store goes on. The copy has at least every event that was acknowledged before
-// the call, opens as one that was closed in order, and is a store like this one:
-// to restore it, put it into the place of the store's directory while no host
-// runs there. On the same file system it consists of hard links, so it protects
-// from mistakes, not from a failing disk.
+// the call, and is a properly closed store of its own: to restore it, put it in
+// place of the store's directory while no host runs there. On the same file
+// system it consists of hard links, so it protects against mistakes, not against
+// a failing disk.
 //
-// Until the copy is whole it has no FORMAT file, without which Open refuses it.
-// When Backup fails, or ctx ends, it removes what it made; the store is not
-// touched. Errors: ErrBackupTarget, ErrBackupRunning, events.ErrClosed,
-// events.ErrStoreFailed, ctx's and those of the target's disk.
+// Until the copy is complete it has no FORMAT file, and Open refuses it. When
+// Backup fails, or ctx ends, it removes what it made; the store is not touched.
+// Errors: ErrBackupTarget, ErrBackupRunning, events.ErrClosed,
+// events.ErrStoreFailed, ctx's error and those of the target's disk.
 func (s *Store) Backup(ctx context.Context, dir string) (BackupReport, error) {
 	if !s.backups.TryLock() {
 		return BackupReport{}, ErrBackupRunning
@@ -86,7 +86,7 @@ func (b *backup) run() (BackupReport, error) {
 	return report, nil
 }
 
-// claim makes sure that there is an empty directory outside of the store.
+// claim makes sure that the target is an empty directory outside of the store.
 func (b *backup) claim() error {
 	inside, err := b.inside()
 	if err != nil {
@@ -108,8 +108,8 @@ func (b *backup) claim() error {
 	return nil
 }
 
-// inside reports whether the target is in the directory of the store, by its
-// real name where there is one.
+// inside reports whether the target is in the directory of the store, after
+// links are resolved.
 func (b *backup) inside() (bool, error) {
 	store, err := b.real(b.fs.PathJoin(b.store.dir))
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *backup) inside() (bool, error) {
 	return err == nil && within(b.fs, store, at), err
 }
 
-// real is a path without symbolic links, as far as it exists.
+// real returns a path with its symbolic links resolved, as far as the path exists.
 func (b *backup) real(path string) (string, error) {
 	if vfs.Root(b.fs) != vfs.Default {
 		return path, nil
@@ -142,7 +142,7 @@ func (b *backup) real(path string) (string, error) {
 	}
 }
 
-// copy makes everything but FORMAT, and gives the last position of the copy.
+// copy copies everything but FORMAT, and returns the last position of the copy.
 func (b *backup) copy() (events.Position, error) {
 	s := b.store
 	acknowledged := events.Position(s.synced.Load())
@@ -162,9 +162,9 @@ func (b *backup) copy() (events.Position, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The end of its log is where the store's happened to be synced. Opening and
-	// closing it puts that in order, and proves that it can be opened; the mark
-	// makes sure that nothing acknowledged is missing.
+	// The log of the copy ends where the store's happened to be synced. Opening
+	// and closing the copy cleans that up, and proves that it can be opened; the
+	// mark makes sure that no acknowledged event is missing.
 	settled, report, err := Open(b.dir, Config{FS: b.fs, CacheBytes: copyCacheBytes, unfinished: true})
 	if err != nil {
 		return 0, err
@@ -172,7 +172,7 @@ func (b *backup) copy() (events.Position, error) {
 	return report.Last, errors.Join(settled.Close(), settled.failed(), b.check())
 }
 
-// measure counts what was made.
+// measure counts files and bytes of the copy.
 func (b *backup) measure(last events.Position) (BackupReport, error) {
 	r := BackupReport{Last: last}
 	for _, dir := range []string{b.dir, b.fs.PathJoin(b.dir, dataDir)} {
@@ -194,7 +194,7 @@ func (b *backup) measure(last events.Position) (BackupReport, error) {
 	return r, nil
 }
 
-// remove takes away what a failed backup has made, FORMAT first.
+// remove deletes what a failed backup has written, FORMAT first.
 func (b *backup) remove() error {
 	var errs []error
 	for _, name := range []string{formatFile, formatFile + ".new", markFile, lockFile, dataDir} {

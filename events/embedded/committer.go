@@ -12,10 +12,11 @@ import (
 
 // Limits of one batch, which is one sync.
 const (
-	// maxBatchRequests is the most appends that wait for one sync.
+	// maxBatchRequests is the most appends that share one sync.
 	maxBatchRequests = 2048
-	// maxBatchBytes is when no further request is added to a batch: 1,024 writers
-	// of 100 events each need two batches, and the memory for one is no trouble.
+	// maxBatchBytes is the size from which a batch gets no further request: 1,024
+	// writers of 100 events each need two batches, and the memory for one does no
+	// harm.
 	maxBatchBytes = 32 << 20
 )
 
@@ -44,7 +45,7 @@ func newCommitter(s *Store, last events.Position) *committer {
 	}
 }
 
-// commitAll is the committer's life: take everything that waits, decide each,
+// commitAll is the committer's loop: take all waiting requests, decide each,
 // sync once, answer all. It ends when Close has closed the channel.
 func (s *Store) commitAll(c *committer) {
 	defer close(s.over)
@@ -65,8 +66,8 @@ func (s *Store) commitAll(c *committer) {
 			}
 		}
 		c.commit()
-		// Those who were answered get the processor first: what they write next
-		// is part of the next batch, instead of waiting for the one after it.
+		// Let those who were answered run first: what they write next is then
+		// in the next batch, not in the one after it.
 		runtime.Gosched()
 	}
 	// The batch was never handed to pebble; closing it cannot fail.
@@ -86,9 +87,10 @@ func (c *committer) handle(r *request) {
 	c.waiting = append(c.waiting, r)
 }
 
-// mustReadBatch reports whether deciding the request needs something that can
-// be read only when the batch is written: the ids of the events it repeats, or
-// the metadata of its stream or of the one whose metadata it sets.
+// mustReadBatch reports whether deciding the request needs to read something
+// that the unwritten batch contains: the ids of the events that the request
+// repeats, or the metadata of its stream or of the stream whose metadata it
+// sets.
 func (c *committer) mustReadBatch(r *request) bool {
 	synced := events.Position(c.store.synced.Load())
 	if of, ok := events.MetadataOf(r.stream); ok {
@@ -140,8 +142,8 @@ func (c *committer) decide(r *request) (events.AppendResult, error) {
 	return events.AppendResult{Position: c.last}, nil
 }
 
-// ended reports whether a stream ended for good. Its metadata ends with it, if
-// there was none before.
+// ended reports whether a stream is tombstoned. A metadata stream counts as
+// tombstoned with its stream, if it was empty before.
 func (c *committer) ended(e *entry) (bool, error) {
 	of, ok := events.MetadataOf(e.stream)
 	if e.head.ended || !ok || e.head.count > 0 {
@@ -151,11 +153,11 @@ func (c *committer) ended(e *entry) (bool, error) {
 	return err == nil && target.head.ended, err
 }
 
-// deletion is what a deletion is judged as: one event that nobody wrote before.
+// deletion is how a deletion is judged: as the append of one new event.
 var deletion = make([]newEvent, 1)
 
 // expect compares the stream with what the writer expects. It returns a result
-// when the events were written before.
+// if the request is a repeat.
 func (c *committer) expect(r *request, h *head) (*events.AppendResult, error) {
 	wrong := &events.WrongRevisionError{
 		Stream: r.stream, Expected: r.expected, Exists: h.count > 0, Actual: max(h.count, 1) - 1,
@@ -194,8 +196,8 @@ func (c *committer) expect(r *request, h *head) (*events.AppendResult, error) {
 	return nil, wrong
 }
 
-// append writes the events of a request. A stream that was deleted can be read
-// again then, and what was before stays hidden.
+// append writes the events of a request. That makes a deleted stream readable
+// again; its earlier events stay hidden.
 func (c *committer) append(r *request, e *entry) (events.AppendResult, error) {
 	now := c.store.now()
 	revived, err := c.revived(r, e)
@@ -223,9 +225,10 @@ func (c *committer) append(r *request, e *entry) (events.AppendResult, error) {
 	return result, err
 }
 
-// revived is the deleted stream that a request brings back: its own, or the one
-// whose metadata it sets; nil: none. What bringing it back needs is looked up
-// first: a head that cannot be read must not leave half of the append in the batch.
+// revived returns the deleted stream that a request makes readable again: its own,
+// or the one whose metadata it sets; nil: none. What that needs is read before
+// anything is written, because a head that cannot be read must not leave half of
+// the append in the batch.
 func (c *committer) revived(r *request, e *entry) (*entry, error) {
 	of, isMetadata := events.MetadataOf(e.stream)
 	if !e.head.deleted() {
@@ -247,7 +250,7 @@ func (c *committer) revived(r *request, e *entry) (*entry, error) {
 	return e, c.lookUp(r.events)
 }
 
-// newest is the metadata of a stream with what a request sets of it.
+// newest returns the metadata of a stream, including what the request itself sets.
 func (c *committer) newest(r *request, of *entry) (events.StreamMetadata, error) {
 	for i := len(r.events) - 1; i >= 0; i-- {
 		if sets := r.events[i].sets; sets != nil && sets.of == of.stream {
@@ -276,7 +279,7 @@ func (c *committer) end(r *request, e *entry) error {
 	return c.write(r, e, []newEvent{prepare(r.stream, tombstone, virtualOf(r.stream, &tombstone))}, c.store.now())
 }
 
-// setMetadata writes metadata that the store itself sets.
+// setMetadata writes metadata that the store sets itself.
 func (c *committer) setMetadata(r *request, of *entry, meta events.StreamMetadata, now time.Time) error {
 	stream := events.MetadataStream(of.stream)
 	e, err := c.heads.head(stream)
@@ -314,8 +317,8 @@ func (c *committer) commit() {
 	c.heads.forget()
 }
 
-// sync writes the batch and moves the limit of the readers. After an error
-// nothing of the batch is acknowledged, and nothing after it.
+// sync writes the batch and moves the readers' limit. After an error nothing of
+// the batch is acknowledged, and no later batch either.
 func (c *committer) sync() error {
 	s := c.store
 	if err := s.failed(); err != nil || c.batch.Empty() {
@@ -330,7 +333,7 @@ func (c *committer) sync() error {
 	if err := c.batch.Commit(s.write); err != nil {
 		return c.broken(err)
 	}
-	// The guard hides errors of the log from pebble: ask it.
+	// The guard hides errors of the log from pebble, so the guard is asked.
 	if err := s.failed(); err != nil {
 		return err
 	}
@@ -348,7 +351,7 @@ func (c *committer) sync() error {
 	return nil
 }
 
-// broken stops the store: the batch no longer is what was decided.
+// broken stops the store: the batch is no longer what was decided.
 func (c *committer) broken(err error) error {
 	c.store.guard.fail(fmt.Errorf("write batch: %w", err))
 	return c.store.failed()

@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// copying is a backup that is being made. What pebble does in its directory is
-// no business of the guard: that disk may be another one, and may be full
-// without harm to the store.
+// copying is a running backup. The guard does not watch what pebble does in the
+// backup's directory: that may be another disk, whose failing or filling up
+// does the store no harm.
 type copying struct {
 	dir string
 	// check ends the backup when it is not wanted any more.
@@ -58,8 +58,8 @@ func (c *copying) change(op string, do func() error) error {
 	}
 	err := do()
 	if op == opLink && errors.Is(err, fs.ErrPermission) {
-		// Some file systems have no links and say so with this. Pebble copies
-		// after any error but this one.
+		// Some file systems have no links and say so with this error. Pebble
+		// copies instead after any error but this one.
 		return fmt.Errorf("link: %s", err.Error())
 	}
 	return err
@@ -95,8 +95,9 @@ func (d *copiedDir) Sync() error {
 // much of that it has synced.
 type logSize struct{ written, synced atomic.Int64 }
 
-// Open opens a file for reading. A segment of the log ends where it is synced:
-// so a backup has of it what a power cut would leave, and never a torn end.
+// Open opens a file for reading. A segment of the log ends where it is synced,
+// so that a backup has what a power cut would leave, and never an unfinished
+// write.
 func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := g.FS.Open(name, opts...)
 	if err != nil || !isLog(name) {
@@ -108,7 +109,7 @@ func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return f, nil
 }
 
-// prefix is a file that ends early for whoever reads it from its beginning.
+// prefix is a file of which only a first part can be read.
 type prefix struct {
 	vfs.File
 	limited io.Reader

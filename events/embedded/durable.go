@@ -2,13 +2,14 @@ package embedded
 
 import "sync"
 
-// durable keeps from readers what is not synced: pebble shows a batch as soon
-// as it is written. While a batch is on its way, before has the heads that it
-// changes as they were. A batch whose sync failed stays on its way for ever.
+// durable hides from readers what is not synced yet, because pebble shows a
+// batch as soon as it is written. While a batch is in flight, before has the
+// previous values of the heads that it changes. A batch whose sync failed stays
+// in flight for ever.
 //
-// The order makes it safe to read a head from pebble first and to ask here
-// afterwards: what pebble shows of a batch is answered from before until the
-// batch is durable.
+// A reader first reads the head from pebble and then asks here. That order is
+// safe: if pebble showed a head of a batch that is not durable yet, the answer
+// is its value in before.
 type durable struct {
 	mu     sync.RWMutex
 	before map[string]head
@@ -21,7 +22,7 @@ func (d *durable) begin(before map[string]head) {
 	d.before = before
 }
 
-// end says that the batch is durable; moved moves the position.
+// end says that the batch is durable; moved moves the readers' limit.
 func (d *durable) end(moved func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -29,8 +30,8 @@ func (d *durable) end(moved func()) {
 	d.before = nil
 }
 
-// head is what a head was before the batch that is on its way; ok is false
-// when that does not change it.
+// head returns a head as it was before the batch in flight; ok is false if that
+// batch does not change it.
 func (d *durable) head(stream string) (h head, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -38,8 +39,8 @@ func (d *durable) head(stream string) (h head, ok bool) {
 	return h, ok
 }
 
-// now calls f while the batch that is on its way, whose heads it gets, neither
-// begins nor ends.
+// now calls f with the previous heads of the batch in flight, which neither
+// begins nor ends meanwhile.
 func (d *durable) now(f func(before map[string]head)) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

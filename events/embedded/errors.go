@@ -29,7 +29,7 @@ var (
 )
 
 // DamagedError says where stored bytes are not what was written. errors.Is
-// finds events.ErrDamaged in it, and the reason.
+// finds events.ErrDamaged and the reason in it.
 type DamagedError struct {
 	// Stream and Revision name the event; Stream is empty when the damage hides
 	// them.
@@ -69,7 +69,8 @@ var (
 	errVirtual  = errors.New("virtual stream does not agree with the events")
 )
 
-// damaged turns pebble's corruption errors into ours and leaves the others.
+// damaged turns pebble's corruption errors into a *DamagedError, and returns all others as they
+// are.
 func damaged(err error, stream string, revision uint64, position events.Position) error {
 	if pebble.IsCorruptionError(err) {
 		return &DamagedError{Stream: stream, Revision: revision, Position: position, Reason: tidy{err}}

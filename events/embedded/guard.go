@@ -17,15 +17,15 @@ import (
 //
 //   - A failed sync must not be retried: the kernel may have dropped the pages
 //     and says "done" the second time.
-//   - Pebble answers an error of its write-ahead log, or of syncing its
-//     directory, by ending the process (Logger.Fatalf, or a panic while it
-//     holds locks). So the guard hides these errors from it; the committer asks
-//     the guard before it answers anybody.
+//   - On an error of its write-ahead log, or of syncing its directory, pebble
+//     ends the process (Logger.Fatalf, or a panic while it holds locks). So the
+//     guard hides these errors from pebble, and the committer asks the guard
+//     before it answers a caller.
 //   - Pebble goes on after an error of its manifest when Fatalf returns, and
 //     could then delete a log whose contents are nowhere else.
 //
-// While pebble opens, every error is hidden: it would try to flush the log that
-// it has replayed again and again, and never return.
+// While pebble opens, every error is hidden: otherwise it would try to flush
+// the replayed log again and again, and never return.
 type guard struct {
 	vfs.FS
 	// onFailure is called once, with the first error, before pebble sees it.
@@ -33,10 +33,10 @@ type guard struct {
 
 	// opening: pebble is being opened.
 	opening atomic.Bool
-	// copying is the backup that is being made, nil if there is none.
+	// copying is the running backup; nil: there is none.
 	copying atomic.Pointer[copying]
-	// logs has the segments of the log that were written since Open: a name to
-	// its *logSize.
+	// logs has the segments of the log that were written since Open: *logSize
+	// by name.
 	logs sync.Map
 
 	once    sync.Once
@@ -45,8 +45,8 @@ type guard struct {
 	pause   time.Duration
 }
 
-// refusalPause is how long pebble waits for the answer to creating a file
-// after a failure: it retries a failed flush at once and for ever.
+// refusalPause is how long pebble is kept waiting for a refused creation of a
+// file after a failure, because it retries a failed flush at once and for ever.
 const refusalPause = time.Second
 
 func newGuard(fs vfs.FS) *guard {
@@ -56,13 +56,13 @@ func newGuard(fs vfs.FS) *guard {
 	}
 }
 
-// opLink is how the guard calls the making of a hard link.
+// opLink is the guard's name for making a hard link.
 const opLink = "link"
 
 // isLog reports whether a file is a segment of the write-ahead log.
 func isLog(name string) bool { return strings.HasSuffix(name, ".log") }
 
-// check passes an error on after reporting it.
+// check reports an error and returns it.
 func (g *guard) check(op, name string, err error) error {
 	if err != nil {
 		g.fail(fmt.Errorf("%s %s: %w", op, g.PathBase(name), err))
@@ -87,13 +87,13 @@ func (g *guard) stopped() bool {
 	}
 }
 
-// refuse is the answer to a change after a failure.
+// refuse is the error for a change after a failure.
 func (g *guard) refuse(op, name string) error {
 	return fmt.Errorf("%s %s: refused after an earlier disk failure", op, g.PathBase(name))
 }
 
-// create wraps a newly opened file. A log that cannot be opened any more, and
-// everything while pebble opens, gets a stand-in in memory.
+// create wraps a newly opened file. A log that can no longer be opened, and
+// every file while pebble opens, is replaced by a stand-in in memory.
 func (g *guard) create(op, name string, open func() (vfs.File, error)) (vfs.File, error) {
 	if c := g.copyOf(name); c != nil {
 		return c.create(open)
@@ -119,7 +119,7 @@ func (g *guard) create(op, name string, open func() (vfs.File, error)) (vfs.File
 	return nil, g.refuse(op, name)
 }
 
-// wait pauses, and no longer than the store is open.
+// wait pauses, but not longer than until the store is closed.
 func (g *guard) wait(pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -190,8 +190,8 @@ func (g *guard) MkdirAll(dir string, perm os.FileMode) error {
 	return g.change("make directory", dir, func() error { return g.FS.MkdirAll(dir, perm) })
 }
 
-// Remove is refused after a failure, but failing to remove is no failure: the
-// file is only in the way.
+// Remove is refused after a failure. If removing fails, that is no failure of
+// the store: the file only takes up space.
 func (g *guard) Remove(name string) error {
 	if g.stopped() && g.copyOf(name) == nil {
 		return g.refuse("remove", name)
@@ -234,7 +234,7 @@ func (f *guarded) do(op string, change func() error) error {
 	return err
 }
 
-// hidden reports whether pebble does not learn of errors.
+// hidden reports whether errors are hidden from pebble.
 func (f *guarded) hidden() bool { return f.hide || f.guard.opening.Load() }
 
 func (f *guarded) Write(p []byte) (n int, err error) {
@@ -266,7 +266,7 @@ func (f *guarded) SyncTo(length int64) (fullSync bool, err error) {
 	return fullSync, err
 }
 
-// whole notes that a sync was of everything written before it.
+// whole notes, after a sync, that everything written before it is synced.
 func (f *guarded) whole(sync func() error) func() error {
 	return func() error {
 		written := f.size.written.Load()
@@ -278,7 +278,7 @@ func (f *guarded) whole(sync func() error) func() error {
 	}
 }
 
-// Preallocate is a hint; that it fails is no failure.
+// Preallocate is a hint; its failure is not one of the store.
 func (f *guarded) Preallocate(offset, length int64) error {
 	if f.guard.stopped() {
 		return nil
@@ -286,7 +286,7 @@ func (f *guarded) Preallocate(offset, length int64) error {
 	return f.File.Preallocate(offset, length)
 }
 
-// Close always closes the file, and reports what the disk says about it.
+// Close always closes the file, and reports the disk's error.
 func (f *guarded) Close() error {
 	err := f.File.Close()
 	if f.guard.stopped() {

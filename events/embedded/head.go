@@ -9,16 +9,16 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// head is what there is to know of a stream before its events are read. It is
+// head is what must be known of a stream before its events are read. It is
 // stored under the stream's name, in one of two layouts:
 //
 //	1, count                                              (of format 1)
 //	2, flags, count [, position, $tb, $maxCount, $maxAge]
 //
-// Layout and flags are bytes, the others 8 bytes each, big-endian. What is in
-// brackets is there when the stream has metadata: the position of the metadata
-// event and what it says, $maxAge in seconds. It is written in one batch with
-// that event, so that nobody has to read the event to know what can be read.
+// Layout and flags are bytes, the others 8 bytes each, big-endian. The part in
+// brackets is present if the stream has metadata: the position of the metadata
+// event and its values, $maxAge in seconds. It is written in the same batch as
+// that event, which therefore need not be read to know what can be read.
 type head struct {
 	count uint64 // events; deletion and truncation take none away
 	// ended: the last event is a tombstone.
@@ -43,7 +43,7 @@ const (
 	headBytes1 = 1 + numberBytes
 	headBytes2 = 2 + numberBytes
 	headMeta   = 4 * numberBytes
-	// mostMaxAge is the most whole seconds of a time.Duration.
+	// mostMaxAge is the largest number of whole seconds in a time.Duration.
 	mostMaxAge = uint64(math.MaxInt64 / time.Second)
 )
 
@@ -96,7 +96,7 @@ func parseHead(value []byte) (h head, err error) {
 	return h, nil
 }
 
-// setMetadata notes what a metadata event at a position says.
+// setMetadata notes the contents of a metadata event at a position.
 func (h *head) setMetadata(m events.StreamMetadata, position events.Position) {
 	h.metadata = position
 	h.shown = shownBy(m)
@@ -106,7 +106,7 @@ func shownBy(m events.StreamMetadata) shown {
 	return shown{m.TruncateBefore, m.MaxCount, uint64(m.MaxAge / time.Second)}
 }
 
-// metadata are the limits in the form that has the rules.
+// metadata converts the limits to the type that applies them.
 func (s shown) metadata() events.StreamMetadata {
 	return events.StreamMetadata{
 		TruncateBefore: s.truncateBefore, MaxCount: s.maxCount,
@@ -117,9 +117,9 @@ func (s shown) metadata() events.StreamMetadata {
 // deleted reports whether the stream was deleted softly.
 func (h *head) deleted() bool { return h.shown.metadata().Deleted() }
 
-// metadataEvent is what an event says about another stream: ok is false for
-// every event but a well-formed one of type $metadata in a metadata stream.
-// Appends of malformed ones are refused; format 1 took them.
+// metadataEvent returns what an event says about another stream; ok is false
+// unless it is a well-formed event of type $metadata in a metadata stream.
+// Malformed ones are refused when appended, but format 1 accepted them.
 func metadataEvent(stream, eventType string, data []byte) (of string, m events.StreamMetadata, ok bool) {
 	of, ok = events.MetadataOf(stream)
 	if !ok || eventType != events.TypeMetadata {

@@ -8,14 +8,14 @@ import (
 
 // Limits of what the committer remembers.
 const (
-	// maxHeads is how many heads are kept in memory, about 250 bytes each, those
-	// of virtual streams included; one with a long name counts as several. A head
-	// that is not there costs one read.
+	// maxHeads is how many heads are kept in memory, about 250 bytes each,
+	// virtual streams included; one with a long name counts as several. A head
+	// that is not in memory costs one read.
 	maxHeads = 100_000
 	// headBytes is how long a name makes a head count as one more.
 	headBytes = 256
-	// maxRecent is how many event ids are kept to recognise an append with Any
-	// that is repeated.
+	// maxRecent is how many event ids are kept to recognise a repeated append
+	// with Any.
 	maxRecent = 32_768
 )
 
@@ -25,11 +25,11 @@ type entry struct {
 	head   head // with what was decided, synced or not
 	// changed: the batch being made changes this head.
 	changed bool
-	// added are the entries of the index that the batch adds, the last ones.
+	// added are the newest entries of the index, which the batch adds.
 	added []indexEntry
 }
 
-// maxAddedKept is how many entries the space is kept for from batch to batch.
+// maxAddedKept is for how many entries the memory is kept from batch to batch.
 const maxAddedKept = maxBatchRequests
 
 // settle forgets what a batch has added.
@@ -41,7 +41,8 @@ func (e *entry) settle() {
 }
 
 // heads is a bounded cache of heads in two generations: when the young one is
-// full it becomes the old one, and what is asked for moves back to the young.
+// full it becomes the old one, and a head that is used moves back to the young
+// one.
 type heads struct {
 	db         pebble.Reader // where those are that are not in memory
 	young, old map[string]*entry
@@ -54,7 +55,7 @@ func newHeads(db pebble.Reader, most int) *heads {
 	return &heads{db: db, young: map[string]*entry{}, most: most}
 }
 
-// head is the head of a stream, with what was decided of it.
+// head returns the head of a stream, with what was decided since it was read.
 func (h *heads) head(stream string) (*entry, error) {
 	if e := h.get(stream); e != nil {
 		return e, nil
@@ -89,8 +90,8 @@ func (h *heads) keep(e *entry) {
 	h.weight += 1 + len(e.stream)/headBytes
 }
 
-// forget makes room. It is called between batches only: a head that the batch
-// being made changes is nowhere else.
+// forget makes room. It is called only between batches: a head that an
+// unwritten batch changes is nowhere else.
 func (h *heads) forget() {
 	if h.weight >= max(1, h.most/2) {
 		h.old, h.young, h.weight = h.young, make(map[string]*entry), 0
@@ -110,7 +111,7 @@ type recentEvent struct {
 	position events.Position
 }
 
-// recent is a ring of the events written last, with an index by id.
+// recent is a ring of the last events written, with an index by id.
 type recent struct {
 	ring []recentEvent
 	next int
@@ -135,8 +136,8 @@ func (r *recent) add(e recentEvent) {
 	r.next = (r.next + 1) % r.most
 }
 
-// known counts how many leading events were written lately to the stream, and
-// gives the last of them.
+// known counts the leading events that were written to the stream lately, and
+// returns the last of them.
 func (r *recent) known(stream string, batch []newEvent) (last recentEvent, n int) {
 	for _, e := range batch {
 		i, ok := r.byID[recentKey{e.id, stream}]

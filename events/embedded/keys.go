@@ -19,13 +19,14 @@ import (
 //	m "indexes"                 -> how far an upgrade has come (upgrade.go)
 //	m "upgrade"                 -> the same, of an upgrade to format 2
 //
-// Numbers are big-endian, so that keys sort as numbers do. Names are any
-// bytes: a NUL in a name is stored as 00 FF, the name ends with 00 01. So no
-// name is the beginning of another one's keys, and names sort as they are.
+// Numbers are big-endian, so that keys sort like the numbers. Names may contain
+// any bytes: a NUL in a name is stored as 00 FF, and the name ends with 00 01.
+// So no stream's keys begin with another stream's, and keys sort like the
+// names.
 //
-// Virtual streams have letters of their own because format 1 took any name: a
-// stream of such a store that is called as a virtual one is called now does
-// not get in its way.
+// Virtual streams have letters of their own because format 1 accepted any name:
+// a stream of an old store may be called like a virtual one, and must not be
+// mixed up with it.
 const (
 	prefixEvent       = 'e'
 	prefixIndex       = 's'
@@ -90,7 +91,7 @@ func parseName(key []byte) (stream string, rest []byte, err error) {
 	return "", nil, fmt.Errorf("%w: name has no end", errKey)
 }
 
-// indexPrefix and headPrefix are the letters of a stream's keys.
+// indexPrefix is the letter of a stream's index keys, headPrefix that of its head.
 func indexPrefix(stream string) byte {
 	if events.IsVirtual(stream) {
 		return prefixVirtual
@@ -145,8 +146,8 @@ func parseHeadKey(key []byte, letter byte) (stream string, err error) {
 	return stream, err
 }
 
-// indexEntry is the value of an index key. Virtual streams have no ids of
-// their own.
+// indexEntry is the value of an index key. Entries of virtual streams have no
+// event id.
 type indexEntry struct {
 	position events.Position
 	id       events.EventID

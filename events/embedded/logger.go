@@ -9,17 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// logger passes pebble's messages on, each kind of trouble once: pebble tries again at
-// once and for ever what damage keeps it from. Fatal ones stop the store, not the
-// process: the guard lets nothing change on disk any more.
+// logger passes pebble's messages on, each kind of trouble once, because pebble
+// retries at once and for ever what damage prevents. A fatal message stops the store,
+// not the process: the guard then allows no change on disk.
 type logger struct {
 	to    Logger
 	guard *guard
 	told  sync.Map // what was said
 }
 
-// corruptionPause is between two tries of pebble to read damaged bytes once the store has
-// stopped because of them.
+// corruptionPause is how long pebble is kept waiting between two tries to read damaged
+// bytes, once they have stopped the store.
 const corruptionPause = 200 * time.Millisecond
 
 func (l *logger) Infof(format string, args ...any) {
@@ -37,7 +37,7 @@ func (l *logger) Fatalf(format string, args ...any) {
 	l.guard.fail(fmt.Errorf(format, args...))
 }
 
-// corruption is told of each reading of damaged bytes.
+// corruption is called for each read of damaged bytes.
 func (l *logger) corruption(i pebble.DataCorruptionInfo) {
 	l.once(fmt.Sprintf("damaged: %s: %s", i.Path, firstLine(i.Details.Error())))
 	if l.guard.stopped() {
@@ -45,9 +45,9 @@ func (l *logger) corruption(i pebble.DataCorruptionInfo) {
 	}
 }
 
-// background is told what keeps pebble from its work beside appends. When that is damage
-// it never gets past, the tables would pile up until no append ended any more; so the
-// store stops taking them, and says why.
+// background is called with errors of pebble's background work. If damage prevents that
+// work, tables would pile up until no append ended any more; so the store stops
+// accepting appends, and says why.
 func (l *logger) background(err error) {
 	l.once("background error: " + firstLine(err.Error()))
 	if pebble.IsCorruptionError(err) {
@@ -61,7 +61,7 @@ func (l *logger) once(text string) {
 	}
 }
 
-// firstLine leaves out the stack traces and marks of pebble's errors.
+// firstLine leaves out the stack traces and redaction marks of pebble's errors.
 func firstLine(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	return first

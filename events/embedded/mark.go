@@ -23,12 +23,12 @@ const (
 	dataDir    = "pebble"
 
 	// formatVersion is the version of everything this package stores. Format 2
-	// has virtual streams and stream metadata, format 3 the members of virtual
-	// streams that EventStoreDB has (upgrade.go).
+	// added virtual streams and stream metadata; since format 3, virtual
+	// streams have the same members as in EventStoreDB (upgrade.go).
 	formatVersion = 3
 	formatPrefix  = "hostnode event store, format "
-	// formatUpgrading stands between formatVersion and the format that an upgrade
-	// which is under way began with.
+	// formatUpgrading is written between formatVersion and the old format while
+	// an upgrade from that is not finished.
 	formatUpgrading = ", upgrading from "
 	markBytes       = 16
 	markMagic       = 0x686e6d31 // "hnm1"
@@ -38,16 +38,16 @@ const (
 // mark is a file that remembers the last acknowledged position. It is written
 // after each sync of the log, before the callers are answered, and is not
 // synced itself: a power cut may leave an older value, but never a newer one.
-// So when the store ends before its mark, acknowledged events are gone, which
+// So a store that ends before its mark has lost acknowledged events, which
 // pebble alone cannot tell from a log that ends in an unfinished write. The
-// highest bit says that the store was closed in order.
+// highest bit says that the store was closed properly.
 type mark struct {
 	file vfs.File
 	buf  [markBytes]byte
 }
 
-// readMark returns what the last owner of the directory left; known is false
-// when there is no legible mark.
+// readMark returns what the last process left; known is false when the mark is
+// missing or unreadable.
 func readMark(fsys vfs.FS, dir string) (last events.Position, clean, known bool, err error) {
 	f, err := fsys.Open(fsys.PathJoin(dir, markFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func readMark(fsys vfs.FS, dir string) (last events.Position, clean, known bool,
 	return last, clean, known, nil
 }
 
-// parseMark reads magic, position with the clean bit, and CRC-32C.
+// parseMark parses magic, position with the clean bit, and CRC-32C.
 func parseMark(b []byte) (last events.Position, clean, known bool) {
 	if len(b) != markBytes || binary.BigEndian.Uint32(b) != markMagic ||
 		binary.BigEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], crcTable) {
@@ -74,7 +74,7 @@ func parseMark(b []byte) (last events.Position, clean, known bool) {
 	return events.Position(n &^ markClean), n&markClean != 0, true
 }
 
-// openMark takes the mark over: from here on the store is in use.
+// openMark opens the mark for writing: from here on the store is in use.
 func openMark(fsys vfs.FS, dir string, last events.Position) (*mark, error) {
 	f, err := fsys.OpenReadWrite(fsys.PathJoin(dir, markFile), vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -102,14 +102,14 @@ func (m *mark) write(last events.Position, clean bool) error {
 	return err
 }
 
-// closeClean says that everything was written and closed in order.
+// closeClean notes that everything was written and the store closed properly.
 func (m *mark) closeClean(last events.Position) error {
 	return errors.Join(m.write(last, true), m.file.Sync(), m.file.Close())
 }
 
-// prepareFormat reads FORMAT, or writes it when the directory is new. Of an
-// upgrade that was not finished it gives the format from which it began, and
-// that it has begun.
+// prepareFormat reads FORMAT, or writes it when the directory is new. If an
+// upgrade is not finished, it returns the format that this began with, and that
+// it has begun.
 func prepareFormat(fsys vfs.FS, dir string) (version int, begun, created bool, err error) {
 	f, err := fsys.Open(fsys.PathJoin(dir, formatFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,8 +134,8 @@ func prepareFormat(fsys vfs.FS, dir string) (version int, begun, created bool, e
 	return version, begun, false, err
 }
 
-// formatDamaged is an error when it is a store, or a backup that was not finished, whose
-// FORMAT cannot be used: no other program leaves a mark of ours beside it.
+// formatDamaged returns an error if the directory holds a store, or an unfinished
+// backup, whose FORMAT cannot be used: no other program leaves our MARK beside it.
 func formatDamaged(fsys vfs.FS, dir, how string) error {
 	if _, _, known, err := readMark(fsys, dir); err != nil || !known {
 		return err
@@ -160,7 +160,7 @@ func parseFormat(dir, text string) (version int, begun bool, err error) {
 	return int(n), begun, nil
 }
 
-// claim makes an empty directory ours.
+// claim makes an empty directory a store.
 func claim(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -175,9 +175,8 @@ func claim(fsys vfs.FS, dir string) error {
 	return writeFormat(fsys, dir, 0)
 }
 
-// writeFormat writes FORMAT, while an upgrade is under way with the format from
-// which it began. The name appears, or changes its meaning, only when the contents
-// are on disk.
+// writeFormat writes FORMAT; during an upgrade, with the format that it began
+// with. The file appears, or is replaced, only once its new contents are on disk.
 func writeFormat(fsys vfs.FS, dir string, from int) error {
 	text := formatPrefix + strconv.Itoa(formatVersion)
 	if from != 0 {

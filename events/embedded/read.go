@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Readers take events in chunks and hold nothing of pebble while the consumer
-// works on one: a slow consumer neither keeps old tables on disk nor delays
+// Readers take events in chunks, and hold nothing of pebble while the consumer
+// processes one: a slow consumer neither keeps old tables on disk nor delays
 // Close.
 const (
 	firstChunk    = 16      // events; most reads are of short streams
@@ -20,7 +20,7 @@ const (
 	maxChunkBytes = 1 << 20 // of records; one event may be more
 )
 
-// reader is one read: it remembers strings from chunk to chunk.
+// reader is one read. It reuses strings from chunk to chunk.
 type reader struct {
 	store *Store
 	ctx   context.Context // of the call that is being served
@@ -37,7 +37,7 @@ func (s *Store) newReader(ctx context.Context, limit int) *reader {
 	return &reader{store: s, ctx: ctx, size: firstChunk, left: limit}
 }
 
-// fill runs read with pebble kept open and the chunk empty.
+// fill empties the chunk and calls read, while pebble is kept open.
 func (r *reader) fill(read func(most int) error) error {
 	r.store.reading.RLock()
 	defer r.store.reading.RUnlock()
@@ -53,7 +53,7 @@ func (r *reader) fill(read func(most int) error) error {
 	return read(most)
 }
 
-// yield hands the chunk out; false ends the read.
+// yield yields the chunk; false ends the read.
 func (r *reader) yield(yield func(events.Recorded, error) bool) bool {
 	for _, e := range r.chunk {
 		if err := r.store.usable(r.ctx); err != nil {
@@ -116,9 +116,9 @@ func (s *Store) Subscribe(
 	return func(yield func(events.Recorded, error) bool) {
 		r := s.newReader(ctx, 0)
 		for {
-			// The channel is taken before the read, else a batch between the two
-			// would wake nobody. So is the failure: what was durable before it
-			// is still delivered.
+			// The channel is taken before the read, or a batch between the two
+			// would wake nobody. The failure, too, so that what became durable
+			// before it is still delivered.
 			changed, failed := s.changed(), s.failed()
 			err := r.fillLog(after, false)
 			if len(r.chunk) > 0 {
@@ -157,7 +157,7 @@ func (s *Store) changed() <-chan struct{} {
 // Wait implements events.Store.
 func (s *Store) Wait(ctx context.Context, after events.Position) error {
 	for {
-		// In this order, for the reasons that Subscribe has.
+		// The order matters, as in Subscribe.
 		changed, failed := s.changed(), s.failed()
 		if err := s.usable(ctx); err != nil {
 			return err
@@ -177,8 +177,8 @@ func (s *Store) Wait(ctx context.Context, after events.Position) error {
 	}
 }
 
-// fillLog reads the next events in global order, up to what is durable, or back from a
-// position.
+// fillLog reads the next events in global order, up to the last durable one; or,
+// backward, those before a position.
 func (r *reader) fillLog(at events.Position, back bool) error {
 	return r.fill(func(most int) error {
 		synced := events.Position(r.store.synced.Load())
@@ -223,7 +223,7 @@ func (r *reader) fillLog(at events.Position, back bool) error {
 	})
 }
 
-// event decodes what the iterator stands on, which must be the event of this
+// event decodes the event at the iterator, which must be the one of this
 // position.
 func (r *reader) event(
 	it *pebble.Iterator, ok bool, position events.Position,

@@ -12,11 +12,11 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// span are the revisions of a stream that can be read: from first on, before
+// span is the range of readable revisions of a stream: from first on, before
 // end.
 type span struct{ first, end uint64 }
 
-// streamReader reads one stream, as it was when the read began.
+// streamReader reads one stream as it was when the read began.
 type streamReader struct {
 	*reader
 	stream   string
@@ -25,10 +25,10 @@ type streamReader struct {
 	span     *span // nil before the first chunk
 	next     uint64
 	over     bool // nothing is left
-	// targets are heads of streams with events that a virtual stream has, as
-	// they were when they were first asked for.
+	// targets are the heads of the streams whose events a virtual stream lists,
+	// each as it was when first asked for.
 	targets map[string]head
-	// at is where the iterator of the log stands; 0: nowhere yet.
+	// at is the position of the log's iterator; 0: it has none yet.
 	at  events.Position
 	key []byte
 }
@@ -100,8 +100,8 @@ func (r *streamReader) begin() error {
 	return nil
 }
 
-// readableHead is the durable head of a stream, with what ends and hides the
-// metadata of another one.
+// readableHead returns the durable head of a stream; for a metadata stream,
+// with what follows from the stream that it describes.
 func (s *Store) readableHead(stream string) (head, error) {
 	h, err := s.durableHead(stream)
 	of, isMetadata := events.MetadataOf(stream)
@@ -113,9 +113,10 @@ func (s *Store) readableHead(stream string) (head, error) {
 	return h, err
 }
 
-// youngerThan is the first revision from first on, before end, that was not
-// recorded before a time; end if there is none. It expects that a stream's
-// times do not go back, as those of one machine do while nobody sets its clock.
+// youngerThan returns the first revision from first on, before end, that was
+// recorded at or after a time; end if there is none. It relies on times not
+// going back within a stream, which holds on one machine as long as nobody sets
+// its clock back.
 func (r *streamReader) youngerThan(oldest time.Time, first, end uint64) (uint64, error) {
 	for first < end {
 		middle := first + (end-first)/2
@@ -190,8 +191,8 @@ func (r *streamReader) fillRevisions(most int) error {
 	return nil
 }
 
-// follow puts in place of links that somebody wrote what they name. These are
-// reads of their own, so the chunk is whole by now.
+// follow replaces links that somebody wrote by the events that they name. These
+// are separate reads, so the chunk is complete by now.
 func (r *streamReader) follow() error {
 	for i := range r.chunk {
 		e := &r.chunk[i]
@@ -238,8 +239,8 @@ func (r *streamReader) step(index *pebble.Iterator) bool {
 	return !r.over && index.Next()
 }
 
-// indexed reads the event to which the index points, and checks that both mean
-// the same. The key of the index entry begins with that many bytes of name.
+// indexed reads the event that the index points to, and checks that both agree.
+// name is the length of the stream's name in the key.
 func (r *streamReader) indexed(index, log *pebble.Iterator, ok bool, name int) (events.Recorded, error) {
 	fail := func(position events.Position, reason error) (events.Recorded, error) {
 		return events.Recorded{}, &DamagedError{r.stream, r.next, position, reason}
@@ -250,7 +251,7 @@ func (r *streamReader) indexed(index, log *pebble.Iterator, ok bool, name int) (
 		}
 		return fail(0, errMissing)
 	}
-	// The bounds of the iterator hold the name.
+	// The bounds of the iterator guarantee the name.
 	if key := index.Key(); len(key) != name+numberBytes || revisionOf(key) != r.next {
 		return fail(0, errMissing)
 	}
@@ -286,8 +287,8 @@ func (r *streamReader) indexed(index, log *pebble.Iterator, ok bool, name int) (
 	return e, nil
 }
 
-// seek puts the iterator of the log on a position. A neighbour, which it often
-// is in virtual streams, is reached without a search.
+// seek puts the iterator of the log on a position. The next position, frequent
+// in virtual streams, is reached without a search.
 func (r *streamReader) seek(log *pebble.Iterator, position events.Position) bool {
 	before := r.at
 	r.at = position

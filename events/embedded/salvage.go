@@ -15,16 +15,17 @@ import (
 type Salvaged struct {
 	// Problem is what is damaged, nil when nothing is.
 	Problem error
-	// Kept is the position up to which every event can be read, Last that of the
-	// last event that was acknowledged, as far as is known.
+	// Kept is the position up to which every event can be read, Last the last
+	// position that was acknowledged, as far as is known.
 	Kept, Last events.Position
-	// Readable is how many events can be read in all: also behind Kept.
+	// Readable is how many events can be read in all, after Kept too.
 	Readable uint64
 }
 
-// Salvage opens what is left of a damaged store, to read it, whatever its FORMAT
+// Salvage opens what is left of a damaged store for reading, whatever its FORMAT
 // and MARK say; nothing on disk changes. The store is nil when it cannot be
-// opened at all; Salvaged then says why. The error is that of the lock or ctx's.
+// opened at all; Salvaged then says why. The error is that of the lock, or
+// ctx's.
 func Salvage(ctx context.Context, dir string, cfg Config) (*Store, Salvaged, error) {
 	cfg.salvage, cfg.AcceptLoss = true, true
 	s, report, err := Open(dir, cfg)
@@ -48,7 +49,7 @@ func Salvage(ctx context.Context, dir string, cfg Config) (*Store, Salvaged, err
 	return s, found, nil
 }
 
-// look reads everything.
+// look reads everything and counts what is readable.
 func (f *Salvaged) look(ctx context.Context, s *Store) error {
 	for r, err := range s.ReadAll(ctx, 0, 0) {
 		if errors.Is(err, events.ErrDamaged) {
@@ -72,7 +73,7 @@ func (f *Salvaged) look(ctx context.Context, s *Store) error {
 }
 
 // withoutOptions hides the files in which pebble notes its options: ours never
-// change, and a damaged one must not keep anybody from reading.
+// change, and a damaged one must not prevent reading.
 type withoutOptions struct{ vfs.FS }
 
 func (w withoutOptions) List(dir string) ([]string, error) {

@@ -23,20 +23,20 @@ import (
 
 // Limits of the store.
 const (
-	// DefaultCacheBytes is the block cache when Config does not say. Pebble's own
-	// 8 MiB makes long reads three times slower; a quarter of the 256 MiB that
-	// suit a dedicated event store leaves the memory of the machine to the
-	// prover, and holds the streams of some thousand sales.
+	// DefaultCacheBytes is the block cache when Config does not set it. Pebble's
+	// own 8 MiB make long reads three times slower. A dedicated event store would
+	// use 256 MiB; a quarter of that leaves memory to the prover, and holds the
+	// streams of some thousand sales.
 	DefaultCacheBytes = 64 << 20
-	// memTableBytes is how much is written before pebble sorts it into a table;
-	// up to two of these are replayed from the log by Open.
+	// memTableBytes is how much is written before pebble makes a table of it;
+	// Open replays up to two of these from the log.
 	memTableBytes = 16 << 20
-	// bloomBits per key let a read of a stream that does not exist, which every
-	// first append is, skip the tables; about one in a hundred does not.
+	// bloomBits per key let a read of a stream that does not exist, such as
+	// that of every first append, skip the tables in about 99 of 100 cases.
 	bloomBits = 10
 )
 
-// Config is what Open may be told. The zero value is what a host uses.
+// Config has the settings of Open. The zero value is what a host uses.
 type Config struct {
 	// CacheBytes is the size of the block cache; 0 means DefaultCacheBytes.
 	CacheBytes int64
@@ -46,16 +46,16 @@ type Config struct {
 	Now func() time.Time
 	// Log takes pebble's messages; nil drops them.
 	Log Logger
-	// AcceptLoss opens a store whose last acknowledged events are gone. Report
-	// says how many; without it Open returns events.ErrDamaged.
+	// AcceptLoss opens a store although its last acknowledged events are gone;
+	// Report says how many. Without it, Open returns events.ErrDamaged.
 	AcceptLoss bool
 
 	// noSync leaves out the sync of each batch. Tests use it to show that the
 	// test for power loss can fail.
 	noSync bool
-	// memTable is another size for memTableBytes. Tests use it to fill some with less.
+	// memTable replaces memTableBytes. Tests use it to fill tables with less data.
 	memTable uint64
-	// unfinished opens a copy that is not called a store yet: it has no FORMAT.
+	// unfinished opens a copy that has no FORMAT, and so is not a store yet.
 	unfinished bool
 	// salvage opens what is left of a damaged store, for reading alone.
 	salvage bool
@@ -63,7 +63,7 @@ type Config struct {
 	stepped func(done events.Position)
 }
 
-// Logger takes messages about the inside of the store. It must be safe for
+// Logger takes messages about the store's internals. It must be safe for
 // concurrent use.
 type Logger interface {
 	Debugf(format string, args ...any)
@@ -76,26 +76,25 @@ type Report struct {
 	Created bool
 	// Clean: the store was closed in order, or is new.
 	Clean bool
-	// Unmarked: the file that says how far the store was acknowledged and how it
-	// was closed is missing or not legible. So whether Tail.Dropped bytes were
-	// acknowledged is not known.
+	// Unmarked: the file with the last acknowledged position and the kind of
+	// shutdown is missing or unreadable. So it is not known whether Tail.Dropped
+	// bytes were acknowledged.
 	Unmarked bool
 	// Last is the position of the last event.
 	Last events.Position
 	// Acknowledged is the last position that was acknowledged, as far as is
 	// known; after a power cut it may be too small.
 	Acknowledged events.Position
-	// Lost is how many acknowledged events are gone: only with Config.AcceptLoss.
+	// Lost is how many acknowledged events are gone; other than 0 only with Config.AcceptLoss.
 	Lost uint64
-	// Tail is the end of the write-ahead log. Bytes that are dropped there were
+	// Tail is the end of the write-ahead log. The bytes dropped there were
 	// never acknowledged, unless Lost says otherwise.
 	Tail LogTail
-	// UpgradedFrom is the format that the directory had when it was older than
-	// this build's, and was brought up to it; 0 when it was not. An older build
-	// cannot open it any more.
+	// UpgradedFrom is the older format that Open upgraded the directory from;
+	// 0: it did not. Older builds can no longer open the directory.
 	UpgradedFrom int
 	// Unread is how many events the upgrade found damaged and left out of the
-	// virtual streams; Verify says which.
+	// virtual streams; Verify names them.
 	Unread uint64
 }
 
@@ -118,7 +117,7 @@ type Store struct {
 	write *pebble.WriteOptions
 
 	// accept is held while a request is handed over, so that Close can close
-	// the channel behind the last one.
+	// the channel after the last one.
 	accept   sync.RWMutex
 	closed   bool
 	requests chan *request
@@ -185,7 +184,7 @@ func Open(dir string, cfg Config) (*Store, Report, error) {
 	return s, report, nil
 }
 
-// lockDir keeps other processes, and other users in this process, out.
+// lockDir keeps out other processes, and other users within this process.
 func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 	lock, err := fsys.Lock(fsys.PathJoin(dir, lockFile))
 	var path *fs.PathError
@@ -199,7 +198,7 @@ func lockDir(fsys vfs.FS, dir string) (io.Closer, error) {
 		"stop it first, or talk to it over its API", dir, ErrInUse, err)
 }
 
-// open does everything that needs the lock.
+// open does everything that is done under the lock.
 func (s *Store) open(cfg Config) (Report, error) {
 	var r Report
 	var err error
@@ -250,9 +249,9 @@ func (s *Store) open(cfg Config) (Report, error) {
 	return r, s.failed()
 }
 
-// openPebble opens the tables and logs. Pebble would make a new database beside tables
-// to which it finds no manifest, and remove them; and it may panic on what it did not
-// write.
+// openPebble opens the tables and logs. If tables have no manifest, pebble would
+// create a new database beside them and remove them; and it may panic on files that it
+// did not write.
 func (s *Store) openPebble(data string, cfg Config) (err error) {
 	o := s.options(cfg)
 	if o.ErrorIfNotExists, err = holdsData(s.guard, data); err != nil {
@@ -280,8 +279,8 @@ func holdsData(fsys vfs.FS, dir string) (bool, error) {
 	}), err
 }
 
-// openError says what pebble's answer means. What is not the disk's refusal is damage: a
-// table that is missing, has another size or is no table.
+// openError translates pebble's error. Unless the disk refused something it means
+// damage: a table that is missing, has another size or is no table.
 func (s *Store) openError(err error) error {
 	if failed := s.failed(); failed != nil {
 		return failed
@@ -304,8 +303,8 @@ func (s *Store) options(cfg Config) *pebble.Options {
 		FormatMajorVersion: pebble.FormatWALSyncChunks,
 		Logger:             log,
 		EventListener: &pebble.EventListener{
-			// Whoever reads the damaged bytes gets the error; the default would
-			// end the process.
+			// Who reads the damaged bytes gets the error; the default would end
+			// the process.
 			DataCorruption:  log.corruption,
 			BackgroundError: log.background,
 		},
@@ -366,7 +365,7 @@ func (s *Store) Stats() Stats {
 	return Stats{s.appends.Load(), s.written.Load(), s.syncs.Load(), s.waiting.Load()}
 }
 
-// usable is why a call must end: the context's error, or ErrClosed.
+// usable returns why a call must end: the context's error, or ErrClosed.
 func (s *Store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -393,7 +392,7 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// abandon closes everything that is open. The shutdown is in order only if
+// abandon closes everything that is open. The shutdown counts as proper only if
 // nothing failed.
 func (s *Store) abandon() error {
 	close(s.closing)

@@ -11,22 +11,21 @@ import (
 )
 
 // A directory of format 1 has neither virtual streams nor heads with metadata;
-// that of format 2 has virtual streams by other rules. upgrade makes them anew by
-// reading every event once. Each step is one pebble batch that also says how far
-// the upgrade has come; what a kill leaves is a number of whole steps, and the
-// next Open goes on behind them. FORMAT says that an upgrade is under way before the
-// first step: from there on an older build, which it keeps out, would find indexes
-// that are not whole, and write to them.
+// format 2 has virtual streams by other rules. upgrade makes both anew by reading
+// every event once. Each step is one pebble batch, which also says how far the
+// upgrade has come; after a kill, the next Open goes on after the last complete
+// step. Before the first step FORMAT says that an upgrade has begun. That keeps
+// older builds out, which would otherwise write to incomplete indexes.
 
 const (
 	// upgradeEvents and upgradeBytes end a step: some ten milliseconds of work.
 	upgradeEvents = 10_000
 	upgradeBytes  = 4 << 20
-	// upgradeReport is after how many events the log hears of an upgrade.
+	// upgradeReport is after how many events progress is logged.
 	upgradeReport = 1_000_000
 )
 
-// upgradeKey has the last position that was done while an upgrade is under way.
+// upgradeKey has the last position that was upgraded, until the upgrade is finished.
 var upgradeKey = []byte{prefixFact, 'i', 'n', 'd', 'e', 'x', 'e', 's'}
 
 // upgrader is one run of the upgrade.
@@ -48,8 +47,8 @@ type upgrader struct {
 	stepped func(done events.Position)
 }
 
-// upgrade brings the directory from an older format to this one, or goes on with
-// an upgrade that has begun.
+// upgrade brings the directory from an older format to the present one, or goes
+// on with an upgrade that has begun.
 func (s *Store) upgrade(from int, begun bool, last events.Position, cfg Config) (skipped uint64, err error) {
 	u := &upgrader{
 		db: s.db, log: &logger{to: cfg.Log, guard: s.guard}, last: last, from: from,
@@ -66,7 +65,7 @@ func (s *Store) upgrade(from int, begun bool, last events.Position, cfg Config) 
 		err = u.run()
 	}
 	err = errors.Join(err, u.batch.Close(), s.failed())
-	if err == nil { // The steps are in order in the log: one sync makes all of them durable.
+	if err == nil { // The log has the steps in order: one sync makes all of them durable.
 		err = errors.Join(s.db.LogData(nil, pebble.Sync), s.failed())
 	}
 	if err == nil {
@@ -76,11 +75,11 @@ func (s *Store) upgrade(from int, begun bool, last events.Position, cfg Config) 
 		return 0, fmt.Errorf("upgrade to format %d: %w", formatVersion, err)
 	}
 	u.log.Infof("event store %s: upgraded", s.dir)
-	// Nobody asks for it any more; a kill before this is no harm.
+	// Nobody reads it any more; a kill before this does no harm.
 	return u.skipped, s.db.Delete(upgradeKey, pebble.NoSync)
 }
 
-// begin says on disk that an upgrade is under way.
+// begin notes on disk that an upgrade has begun.
 func (u *upgrader) begin(s *Store) error {
 	if err := errors.Join(u.db.Set(upgradeKey, u.mark(), pebble.Sync), s.failed()); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (u *upgrader) mark() []byte {
 	return u.value
 }
 
-// readUpgrade is how far an earlier run came. FORMAT says that it was written.
+// readUpgrade returns how far an earlier run came. FORMAT says that there was one.
 func readUpgrade(db *pebble.DB) (events.Position, error) {
 	return get(db, upgradeKey, DamagedError{}, func(value []byte) (events.Position, error) {
 		if len(value) != numberBytes {
@@ -104,8 +103,9 @@ func readUpgrade(db *pebble.DB) (events.Position, error) {
 	})
 }
 
-// run makes steps to the end. What cannot be read is left out and told: the
-// store goes on with what it has, as it does when damage is found later.
+// run makes the steps up to the end. Unreadable events are left out and
+// reported: the store goes on without them, as it does when damage is found
+// later.
 func (u *upgrader) run() error {
 	if u.done == 0 { // Old indexes, and those of a step that was not counted.
 		for _, letter := range []byte{prefixVirtual, prefixVirtualHead} {
@@ -129,7 +129,7 @@ func (u *upgrader) run() error {
 	return nil
 }
 
-// step does some events and writes what follows from them.
+// step upgrades some events in one batch.
 func (u *upgrader) step() error {
 	it, err := u.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendEventKey(nil, u.done+1), UpperBound: appendEventKey(nil, u.last+1),
@@ -151,7 +151,7 @@ func (u *upgrader) step() error {
 		u.done = at
 		ok = it.Next()
 	}
-	if !ok && it.Error() != nil { // Where the bad block ends is not known: try behind it.
+	if !ok && it.Error() != nil { // It is not known where the bad block ends: try the next position.
 		u.skip(1, it.Error())
 		u.done++
 	} else if !ok {
@@ -168,7 +168,7 @@ func (u *upgrader) skip(n events.Position, why error) {
 	}
 }
 
-// event adds what follows from one event.
+// event adds what follows from one event to the batch.
 func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
 	value, err := it.ValueAndErr()
 	var e events.Recorded
@@ -198,8 +198,7 @@ func (u *upgrader) event(at events.Position, it *pebble.Iterator) error {
 	return u.rules(&e)
 }
 
-// rules applies what format 1 took for an event like others: metadata and
-// tombstones.
+// rules applies what format 1 did not treat specially: metadata and tombstones.
 func (u *upgrader) rules(e *events.Recorded) error {
 	if of, meta, ok := metadataEvent(e.Stream, e.Type, e.Data); ok {
 		target, err := u.heads.head(of)

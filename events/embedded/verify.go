@@ -12,13 +12,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// maxFindings is how many findings Verify lists; it counts the others.
+// maxFindings is how many findings Verify lists; further ones are only counted.
 const maxFindings = 1000
 
 // Finding is one thing that Verify found to be wrong.
 type Finding struct {
-	// Position and Through are the first and last position it is about; both
-	// are 0 when it is about an index whose position is not legible.
+	// Position and Through are the first and last position that a finding is
+	// about; both are 0 when it is about an index entry whose position is
+	// unreadable.
 	Position, Through events.Position
 	// Stream and Revision are set when they are known.
 	Stream   string
@@ -40,8 +41,8 @@ func (f Finding) String() string {
 
 // Verification is what Verify saw.
 type Verification struct {
-	// Events, Streams and Entries count what is legible: events, streams, entries
-	// of their indexes. Links counts the entries of the virtual streams.
+	// Events, Streams and Entries count what is readable: events, streams, and
+	// entries of their indexes. Links counts the entries of the virtual streams.
 	Events, Streams, Entries, Links uint64
 	// Findings lists what is wrong, at most 1,000; More counts the rest.
 	Findings []Finding
@@ -71,9 +72,9 @@ func (v *Verification) add(f Finding) {
 // Verify reads everything that is durable now and checks: positions without
 // gaps from 1, every checksum, the index entry of every event, revisions
 // without gaps from 0, no index entry without its event, the virtual streams of
-// every event, and the head of every stream with its metadata and its end. It
-// goes on behind what is damaged. The error is ErrClosed or ctx's; damage is in
-// the findings. Writers and readers may go on meanwhile.
+// every event, and the head of every stream with its metadata and tombstone. It
+// goes on after damage. The error is ErrClosed or ctx's; damage is in the
+// findings. The store can be used meanwhile.
 func (s *Store) Verify(ctx context.Context) (Verification, error) {
 	s.reading.RLock()
 	defer s.reading.RUnlock()
@@ -91,9 +92,9 @@ func (s *Store) Verify(ctx context.Context) (Verification, error) {
 	return v, errors.Join(err, w.snapshot.Close())
 }
 
-// walker is one run of Verify. It sees a snapshot, which may have a batch that
-// is not durable: what is behind synced, and heads instead of which before
-// counts.
+// walker is one run of Verify. It reads a snapshot, which may contain a batch
+// that is not durable: positions after synced do not count, and heads that the
+// batch changes are replaced by those in before.
 type walker struct {
 	store    *Store
 	ctx      context.Context
@@ -125,12 +126,12 @@ func (w *walker) walk() error {
 	return nil
 }
 
-// usable is checked between steps, so that a long walk can be ended.
+// usable is checked between steps, so that a long run can be ended.
 func (w *walker) usable() error { return w.store.usable(w.ctx) }
 
 // walkEvents calls check with the record at every position. After an unreadable
-// block it tries each position of it anew, because where the block ends is not
-// known.
+// block it tries each position of the block, because it is not known where the
+// block ends.
 func (w *walker) walkEvents(check func(events.Position, []byte)) error {
 	for position := events.Position(1); position <= w.synced; {
 		next, err := w.walkEventsFrom(position, check)
@@ -221,7 +222,7 @@ func (w *walker) checkEntry(e *events.Recorded) error {
 	return errors.Join(err, closer.Close())
 }
 
-// checkEnd: a tombstone that is the last event of its stream ends it.
+// checkEnd: a tombstone must be the last event of its stream, and the head must say that it ended.
 func (w *walker) checkEnd(e *events.Recorded) error {
 	if e.Type != events.TypeTombstone {
 		return nil
@@ -233,7 +234,7 @@ func (w *walker) checkEnd(e *events.Recorded) error {
 	return err
 }
 
-// checkMetadata: the head knows a metadata event, or a later one.
+// checkMetadata: the head must have the metadata of this event, or of a later one.
 func (w *walker) checkMetadata(e *events.Recorded) error {
 	of, _, ok := metadataEvent(e.Stream, e.Type, e.Data)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// tally compares two sets of links without holding them: each adds and removes
-// hashes to one sum, which is zero in the end when they are the same.
+// tally compares two sets of links without storing them: each adds and removes
+// hashes to one sum, which is zero in the end if the sets are equal.
 type tally struct {
 	seed maphash.Seed
 	sum  uint64
@@ -33,7 +33,7 @@ func (t *tally) remove(virtual string, position events.Position) {
 	t.sum -= maphash.Comparable(t.seed, tallied{virtual, position})
 }
 
-// head is a durable head with this letter; the zero head when there is none.
+// head returns the durable head under this letter; the zero head if there is none.
 func (w *walker) head(letter byte, stream string) (head, error) {
 	if headPrefix(stream) == letter {
 		if before, ok := w.before[stream]; ok {
@@ -43,7 +43,7 @@ func (w *walker) head(letter byte, stream string) (head, error) {
 	return readHead(w.snapshot, appendName([]byte{letter}, stream), stream)
 }
 
-// counted is what walkIndex knows of the stream that it is at.
+// counted is what walkIndex knows of the stream that it is in.
 type counted struct {
 	stream string
 	due    uint64          // its next revision
@@ -91,7 +91,7 @@ func (w *walker) walkIndex(letter byte) error {
 	return nil
 }
 
-// checkIndexed checks one entry; those behind what is durable do not count.
+// checkIndexed checks one entry; entries that are not durable do not count.
 func (w *walker) checkIndexed(letter byte, at *counted, revision uint64, value []byte) {
 	entry, err := parseEntry(value, letter)
 	if entry.position > w.synced {
@@ -137,7 +137,7 @@ func (w *walker) checkCount(letter byte, at counted) {
 	}
 }
 
-// headLetter is the letter of the heads that belong to an index.
+// headLetter is the letter of the heads that belong to an index letter.
 func headLetter(index byte) byte {
 	if index == prefixVirtual {
 		return prefixVirtualHead
@@ -145,8 +145,8 @@ func headLetter(index byte) byte {
 	return prefixHead
 }
 
-// walkHeads checks that every head stands for a stream that has events or
-// metadata, and that it says what the metadata says.
+// walkHeads checks that every head belongs to a stream with events or metadata,
+// and that it agrees with the metadata.
 func (w *walker) walkHeads(letter byte) error {
 	it, err := w.snapshot.NewIter(&pebble.IterOptions{LowerBound: []byte{letter}, UpperBound: []byte{letter + 1}})
 	if err != nil {
@@ -217,8 +217,8 @@ func (w *walker) checkShown(stream string, h head) error {
 	return nil
 }
 
-// compareLinks says where the virtual streams differ from the events, when the
-// tally says that they do. Looking for it takes several reads per event.
+// compareLinks finds where the virtual streams differ from the events, once the
+// tally shows that they do. It takes several reads per event.
 func (w *walker) compareLinks() error {
 	if w.links.sum == 0 {
 		return nil
@@ -275,7 +275,7 @@ func (w *walker) linked(virtual string, position events.Position) bool {
 	return false
 }
 
-// walkLinks looks for entries of virtual streams that should not be there.
+// walkLinks finds entries of virtual streams that should not exist.
 func (w *walker) walkLinks() error {
 	it, err := w.snapshot.NewIter(&pebble.IterOptions{
 		LowerBound: []byte{prefixVirtual}, UpperBound: []byte{prefixVirtual + 1},

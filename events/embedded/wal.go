@@ -19,14 +19,15 @@ type LogTail struct {
 	Records int
 	// End is the offset in bytes behind the last whole batch.
 	End int64
-	// Dropped is the number of bytes behind End that belong to a batch which is
-	// not whole: a write that the end of the process or of the power cut off.
+	// Dropped is the number of bytes after End that belong to an incomplete
+	// batch: a write that was cut off when the process or the power ended.
 	Dropped int64
 }
 
-// Places in the header of a chunk of pebble's log: CRC 4, size 2, type 1, log
-// number 4, little-endian. Types 5 to 8 are its recyclable format, which the
-// first log of a new store has, 9 to 12 its format with synced offsets.
+// Offsets in the header of a chunk of pebble's log: CRC 4 bytes, size 2, type
+// 1, log number 4, little-endian. Types 5 to 8 are its recyclable format, which
+// the first log of a new store has; types 9 to 12 its format with synced
+// offsets.
 const (
 	chunkType      = 6
 	chunkLogNumber = 7
@@ -34,8 +35,8 @@ const (
 	chunkTypeLast  = 12
 )
 
-// readLogTail reads the newest log in the way that pebble is about to, which
-// tells nobody what it dropped.
+// readLogTail reads the newest log in the same way as pebble will, because
+// pebble does not report what it drops.
 func readLogTail(fsys vfs.FS, dir string) (LogTail, error) {
 	logs, err := wal.Scan(wal.Dir{FS: fsys, Dirname: dir})
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(logs) == 0 {
@@ -69,8 +70,8 @@ func readLogTail(fsys vfs.FS, dir string) (LogTail, error) {
 }
 
 // unfinished counts the bytes from an offset to the last one that is not zero,
-// if a chunk of this log begins there. Zeros are preallocated space, chunks of
-// another log are left over from a file that was used before.
+// if a chunk of this log begins there. Zeros are preallocated space; chunks of
+// another log remain from the recycled file.
 func unfinished(fsys vfs.FS, path string, offset int64, number uint32) (int64, error) {
 	f, err := fsys.Open(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// get reads a value, which parse makes something of while it is there. When it is missing
-// or damaged, so is the place.
+// get reads a value and parses it before it is released. When it is missing or damaged,
+// the error is about place.
 func get[T any](db pebble.Reader, key []byte, place DamagedError, parse func([]byte) (T, error)) (v T, err error) {
 	value, closer, err := db.Get(key)
 	switch {
@@ -29,7 +29,7 @@ func get[T any](db pebble.Reader, key []byte, place DamagedError, parse func([]b
 	return v, nil
 }
 
-// readHead reads what is stored of a head; the zero head when there is none.
+// readHead reads a stored head; the zero head if there is none.
 func readHead(db pebble.Reader, key []byte, stream string) (head, error) {
 	h, err := get(db, key, DamagedError{Stream: stream}, parseHead)
 	if errors.Is(err, errMissing) {
@@ -51,8 +51,8 @@ func readEvent(db pebble.Reader, position events.Position, names *interner) (eve
 		func(value []byte) (events.Recorded, error) { return decodeRecord(value, names) })
 }
 
-// same counts how many leading ids of a batch the stream has from a revision on,
-// and gives the last of them.
+// same counts the leading ids of a batch that the stream has from a revision on,
+// and returns the last of them.
 func (c *committer) same(
 	stream string, batch []newEvent, from, count uint64,
 ) (last recentEvent, known int, err error) {
@@ -75,8 +75,8 @@ func (c *committer) same(
 	return last, known, nil
 }
 
-// metadata is what was set for a stream, all of it: the head has only what
-// readers need.
+// metadata returns the complete metadata of a stream; the head has only the
+// part that readers need.
 func (c *committer) metadata(e *entry) (events.StreamMetadata, error) {
 	if e.head.metadata == 0 {
 		return events.StreamMetadata{}, nil
@@ -94,8 +94,8 @@ func (c *committer) metadata(e *entry) (events.StreamMetadata, error) {
 	return meta, nil
 }
 
-// lookUp finds the heads that the events change besides that of their stream,
-// in the order in which write asks for them.
+// lookUp finds the heads that the events change besides that of their own
+// stream, in the order in which write asks for them.
 func (c *committer) lookUp(batch []newEvent) error {
 	c.found = c.found[:0]
 	for i := range batch {
@@ -117,7 +117,7 @@ func (c *committer) lookUp(batch []newEvent) error {
 	return nil
 }
 
-// change notes that the batch changes a head, and what it was before.
+// change notes that the batch changes a head, and the previous value.
 func (c *committer) change(e *entry) {
 	if !e.changed {
 		e.changed = true
@@ -127,7 +127,7 @@ func (c *committer) change(e *entry) {
 }
 
 // write numbers events and adds them to the batch, with what follows from them
-// for other streams. Errors of reading leave the batch as it was.
+// for other streams. If a read fails, the batch is as it was before.
 func (c *committer) write(r *request, e *entry, batch []newEvent, now time.Time) error {
 	if err := c.lookUp(batch); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *committer) write(r *request, e *entry, batch []newEvent, now time.Time)
 	return nil
 }
 
-// place gives an event the next position and the next revision of its stream.
+// place gives an event the next position, and the next revision of its stream.
 func (c *committer) place(e *entry, n *newEvent, now time.Time) error {
 	c.last++
 	revision := e.head.count
@@ -174,9 +174,8 @@ func (c *committer) place(e *entry, n *newEvent, now time.Time) error {
 	return nil
 }
 
-// index adds to the batch what it does to the index and the head of a stream.
-// Entries of one stream follow each other, because pebble takes neighbours
-// faster.
+// index adds the changes of a stream's index and head to the batch. Entries of
+// one stream are added together, because pebble is faster with adjacent keys.
 func (c *committer) index(e *entry) error {
 	letter := indexPrefix(e.stream)
 	c.key = appendName(append(c.key[:0], letter), e.stream)
