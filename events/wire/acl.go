@@ -20,15 +20,15 @@ const (
 	toWriteMetadata
 )
 
-// groupAll stands for everybody in ACLs. The other groups that EventStoreDB has
-// need no mention: no ACL holds off $admins, and nobody is given the role $ops.
+// groupAll stands for everybody in ACLs. EventStoreDB's other groups play no
+// part: ACLs do not bind $admins, and no user has the role $ops.
 const groupAll = "$all"
 
 // allStream is the name of the global order in requests and ACLs.
 const allStream = "$all"
 
-// settingsStream has the default ACLs of an EventStoreDB, which would be kept
-// here and protect nothing.
+// settingsStream has the default ACLs of an EventStoreDB. Here they would be
+// stored and protect nothing.
 const settingsStream = "$settings"
 
 func (r right) String() string {
@@ -47,10 +47,10 @@ func (r right) String() string {
 	return "use"
 }
 
-// writes reports whether a right changes anything.
+// writes reports whether a right is one to change something.
 func (r right) writes() bool { return r == toWrite || r == toDelete || r == toWriteMetadata }
 
-// of picks the list of an ACL that speaks of a right; nil when none does.
+// of returns the list of an ACL for a right; nil when it has none.
 func (r right) of(acl *events.ACL) []string {
 	if acl == nil {
 		return nil
@@ -70,8 +70,8 @@ func (r right) of(acl *events.ACL) []string {
 	return nil
 }
 
-// target is whose ACL decides about a stream, and by which right: the metadata
-// of a stream is that stream's matter.
+// target returns the stream whose ACL decides, and the right that it decides
+// about: a stream's ACL also decides about its metadata.
 func target(stream string, r right) (string, right) {
 	of, isMetadata := events.MetadataOf(stream)
 	switch {
@@ -84,7 +84,7 @@ func target(stream string, r right) (string, right) {
 	}
 }
 
-// allow says whether the caller may do something with a stream; the error is
+// allow reports whether the caller may do something with a stream; the error is
 // one for the client.
 func (s *Server) allow(ctx context.Context, r right, stream string) error {
 	who := callerOf(ctx)
@@ -133,9 +133,9 @@ func (s *Server) allow(ctx context.Context, r right, stream string) error {
 	return nil
 }
 
-// isGuarded reports whether a stream is the host's own, or an index over those:
-// its metadata could hide events of the host's. So could the metadata of its
-// metadata, and so on.
+// isGuarded reports whether a stream is the host's own, or an index over such
+// streams. Metadata streams are judged by the stream that they describe, at any
+// depth, because metadata could hide events of the host.
 func (s *Server) isGuarded(stream string) bool {
 	for of, is := events.MetadataOf(stream); is; of, is = events.MetadataOf(of) {
 		stream = of
@@ -143,7 +143,7 @@ func (s *Server) isGuarded(stream string) bool {
 	return s.guarded[events.Category(stream)] || len(s.guarded) > 0 && events.IsVirtual(stream)
 }
 
-// listed reports whether the ACL of a stream leaves an operator a right.
+// listed reports whether the ACL of a stream leaves a right to an operator.
 func (s *Server) listed(ctx context.Context, who caller, r right, stream string) (bool, error) {
 	acl, err := s.aclOf(ctx, stream)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Server) listed(ctx context.Context, who caller, r right, stream string)
 	return slices.Contains(names, groupAll) || who.name != "" && slices.Contains(names, who.name), nil
 }
 
-// aclOf reads the ACL that a stream's metadata has now; nil when there is none.
+// aclOf reads the ACL that is in force for a stream; nil when there is none.
 func (s *Server) aclOf(ctx context.Context, stream string) (*events.ACL, error) {
 	r, _, err := events.Last(ctx, s.cfg.Store, events.MetadataStream(stream))
 	if err != nil {
@@ -169,9 +169,9 @@ func (s *Server) aclOf(ctx context.Context, stream string) (*events.ACL, error) 
 	return meta.ACL, err
 }
 
-// sight is what a caller may see of the global order and of indexes: the events
-// of streams that it may read. It remembers its answers until forget, so that a
-// page of events costs one look per stream.
+// sight decides which events of the global order and of indexes a caller may
+// see: those of streams that it may read. It remembers its answers until
+// forget, so that a page of events costs one look-up per stream.
 type sight struct {
 	s     *Server
 	all   bool
@@ -199,7 +199,7 @@ func (v *sight) sees(ctx context.Context, stream string) (bool, error) {
 		return hostMay(who.account, r, of) == "", nil
 	}
 	sees, err := v.s.listed(ctx, who, r, of)
-	if errors.Is(err, events.ErrStreamDeleted) { // Nobody knows any more for whom it was.
+	if errors.Is(err, events.ErrStreamDeleted) { // It is not known any more who could read it.
 		sees, err = false, nil
 	}
 	if err == nil {

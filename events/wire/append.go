@@ -62,7 +62,7 @@ type appending struct {
 	held     int64 // Of the server's limit of pending bytes.
 }
 
-// take takes one message of an append.
+// take processes one message of an append.
 func (a *appending) take(ctx context.Context, req *streams.AppendReq) error {
 	switch c := req.GetContent().(type) {
 	case *streams.AppendReq_Options_:
@@ -110,8 +110,9 @@ func (a *appending) release() {
 	a.held, a.batch = 0, nil
 }
 
-// hold keeps memory for an event: what its message holds already, and more if
-// that is not enough. What is larger than all of it passes alone.
+// hold reserves memory for an event: what its message holds already, and more
+// if that is not enough. An event that needs more than the whole limit passes
+// alone.
 func (a *appending) hold(bytes int64) error {
 	if a.held == 0 {
 		bytes = min(bytes, a.s.arriving.limit)
@@ -132,7 +133,7 @@ func (a *appending) hold(bytes int64) error {
 	return nil
 }
 
-// write appends what has arrived. A wrong revision is an answer, not an error.
+// write appends the events that have arrived. A wrong revision is an answer, not an error.
 func (a *appending) write(ctx context.Context) (*streams.AppendResp, error) {
 	if a.stream == "" {
 		return nil, invalid("append: options are missing")
@@ -184,7 +185,7 @@ func appended(r events.AppendResult) *streams.AppendResp_Success {
 	return success
 }
 
-// wrongRevision says it twice: clients from before 20.10 look elsewhere.
+// wrongRevision answers in two ways: clients from before 20.10 read other fields.
 func wrongRevision(e *events.WrongRevisionError) *streams.AppendResp_WrongExpectedVersion {
 	w, none := &streams.AppendResp_WrongExpectedVersion{}, &shared.Empty{}
 	w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: none}

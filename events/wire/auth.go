@@ -29,15 +29,15 @@ type caller struct {
 
 type callerKey struct{}
 
-// callerOf is who makes the call; nobody, with no rights, outside of one.
+// callerOf returns who makes the call; outside of a call, nobody, with no rights.
 func callerOf(ctx context.Context) caller {
 	c, _ := ctx.Value(callerKey{}).(caller)
 	return c
 }
 
-// authenticator checks passwords. Checking one is slow on purpose, so that a
-// password that was right is remembered by a keyed hash, and wrong ones are
-// limited per connection.
+// authenticator checks passwords. A check is slow on purpose. So a password
+// that was right is remembered as a keyed hash, and wrong ones are limited per
+// connection.
 type authenticator struct {
 	users     map[string]User
 	anonymous Role
@@ -78,7 +78,7 @@ func newAuthenticator(cfg Config) (*authenticator, error) {
 	return a, nil
 }
 
-// badLogin says no more to a stranger than that it did not work.
+// badLogin tells a stranger only that the login failed.
 func badLogin() error {
 	return &refusal{code: codes.Unauthenticated, sentence: "wrong user or password"}
 }
@@ -87,7 +87,7 @@ func badLogin() error {
 func (a *authenticator) caller(ctx context.Context) (caller, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	headers := md.Get("authorization")
-	if len(headers) == 0 || len(a.users) == 0 { // Without users nobody can be known; some clients try even so.
+	if len(headers) == 0 || len(a.users) == 0 { // Without users nobody can log in; some clients try.
 		return caller{role: a.anonymous}, nil
 	}
 	name, password, ok := parseBasic(headers)
@@ -147,7 +147,7 @@ func (a *authenticator) login(ctx context.Context, name, password string) (calle
 		hash = []byte(user.PasswordHash)
 	}
 	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || !exists {
-		if conn != nil && conn.failedLogins.Add(1) == 1 { // Once, or a log could be flooded.
+		if conn != nil && conn.failedLogins.Add(1) == 1 { // Only once per connection, or a log could be flooded.
 			a.log.WithField("client", conn.Conn.RemoteAddr()).Warn("wrong user or password")
 		}
 		return caller{}, badLogin()

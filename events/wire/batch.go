@@ -16,9 +16,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// BatchAppend takes many appends over one stream of messages and answers each
-// when it is done. Appends to the same stream are written in the order in which
-// they were completed; otherwise there is no order, and no transaction.
+// BatchAppend receives many appends in parts, as one stream of messages, and
+// answers each when it is done. Appends to the same stream are written in the
+// order in which they were completed; otherwise there is no order, and no
+// transaction.
 func (v *streamsService) BatchAppend(ss streams.Streams_BatchAppendServer) error {
 	s := v.s
 	ctx, cancel := context.WithCancel(ss.Context())
@@ -77,8 +78,8 @@ type batch struct {
 	appending
 }
 
-// run takes requests until the client has no more, and waits for what is being
-// written.
+// run takes requests until the client sends no more, and waits for the appends
+// in progress.
 func (b *batches) run(ctx context.Context) error {
 	defer b.drain()
 	for {
@@ -99,8 +100,8 @@ func (b *batches) run(ctx context.Context) error {
 	}
 }
 
-// take takes a part of an append, and writes the append when it is complete.
-// Its error ends the call; what is wrong with an append is answered.
+// take processes one part of an append, and writes the append when it is
+// complete. Its error ends the call; a fault of the append itself is answered.
 func (b *batches) take(ctx context.Context, key events.EventID, req *streams.BatchAppendReq) error {
 	a, err := b.find(ctx, key, req)
 	if err != nil {
@@ -133,7 +134,7 @@ func (b *batches) extend(a *batch, req *streams.BatchAppendReq) (complete bool, 
 	return false, err
 }
 
-// find is the append that a request belongs to. A new one is checked.
+// find returns the append that a request belongs to. A new one is checked.
 func (b *batches) find(ctx context.Context, key events.EventID, req *streams.BatchAppendReq) (*batch, error) {
 	b.mu.Lock()
 	known, count := b.open[key], len(b.open)
@@ -194,8 +195,8 @@ func (b *batches) add(a *batch, req *streams.BatchAppendReq) error {
 	return nil
 }
 
-// remove ends the life of an append as an unfinished one; what it holds stays.
-// The lock is held.
+// remove takes an append off the unfinished ones; the memory that it holds
+// stays reserved. The lock is held.
 func (b *batches) remove(a *batch) {
 	b.bytes -= a.held
 	delete(b.open, a.key)
@@ -204,7 +205,7 @@ func (b *batches) remove(a *batch) {
 	}
 }
 
-// expire ends an append whose rest did not come in time.
+// expire ends an append that was not completed in time.
 func (b *batches) expire(a *batch) {
 	b.mu.Lock()
 	if b.open[a.key] != a || b.closed {
@@ -223,7 +224,7 @@ func (b *batches) expire(a *batch) {
 }
 
 // launch writes a complete append. While too many are being written it waits,
-// and with it the client, whose messages nobody takes.
+// and the client with it, because its messages are not read meanwhile.
 func (b *batches) launch(ctx context.Context, a *batch) error {
 	select {
 	case b.slots <- struct{}{}:
@@ -275,7 +276,7 @@ func (b *batches) write(ctx context.Context, a *batch) (result events.AppendResu
 	return b.s.append(ctx, a.stream, a.expected, a.batch)
 }
 
-// drain takes nothing more and waits for what is being written.
+// drain accepts nothing more and waits for the appends in progress.
 func (b *batches) drain() {
 	b.mu.Lock()
 	b.closed = true
@@ -287,7 +288,7 @@ func (b *batches) drain() {
 	b.writing.Wait()
 }
 
-// answer tells how an append went. That the client is gone shows elsewhere.
+// answer sends the result of an append. If the client is gone, the next read notices.
 func (b *batches) answer(a *batch, result events.AppendResult, err error) {
 	resp := batchAnswer(a, result, err)
 	b.sending.Lock()
@@ -295,14 +296,14 @@ func (b *batches) answer(a *batch, result events.AppendResult, err error) {
 	_ = b.out.send(b.ss, resp)
 }
 
-// batchDeadline is by when an append must be done: when the client says, but
+// batchDeadline is the time by which an append must be done: the client's, but
 // not later than the server's limit.
 func batchDeadline(o *streams.BatchAppendReq_Options, now time.Time, most time.Duration) (time.Time, error) {
 	latest := now.Add(most)
 	wanted := latest
 	switch d := o.GetDeadlineOption().(type) {
 	case *streams.BatchAppendReq_Options_Deadline:
-		if d.Deadline.GetSeconds() > math.MaxInt64/int64(time.Second) { // More than a duration can say.
+		if d.Deadline.GetSeconds() > math.MaxInt64/int64(time.Second) { // More than a time.Duration can hold.
 			return latest, nil
 		}
 		if err := d.Deadline.CheckValid(); err != nil {

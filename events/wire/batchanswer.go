@@ -73,7 +73,7 @@ func batchError(err error, stream string) *spb.Status {
 		detail = &shared.BadRequest{Message: r.sentence}
 	}
 	status := &spb.Status{Code: int32(code), Message: r.sentence}
-	if packed, err := anypb.New(detail); err == nil { // Of a few words; it always encodes.
+	if packed, err := anypb.New(detail); err == nil { // The detail is a few words; encoding it cannot fail.
 		status.Details = []*anypb.Any{packed}
 	}
 	return status

@@ -9,13 +9,13 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// budget is memory that all calls share. Who wants more than is free waits in a
-// line, and is refused when its turn does not come. One budget is for what
-// arrives, one for what goes out, so that readers who take nothing cannot keep
-// others from appending.
+// budget is memory that all calls share. A call that wants more than is free
+// waits in a queue, and is refused when its turn does not come in time.
+// Incoming and outgoing messages have a budget each, so that readers who take
+// nothing cannot keep others from appending.
 //
-// Nobody waits for memory while what it holds needs memory to be given back, or
-// all could wait for each other: see intake and reader.
+// A call must not wait while it holds memory that only further memory would
+// free, or calls could wait for each other for ever: see intake and reader.
 type budget struct {
 	of    string // Who holds it, for people.
 	limit int64
@@ -33,8 +33,8 @@ type turn struct {
 	comes chan struct{} // Closed when the bytes are granted.
 }
 
-// take waits for so many bytes and says how many were granted: the whole limit
-// when more are wanted, so that what is larger passes too, alone.
+// take waits for memory and returns how much was granted: the whole limit when
+// more is wanted, so that a message larger than the limit passes too, alone.
 func (b *budget) take(ctx context.Context, bytes int64) (granted int64, err error) {
 	bytes = min(bytes, b.limit)
 	b.mu.Lock()
@@ -59,7 +59,7 @@ func (b *budget) take(ctx context.Context, bytes int64) (granted int64, err erro
 	return 0, err
 }
 
-// try is take for who must not wait: it gets all, or nothing.
+// try is take for callers that must not wait: it grants all, or nothing.
 func (b *budget) try(bytes int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *budget) try(bytes int64) error {
 	return nil
 }
 
-// busy is what a client is told that does not get its turn.
+// busy is the error for a client whose turn does not come in time.
 func (b *budget) busy() error {
 	return &refusal{
 		code:     codes.ResourceExhausted,
@@ -87,7 +87,7 @@ func (b *budget) grant(bytes int64) bool {
 	return true
 }
 
-// give gives bytes back, and lets in who is next.
+// give returns memory, and admits whoever is next.
 func (b *budget) give(bytes int64) {
 	if bytes == 0 {
 		return
@@ -100,7 +100,7 @@ func (b *budget) give(bytes int64) {
 	b.admit()
 }
 
-// admit lets in from the front of the line who fits. The lock is held.
+// admit grants memory from the front of the queue, as long as it suffices. The lock is held.
 func (b *budget) admit() {
 	for len(b.line) > 0 && b.grant(b.line[0].bytes) {
 		close(b.line[0].comes)
@@ -109,7 +109,7 @@ func (b *budget) admit() {
 	}
 }
 
-// leave takes a turn out of the line; one that came meanwhile is given back.
+// leave removes a turn from the queue; memory that was granted meanwhile is returned.
 func (b *budget) leave(t *turn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

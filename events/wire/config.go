@@ -13,7 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// DefaultVersion is the release of EventStoreDB whose behaviour is served.
+// DefaultVersion is the release of EventStoreDB that the server behaves like.
 const DefaultVersion = "24.10.0"
 
 // Config says what a Server serves, and to whom.
@@ -21,26 +21,26 @@ type Config struct {
 	// Store is what is served. The server does not close it. Required.
 	Store events.Store
 	// TLS encrypts; nil means plain text. Clients send no passwords over plain
-	// text, so Users are of use only with TLS, or to clients that insist.
+	// text, so Users need TLS, or clients that send them all the same.
 	TLS *tls.Config
 	// Users may log in. There is none by default, and no default password.
 	Users []User
 	// Anonymous is what a caller without credentials may do; by default nothing.
 	Anonymous Role
-	// Advertise is the host:port that gossip names; empty means the address that
+	// Advertise is the host:port in gossip answers; empty means the address that
 	// the client has connected to.
 	Advertise string
-	// Guarded are the categories of streams that are read-only over the wire,
-	// whatever the role: the host's own.
+	// Guarded are the categories of the host's own streams. They are read-only
+	// over the wire, for every role.
 	Guarded []string
-	// Version is what clients are told, three plain numbers; empty means
+	// Version is the release that clients are told, three numbers; empty means
 	// DefaultVersion.
 	Version string
 	// Log takes what an operator may want to know; nil drops it.
 	Log *logrus.Entry
-	// AcceptPersistentSubscriptions makes creating a persistent subscription
-	// succeed without any effect. The official client's test suite waits for
-	// that before it begins; nothing else may set it.
+	// AcceptPersistentSubscriptions lets the creation of a persistent
+	// subscription succeed without any effect. The official client's test suite
+	// waits for that before it begins; nothing else may set it.
 	AcceptPersistentSubscriptions bool
 	// Limits bound what clients can cost; zero fields have the defaults.
 	Limits Limits
@@ -48,7 +48,7 @@ type Config struct {
 
 var plainVersion = regexp.MustCompile(`^\d{1,4}\.\d{1,4}\.\d{1,4}$`)
 
-// checked is the configuration with its defaults, or what is wrong with it.
+// checked returns the configuration with defaults filled in, or what is wrong with it.
 func (c Config) checked() (Config, error) {
 	if c.Store == nil {
 		return c, errors.New("event server without a store")

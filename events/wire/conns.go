@@ -13,13 +13,14 @@ import (
 // connections counts what is open and keeps it below a limit.
 type connections struct {
 	limit   int64
-	untaken time.Duration // How long a client may let the kernel's buffers be full.
+	untaken time.Duration // How long a client may leave the kernel's buffers full.
 	open    atomic.Int64
 	refused atomic.Uint64
 }
 
-// limited is a listener whose connections are counted; those beyond the limit
-// are closed at once, so that their clients see it and the others live.
+// limited is a listener whose connections are counted. Those beyond the limit
+// are closed at once, so that their clients notice and the others are still
+// served.
 type limited struct {
 	net.Listener
 	all *connections
@@ -40,7 +41,7 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// connection is one client's connection, and what is remembered of it.
+// connection is one client's connection, with what must be remembered for it.
 type connection struct {
 	net.Conn
 	all          *connections
@@ -68,14 +69,14 @@ func (c *connection) Close() error {
 	return err
 }
 
-// Write ends a connection whose client takes nothing: what waits for it would
-// hold memory for ever, also of calls that have ended.
+// Write closes a connection whose client takes nothing: the data waiting for it
+// would hold memory for ever, even that of calls that have ended.
 func (c *connection) Write(b []byte) (int, error) {
-	_ = c.SetWriteDeadline(time.Now().Add(c.all.untaken)) // Fails when it is closed, as Write does.
+	_ = c.SetWriteDeadline(time.Now().Add(c.all.untaken)) // It fails on a closed connection, as Write then does.
 	return c.Conn.Write(b)
 }
 
-// keep remembers what a large answer holds, for when the connection is closed.
+// keep notes what a large answer holds, to free it when the connection is closed.
 func (c *connection) keep(held *charge) {
 	if c == nil {
 		return
@@ -94,7 +95,7 @@ func (c *connection) keep(held *charge) {
 	}
 }
 
-// drop forgets what is held no longer.
+// drop forgets a charge that was released.
 func (c *connection) drop(held *charge) {
 	if c == nil {
 		return
@@ -104,8 +105,8 @@ func (c *connection) drop(held *charge) {
 	delete(c.kept, held)
 }
 
-// RemoteAddr carries the connection to the calls that come over it: grpc gives
-// them the address, and nothing else of ours.
+// RemoteAddr makes the connection known to its calls: the address is all that
+// grpc passes on to them.
 func (c *connection) RemoteAddr() net.Addr { return &remote{c.Conn.RemoteAddr(), c} }
 
 type remote struct {

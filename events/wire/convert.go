@@ -76,7 +76,7 @@ func stringID(id events.EventID) *shared.UUID {
 	return &shared.UUID{Value: &shared.UUID_String_{String_: id.String()}}
 }
 
-// proposed is what plain and batched appends have in common.
+// proposed is what events of plain and of batched appends have in common.
 type proposed interface {
 	GetId() *shared.UUID
 	GetMetadata() map[string]string
@@ -106,15 +106,15 @@ func newEvent(p proposed) (events.NewEvent, error) {
 	return e, nil
 }
 
-// eventOverhead is what an event costs in memory besides its bytes.
+// eventOverhead is the memory that an event needs besides its bytes.
 const eventOverhead = 256
 
-// cost is what an event that waits to be appended holds of the limits: itself,
-// and the copy of it that the store encodes.
+// cost is the memory that is reserved for an event waiting to be appended: for
+// the event, and for the copy that the store encodes.
 func cost(e events.NewEvent) int64 { return 2*int64(e.Size()) + eventOverhead }
 
-// expected is what a request expects of a stream, by its options: each request has a type
-// of its own for that, and all name the cases alike.
+// expected converts a request's expectation of a stream. Each request has its own type
+// for that, and all name the cases alike.
 func expected(what string, options proto.Message) (events.Expected, error) {
 	m := options.ProtoReflect()
 	for f, v := range m.Range {
@@ -132,7 +132,7 @@ func expected(what string, options proto.Message) (events.Expected, error) {
 	return events.Any(), invalid("%s: expected revision is missing", what)
 }
 
-// revision checks a revision that a client names.
+// revision checks a revision from a client.
 func revision(n uint64) (events.Expected, error) {
 	if n > math.MaxInt64 {
 		return events.Any(), invalid("revision %d is larger than any can be", n)
@@ -140,7 +140,7 @@ func revision(n uint64) (events.Expected, error) {
 	return events.Exact(n), nil
 }
 
-// recorded writes an event for a client.
+// recorded converts an event for a client.
 func recorded(r events.Recorded, id func(events.EventID) *shared.UUID) *streams.ReadResp_ReadEvent_RecordedEvent {
 	content := contentJSON
 	if r.Binary {
@@ -167,9 +167,9 @@ func recorded(r events.Recorded, id func(events.EventID) *shared.UUID) *streams.
 	return e
 }
 
-// recordedMetadata is the field of a recorded event that has its type. Encoded here
-// and set as an unknown field, which goes out as it is, it costs less than a map,
-// whose entries protobuf measures and encodes one by one by reflection.
+// recordedMetadata is the field of a recorded event with its type. It is encoded
+// here and set as an unknown field, which is sent as it is. That is cheaper than a
+// map, whose entries protobuf measures and encodes one by one by reflection.
 const recordedMetadata protowire.Number = 6
 
 // appendEntry appends an entry of that map.
@@ -182,8 +182,8 @@ func appendEntry(b []byte, key string, value []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, 2, protowire.BytesType), value)
 }
 
-// linkTo is the event that a virtual stream has in place of r: a link. Its
-// id follows from its place, so that it is the same at every read.
+// linkTo is the link that a virtual stream has in place of r. Its id follows
+// from its revision, so that it is the same at every read.
 func linkTo(r events.Recorded) events.Recorded {
 	return events.Recorded{
 		ID:       events.NewEventID(r.Link.Stream, fmt.Sprint("link ", r.Link.Revision), 0),

@@ -1,12 +1,11 @@
-// Package wire serves any events.Store by EventStoreDB's gRPC protocol, so that
-// its official clients and the tools built on them can look into hostnode's
-// record, and other programs can keep events beside it.
+// Package wire serves any events.Store over EventStoreDB's gRPC protocol, so
+// that the official clients and the tools built on them can read hostnode's
+// events, and other programs can store theirs beside them.
 //
 // A Server answers the services Streams, ServerFeatures and Gossip. Persistent
 // subscriptions and projections are refused as unimplemented. The rules of
 // revisions, deletion and metadata are the Store's own (events.Store); this
-// package translates, decides who may do what, and bounds what a client can
-// cost:
+// package translates, checks rights, and bounds what a client can cost:
 //
 //	server.go     listeners, connections, the end
 //	guard.go      what stands before every call: who calls, and how it failed
@@ -17,8 +16,8 @@
 //	delete.go     Delete, Tombstone            filter.go   filters on $all
 //	convert.go    messages of the protocol     errors.go   its errors
 //
-// Every call runs on the goroutine that grpc gives it. One further goroutine
-// per server follows the end of the store's log and wakes the subscribers whose
-// stream got something; a subscriber then reads the store from where it stands.
-// So a client that does not read holds up nobody but itself.
+// Every call runs on the goroutine that grpc gives it. One more goroutine per
+// server follows the end of the store's log and wakes the subscribers whose
+// stream has new events; a subscriber then reads on from its own position. So a
+// client that does not read delays nobody but itself.
 package wire

@@ -31,8 +31,8 @@ const (
 	exceptionNoProperty    = "missing-required-metadata-property"
 )
 
-// refusal is an error as the protocol tells it: a code, a sentence, and
-// trailers for programs.
+// refusal is an error in the protocol's form: a code, a sentence, and trailers
+// for programs.
 type refusal struct {
 	code     codes.Code
 	sentence string
@@ -47,7 +47,7 @@ func (r *refusal) Unwrap() error { return r.cause }
 // GRPCStatus makes grpc send the refusal as it is.
 func (r *refusal) GRPCStatus() *status.Status { return status.New(r.code, r.sentence) }
 
-// invalid is a request that no server would take.
+// invalid is the error for a request that no server would accept.
 func invalid(format string, args ...any) error {
 	return &refusal{code: codes.InvalidArgument, sentence: fmt.Sprintf(format, args...)}
 }
@@ -77,8 +77,8 @@ func tooLarge(sentence string, cause error) error {
 
 var errShutdown = &refusal{code: codes.Unavailable, sentence: "this server is shutting down; connect again later"}
 
-// refuse translates what a store answered about a stream. Errors that are
-// refusals already pass through.
+// refuse translates a store's error about a stream. A refusal is returned as it
+// is.
 func refuse(err error, stream string) error {
 	var already *refusal
 	if err == nil || errors.As(err, &already) {
@@ -112,7 +112,7 @@ func refuse(err error, stream string) error {
 	return refuseBroken(err, sentence)
 }
 
-// refuseBroken translates errors that are nobody's mistake.
+// refuseBroken translates errors that no caller is to blame for.
 func refuseBroken(err error, sentence string) error {
 	r := &refusal{code: codes.Internal, sentence: sentence, cause: err}
 	switch {
@@ -148,7 +148,7 @@ func wrongVersion(wrong *events.WrongRevisionError, stream string) error {
 	}
 }
 
-// versionText is an expectation as EventStoreDB numbers them.
+// versionText is an expectation in EventStoreDB's numbers.
 func versionText(e events.Expected) string {
 	switch n, exact := e.Count(); {
 	case e.IsAny():
@@ -162,7 +162,7 @@ func versionText(e events.Expected) string {
 	}
 }
 
-// setTrailers puts a refusal's trailers beside its status.
+// setTrailers adds a refusal's trailers to its status.
 func setTrailers(ctx context.Context, err error) {
 	var r *refusal
 	if !errors.As(err, &r) || len(r.trailers) == 0 {
@@ -175,8 +175,8 @@ func setTrailers(ctx context.Context, err error) {
 	_ = grpc.SetTrailer(ctx, md) // Fails only outside of a call.
 }
 
-// headerText is a text as a header can carry it: bytes that HTTP does not allow
-// there are percent-encoded, as in grpc's own messages.
+// headerText encodes a text for a header: bytes that HTTP does not allow there
+// are percent-encoded, as in grpc's own messages.
 func headerText(s string) string {
 	plain := func(b byte) bool { return b >= ' ' && b <= '~' }
 	i := 0

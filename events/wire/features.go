@@ -9,13 +9,13 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// featuresService tells clients what they may use.
+// featuresService tells clients which methods there are.
 type featuresService struct {
 	serverfeatures.UnimplementedServerFeaturesServer
 	s *Server
 }
 
-// GetSupportedMethods lists what is answered, in lower case as clients want it.
+// GetSupportedMethods lists the methods, in lower case as clients expect.
 func (v *featuresService) GetSupportedMethods(
 	context.Context, *shared.Empty,
 ) (*serverfeatures.SupportedMethods, error) {
@@ -40,8 +40,9 @@ func (v *featuresService) GetSupportedMethods(
 			method(featuresName, "getsupportedmethods"),
 		},
 	}
-	// These are answered with Unimplemented and a sentence. Clients who do not find
-	// them here look for them over HTTP, or say that the server is too old.
+	// These are answered with Unimplemented and a sentence. Clients that do not
+	// find them listed look for them over HTTP, or report that the server is too
+	// old.
 	for _, name := range []string{
 		"create", "delete", "getinfo", "list", "read", "replayparked", "restartsubsystem", "update",
 	} {
@@ -50,7 +51,7 @@ func (v *featuresService) GetSupportedMethods(
 	return all, nil
 }
 
-// acceptPersistent says yes to every persistent subscription, and does nothing
+// acceptPersistent accepts every persistent subscription, and does nothing
 // (Config.AcceptPersistentSubscriptions).
 type acceptPersistent struct {
 	persistent.UnimplementedPersistentSubscriptionsServer

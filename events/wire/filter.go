@@ -17,21 +17,21 @@ const (
 	maxFilterBytes    = 16 << 10
 )
 
-// defaultWindow is how many events make a checkpoint's unit when the client
-// names no window.
+// defaultWindow is how many events make up the unit of a checkpoint when the
+// client does not say.
 const defaultWindow = 32
 
-// filter picks events of the log by stream or type. The zero value takes all.
+// filter selects events of the log by stream or type. The zero value selects all.
 type filter struct {
 	byType   bool
 	prefixes []string
 	pattern  *regexp.Regexp
-	// interval is how many events are looked at between two checkpoints of a
-	// subscription; 0 without a filter, when each event is one.
+	// interval is how many events are checked between two checkpoints of a
+	// subscription; 0 without a filter, when each event is a checkpoint.
 	interval uint64
 }
 
-// newFilter reads the filter of a request; it takes all when there is none.
+// newFilter converts the filter of a request; without one, all events pass.
 func newFilter(o *streams.ReadReq_Options_FilterOptions) (filter, error) {
 	if o == nil {
 		return filter{}, nil

@@ -13,13 +13,13 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// gossipService tells clients that look for a cluster that this is all of it.
+// gossipService tells clients that look for a cluster that this node is all of it.
 type gossipService struct {
 	gossip.UnimplementedGossipServer
 	s *Server
 }
 
-// Read names one node: this one, which leads.
+// Read names one node: this one, as the leader.
 func (v *gossipService) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
 	host, port, err := splitAddress(v.address(ctx))
 	if err != nil {
@@ -37,8 +37,8 @@ func (v *gossipService) Read(ctx context.Context, _ *shared.Empty) (*gossip.Clus
 	}}}, nil
 }
 
-// address is by what the client reaches this server: the name it used, which
-// is also what it finds in the certificate.
+// address is how the client reaches this server: by the name it connected to,
+// which is also in the certificate.
 func (v *gossipService) address(ctx context.Context) string {
 	if v.s.cfg.Advertise != "" {
 		return v.s.cfg.Advertise

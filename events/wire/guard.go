@@ -39,7 +39,7 @@ func (s *Server) enter(ctx context.Context, method string) (context.Context, err
 	return context.WithValue(ctx, callerKey{}, who), nil
 }
 
-// admit counts the calls of all connections, before grpc takes anything of one.
+// admit counts the calls of all connections, before grpc reads anything of one.
 func (s *Server) admit(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	most := s.cfg.Limits.Calls
 	if s.stats.calls.Add(1) > int64(most) {
@@ -98,18 +98,18 @@ func (s *Server) stream(
 	return handle(srv, &known{ss, context.WithValue(ctx, intakeKey{}, in), in})
 }
 
-// A refused append is taken to its end before it is answered, and thrown away:
-// the official client sees an answer that comes earlier as a broken connection,
-// and does not look at what it says.
+// A refused append is read to its end and discarded before it is answered: the
+// official client takes an earlier answer for a broken connection, and does not
+// read it.
 const (
 	// maxDrains is how many refused appends are drained at once; more are
-	// answered early. Each costs a call more time, and no memory besides it.
+	// answered early. Each costs time and its call, but no memory.
 	maxDrains = 1024
-	// drainTime is how long a stranger's append may take to end.
+	// drainTime is how long the append of an unknown caller may take to end.
 	drainTime = 2 * time.Second
 )
 
-// drain takes the rest of an append that is refused with err.
+// drain reads the rest of an append that is refused with err.
 func (s *Server) drain(ss grpc.ServerStream, err error) error {
 	select {
 	case s.drains <- struct{}{}:
@@ -129,7 +129,7 @@ func (s *Server) drain(ss grpc.ServerStream, err error) error {
 	return err
 }
 
-// drainStranger is drain for who could not log in.
+// drainStranger is drain for a caller that could not log in.
 func (s *Server) drainStranger(ss grpc.ServerStream, err error) error {
 	ctx, cancel := context.WithTimeout(ss.Context(), drainTime)
 	defer cancel()
@@ -154,14 +154,14 @@ func (k *known) RecvMsg(m any) error {
 	return k.ServerStream.RecvMsg(m) //nolint:wrapcheck // It is for grpc.
 }
 
-// panicked keeps a mistake of ours from ending the process, which serves others
-// and may be a host.
+// panicked keeps a bug from ending the process, which serves others and may be
+// a host.
 func (s *Server) panicked(method string, what any) error {
 	s.cfg.Log.WithField("method", method).Errorf("a call ended in a panic: %v\n%s", what, debug.Stack())
 	return &refusal{code: codes.Internal, sentence: "this server made a mistake; its log says more"}
 }
 
-// unknownService answers for what is not served.
+// unknownService answers calls of methods that are not served.
 func unknownService(_ any, ss grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(ss)
 	what := "this call is"
@@ -174,27 +174,27 @@ func unknownService(_ any, ss grpc.ServerStream) error {
 	return &refusal{code: codes.Unimplemented, sentence: "hostnode serves streams of events; " + what + " not served"}
 }
 
-// maxStalls is how many calls of one connection may be ended because its client
-// took nothing; then the connection goes, as each leaves a message behind in
-// its buffers.
+// maxStalls is how many calls of one connection may be ended because the client
+// took nothing. Then the connection is closed, because each such call leaves a
+// message in its buffers.
 const maxStalls = 16
 
-// minStall is the least that a client may take for a message while others wait
-// for memory, whatever BusyTime is: who is served without delay must not be
-// taken for one that does nothing.
+// minStall is the least time that a client is given to take a message while
+// others wait for memory, even if BusyTime is shorter: a client that is served
+// without delay must not be taken for one that does nothing.
 const minStall = time.Millisecond
 
-// ending is what ends a call besides itself, and with which error.
+// ending ends a call from outside, with an error.
 type ending struct {
 	comes <-chan struct{}
 	err   error
 }
 
-// supervise runs a call on a goroutine of its own, and ends the call when its
-// client takes nothing for too long, or leaves a message half sent, or when the
-// ending comes. Too long is much less when others wait for memory: returning is the
-// only way to free a goroutine that waits for a client. The end of its ctx is
-// what run has to obey.
+// supervise runs a call on a goroutine of its own. It ends the call when the client
+// takes nothing, or leaves a message half sent, for too long, or when the ending
+// comes. Too long is much shorter while others wait for memory. Ending the call is
+// the only way to free a goroutine that waits for a client; run must obey the end
+// of its ctx.
 func (s *Server) supervise(
 	ctx context.Context, out *outlet, end ending, run func(context.Context) error,
 ) error {

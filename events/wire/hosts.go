@@ -7,7 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// What a user of RoleHost may do follows from the names of streams alone:
+// What a user of RoleHost may do depends only on the names of streams:
 //
 //	its account's streams    append and read
 //	the streams of markets   append and read: they say what a contract said, and
@@ -17,10 +17,10 @@ import (
 //	$all and indexes         read, without what it may not read
 //	anything else            nothing, and nothing is ever deleted
 
-// snapshots is how the category of a host's snapshots ends.
+// snapshots is how the category of snapshot streams ends.
 var snapshots = strings.TrimSuffix(events.SnapshotStream("-"), "-")
 
-// ofAccount reports whether a stream is one that the host with this account writes.
+// ofAccount reports whether a stream is one that the host of this account writes.
 func ofAccount(stream string, account events.Address) bool {
 	category, id, _ := strings.Cut(stream, "-")
 	switch strings.TrimSuffix(category, snapshots) {
@@ -37,10 +37,10 @@ func ofAccount(stream string, account events.Address) bool {
 	return false
 }
 
-// ofMarket reports whether a stream says what a contract said.
+// ofMarket reports whether a stream holds a contract's events.
 func ofMarket(stream string) bool { return events.Category(stream) == events.CategoryMarket }
 
-// hostMay says why a host may not do something with a stream; empty: it may.
+// hostMay returns why a host may not do something with a stream; empty: it may.
 func hostMay(account events.Address, r right, stream string) (why string) {
 	own := ofAccount(stream, account)
 	switch r {

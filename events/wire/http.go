@@ -13,17 +13,16 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// doorway lets gRPC in, with TLS or in plain text, and tells everybody who
-// speaks HTTP/1 that there is nothing for them: they would see a connection
-// that breaks.
+// doorway accepts gRPC, with TLS or in plain text, and answers HTTP/1 requests
+// with an explanation, where clients would otherwise see a broken connection.
 type doorway struct {
 	credentials.TransportCredentials
 	tls *tls.Config // nil: plain text.
 }
 
 const (
-	// http2Preface begins what an HTTP/2 client sends in plain text; no method of
-	// HTTP/1 does.
+	// http2Preface begins what an HTTP/2 client sends in plain text; no HTTP/1
+	// request begins like that.
 	http2Preface = "PRI "
 	protocolH2   = "h2"
 	protocolHTTP = "http/1.1"
@@ -51,7 +50,7 @@ func (d *doorway) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo,
 		return d.TransportCredentials.ServerHandshake(conn)
 	}
 	conn := tls.Server(raw, d.tls)
-	if err := conn.HandshakeContext(context.Background()); err != nil { // The deadline is the connection's.
+	if err := conn.HandshakeContext(context.Background()); err != nil { // The deadline is set on the connection.
 		return nil, nil, err
 	}
 	state := conn.ConnectionState()
@@ -66,7 +65,7 @@ func (d *doorway) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo,
 // Clone implements credentials.TransportCredentials.
 func (d *doorway) Clone() credentials.TransportCredentials { return newDoorway(d.tls) }
 
-// peeked is a connection of whose bytes the first were looked at.
+// peeked is a connection whose first bytes have been read ahead.
 type peeked struct {
 	net.Conn
 	ahead *bufio.Reader
@@ -88,7 +87,7 @@ func (p *peeked) first() byte {
 	return head[0]
 }
 
-// sayNotHere answers a request of HTTP/1, if it is one. Its error ends the
+// sayNotHere answers the request if it is HTTP/1. Its error ends the
 // connection.
 func sayNotHere(conn net.Conn, err error) error {
 	if err != nil {
@@ -97,7 +96,8 @@ func sayNotHere(conn net.Conn, err error) error {
 	if p, ok := conn.(*peeked); ok && p.first() == tlsHandshake {
 		return notHere(conn) // What is no record of TLS tells its client why.
 	}
-	// A client reads no answer while it has more to send: that is read first, in bounds.
+	// A client reads no answer while it has more to send, so the request is read first, up to a
+	// limit.
 	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, maxHeaderBytes)))
 	if err != nil {
 		return err

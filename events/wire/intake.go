@@ -19,44 +19,44 @@ import (
 
 const (
 	// windowBytes is what a client may send of a call before the server asks for
-	// it: as much as a call costs that does nothing. It is HTTP/2's own default,
-	// and grpc takes no smaller one.
+	// it, and so what an idle call can cost. It is HTTP/2's default, and grpc's
+	// minimum.
 	windowBytes = 64 << 10
-	// chunkBytes is how much of a larger message is asked for in one go, so that
-	// clients far away need not wait for every window.
+	// chunkBytes is how much of a larger message is asked for at once, so that
+	// distant clients need not wait for every window.
 	chunkBytes = 1 << 20
-	// requestBytes is the largest message that is no append: a filter of
+	// requestBytes is the largest message that is not an append: a filter of
 	// maxPrefixes fits.
 	requestBytes = 2 << 20
 )
 
-// rawStream is how grpc itself reads a stream. Its server hands it to every
-// call, as the stream whose headers can be set; the test of these names fails
-// when a release of grpc has others.
+// rawStream is grpc's own interface for reading a stream. Every call gets one
+// as the stream whose headers can be set; a test fails if a release of grpc
+// changes these names.
 type rawStream interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
 }
 
-// intake takes the messages of a call. grpc would take each as a whole before
-// anybody is asked; here only its length is read, and the rest stays with the
-// client, whom HTTP/2's flow control holds up, until there is memory for it.
+// intake reads the messages of a call. grpc would read each as a whole without
+// asking; here only its length is read, and the rest stays with the client,
+// held back by HTTP/2's flow control, until there is memory for it.
 type intake struct {
 	s   *Server
 	ctx context.Context
 	raw rawStream
 	// most is the largest message.
 	most int
-	// credit is what the last message holds of the budget, until the next is
-	// read or somebody takes it over.
+	// credit is the memory that the last message holds of the budget, until the
+	// next one is read or somebody takes it over.
 	credit int64
 	// rest is what has not been read of the last message.
 	rest int
-	// since is when the client sent something of the message that it has begun,
-	// in Unix nanoseconds; 0 when it owes nothing.
+	// since is when the client last sent something of an unfinished message, in
+	// Unix nanoseconds; 0 when none is unfinished.
 	since atomic.Int64
-	// holds says that the call has memory that only further messages set free,
-	// so that waiting for more could be for ever; nil: it has none.
+	// holds reports whether the call holds memory that only further messages
+	// free, so that waiting for more could last for ever; nil: it never does.
 	holds func() bool
 }
 
@@ -77,8 +77,8 @@ func intakeOf(ctx context.Context) *intake {
 	return in
 }
 
-// recv reads a message. A message for which there is no memory is left where it
-// is, and can be drained.
+// recv reads a message. A message for which there is no memory stays unread,
+// and can be drained.
 func (in *intake) recv(m proto.Message) error {
 	in.settle()
 	err := in.accept(m)
@@ -100,7 +100,7 @@ func (in *intake) accept(m proto.Message) error {
 		}
 		return &refusal{code: codes.ResourceExhausted, sentence: sentence}
 	}
-	if n > windowBytes { // The bytes, and what they are decoded to when they are few events.
+	if n > windowBytes { // For the bytes, and for what a few events are decoded to.
 		if err := in.charge(2*int64(n) + windowBytes); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (in *intake) accept(m proto.Message) error {
 	if err != nil {
 		return err
 	}
-	// The bytes go when they are decoded; what the store encodes takes their place.
+	// The bytes are freed after decoding; what the store encodes takes their place.
 	if err := in.charge(cost + int64(n) - in.credit); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (in *intake) accept(m proto.Message) error {
 	return nil
 }
 
-// charge takes more of the budget; what is larger than all of it passes alone.
+// charge reserves more of the budget; a message larger than the whole budget passes alone.
 func (in *intake) charge(bytes int64) error {
 	bytes = min(bytes, in.s.arriving.limit-in.credit)
 	switch {
@@ -143,7 +143,7 @@ func (in *intake) charge(bytes int64) error {
 	return nil
 }
 
-// settle gives back what is left of the last message's credit.
+// settle returns what is left of the last message's credit.
 func (in *intake) settle() {
 	if in == nil {
 		return
@@ -152,7 +152,7 @@ func (in *intake) settle() {
 	in.credit = 0
 }
 
-// begin reads how long the next message is.
+// begin reads the length of the next message.
 func (in *intake) begin() (int, error) {
 	var header [5]byte // Of grpc: whether it is compressed, and its length.
 	if err := in.raw.ReadMessageHeader(header[:]); err != nil {
@@ -167,7 +167,7 @@ func (in *intake) begin() (int, error) {
 	return in.rest, nil
 }
 
-// body reads a message of n bytes into one piece.
+// body reads a message of n bytes into one buffer.
 func (in *intake) body(n int) (mem.Buffer, error) {
 	pool := mem.DefaultBufferPool()
 	if n <= windowBytes {
@@ -190,7 +190,7 @@ func (in *intake) body(n int) (mem.Buffer, error) {
 	return mem.SliceBuffer(whole), nil
 }
 
-// read reads at most n bytes of what is left of a message.
+// read reads at most n bytes of the rest of a message.
 func (in *intake) read(n int) (mem.BufferSlice, error) {
 	n = min(n, in.rest)
 	if n == 0 {
@@ -206,7 +206,7 @@ func (in *intake) read(n int) (mem.BufferSlice, error) {
 	return data, nil
 }
 
-// skip reads a message, or what is left of one, and throws it away.
+// skip reads a message, or the rest of one, and discards it.
 func (in *intake) skip() error {
 	if in.rest == 0 {
 		if _, err := in.begin(); err != nil && in.rest == 0 {
@@ -223,7 +223,7 @@ func (in *intake) skip() error {
 	return nil
 }
 
-// stalled is how long the client has left a message half sent.
+// stalled is for how long the client has left a message half sent.
 func (in *intake) stalled(now time.Time) time.Duration {
 	if in == nil {
 		return 0
@@ -231,7 +231,7 @@ func (in *intake) stalled(now time.Time) time.Duration {
 	return sinceNanos(now, in.since.Load())
 }
 
-// ended makes of what ends a stream what grpc makes of it.
+// ended translates the end of a stream as grpc does.
 func ended(err error) error {
 	switch _, known := status.FromError(err); {
 	case errors.Is(err, io.ErrUnexpectedEOF):

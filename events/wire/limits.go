@@ -7,81 +7,82 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Limits bound what clients can cost. A zero field has its default; a negative
-// one is refused.
+// Limits bound what clients can cost. A zero field means its default; a
+// negative one is refused.
 type Limits struct {
 	// Connections is how many may be open; further ones are closed at once.
 	Connections int
-	// StreamsPerConnection is how many calls of one connection may run, so that
-	// no client takes all; further ones wait in the client.
+	// StreamsPerConnection is how many calls of one connection may run at a
+	// time, so that no client takes all; further ones wait in the client.
 	StreamsPerConnection int
-	// SubscriptionBytes is how much of the store a read or subscription holds in
-	// memory while its client takes it; one event may be larger.
+	// SubscriptionBytes is how much of the store a read or subscription keeps in
+	// memory while its client takes it; a single event may be larger.
 	SubscriptionBytes int
 	// SubscriptionEvents is the same as a number of events.
 	SubscriptionEvents int
 	// StalledFor is how long a client may leave an event untaken before its read
-	// or subscription is ended: it would hold memory for ever.
+	// or subscription is ended. Otherwise it would hold memory for ever.
 	StalledFor time.Duration
-	// BatchesPerStream is how many appends of one BatchAppend stream may be open:
-	// unfinished, or under way. What comes beyond is refused.
+	// BatchesPerStream is how many appends of one BatchAppend stream may be
+	// unfinished or in progress. Further ones are refused.
 	BatchesPerStream int
 	// BatchBytes is how much memory the unfinished appends of one BatchAppend
 	// stream may hold together: each event counts twice, as in PendingBytes.
 	BatchBytes int
-	// PendingBytes is how much memory the appends of all clients may have
-	// together, while they arrive and until they are written: each event counts
-	// twice, for the bytes that it is decoded from and then for the store's own. Who comes when it
-	// is taken waits for BusyTime, and is refused then.
+	// PendingBytes is how much memory the appends of all clients may hold together, from their
+	// arrival until they are written. Each event counts twice: for the bytes that it is decoded
+	// from, and then for those that the store encodes. When all is taken, a call waits for
+	// BusyTime and is then refused.
 	PendingBytes int64
-	// AnswerBytes is the same for what is on its way to all readers and
-	// subscribers.
+	// AnswerBytes is the same for the answers to all readers and subscribers.
 	AnswerBytes int64
-	// BusyTime is how long a call waits for memory that others hold. While
-	// somebody waits, who takes or sends nothing for half of that, or for a
-	// millisecond if that is longer, is ended.
+	// BusyTime is how long a call waits for memory that others hold. While one
+	// waits, a call whose client takes or sends nothing for half of that time,
+	// at least a millisecond, is ended.
 	BusyTime time.Duration
-	// Calls is how many may be under way over all connections: each can make the
-	// server hold windowBytes. Further ones are refused.
+	// Calls is how many may run over all connections: each can make the server
+	// hold windowBytes. Further ones are refused.
 	Calls int
-	// AppendTime is how long an append may take when its client names no
-	// deadline, or a later one.
+	// AppendTime is how long an append may take if its client sets no deadline,
+	// or a later one.
 	AppendTime time.Duration
-	// ReceiveBytes is the largest message taken: an event and what is around it.
+	// ReceiveBytes is the largest message that is accepted: an event and what is around it.
 	ReceiveBytes int
-	// PingEvery is how often a client may ping, also without a call under way.
-	// The official clients do every 10 s; who is much faster is disconnected.
+	// PingEvery is how often a client may ping, even without a running call.
+	// The official clients do every 10 s; a client that is much faster is
+	// disconnected.
 	PingEvery time.Duration
 	// IdlePing is how long a connection may be silent before the server asks
 	// whether the client is still there.
 	IdlePing time.Duration
-	// HandshakeTime is how long a new connection has for TLS and its preface.
+	// HandshakeTime is how long a new connection may take for TLS and its preface.
 	HandshakeTime time.Duration
 	// LoginsAtOnce is how many passwords are checked at the same time: each
-	// check costs a core some 50 ms on purpose.
+	// check takes a core some 50 ms, on purpose.
 	LoginsAtOnce int
 	// FailedLogins is how many wrong passwords a connection may try before it is
 	// closed.
 	FailedLogins int
-	// CloseTime is how long Close waits for calls to end before it cuts them.
+	// CloseTime is how long Close waits for calls to end before it cuts them off.
 	CloseTime time.Duration
 }
 
-// MinMemory is the least that PendingBytes and AnswerBytes make sense with: two
-// events of the largest size, each twice.
+// MinMemory is the least sensible value of PendingBytes and AnswerBytes: two
+// events of the largest size, each counted twice.
 const MinMemory = 4 * events.MaxEventBytes
 
-// WithMemory is the limits with so much memory for messages, half of it for what
-// arrives and half for what goes out.
+// WithMemory returns the limits with this much memory for messages, half of it
+// for incoming and half for outgoing ones.
 func (l Limits) WithMemory(bytes int64) Limits {
 	l.PendingBytes, l.AnswerBytes = bytes/2, bytes/2
 	return l
 }
 
-// DefaultLimits are those of a machine that does other work too. Who is idle
-// costs next to nothing. Messages of all clients together, of users who mean harm
-// too, hold PendingBytes and AnswerBytes, and what lies around them Calls times
-// windowBytes in each direction; the collector of garbage doubles that at worst.
+// DefaultLimits suit a machine that has other work, too. An idle client costs
+// next to nothing. The messages of all clients together hold at most PendingBytes
+// and AnswerBytes, even those of malicious clients, and the buffers around them
+// Calls times windowBytes in each direction; the garbage collector can double
+// that.
 func DefaultLimits() Limits {
 	return Limits{
 		Connections:          2048,

@@ -7,8 +7,8 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// linked is the event that somebody's link names, "revision@stream"; nil when
-// it names none that can be read.
+// linked returns the event that a link written by somebody names,
+// "revision@stream"; nil when it names none that can be read.
 func (s *Server) linked(ctx context.Context, link []byte) (*events.Recorded, error) {
 	stream, _, ok := events.ParseTarget(string(link))
 	if !ok || events.IsVirtual(stream) {
@@ -27,8 +27,9 @@ func (s *Server) linked(ctx context.Context, link []byte) (*events.Recorded, err
 	return &r, nil
 }
 
-// seesLinked reports whether the caller may see a link of an index, whose streams
-// have an access control list each: that of the event, and that of what was linked.
+// seesLinked reports whether the caller may see a link of an index. Two access
+// control lists decide: that of the link's stream, and that of the linked event's
+// stream.
 func (c *reader) seesLinked(ctx context.Context, r *events.Recorded) (bool, error) {
 	for _, stream := range [...]string{r.Stream, r.Link.Origin} {
 		if stream == "" {

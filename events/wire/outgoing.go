@@ -15,12 +15,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// largeAnswer is from where on an answer is counted by itself until it is on its
-// way: grpc holds about as much of smaller ones for a call.
+// largeAnswer is the size from which an answer is counted separately until it is
+// sent: grpc buffers about as much of smaller ones per call.
 const largeAnswer = 64 << 10
 
-// outlet is where a call sends its answers. It knows since when the client has
-// not taken the one that is being sent.
+// outlet sends the answers of a call. It knows since when the client has not
+// taken the answer that is being sent.
 type outlet struct {
 	since atomic.Int64 // Unix nanoseconds; 0 when nothing is being sent.
 	large atomic.Int64 // Answers in grpc's hands.
@@ -28,7 +28,7 @@ type outlet struct {
 	once  sync.Once
 }
 
-// send sends one answer, and blocks while the client takes none.
+// send sends one answer, and blocks while the client takes nothing.
 func (o *outlet) send(ss grpc.ServerStream, m any) error {
 	o.since.Store(time.Now().UnixNano())
 	err := ss.SendMsg(m)
@@ -36,9 +36,9 @@ func (o *outlet) send(ss grpc.ServerStream, m any) error {
 	return err
 }
 
-// sendLarge is send for an answer that holds so many bytes of a budget until the
-// last of it is written: grpc takes an answer of any size from a call, and keeps
-// it until the client takes it.
+// sendLarge is send for a large answer, which holds memory of a budget until its
+// last byte is written: grpc accepts an answer of any size from a call, and
+// keeps it until the client takes it.
 func (o *outlet) sendLarge(ss grpc.ServerStream, m proto.Message, b *budget, bytes int64) error {
 	c := &charge{budget: b, bytes: bytes, out: o, conn: connectionOf(ss.Context())}
 	o.large.Add(1)
@@ -50,7 +50,7 @@ func (o *outlet) sendLarge(ss grpc.ServerStream, m proto.Message, b *budget, byt
 	return err
 }
 
-// flush waits until the client has been sent all large answers.
+// flush waits until all large answers have been sent to the client.
 func (o *outlet) flush(ctx context.Context) error {
 	if o.large.Load() == 0 {
 		return nil
@@ -67,13 +67,13 @@ func (o *outlet) flush(ctx context.Context) error {
 	return nil
 }
 
-// sent has something when a large answer has gone.
+// sent receives when a large answer has been sent.
 func (o *outlet) sent() chan struct{} {
 	o.once.Do(func() { o.gone = make(chan struct{}, 1) })
 	return o.gone
 }
 
-// stalled is how long the client has been letting the server wait.
+// stalled is for how long the client has let the server wait.
 func (o *outlet) stalled(now time.Time) time.Duration { return sinceNanos(now, o.since.Load()) }
 
 func sinceNanos(now time.Time, since int64) time.Duration {
@@ -83,8 +83,9 @@ func sinceNanos(now time.Time, since int64) time.Duration {
 	return now.Sub(time.Unix(0, since))
 }
 
-// charge is what a large answer holds of a budget, until it is written, its
-// connection is closed, or grpc has dropped it and the collector finds it.
+// charge is the memory that a large answer holds of a budget until it is
+// written, its connection is closed, or grpc has dropped it and the garbage
+// collector finds it.
 type charge struct {
 	budget   *budget
 	bytes    int64
@@ -107,8 +108,8 @@ func (c *charge) release() {
 	}
 }
 
-// Get and Put make a charge the pool of one buffer, which is how grpc says that
-// it is done with it.
+// Get and Put make a charge a buffer pool of one buffer, because that is how
+// grpc reports that it is done with it.
 func (c *charge) Get(int) *[]byte { panic("wire: a charge lends no buffers") }
 
 // Put is called when the answer is written, or will never be.
@@ -120,7 +121,7 @@ type charged struct {
 	charge *charge
 }
 
-// codec is protobuf's, and knows charged answers.
+// codec is protobuf's, and handles charged answers.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -137,12 +138,12 @@ func (c codec) Marshal(m any) (mem.BufferSlice, error) {
 	}
 	large.charge.encoded.Store(true)
 	kept := &encoded
-	// grpc drops a few without a word: those of a stream that ended meanwhile.
+	// grpc drops a few silently: those of a call that ended meanwhile.
 	runtime.AddCleanup(kept, func(c *charge) { c.release() }, large.charge)
 	return mem.BufferSlice{mem.NewBuffer(kept, large.charge)}, nil
 }
 
-// small encodes an answer that no buffer is pooled for. Grpc's own codec would
+// small encodes an answer without a pooled buffer. Grpc's own codec would
 // measure it twice.
 func (c codec) small(m any) (mem.BufferSlice, error) {
 	message, ok := m.(proto.Message)

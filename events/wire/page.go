@@ -10,17 +10,17 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// page is a piece of the store that is in memory while its client takes it. The
-// store's own iterator is closed by then, so that a slow client holds on to
-// nothing in the store.
+// page is a part of the store that is in memory while its client takes it. The
+// store's iterator is closed by then, so that a slow client holds nothing of
+// the store.
 type page struct {
 	all   []events.Recorded
 	bytes int64 // In memory, with what is encoded of large events.
 	ended bool  // There is nothing after it, as far as the store knew.
 }
 
-// weight is what an event holds until it is sent. Of large ones there is a
-// second copy, encoded for the client.
+// weight is the memory that an event holds until it is sent. Of a large one
+// there is a second copy, encoded for the client.
 func weight(r *events.Recorded) int64 {
 	bytes := int64(len(r.Data) + len(r.Foreign) + eventOverhead)
 	if bytes > largeAnswer {
@@ -29,11 +29,11 @@ func weight(r *events.Recorded) int64 {
 	return bytes
 }
 
-// largestEvent is what the largest event of a store holds.
+// largestEvent is the memory that the largest event of a store holds.
 const largestEvent = 2 * (events.MaxEventBytes + largeAnswer)
 
-// fill takes the next page when there is memory for it. Until it is known how
-// large the page is, that is for the largest.
+// fill reads the next page once there is memory for it. Until the size of the
+// page is known, memory for the largest is reserved.
 func (c *reader) fill(ctx context.Context, limit int, from iter.Seq2[events.Recorded, error]) error {
 	if err := c.out.flush(ctx); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (c *reader) fill(ctx context.Context, limit int, from iter.Seq2[events.Reco
 	return err
 }
 
-// linkRoom takes memory for an event that a link names, in addition to the page
-// with the link; back gives back what is left of it.
+// linkRoom reserves memory for an event that a link names, in addition to the
+// page with the link; back returns what is left of it.
 func (c *reader) linkRoom(ctx context.Context) (back func(), err error) {
 	page := c.held
 	if err := c.out.flush(ctx); err != nil {
@@ -62,7 +62,7 @@ func (c *reader) linkRoom(ctx context.Context) (back func(), err error) {
 	return func() { c.keep(page) }, err
 }
 
-// keep gives back what the reader holds beyond so many bytes.
+// keep returns the memory that the reader holds beyond this many bytes.
 func (c *reader) keep(bytes int64) {
 	if c.held > bytes {
 		c.s.leaving.give(c.held - bytes)
@@ -70,7 +70,7 @@ func (c *reader) keep(bytes int64) {
 	}
 }
 
-// turn lets go of the page when all large events of it are on their way.
+// turn releases the page once all large events of it are being sent.
 func (c *reader) turn(ctx context.Context) error {
 	err := c.out.flush(ctx)
 	c.put()
@@ -83,7 +83,7 @@ func (c *reader) put() {
 	c.keep(0)
 }
 
-// deliver sends an event. What a large one holds goes over to the answer.
+// deliver sends an event. The memory of a large one is taken over by the answer.
 func (c *reader) deliver(e *streams.ReadResp_ReadEvent) error {
 	m := &streams.ReadResp{Content: &streams.ReadResp_Event{Event: e}}
 	bytes := int64(len(e.GetEvent().GetData()) + len(e.GetEvent().GetCustomMetadata()) + len(e.GetLink().GetData()))
@@ -95,8 +95,8 @@ func (c *reader) deliver(e *streams.ReadResp_ReadEvent) error {
 	return c.out.sendLarge(c.ss, m, c.s.leaving, bytes)
 }
 
-// fill takes from the store at most limit events, and not more than the limits
-// of the server.
+// fill reads at most limit events from the store, and at most the bytes that
+// the limits allow.
 func (s *Server) fill(p *page, limit int, from iter.Seq2[events.Recorded, error]) error {
 	p.all, p.ended, p.bytes = p.all[:0], false, 0
 	for r, err := range from {
@@ -113,12 +113,12 @@ func (s *Server) fill(p *page, limit int, from iter.Seq2[events.Recorded, error]
 	return nil
 }
 
-// size is how many events the next page has, when remaining are wanted.
+// size is how many events the next page has if remaining are wanted.
 func (s *Server) size(remaining uint64) int {
 	return int(min(remaining, uint64(s.cfg.Limits.SubscriptionEvents)))
 }
 
-// revisionIn is where an event stands in the stream that was read: a virtual
+// revisionIn is an event's revision in the stream that was read: a virtual
 // stream numbers its links.
 func revisionIn(r *events.Recorded) uint64 {
 	if r.Link != nil {
@@ -134,14 +134,14 @@ func (s *Server) lastRevision(ctx context.Context, stream string) (uint64, bool,
 	return revisionIn(&r), found, err
 }
 
-// lastWritten is lastRevision of a stream that was found, also when its metadata
+// lastWritten is lastRevision for a stream that exists, even when its metadata
 // hides all of it.
 func (s *Server) lastWritten(ctx context.Context, stream string) (uint64, bool, error) {
 	last, exists, err := s.lastRevision(ctx, stream)
 	if err != nil || exists || events.IsVirtual(stream) {
 		return last, exists, err
 	}
-	// Without events this only looks.
+	// An append without events changes nothing, and returns the last revision.
 	_, err = s.cfg.Store.Append(ctx, stream, events.NoStream(), nil)
 	if wrong, ok := errors.AsType[*events.WrongRevisionError](err); ok {
 		return wrong.Actual, wrong.Exists, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Read sends what a stream or the log has, or subscribes to it.
+// Read sends the events of a stream or of the log, or subscribes to it.
 func (v *streamsService) Read(req *streams.ReadReq, ss streams.Streams_ReadServer) error {
 	s := v.s
 	r, err := newReading(req)
@@ -37,7 +37,7 @@ func (v *streamsService) Read(req *streams.ReadReq, ss streams.Streams_ReadServe
 		defer c.put()
 		err := run(ctx)
 		if err == nil {
-			err = c.out.flush(ctx) // Only a call that is under way can be ended when its client takes nothing.
+			err = c.out.flush(ctx) // A client that takes nothing can be noticed only while the call runs.
 		}
 		return refuse(err, r.stream)
 	})
@@ -155,15 +155,15 @@ func (c *reader) sendEvent(ctx context.Context, r *events.Recorded) error {
 	return nil
 }
 
-// notFound tells that a stream is not there.
+// notFound answers that there is no such stream.
 func (c *reader) notFound() error {
 	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
 		StreamNotFound: &streams.ReadResp_StreamNotFound{StreamIdentifier: streamID(c.stream)},
 	}})
 }
 
-// sendFirst tells a client that knows such messages where the stream begins,
-// when that is not where it reads from.
+// sendFirst tells a client that knows such messages where the stream begins, if
+// that is not where it reads from.
 func (c *reader) sendFirst(ctx context.Context, from uint64) error {
 	if !c.edges || c.backward {
 		return nil
@@ -198,7 +198,7 @@ func (c *reader) sendLast(ctx context.Context) error {
 	}})
 }
 
-// confirm tells that a subscription has begun.
+// confirm tells the client that the subscription has begun.
 func (c *reader) confirm(id string) error {
 	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_Confirmation{
 		Confirmation: &streams.ReadResp_SubscriptionConfirmation{SubscriptionId: id},

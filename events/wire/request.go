@@ -21,11 +21,11 @@ type reading struct {
 	filter     filter
 	id         func(events.EventID) *shared.UUID
 	// edges says that the client knows the messages about first and last
-	// positions; others break on them.
+	// positions; others cannot handle them.
 	edges bool
 }
 
-// newReading reads a request. Combinations that make no sense are refused.
+// newReading converts a request. Combinations that make no sense are refused.
 func newReading(req *streams.ReadReq) (*reading, error) {
 	o := req.GetOptions()
 	if o == nil {
@@ -80,7 +80,7 @@ func newReading(req *streams.ReadReq) (*reading, error) {
 	return r, nil
 }
 
-// where reads what to read and where to begin.
+// where converts what to read and where to begin.
 func (r *reading) where(o *streams.ReadReq_Options) error {
 	switch what := o.GetStreamOption().(type) {
 	case *streams.ReadReq_Options_All:

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/hostnode/hostnode/events"
-	// Before the client's protocol files, which clash with the actor library's.
+	// Imported before the client's protocol files, which clash with the actor library's.
 	_ "github.com/hostnode/hostnode/events/protoconflict"
 )
 
@@ -31,7 +31,7 @@ type Server struct {
 	conns   *connections
 	stats   counters
 	tail    *tail
-	// arriving is the memory of messages that come in, leaving of those that go out.
+	// arriving is the memory for incoming messages, leaving that for outgoing ones.
 	arriving, leaving *budget
 
 	drains chan struct{} // One per refused append that is being drained.
@@ -42,8 +42,8 @@ type Server struct {
 	workers sync.WaitGroup // What calls left running for a moment.
 }
 
-// New makes a server that listens nowhere yet, and writes to the stream $users
-// who can log in, as EventStoreDB does. Close ends it, whether it served or not.
+// New makes a server that does not listen yet, and writes to the stream $users
+// who can log in, as EventStoreDB does. Close ends it, even if it never served.
 func New(cfg Config) (*Server, error) {
 	cfg, err := cfg.checked()
 	if err != nil {
@@ -83,9 +83,9 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// connectionWindowBytes is how much of all its calls a connection may have on
-// the way: it only has to be more than fits between a client far away and here,
-// as what is held is bounded by the windows of the calls.
+// connectionWindowBytes is how much a connection may have in flight over all
+// its calls. It need only be more than is ever in flight between here and a
+// distant client, because the windows of the calls bound what is held.
 const connectionWindowBytes = 4 << 20
 
 // maxHeaderBytes is plenty for a password and what libraries add.
@@ -97,11 +97,11 @@ const pingAnswer = 20 * time.Second
 func (s *Server) options() []grpc.ServerOption {
 	l := s.cfg.Limits
 	return []grpc.ServerOption{
-		// Of calls with one request, which are taken before anybody knows who calls;
-		// the others have an intake.
+		// For calls with one request, which are read before the caller is known; the
+		// others have an intake.
 		grpc.MaxRecvMsgSize(windowBytes),
 		grpc.ForceServerCodecV2(newCodec()),
-		// Or grpc lets a fast client fill 16 MiB for a call that nobody reads.
+		// Otherwise grpc lets a fast client send 16 MiB of a call that nobody reads.
 		grpc.StaticStreamWindowSize(windowBytes),
 		grpc.StaticConnWindowSize(connectionWindowBytes),
 		grpc.InTapHandle(s.admit),
@@ -118,7 +118,7 @@ func (s *Server) options() []grpc.ServerOption {
 	}
 }
 
-// Serve answers the clients of a listener until Close, and then returns nil. It
+// Serve answers the clients of a listener until Close, then returns nil. It
 // closes the listener. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	err := s.grpc.Serve(&limited{Listener: l, all: s.conns})
@@ -160,11 +160,11 @@ const storeTime = 30 * time.Second
 // usersStream lists who can log in, one event each.
 const usersStream, typeUser = "$users", "$User"
 
-// announceTries is more than there can be servers that start at the same time.
+// announceTries is more than the servers that ever start at the same time.
 const announceTries = 5
 
-// announceUsers completes the stream $users. It repeats nothing, also when it
-// is called again or by two servers at once.
+// announceUsers completes the stream $users. It adds nothing twice, even when
+// two servers run it at once.
 func (s *Server) announceUsers() error {
 	if len(s.cfg.Users) == 0 {
 		return nil

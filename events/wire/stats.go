@@ -16,14 +16,14 @@ type counters struct {
 
 // Stats counts what a server did and does.
 type Stats struct {
-	// Connections are open, Streams are calls under way, Subscriptions those of
+	// Connections are open, Streams are running calls, Subscriptions those of
 	// them that follow a stream or the log.
 	Connections, Streams, Subscriptions int64
 	// PendingBytes are held for appends that are not finished.
 	PendingBytes int64
-	// AnswerBytes are held for answers that their clients have not taken.
+	// AnswerBytes is the memory of answers that their clients have not taken yet.
 	AnswerBytes int64
-	// MostPendingBytes and MostAnswerBytes are the most of them that there ever were.
+	// MostPendingBytes and MostAnswerBytes are the highest values so far.
 	MostPendingBytes, MostAnswerBytes int64
 	// Appends were written, with EventsWritten events. Those that were refused
 	// do not count.
@@ -37,7 +37,7 @@ type Stats struct {
 	RefusedConnections, RefusedLogins, Stalled uint64
 }
 
-// Stats is what the server did since it was made, and does now.
+// Stats returns what the server has done since it was made, and what it is doing.
 func (s *Server) Stats() Stats {
 	return Stats{
 		Connections: s.conns.open.Load(), Streams: s.stats.streams.Load(),

@@ -15,10 +15,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// followStream sends the events of a stream after a revision, for ever. Reading
-// in pages, it has caught up when a page ends where the stream does, and has
-// fallen behind when a page leaves something; so a burst that fits into a page
-// is still live.
+// followStream sends the events of a stream after a revision, for ever. It
+// reads in pages: it has caught up when a page ends at the end of the stream,
+// and has fallen behind when a page leaves something; so a burst that fits into
+// a page still counts as live.
 func (c *reader) followStream(ctx context.Context) error {
 	f, unfollow := c.s.tail.follow(c.stream)
 	defer unfollow()
@@ -67,7 +67,7 @@ func (c *reader) followStream(ctx context.Context) error {
 	}
 }
 
-// sendTombstone sends the tombstone of a stream that ended under its subscriber.
+// sendTombstone sends the tombstone of a stream that was tombstoned while it was followed.
 func (c *reader) sendTombstone(ctx context.Context, f *follower, why error) error {
 	if _, ok := events.MetadataOf(c.stream); ok { // It ended with its stream.
 		return why
@@ -101,9 +101,9 @@ func (c *reader) firstRevision(ctx context.Context) (uint64, error) {
 	return last + 1, nil
 }
 
-// followLog sends the events of the log after a position, for ever, with
-// checkpoints when it is filtered: one per interval of events looked at, and
-// one when it has caught up.
+// followLog sends the events of the log after a position, for ever. If they are
+// filtered it sends checkpoints: one per interval of checked events, and one
+// when it has caught up.
 func (c *reader) followLog(ctx context.Context) error {
 	f, unfollow := c.s.tail.follow(allStream)
 	defer unfollow()
@@ -157,7 +157,7 @@ func (c *reader) followLog(ctx context.Context) error {
 			}
 			live = true
 		}
-		if err := c.turn(ctx); err != nil { // A subscriber that waits holds no events.
+		if err := c.turn(ctx); err != nil { // A subscriber that waits holds no memory for events.
 			return err
 		}
 		if err := f.wait(ctx); err != nil {
@@ -179,8 +179,8 @@ func (f *follower) wait(ctx context.Context) error {
 }
 
 // Fields of CaughtUp and Checkpoint that newer servers send and the generated
-// messages do not have (spec/eventstore.md §3). Newer clients look for them; others
-// pass over them.
+// messages do not have (spec/eventstore.md §3). Newer clients read them; others
+// ignore them.
 const (
 	caughtUpTime     protowire.Number = 1
 	caughtUpRevision protowire.Number = 2
@@ -190,7 +190,7 @@ const (
 	positionPrepare  protowire.Number = 2
 )
 
-// streamAt says that a subscription has had a stream up to before a revision.
+// streamAt says that a subscription has received a stream up to before a revision.
 func streamAt(next uint64) []byte {
 	if next == 0 {
 		return nil
@@ -199,7 +199,7 @@ func streamAt(next uint64) []byte {
 	return protowire.AppendVarint(b, next-1)
 }
 
-// logAt says that a subscription has had the log up to a position.
+// logAt says that a subscription has received the log up to a position.
 func logAt(at events.Position) []byte {
 	position := protowire.AppendTag(nil, positionCommit, protowire.VarintType)
 	position = protowire.AppendVarint(position, uint64(at))
@@ -218,14 +218,14 @@ func now(field protowire.Number) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), b)
 }
 
-// caughtUp tells that what comes from here on is new.
+// caughtUp tells the client that all further events are new.
 func (c *reader) caughtUp(at []byte) error {
 	m := &streams.ReadResp_CaughtUp{}
 	m.ProtoReflect().SetUnknown(append(now(caughtUpTime), at...))
 	return c.out.send(c.ss, &streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: m}})
 }
 
-// checkpoint tells how far a filtered subscription has looked.
+// checkpoint tells the client how far the log has been checked for a filtered subscription.
 func (c *reader) checkpoint(at events.Position) error {
 	m := &streams.ReadResp_Checkpoint{CommitPosition: uint64(at), PreparePosition: uint64(at)}
 	m.ProtoReflect().SetUnknown(now(checkpointTime))

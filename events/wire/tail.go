@@ -9,14 +9,14 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// tailPage is how many events the tail looks at in one go.
+// tailPage is how many events the tail reads at once.
 const tailPage = 1024
 
-// tailPause is how long the tail waits after an error that can pass.
+// tailPause is how long the tail waits after a temporary error.
 const tailPause = time.Second
 
-// tail follows the end of the log and wakes who follows a stream that got
-// something, or the log itself.
+// tail follows the end of the log and wakes those who follow the log, or a
+// stream with new events.
 type tail struct {
 	store events.Store
 
@@ -27,11 +27,11 @@ type tail struct {
 
 // follower is somebody who waits for events.
 type follower struct {
-	// wake has room for one: whoever is woken reads everything there is.
+	// wake has a buffer of one: who is woken reads everything there is.
 	wake chan struct{}
-	// ended gets the tombstone of the stream, which no read gives.
+	// ended receives the tombstone of the stream, which no read yields.
 	ended chan events.Recorded
-	// failed gets the reason when there is nothing more to wait for.
+	// failed receives the reason when no more events will come.
 	failed chan error
 }
 
@@ -39,8 +39,8 @@ func newTail(store events.Store) *tail {
 	return &tail{store: store, followers: map[string]map[*follower]bool{}}
 }
 
-// follow registers a follower, who must read the store after that: of what
-// became durable later it will be told.
+// follow registers a follower, who must read the store afterwards: it is woken
+// for whatever becomes durable later.
 func (t *tail) follow(stream string) (f *follower, unfollow func()) {
 	f = &follower{
 		wake: make(chan struct{}, 1), ended: make(chan events.Recorded, 1), failed: make(chan error, 1),
@@ -64,8 +64,8 @@ func (t *tail) follow(stream string) (f *follower, unfollow func()) {
 	}
 }
 
-// run follows the log until ctx ends or the store is gone for good. An error
-// that can pass ends those who follow now; they come back by themselves.
+// run follows the log until ctx ends or the store is gone for good. A temporary
+// error ends those who follow now; they come back by themselves.
 func (t *tail) run(ctx context.Context) {
 	for {
 		err := t.watch(ctx)
@@ -85,8 +85,8 @@ func (t *tail) run(ctx context.Context) {
 	}
 }
 
-// watch follows the log from its end on. It begins by waking everybody, for
-// what was written before it knew the end.
+// watch follows the log from its end on. It begins by waking everybody, because
+// of what was written before it knew the end.
 func (t *tail) watch(ctx context.Context) error {
 	at, err := t.store.Head(ctx)
 	if err != nil {
@@ -101,9 +101,10 @@ func (t *tail) watch(ctx context.Context) error {
 	return err
 }
 
-// step wakes whom the events after a position concern, and says how far it
-// looked. When nobody follows a stream it only looks how far the log is: the
-// order matters, as a follower that comes after the look reads itself.
+// step wakes the followers of the events after a position, and returns how far
+// it got. When nobody follows a stream it skips to the end of the log. It reads
+// the end before it counts the followers, because one that comes later reads
+// everything before that itself.
 func (t *tail) step(ctx context.Context, at events.Position) (events.Position, error) {
 	head, err := t.store.Head(ctx)
 	if err != nil {
@@ -166,8 +167,8 @@ func (t *tail) wakeEverybody() {
 	}
 }
 
-// fail tells all followers that there is nothing more to come; if it is for
-// good, also those who come later.
+// fail tells all followers that no more events will come; if it is for good,
+// later followers too.
 func (t *tail) fail(err error, forGood bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 // Role is what a caller may do. A stream's ACL can take rights away from
-// operators, never give any.
+// operators, but gives nobody any.
 type Role uint8
 
 // The roles, each with what it may.
@@ -21,15 +21,15 @@ const (
 	RoleNone Role = iota
 	// RoleAuditor reads everything, whatever the ACLs say, and writes nothing.
 	RoleAuditor
-	// RoleOperator reads what ACLs leave it, and appends to and deletes streams
-	// that are not the system's own. It is of no group.
+	// RoleOperator reads what ACLs allow, and appends to and deletes streams
+	// that are not the system's own. It is in no group.
 	RoleOperator
-	// RoleAdmin also writes system streams, among them the metadata of streams.
-	// It is of the group $admins, and no ACL holds it off.
+	// RoleAdmin also writes system streams, including the metadata of streams.
+	// It is in the group $admins, and not bound by ACLs.
 	RoleAdmin
-	// RoleHost is a hostnode that keeps its record here (hosts.go): it appends to
+	// RoleHost is a hostnode that stores its events here (hosts.go): it appends to
 	// the streams of its own account, sees no other account's, deletes nothing, and
-	// no ACL holds it off. It is of no group.
+	// is not bound by ACLs. It is in no group.
 	RoleHost
 )
 
@@ -59,25 +59,25 @@ type User struct {
 	// PasswordHash is what HashPassword made.
 	PasswordHash string
 	Role         Role
-	// Account is whose streams a user of RoleHost writes; others have none.
+	// Account is the one whose streams a user of RoleHost writes; other roles have none.
 	Account events.Address
 }
 
-// MaxPasswordBytes is bcrypt's limit: it would ignore the rest.
+// MaxPasswordBytes is bcrypt's limit: it ignores the rest.
 const MaxPasswordBytes = 72
 
-// MinPasswordRunes keeps out what can be guessed within the limit of failed
-// logins.
+// MinPasswordRunes excludes passwords that could be guessed within the limit of
+// failed logins.
 const MinPasswordRunes = 8
 
-// passwordCost is how often bcrypt doubles its work: some 50 ms a check.
+// passwordCost is bcrypt's cost: some 50 ms a check.
 const passwordCost = 10
 
-// maxPasswordCost bounds what a hash from elsewhere may make a check cost.
+// maxPasswordCost bounds how long checking a hash from elsewhere may take.
 const maxPasswordCost = 12
 
-// HashPassword is what a User has in place of the password. It refuses one that
-// is too short to be safe, or longer than is looked at.
+// HashPassword returns what a User has in place of the password. It refuses a
+// password that is too short to be safe, or longer than bcrypt reads.
 func HashPassword(password string) (string, error) {
 	switch {
 	case utf8.RuneCountInString(password) < MinPasswordRunes:

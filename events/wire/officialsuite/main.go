@@ -3,10 +3,10 @@
 //
 //	go run . PATH-OF-HOSTNODE
 //
-// It makes a scratch directory with certificates, a user and an empty store,
-// starts the server on the three addresses that the tests connect to, runs them,
-// and compares what failed or was skipped with exceptions.txt. The ports 2111,
-// 2112 and 2113 of 127.0.0.1 must be free.
+// It creates a temporary directory with certificates, a user and an empty store,
+// starts the server on the three addresses that the tests connect to, runs the
+// tests, and compares those that failed or were skipped with exceptions.txt. The
+// ports 2111, 2112 and 2113 of 127.0.0.1 must be free.
 package main
 
 import (
@@ -30,16 +30,16 @@ const (
 	user     = "admin"
 	password = "changeit"
 	suite    = "github.com/EventStore/EventStore-Client-Go/v4/esdb"
-	// tests are those that need no container, and what they bring along.
+	// tests are those that need no container.
 	tests = "^(TestStreams|TestMisc)$"
 )
 
 var addresses = []string{"127.0.0.1:2111", "127.0.0.1:2112", "127.0.0.1:2113"}
 
 const (
-	// runTime is how long all of it may take; it takes some seconds.
+	// runTime is how long the whole run may take; it takes some seconds.
 	runTime = 5 * time.Minute
-	// startTime and stopTime are how long the server may take for either.
+	// startTime and stopTime are how long the server may take to start and to stop.
 	startTime = 30 * time.Second
 	stopTime  = 15 * time.Second
 )
@@ -145,7 +145,7 @@ func start(ctx context.Context, hostnode, dir string) (*server, error) {
 	}
 }
 
-// stop asks the server to end, and holds it to ending well.
+// stop asks the server to stop, and fails unless it exits cleanly.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -177,7 +177,7 @@ func test(ctx context.Context) (*results, error) {
 	if err != nil {
 		_, _ = io.Copy(io.Discard, out) // So that the tests can end.
 	}
-	// The results say whether tests failed; only that it could not run counts.
+	// The results say whether tests failed; only a failure to run them counts here.
 	if exit := cmd.Wait(); exit != nil && !errors.As(exit, new(*exec.ExitError)) {
 		err = errors.Join(err, exit)
 	}

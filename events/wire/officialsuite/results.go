@@ -61,7 +61,7 @@ func readResults(r io.Reader) (*results, error) {
 	}
 }
 
-// judge compares what happened with what may happen.
+// judge compares the results with the allowed exceptions.
 func (r *results) judge(allowed map[string]string, out io.Writer) error {
 	count := map[string]int{}
 	var wrong []string
@@ -114,8 +114,8 @@ func (r *results) group(name string) bool {
 	return false
 }
 
-// excused reports whether a test is a group that failed, and only because of
-// tests in it that may.
+// excused reports whether a test is a group that failed only because of tests
+// in it that may fail.
 func (r *results) excused(group string, allowed map[string]string) bool {
 	if r.outcome[group] != "fail" {
 		return false
