@@ -61,7 +61,7 @@ type answer struct {
 }
 
 // batcher is the one that runs, or a new one.
-func (l *link) batcher() *batcher {
+func (l *session) batcher() *batcher {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.batch
@@ -80,7 +80,7 @@ func (l *link) batcher() *batcher {
 
 // run opens the stream and serves it until it ends, after a batcher before it
 // has.
-func (b *batcher) run(l *link, before *batcher) {
+func (b *batcher) run(l *session, before *batcher) {
 	defer close(b.over)
 	if before != nil {
 		<-before.over

@@ -1,11 +1,11 @@
 // Package esdb is the events.Store port over an EventStoreDB server or cluster,
 // by its official Go client. Start with store.go (opening, and the goroutine
-// that keeps the connection) and link.go (one connection and what is dangerous
+// that keeps the connection) and session.go (one connection and what is dangerous
 // about it).
 //
 //	config.go    settings, the connection string and what is wrong with it
 //	node.go      which node of a cluster, and whether it answers
-//	link.go      a connection: the client, an own gRPC connection, who uses them
+//	session.go      a connection: the client, an own gRPC connection, who uses them
 //	store.go     one link after the other; whether the server answers
 //	pause.go     how long is waited before another try
 //	append.go    Append, Delete, and when an attempt may be repeated
@@ -28,7 +28,7 @@
 // that ignores its context; when the search fails, those who wait hang for ever
 // (spec/eventstore.md §2). So here the client never searches: a link begins with a
 // node that has just answered, and is given up at the first sign that its
-// connection is lost, before the client can begin a search (link.enter). Every
+// connection is lost, before the client can begin a search (session.enter). Every
 // call runs on a goroutine that its caller can abandon; their number is bounded
 // (Config.MaxCalls). A client is closed when nobody uses it any more, because
 // closing it under a call panics.

@@ -322,8 +322,8 @@ func (s *Store) Head(ctx context.Context) (events.Position, error) {
 }
 
 // answers reads the last event of $all, for the keeper: the node answers, lets
-// us read, and leads, because every call asks for that (link.enter).
-func (l *link) answers(ctx context.Context) error {
+// us read, and leads, because every call asks for that (session.enter).
+func (l *session) answers(ctx context.Context) error {
 	if !l.hold() {
 		return l.why()
 	}

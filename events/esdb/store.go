@@ -24,14 +24,14 @@ type Store struct {
 	finder *finder
 	creds  credentials.PerRPCCredentials
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	slots  chan struct{}  // one per call
-	kept   chan struct{}  // closed when the keeper has ended
-	links  sync.WaitGroup // those that are not closed yet; only the keeper adds
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	slots    chan struct{}  // one per call
+	kept     chan struct{}  // closed when the keeper has ended
+	sessions sync.WaitGroup // those that are not closed yet; only the keeper adds
 
 	mu      sync.Mutex
-	current *link
+	current *session
 	state   state
 	closed  bool
 	changed chan struct{} // closed and replaced at each change of what is above
@@ -176,7 +176,7 @@ func heard(before *errNotLeader, err error) *errNotLeader {
 
 // connect makes a link to a node that answers, says that it leads, and lets us
 // read.
-func (s *Store) connect(hint *errNotLeader) (*link, error) {
+func (s *Store) connect(hint *errNotLeader) (*session, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.CallTimeout)
 	defer cancel()
 	leader := ""
@@ -187,7 +187,7 @@ func (s *Store) connect(hint *errNotLeader) (*link, error) {
 	if err != nil {
 		return nil, markSettings(err)
 	}
-	l, err := newLink(n, s)
+	l, err := newSession(n, s)
 	if err != nil {
 		_ = n.conn.Close() // Nothing was written to it.
 		return nil, err
@@ -201,7 +201,7 @@ func (s *Store) connect(hint *errNotLeader) (*link, error) {
 }
 
 // watch returns why a link is lost.
-func (s *Store) watch(l *link) error {
+func (s *Store) watch(l *session) error {
 	probe := time.NewTicker(s.cfg.ProbeEvery)
 	defer probe.Stop()
 	for {
@@ -223,7 +223,7 @@ func (s *Store) watch(l *link) error {
 }
 
 // publish lets everybody use a link.
-func (s *Store) publish(l *link) {
+func (s *Store) publish(l *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since := s.state.since
@@ -281,7 +281,7 @@ var errPatience = errors.New("no answer in time")
 // held is a link that a call may use, and the slot of the call. It is released
 // as often as it is shared, and once more.
 type held struct {
-	*link
+	*session
 	slots chan struct{}
 	users atomic.Int32 // besides the first
 }
@@ -310,7 +310,7 @@ func (s *Store) acquire(ctx context.Context) (*held, error) {
 		case current != nil && current.hold():
 			select {
 			case s.slots <- struct{}{}:
-				return &held{link: current, slots: s.slots}, nil
+				return &held{session: current, slots: s.slots}, nil
 			case <-ctx.Done():
 				current.drop()
 				return nil, s.patience(ctx, errors.New("too many calls are under way"))
@@ -374,7 +374,7 @@ func (s *Store) Close() error {
 	s.cancel()
 	<-s.kept
 	released := make(chan struct{})
-	go func() { s.links.Wait(); close(released) }()
+	go func() { s.sessions.Wait(); close(released) }()
 	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	select {

@@ -20,7 +20,7 @@ import (
 // link is a connection to one node, from its first answer until somebody finds
 // that it is lost. Whoever uses it holds it; it is closed when it is lost and
 // nobody holds it.
-type link struct {
+type session struct {
 	node    node
 	client  *esdb.Client
 	streams streams.StreamsClient
@@ -41,11 +41,11 @@ type link struct {
 	closed  func() // is told when all is released
 }
 
-// newLink begins with the hold of its maker.
-func newLink(n node, s *Store) (*link, error) {
-	l := &link{
+// newSession begins with the hold of its maker.
+func newSession(n node, s *Store) (*session, error) {
+	l := &session{
 		node: n, streams: streams.NewStreamsClient(n.conn), creds: s.creds,
-		holds: 1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.links.Done,
+		holds: 1, lost: make(chan struct{}), suspect: make(chan struct{}, 1), closed: s.sessions.Done,
 	}
 	conf := *s.finder.conf
 	// The node is known and answers: the client has nothing to look for.
@@ -58,7 +58,7 @@ func newLink(n node, s *Store) (*link, error) {
 		return nil, fmt.Errorf("event store client: %w", err)
 	}
 	l.client = client
-	s.links.Add(1)
+	s.sessions.Add(1)
 	return l, nil
 }
 
@@ -72,7 +72,7 @@ const notLeaderLine = "not leader exception, reconnecting to %v"
 
 // overhear hears the client say that its connection is lost, before anything
 // follows from it, and where the leader is, which its error does not say.
-func (l *link) overhear(format string, args []any) {
+func (l *session) overhear(format string, args []any) {
 	if len(args) != 1 {
 		return
 	}
@@ -95,7 +95,7 @@ func (l *link) overhear(format string, args []any) {
 }
 
 // lose ends the link for all further calls.
-func (l *link) lose(reason error) {
+func (l *session) lose(reason error) {
 	if l.shut.Swap(true) {
 		return
 	}
@@ -106,7 +106,7 @@ func (l *link) lose(reason error) {
 }
 
 // hold keeps the link open; false when it is lost.
-func (l *link) hold() bool {
+func (l *session) hold() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.shut.Load() || l.holds == 0 {
@@ -117,7 +117,7 @@ func (l *link) hold() bool {
 }
 
 // drop is the end of a hold. The last one closes the link.
-func (l *link) drop() {
+func (l *session) drop() {
 	l.mu.Lock()
 	l.holds--
 	last := l.holds == 0
@@ -152,7 +152,7 @@ func (e entering) Deadline() (deadline time.Time, ok bool) {
 // the link is shut before the client learns that its connection is lost, and
 // not while a call is asking for it. The caller calls left when the call has
 // returned.
-func (l *link) enter(ctx context.Context) (entered context.Context, left func(), err error) {
+func (l *session) enter(ctx context.Context) (entered context.Context, left func(), err error) {
 	l.entry.RLock()
 	if l.shut.Load() {
 		l.entry.RUnlock()
@@ -170,7 +170,7 @@ func asLeader(ctx context.Context) context.Context {
 }
 
 // why is the reason for the end.
-func (l *link) why() error {
+func (l *session) why() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.reason == nil {
@@ -195,7 +195,7 @@ func guarded(err *error) {
 
 // call runs one call of the client on a goroutine of its own, and returns when
 // that or the context ends. after runs at the end of the goroutine.
-func (l *link) call(ctx context.Context, do func(context.Context, *esdb.Client) error, after func()) error {
+func (l *session) call(ctx context.Context, do func(context.Context, *esdb.Client) error, after func()) error {
 	done := make(chan error, 1)
 	go func() {
 		defer after()
@@ -209,7 +209,7 @@ func (l *link) call(ctx context.Context, do func(context.Context, *esdb.Client) 
 	}
 }
 
-func (l *link) inside(ctx context.Context, do func(context.Context, *esdb.Client) error) (err error) {
+func (l *session) inside(ctx context.Context, do func(context.Context, *esdb.Client) error) (err error) {
 	entered, left, err := l.enter(ctx)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (l *link) inside(ctx context.Context, do func(context.Context, *esdb.Client
 }
 
 // own prepares a call on the own connection: its context and its options.
-func (l *link) own(ctx context.Context, trailers *metadata.MD) (context.Context, []grpc.CallOption) {
+func (l *session) own(ctx context.Context, trailers *metadata.MD) (context.Context, []grpc.CallOption) {
 	ctx = asLeader(ctx)
 	var options []grpc.CallOption
 	if trailers != nil {
@@ -233,7 +233,7 @@ func (l *link) own(ctx context.Context, trailers *metadata.MD) (context.Context,
 }
 
 // doubt asks the keeper to see whether the node still answers.
-func (l *link) doubt() {
+func (l *session) doubt() {
 	select {
 	case l.suspect <- struct{}{}:
 	default:
@@ -241,7 +241,7 @@ func (l *link) doubt() {
 }
 
 // look sees whether the node still answers on both connections.
-func (l *link) look(ctx context.Context, s *Store) error {
+func (l *session) look(ctx context.Context, s *Store) error {
 	if _, err := features(ctx, l.node.conn, s.cfg.CallTimeout); err != nil {
 		return err
 	}

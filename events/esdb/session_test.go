@@ -100,13 +100,13 @@ func TestTheLinkIsShutBeforeTheClientSearches(t *testing.T) {
 		t.Fatal("the client did not say that its connection is lost")
 	}
 	if err := h.answers(t.Context()); err == nil {
-		t.Fatal("a link that is shut can be used")
+		t.Fatal("a session that is shut can be used")
 	}
 	if err := h.run(t.Context(), func(context.Context, *esdb.Client) error {
 		t.Error("a call entered the client")
 		return nil
 	}); !errors.Is(err, errNotSent) {
-		t.Fatalf("a call on a link that is shut: %v, want that nothing was sent", err)
+		t.Fatalf("a call on a session that is shut: %v, want that nothing was sent", err)
 	}
 }
 
@@ -273,7 +273,7 @@ func TestTheClientsLinesGoToTheLogAtDebugLevel(t *testing.T) {
 	}
 }
 
-// run is link.call with the slot kept until the call has really ended.
+// run is session.call with the slot kept until the call has really ended.
 func (h *held) run(ctx context.Context, do func(context.Context, *esdb.Client) error) error {
 	h.share()
 	return h.call(ctx, do, h.release)
