@@ -80,7 +80,7 @@ func (e *exporter) item(i item) error {
 		return err
 	}
 	s := e.seen[i.stream]
-	if n := e.report.Copied; e.options.Progress != nil && (n%tellEvery == 0 || i.position == e.from.last) {
+	if n := e.report.Copied; e.options.Progress != nil && (n%progressEvery == 0 || i.position == e.from.last) {
 		e.options.Progress(Progress{Step: StepCopy, Position: i.position, Last: e.from.last, Events: n})
 	}
 	if i.about != isEvent {

@@ -26,7 +26,7 @@ type run struct {
 
 // do takes the steps.
 func (r *run) do(ctx context.Context) error {
-	if err := r.survey(ctx); err != nil {
+	if err := r.readTarget(ctx); err != nil {
 		return err
 	}
 	if r.source.rewinds() {
@@ -48,8 +48,8 @@ func (r *run) do(ctx context.Context) error {
 	return r.finish(ctx)
 }
 
-// survey reads what the target has.
-func (r *run) survey(ctx context.Context) error {
+// readTarget reads what the target has.
+func (r *run) readTarget(ctx context.Context) error {
 	last, err := r.to.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("target: %w", err)
@@ -227,12 +227,12 @@ func (r *run) setMetadata(ctx context.Context, name string, s *tallied) error {
 	return nil
 }
 
-// tellEvery is how many events pass by between two reports of progress.
-const tellEvery = 10_000
+// progressEvery is how many events pass by between two reports of progress.
+const progressEvery = 10_000
 
 func (r *run) tell(step Step, position, last events.Position) {
 	r.passed++
-	if r.options.Progress != nil && (r.passed%tellEvery == 1 || last > 0 && position == last) {
+	if r.options.Progress != nil && (r.passed%progressEvery == 1 || last > 0 && position == last) {
 		r.options.Progress(Progress{Step: step, Position: position, Last: last, Events: r.passed})
 	}
 }
