@@ -24,11 +24,11 @@ type budget struct {
 	mu   sync.Mutex
 	used int64
 	peak int64
-	line []*turn // The first is served first, however much it wants.
+	line []*waiter // The first is served first, however much it wants.
 }
 
-// turn is somebody's place in the line.
-type turn struct {
+// waiter is somebody's place in the line.
+type waiter struct {
 	bytes int64
 	comes chan struct{} // Closed when the bytes are granted.
 }
@@ -42,7 +42,7 @@ func (b *budget) take(ctx context.Context, bytes int64) (granted int64, err erro
 		b.mu.Unlock()
 		return bytes, nil
 	}
-	t := &turn{bytes, make(chan struct{})}
+	t := &waiter{bytes, make(chan struct{})}
 	b.line = append(b.line, t)
 	b.mu.Unlock()
 	late := time.NewTimer(b.wait)
@@ -110,7 +110,7 @@ func (b *budget) admit() {
 }
 
 // leave removes a turn from the queue; memory that was granted meanwhile is returned.
-func (b *budget) leave(t *turn) {
+func (b *budget) leave(t *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, other := range b.line {

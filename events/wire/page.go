@@ -70,8 +70,8 @@ func (c *reader) keep(bytes int64) {
 	}
 }
 
-// turn releases the page once all large events of it are being sent.
-func (c *reader) turn(ctx context.Context) error {
+// release releases the page once all large events of it are being sent.
+func (c *reader) release(ctx context.Context) error {
 	err := c.out.flush(ctx)
 	c.put()
 	return err

@@ -58,7 +58,7 @@ func (c *reader) followStream(ctx context.Context) error {
 			}
 			live = true
 		}
-		if err := c.turn(ctx); err != nil { // A subscriber that waits holds no events.
+		if err := c.release(ctx); err != nil { // A subscriber that waits holds no events.
 			return err
 		}
 		if err := f.wait(ctx); err != nil {
@@ -157,7 +157,7 @@ func (c *reader) followLog(ctx context.Context) error {
 			}
 			live = true
 		}
-		if err := c.turn(ctx); err != nil { // A subscriber that waits holds no memory for events.
+		if err := c.release(ctx); err != nil { // A subscriber that waits holds no memory for events.
 			return err
 		}
 		if err := f.wait(ctx); err != nil {
