@@ -141,8 +141,8 @@ func (r *streamReader) recorded(revision uint64) (time.Time, error) {
 		return time.Time{}, err
 	}
 	r.key = appendEventKey(r.key[:0], entry.position)
-	place := DamagedError{Stream: r.stream, Revision: revision, Position: entry.position}
-	return get(r.store.db, r.key, place, func(value []byte) (time.Time, error) {
+	where := DamagedError{Stream: r.stream, Revision: revision, Position: entry.position}
+	return get(r.store.db, r.key, where, func(value []byte) (time.Time, error) {
 		if err := checkRecord(value); err != nil {
 			return time.Time{}, err
 		}

@@ -11,20 +11,20 @@ import (
 )
 
 // get reads a value and parses it before it is released. When it is missing or damaged,
-// the error is about place.
-func get[T any](db pebble.Reader, key []byte, place DamagedError, parse func([]byte) (T, error)) (v T, err error) {
+// the error is about where.
+func get[T any](db pebble.Reader, key []byte, where DamagedError, parse func([]byte) (T, error)) (v T, err error) {
 	value, closer, err := db.Get(key)
 	switch {
 	case errors.Is(err, pebble.ErrNotFound):
 		err = errMissing
 	case err != nil:
-		return v, damaged(err, place.Stream, place.Revision, place.Position)
+		return v, damaged(err, where.Stream, where.Revision, where.Position)
 	default:
 		v, err = parse(value)
 		err = errors.Join(err, closer.Close())
 	}
 	if err != nil {
-		return v, &DamagedError{place.Stream, place.Revision, place.Position, err}
+		return v, &DamagedError{where.Stream, where.Revision, where.Position, err}
 	}
 	return v, nil
 }
@@ -136,7 +136,7 @@ func (c *committer) write(r *request, e *entry, batch []newEvent, now time.Time)
 	found := c.found
 	for i := range batch {
 		n := &batch[i]
-		if err := c.place(e, n, now); err != nil {
+		if err := c.assign(e, n, now); err != nil {
 			return c.broken(err)
 		}
 		if n.sets != nil {
@@ -158,8 +158,8 @@ func (c *committer) write(r *request, e *entry, batch []newEvent, now time.Time)
 	return nil
 }
 
-// place gives an event the next position, and the next revision of its stream.
-func (c *committer) place(e *entry, n *newEvent, now time.Time) error {
+// assign gives an event the next position, and the next revision of its stream.
+func (c *committer) assign(e *entry, n *newEvent, now time.Time) error {
 	c.last++
 	revision := e.head.count
 	sealRecord(n.record, c.last, revision, now)
