@@ -192,7 +192,7 @@ func Decide(s State, c Command) ([]Event, error) {
 	case Remove:
 		return decideRemove(s, c)
 	case Wake:
-		if !s.drowsy(c.Criteria, c.At) {
+		if !s.wakes(c.Criteria, c.At) {
 			return nil, nil
 		}
 		return []Event{&messages.QueueResumed{
@@ -208,7 +208,7 @@ func Decide(s State, c Command) ([]Event, error) {
 			At: events.TimeToMessage(c.At), Reason: c.Reason, ByOperator: true,
 		}}, nil
 	case Resume:
-		if !s.stopped && !s.drowsy(nil, c.At) {
+		if !s.stopped && !s.wakes(nil, c.At) {
 			return nil, nil
 		}
 		return []Event{&messages.QueueResumed{

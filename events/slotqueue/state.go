@@ -49,7 +49,7 @@ type State struct {
 	requests map[events.RequestID][]*item
 	best     ranking
 	worst    ranking
-	seen     dozing
+	seen     seenSlots
 	taken    []*item // in the order of taking
 	refusals refusals
 	avoided  clients

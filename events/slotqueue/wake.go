@@ -9,9 +9,9 @@ import (
 // This file finds the seen slots that are to be considered again when something
 // changed: those that failed exactly that, and whose time has come.
 
-// dozing are the queued slots that were seen, by the criterion that they failed;
+// seenSlots are the queued slots that were seen, by the criterion that they failed;
 // each knows its index. Those of which it is not known are under "".
-type dozing struct {
+type seenSlots struct {
 	by map[string][]*item
 	n  int
 	// timed are the slots with a time before which they are not considered
@@ -19,7 +19,7 @@ type dozing struct {
 	timed timetable
 }
 
-func (d *dozing) add(it *item) {
+func (d *seenSlots) add(it *item) {
 	if d.by == nil {
 		d.by = map[string][]*item{}
 	}
@@ -31,7 +31,7 @@ func (d *dozing) add(it *item) {
 	}
 }
 
-func (d *dozing) remove(it *item) {
+func (d *seenSlots) remove(it *item) {
 	list := d.by[it.criterion]
 	last := len(list) - 1
 	list[it.inSeen] = list[last]
@@ -47,7 +47,7 @@ func (d *dozing) remove(it *item) {
 }
 
 // holds reports whether the slot is at the index that it has noted.
-func (d *dozing) holds(it *item) bool {
+func (d *seenSlots) holds(it *item) bool {
 	list := d.by[it.criterion]
 	return int(it.inSeen) < len(list) && list[it.inSeen] == it &&
 		(it.retryAt.IsZero() || int(it.inTimed) < len(d.timed) && d.timed[it.inTimed] == it)
@@ -57,7 +57,7 @@ func (d *dozing) holds(it *item) bool {
 // criteria have changed. No criteria mean that any may have changed, and that no
 // slot's time is waited for. A slot whose criterion is not known is always among
 // them. The order is fixed.
-func (d *dozing) worth(criteria []string, at time.Time) (out []*item) {
+func (d *seenSlots) worth(criteria []string, at time.Time) (out []*item) {
 	for _, criterion := range d.reached(criteria) {
 		for _, it := range d.by[criterion] {
 			if len(criteria) == 0 || it.ripe(at) {
@@ -69,7 +69,7 @@ func (d *dozing) worth(criteria []string, at time.Time) (out []*item) {
 }
 
 // anyWorth reports whether there are such slots, without collecting them.
-func (d *dozing) anyWorth(criteria []string, at time.Time) bool {
+func (d *seenSlots) anyWorth(criteria []string, at time.Time) bool {
 	return slices.ContainsFunc(d.reached(criteria), func(criterion string) bool {
 		return slices.ContainsFunc(d.by[criterion], func(it *item) bool {
 			return len(criteria) == 0 || it.ripe(at)
@@ -77,7 +77,7 @@ func (d *dozing) anyWorth(criteria []string, at time.Time) bool {
 	})
 }
 
-func (d *dozing) reached(criteria []string) []string {
+func (d *seenSlots) reached(criteria []string) []string {
 	if len(criteria) == 0 {
 		all := make([]string, 0, len(d.by))
 		for criterion := range d.by {
@@ -177,8 +177,8 @@ func (s State) Waiting() map[string]int {
 	return out
 }
 
-// drowsy reports whether waking the queue for these criteria would change anything.
-func (s State) drowsy(criteria []string, at time.Time) bool {
+// wakes reports whether waking the queue for these criteria would change anything.
+func (s State) wakes(criteria []string, at time.Time) bool {
 	if len(criteria) == 0 && (s.exhausted || s.seen.n > 0) {
 		return true
 	}
