@@ -104,7 +104,7 @@ func (f *offerFlags) add(flags *pflag.FlagSet) {
 		"least price, an `amount` of token base units per byte and second")
 	readFlag(flags, &f.collateral, parseAmount, "collateral",
 		"most collateral at stake at once, an `amount` of token base units")
-	readFlag(flags, &f.until, parseMoment, "until", "when the last sale must have ended, a `moment` such as "+
+	readFlag(flags, &f.until, parseTime, "until", "when the last sale must have ended, a `moment` such as "+
 		"2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
 }
 
@@ -260,8 +260,8 @@ func parseAmount(text string) (events.Amount, error) {
 	return n, nil
 }
 
-// parseMoment reads a moment; zero stands for never.
-func parseMoment(text string) (time.Time, error) {
+// parseTime reads a moment; zero stands for never.
+func parseTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "never" {
 		return time.Time{}, nil

@@ -55,7 +55,7 @@ func (a *app) statusWithout(cmd *cobra.Command, f health.Facts) error {
 }
 
 func printStatus(p *paper, s api.Status) error {
-	p.line("%s: %s", headWord(p, s), s.Reason)
+	p.line("%s: %s", headline(p, s), s.Reason)
 	if s.Hint != "" {
 		p.line("  %s", s.Hint)
 	}
@@ -108,8 +108,8 @@ func printStatus(p *paper, s api.Status) error {
 	return nil
 }
 
-// headWord is what the host is called.
-func headWord(p *paper, s api.Status) string {
+// headline is what the host is called.
+func headline(p *paper, s api.Status) string {
 	switch {
 	case !s.AsOf.Recorded.IsZero():
 		return p.colour(yellow, "THE PAST")

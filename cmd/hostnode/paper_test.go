@@ -168,7 +168,7 @@ func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 			[]string{"", "0", "-1", "1.5", "0x5", "1e9", strings.Repeat("9", 79)},
 		},
 		{
-			func(text string) (any, error) { return parseMoment(text) },
+			func(text string) (any, error) { return parseTime(text) },
 			map[string]string{
 				"never": "0001-01-01 00:00:00 +0000 UTC", "2031-12-31": "2031-12-31 00:00:00 +0000 UTC",
 				"2031-12-31T18:00:00+02:00": "2031-12-31 16:00:00 +0000 UTC",
@@ -208,7 +208,7 @@ func FuzzFlags(f *testing.F) {
 		if n, err := parseSize(text); err == nil && n == 0 {
 			t.Fatalf("size %q is zero", text)
 		}
-		m, err := parseMoment(text)
+		m, err := parseTime(text)
 		if err == nil && m.IsZero() && strings.TrimSpace(text) != "never" && !strings.HasPrefix(text, "0001") {
 			t.Fatalf("moment %q is never", text)
 		}

@@ -141,7 +141,7 @@ func (r *rig) await(what string, ok func(context.Context) bool) {
 		case <-ctx.Done():
 			words := ""
 			if r.box != nil {
-				words = r.box.lastWords()
+				words = r.box.lastComplaints()
 			}
 			r.t.Fatalf("waiting for %s: %v; the host's last words: %s", what, ctx.Err(), words)
 		}
@@ -365,7 +365,7 @@ func (r *rig) sell(t *testing.T, periods int, faults ...chainFault) {
 		t.Errorf("%d proofs were missed", missed)
 	}
 	if t.Failed() {
-		t.Logf("the host's last words: %s", r.box.lastWords())
+		t.Logf("the host's last words: %s", r.box.lastComplaints())
 	}
 }
 

@@ -92,20 +92,20 @@ func (o Options) check() error {
 // show is a demonstration in progress.
 type show struct {
 	Options
-	dir     datadir.Layout
-	display *display
-	local   *localchain.Chain
-	client  *client
-	request events.Request
-	host    *host
-	account events.Address
-	before  events.Amount // the host's tokens before the sale
-	began   time.Time
-	proofs  int                       // that the contract took, as far as the log told
-	lines   int                       // of the host's log
-	started atomic.Pointer[time.Time] // when the host was started last
-	kills   int
-	words   []string // the last complaints of the host
+	dir        datadir.Layout
+	display    *display
+	local      *localchain.Chain
+	client     *client
+	request    events.Request
+	host       *host
+	account    events.Address
+	before     events.Amount // the host's tokens before the sale
+	began      time.Time
+	proofs     int                       // that the contract took, as far as the log told
+	lines      int                       // of the host's log
+	started    atomic.Pointer[time.Time] // when the host was started last
+	kills      int
+	complaints []string // the last complaints of the host
 }
 
 // Run makes the demonstration and returns what came of it. The error is nil

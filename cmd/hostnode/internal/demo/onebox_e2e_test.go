@@ -69,17 +69,17 @@ func (b *oneBox) until(t *testing.T, what string, ok func(context.Context) bool)
 	defer cancel()
 	for !ok(ctx) {
 		if alive, err := b.alive(); !alive {
-			t.Fatalf("waiting for %s: the process ended: %v; last words: %s", what, err, b.lastWords())
+			t.Fatalf("waiting for %s: the process ended: %v; last words: %s", what, err, b.lastComplaints())
 		}
 		select {
 		case <-time.After(blockInterval):
 		case <-ctx.Done():
-			t.Fatalf("waiting for %s: %v; last words: %s", what, ctx.Err(), b.lastWords())
+			t.Fatalf("waiting for %s: %v; last words: %s", what, ctx.Err(), b.lastComplaints())
 		}
 	}
 }
 
-func (b *oneBox) lastWords() string {
+func (b *oneBox) lastComplaints() string {
 	text, _ := os.ReadFile(filepath.Join(b.dir.Root, "host.log"))
 	return string(text[max(0, len(text)-4000):])
 }

@@ -74,7 +74,7 @@ func (s *show) offer(ctx context.Context, operator HostAPI) error {
 			return nil
 		}
 		if alive, died := s.host.alive(); !alive {
-			return fmt.Errorf("%w: %w; its last words: %s", api.ErrDemoHostEnded, died, s.lastWords())
+			return fmt.Errorf("%w: %w; its last words: %s", api.ErrDemoHostEnded, died, s.lastComplaints())
 		}
 		if errors.Is(err, api.ErrDemoRefused) {
 			return err
@@ -89,18 +89,18 @@ func (s *show) offer(ctx context.Context, operator HostAPI) error {
 	}
 }
 
-// maxWords is how many of the host's complaints an error repeats: what went
+// maxComplaints is how many of the host's complaints an error repeats: what went
 // wrong and its hint.
-const maxWords = 3
+const maxComplaints = 3
 
-// lastWords are what the host complained about at last.
-func (s *show) lastWords() string {
+// lastComplaints are what the host complained about at last.
+func (s *show) lastComplaints() string {
 	for {
 		select {
 		case l := <-s.host.lines:
 			s.remember(l)
 		default:
-			return strings.Join(s.words, "; ")
+			return strings.Join(s.complaints, "; ")
 		}
 	}
 }
@@ -109,8 +109,8 @@ func (s *show) remember(l line) {
 	if l.Level == "info" {
 		return
 	}
-	s.words = append(s.words, strings.TrimSpace(l.Msg))
-	s.words = s.words[max(0, len(s.words)-maxWords):]
+	s.complaints = append(s.complaints, strings.TrimSpace(l.Msg))
+	s.complaints = s.complaints[max(0, len(s.complaints)-maxComplaints):]
 }
 
 // watch shows the host's story until the request is over and every sale is

@@ -43,7 +43,7 @@ func TestLastWordsAreThoseThatWereShownToo(t *testing.T) {
 		s.show(line{Level: "error", Msg: words})
 	}
 	s.host.lines <- line{Level: "error", Msg: "  Make room. [store-failed]"}
-	if got, want := s.lastWords(), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
+	if got, want := s.lastComplaints(), "it began; hostnode: the disk is full; Make room. [store-failed]"; got != want {
 		t.Errorf("last words %q, want %q", got, want)
 	}
 }

@@ -69,7 +69,7 @@ type Node struct {
 	Account events.Address
 
 	alerts *alerts.Sender
-	boot   *meanwhile // nil: it does not boot
+	boot   *task // nil: it does not boot
 }
 
 // minGas is how much gas a host must be able to pay before it takes a slot:

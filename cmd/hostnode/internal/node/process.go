@@ -40,10 +40,10 @@ type Process struct {
 	Endpoint    string
 	Development bool
 
-	account   *flock.Flock   // nil: the chain is ours alone
-	witness   *witness.Store // nil: it could not be made
-	keys      *prover.Keys   // nil: they are not loaded yet
-	meanwhile *meanwhile     // nil: the start does not wait for the event store
+	account *flock.Flock   // nil: the chain is ours alone
+	witness *witness.Store // nil: it could not be made
+	keys    *prover.Keys   // nil: they are not loaded yet
+	proving *task          // nil: the start does not wait for the event store
 
 	config config.Config
 	begin  Begin

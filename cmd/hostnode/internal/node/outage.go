@@ -29,7 +29,7 @@ var errSilentStore = fmt.Errorf("%w: no answer for %s", events.ErrAway, storePat
 // untilRecordAnswers is untilAnswered, lets others see what is waited for, and what is
 // hosted be proven meanwhile.
 func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) error {
-	defer p.proveNoMore()
+	defer p.stopProving()
 	return untilAnswered(ctx, p.log, func() error {
 		err := p.patiently(ctx, ask)
 		away := errors.Is(err, events.ErrAway)
@@ -37,7 +37,7 @@ func (p *Process) untilRecordAnswers(ctx context.Context, ask func() error) erro
 			p.start.waits(err)
 		}
 		if away {
-			p.proveMeanwhile(ctx)
+			p.startProving(ctx)
 		}
 		return err
 	})
@@ -53,40 +53,40 @@ func (p *Process) patiently(ctx context.Context, ask func() error) error {
 	case <-time.After(storePatience):
 	}
 	p.start.waits(errSilentStore)
-	p.proveMeanwhile(ctx)
+	p.startProving(ctx)
 	return <-answer
 }
 
-// meanwhile is a goroutine beside the start.
-type meanwhile struct {
+// task is a goroutine beside the start.
+type task struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-func begin(ctx context.Context, do func(context.Context)) *meanwhile {
+func begin(ctx context.Context, do func(context.Context)) *task {
 	ctx, cancel := context.WithCancel(ctx)
-	m := &meanwhile{cancel, make(chan struct{})}
+	t := &task{cancel, make(chan struct{})}
 	go func() {
-		defer close(m.done)
+		defer close(t.done)
 		do(ctx)
 	}()
-	return m
+	return t
 }
 
 // end returns when it has ended; of none as well.
-func (m *meanwhile) end() {
-	if m != nil {
-		m.cancel()
-		<-m.done
+func (t *task) end() {
+	if t != nil {
+		t.cancel()
+		<-t.done
 	}
 }
 
-// proveMeanwhile begins to prove, if nothing does yet.
-func (p *Process) proveMeanwhile(ctx context.Context) {
-	if p.meanwhile != nil || p.config.Embedded() { // A chain of our own stands still.
+// startProving begins to prove, if nothing does yet.
+func (p *Process) startProving(ctx context.Context) {
+	if p.proving != nil || p.config.Embedded() { // A chain of our own stands still.
 		return
 	}
-	p.meanwhile = begin(ctx, func(ctx context.Context) {
+	p.proving = begin(ctx, func(ctx context.Context) {
 		err := shell.Caught(func() error { return p.prove(ctx) })
 		if err != nil && ctx.Err() == nil {
 			p.log.Errorf("nothing is proven while the event store is away: %v", err)
@@ -95,14 +95,14 @@ func (p *Process) proveMeanwhile(ctx context.Context) {
 	})
 }
 
-// proveNoMore ends that, and returns when all of it is closed. A proof that was being made
+// stopProving ends that, and returns when all of it is closed. A proof that was being made
 // is dropped; one that was sent is in the outbox.
-func (p *Process) proveNoMore() {
-	if p.meanwhile == nil {
+func (p *Process) stopProving() {
+	if p.proving == nil {
 		return
 	}
-	p.meanwhile.end()
-	p.meanwhile = nil
+	p.proving.end()
+	p.proving = nil
 	p.start.proves(health.OutageFacts{})
 	p.start.waitsMeanwhile(nil)
 }
@@ -190,7 +190,7 @@ func untilBooted(
 	ctx context.Context, booted func(context.Context) bool, ask, keep func(context.Context) error,
 	waits func(error), proves func(health.OutageFacts),
 ) {
-	var keeping *meanwhile
+	var keeping *task
 	over := func() {
 		if keeping != nil {
 			keeping.end()
@@ -254,7 +254,7 @@ func answers(ctx context.Context, store events.Store, begun bool) error {
 // proveUntilBooted is untilBooted for a host that is told when it has begun.
 func (n *Node) proveUntilBooted(
 	ctx context.Context, o Options, slots port.Prover, hosts <-chan *actors.Host,
-) *meanwhile {
+) *task {
 	if o.Waits == nil {
 		o.Waits = func(error) {}
 	}

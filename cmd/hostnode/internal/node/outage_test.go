@@ -77,12 +77,12 @@ func TestNothingIsProvenWithoutWhatItTakes(t *testing.T) {
 			if err := p.prove(t.Context()); !errors.Is(err, c.want) {
 				t.Fatalf("%v, want %v", err, c.want)
 			}
-			p.proveMeanwhile(t.Context())
-			<-p.meanwhile.done
+			p.startProving(t.Context())
+			<-p.proving.done
 			if nothing := p.start.facts().Outage.Nothing; (nothing == "") != (c.want == nil) {
 				t.Errorf("told: %q", nothing)
 			}
-			if p.proveNoMore(); p.start.facts().Outage.Nothing != "" {
+			if p.stopProving(); p.start.facts().Outage.Nothing != "" {
 				t.Error("it is told when the store is back")
 			}
 		})
@@ -92,7 +92,7 @@ func TestNothingIsProvenWithoutWhatItTakes(t *testing.T) {
 func TestAChainOfOurOwnStandsStillAndNeedsNoProofs(t *testing.T) {
 	p := waiting(t)
 	p.config.Chain.Endpoint = ""
-	if p.proveMeanwhile(t.Context()); p.meanwhile != nil {
+	if p.startProving(t.Context()); p.proving != nil {
 		t.Error("it is proven")
 	}
 }
@@ -134,8 +134,8 @@ func TestProvingBeginsWhenTheStoreIsAwayAndEndsBeforeTheStartGoesOn(t *testing.T
 					}()
 					return c.answer(asked)
 				})
-				if !errors.Is(err, c.want) || began != c.began || p.meanwhile != nil {
-					t.Errorf("%v; it began: %v; it goes on: %v", err, began, p.meanwhile != nil)
+				if !errors.Is(err, c.want) || began != c.began || p.proving != nil {
+					t.Errorf("%v; it began: %v; it goes on: %v", err, began, p.proving != nil)
 				}
 				if f := p.start.facts(); f.Outage.Nothing != "" || err == nil && f.Record.Away {
 					t.Errorf("told %+v", f)
