@@ -314,7 +314,7 @@ var fates = []struct {
 	{"chain/devchain/chaindata/*.log", fate{}, fate{}, fate{}, fate{}},
 }
 
-const unmarked = "nothing proves that none is missing behind event"
+const unmarked = "nothing proves that none is missing behind log position"
 
 func TestEveryDamageToADirectoryWithHostedSlotsHasANamedCure(t *testing.T) {
 	if testing.Short() {
