@@ -329,7 +329,7 @@ func TestWhatTheContractTookIsKeptWhenTheRecordMovedMeanwhile(t *testing.T) {
 			last = e
 		}
 		meta := last.Meta
-		meta.Causation = "look"
+		meta.Cause, meta.Causation = "look", ""
 		other := events.NewEvent{ // To say it again changes nothing.
 			ID:   events.NewEventID(stream, fmt.Sprintf("look@%d", last.Revision+1), 0),
 			Type: "RequestStarted", Meta: meta, Data: []byte(`{"at":"2001-01-01T00:00:00Z"}`),

@@ -284,7 +284,7 @@ func (f *chainFollower) tell(number uint64) {
 // keep stores an update and passes on what it stored.
 func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error {
 	if u.Reorganized != nil {
-		if err := f.store(call, []messages.MarketEvent{u.Reorganized}); err != nil {
+		if _, err := f.store(call, []messages.MarketEvent{u.Reorganized}); err != nil {
 			return err
 		}
 		f.scanned = min(f.scanned, u.Reorganized.GetAncestor())
@@ -310,14 +310,15 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 		scanned.Genesis = new(f.Genesis.String())
 	}
 	batch = append(batch, scanned)
-	if err := f.store(call, batch); err != nil {
+	ids, err := f.store(call, batch)
+	if err != nil {
 		return err
 	}
 	f.scanned = u.Head.Number
 	f.tell(u.Head.Number)
 	var news []queue.MarketNews
 	for i, e := range batch[:logs] {
-		news = append(news, queue.MarketNews{Revision: first + uint64(i) + 1, Event: e})
+		news = append(news, queue.MarketNews{Revision: first + uint64(i) + 1, ID: ids[i], Event: e})
 	}
 	if len(news) > 0 {
 		f.deliver(chainNews{recorded: news})
@@ -326,19 +327,24 @@ func (f *chainFollower) keep(call *shell.RecordCall, u events.ChainUpdate) error
 }
 
 // store appends in pieces small enough for every store, and repeats each until it is stored.
-func (f *chainFollower) store(call *shell.RecordCall, batch []messages.MarketEvent) error {
+// It returns the ids of the events.
+func (f *chainFollower) store(call *shell.RecordCall, batch []messages.MarketEvent) ([]events.EventID, error) {
+	ids := make([]events.EventID, 0, len(batch))
 	for len(batch) > 0 {
 		encoded, err := f.encode(batch)
 		if err != nil {
-			return fmt.Errorf("store what the chain said: %w", err)
+			return nil, fmt.Errorf("store what the chain said: %w", err)
 		}
 		if err := call.Append(f.Store, events.ExpectNext(f.revision), encoded); err != nil {
-			return fmt.Errorf("store what the chain said: %w", err)
+			return nil, fmt.Errorf("store what the chain said: %w", err)
+		}
+		for _, e := range encoded {
+			ids = append(ids, e.ID)
 		}
 		f.revision += uint64(len(encoded))
 		batch = batch[len(encoded):]
 	}
-	return nil
+	return ids, nil
 }
 
 // encode encodes as many events as fit into one append.
@@ -352,7 +358,7 @@ func (f *chainFollower) encode(batch []messages.MarketEvent) ([]events.NewEvent,
 		}
 		cause := fmt.Sprintf("%s@%d/%d", logID(e), f.revision, f.Epoch)
 		meta := f.Metadata(correlation(e))
-		meta.Version, meta.Causation = version, logID(e)
+		meta.Version, meta.Cause = version, logID(e)
 		stored := events.NewEvent{
 			ID: events.NewEventID(f.stream, cause, i), Type: name, Data: data, Meta: meta,
 		}

@@ -74,8 +74,8 @@ func (r *rig) opened(slot events.SlotID, until time.Time) (periods []uint64) {
 			r.Fatal(err)
 		}
 		meta := last.Meta
-		meta.Causation, meta.Version = fmt.Sprintf("block:%d", r.world.Head().Number), version
-		id := events.NewEventID(stream, fmt.Sprintf("%s@%d", meta.Causation, last.Revision+1), len(due))
+		meta.Cause, meta.Causation, meta.Version = fmt.Sprintf("block:%d", r.world.Head().Number), "", version
+		id := events.NewEventID(stream, fmt.Sprintf("%s@%d", meta.Cause, last.Revision+1), len(due))
 		due = append(due, events.NewEvent{ID: id, Type: name, Meta: meta, Data: data})
 		periods = append(periods, p)
 	}

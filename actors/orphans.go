@@ -140,7 +140,7 @@ func (s *supervisor) releaseOrphan(ctx context.Context, self shell.Ref, r capaci
 	if err == nil || errors.Is(err, errLives) { // errLives: the data belongs to a new sale now.
 		err = s.untilDone(ctx, "orphan/"+r.Slot.String(), entry, func(ctx context.Context) error {
 			cmd := capacity.Settle{At: s.Clock.Now(), Reservation: r.ID, CollateralReturned: r.Collateral}
-			return ledger.Do(ctx, s.ledger, cmd, "orphan:"+r.Slot.String())
+			return ledger.Do(ctx, s.ledger, ledger.Command{Cmd: cmd, Cause: "orphan:" + r.Slot.String()})
 		})
 	}
 	if err != nil && ctx.Err() == nil {

@@ -10,7 +10,7 @@ import (
 type CauseKind uint8
 
 // The kinds of causes. Every event of a sale, the ledger, the queue and the
-// market has a cause ($causationId) of one of these forms:
+// market has a cause (Metadata.CauseKey) of one of these forms:
 //
 //	operator, start, begin, worker, look, take, wake,
 //	  chain, quota, scrub                              CauseCommand
@@ -74,8 +74,8 @@ var causeCommands = map[string]bool{
 	"chain": true, "quota": true, "scrub": true,
 }
 
-// lookBack begins the cause of slots that are looked at again.
-const lookBack = "look back: "
+// LookBack is the What of a cause of slots that are looked at again.
+const LookBack = "look back"
 
 // ParseCause takes a cause apart. One that has none of the forms is
 // ErrMalformed.
@@ -83,8 +83,8 @@ func ParseCause(text string) (Cause, error) {
 	if causeCommands[text] {
 		return Cause{Kind: CauseCommand, What: text}, nil
 	}
-	if strings.HasPrefix(text, lookBack) {
-		return Cause{Kind: CauseCommand, What: "look back"}, nil
+	if strings.HasPrefix(text, LookBack+": ") {
+		return Cause{Kind: CauseCommand, What: LookBack}, nil
 	}
 	c := Cause{}
 	var err error

@@ -107,13 +107,16 @@ func TestTwoEntriesForOneThingPanic(t *testing.T) {
 }
 
 func TestMetadataIsJSONThatOthersMayExtend(t *testing.T) {
-	ours := Metadata{Correlation: "c", Causation: "<&>", Version: 7, Epoch: 1<<64 - 1, Node: "n"}
+	ours := Metadata{Correlation: "c", Causation: "<&>", Cause: "look", Version: 7, Epoch: 1<<64 - 1, Node: "n"}
+	old := Metadata{Correlation: "c", Causation: "look", Version: 7, Epoch: 1, Node: "n"}
 	for _, c := range []struct {
 		text    string
 		meta    Metadata
 		foreign bool
 	}{
 		{string(ours.Marshal()), ours, false},
+		{`{"$correlationId":"c","$causationId":"look","schemaVersion":7,"hostEpoch":1,"node":"n"}`, old, false},
+		{`{"cause":"look", "theirs":1}`, Metadata{Cause: "look"}, true},
 		{"", Metadata{}, false},
 		{"{}", Metadata{}, true},
 		{`{"theirs":[1,2]}`, Metadata{}, true},

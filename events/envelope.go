@@ -93,14 +93,27 @@ type Metadata struct {
 	// Correlation is the conversation: the request id for everything that
 	// belongs to a sale.
 	Correlation string `json:"$correlationId,omitempty"`
-	// Causation is the event, chain log or command that caused this event.
+	// Causation is the id of the event that caused this one. Events without a Cause
+	// may have something else here: CauseKey says what.
 	Causation string `json:"$causationId,omitempty"`
+	// Cause is the key of the command, effect, block or log that caused this event;
+	// ParseCause takes it apart. The ids of events follow from it.
+	Cause string `json:"cause,omitempty"`
 	// Version is the schema version of the data, from the codec table.
 	Version uint32 `json:"schemaVersion,omitempty"`
 	// Epoch counts the starts of the host that wrote the event.
 	Epoch uint64 `json:"hostEpoch,omitempty"`
 	// Node is the name of the process that wrote the event.
 	Node string `json:"node,omitempty"`
+}
+
+// CauseKey is the key of what caused the event. In older records it is where the id
+// of an event is today.
+func (m Metadata) CauseKey() string {
+	if m.Cause == "" {
+		return m.Causation
+	}
+	return m.Cause
 }
 
 // Marshal encodes the metadata as a JSON object.
@@ -206,5 +219,5 @@ func checkEvent(stream string, e NewEvent) (size int, err error) {
 // Size is the number of bytes that count against the limits.
 func (e NewEvent) Size() int {
 	return len(e.Data) + len(e.Type) + len(e.Foreign) +
-		len(e.Meta.Correlation) + len(e.Meta.Causation) + len(e.Meta.Node)
+		len(e.Meta.Correlation) + len(e.Meta.Causation) + len(e.Meta.Cause) + len(e.Meta.Node)
 }

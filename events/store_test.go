@@ -53,8 +53,8 @@ func TestWrongRevisionErrorNamesBothSides(t *testing.T) {
 }
 
 func TestCheckAppendCountsEverythingOfAnEvent(t *testing.T) {
-	fits := NewEvent{ID: EventID{1}, Type: "t", Data: make([]byte, MaxEventBytes-10)}
-	fits.Meta = Metadata{Correlation: "ccc", Causation: "ccc", Node: "nnn"}
+	fits := NewEvent{ID: EventID{1}, Type: "t", Data: make([]byte, MaxEventBytes-13)}
+	fits.Meta = Metadata{Correlation: "ccc", Causation: "ccc", Cause: "ccc", Node: "nnn"}
 	if err := CheckAppend("a-1", []NewEvent{fits}); err != nil {
 		t.Errorf("an event that just fits: %v", err)
 	}
@@ -63,6 +63,7 @@ func TestCheckAppendCountsEverythingOfAnEvent(t *testing.T) {
 		"type":        func(e *NewEvent) { e.Type += "t" },
 		"correlation": func(e *NewEvent) { e.Meta.Correlation += "c" },
 		"causation":   func(e *NewEvent) { e.Meta.Causation += "c" },
+		"cause":       func(e *NewEvent) { e.Meta.Cause += "c" },
 		"node":        func(e *NewEvent) { e.Meta.Node += "n" },
 	} {
 		e := fits

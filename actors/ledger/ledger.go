@@ -46,6 +46,7 @@ type (
 	Command struct {
 		Cmd   capacity.Command
 		Cause string
+		By    events.EventID // the event of the record that led to it; zero: none
 	}
 	// ReservationOf asks for a reservation; the answer is a Found.
 	ReservationOf struct{ ID events.ReservationID }
@@ -79,8 +80,8 @@ type Found struct {
 
 // Do gives a ledger a command and waits until what follows from it is durable.
 // shell.ErrPartDown: it may have taken effect; it is to be given again.
-func Do(ctx context.Context, ledger *shell.Part, cmd capacity.Command, cause string) error {
-	_, err := shell.Ask[capacity.Book](ledger, Command{cmd, cause}).Wait(ctx)
+func Do(ctx context.Context, ledger *shell.Part, c Command) error {
+	_, err := shell.Ask[capacity.Book](ledger, c).Wait(ctx)
 	return err
 }
 
@@ -180,7 +181,7 @@ func (r *Ledger) submit(a *shell.Turn, m Command, answer shell.Answer) {
 			quarantine.ErrQuarantined, q.Since.UTC().Format(time.RFC3339), q.Reason, q.Subject))
 		return
 	}
-	r.journal.Submit(a, m.Cmd, m.Cause, func(done shell.Result[capacity.State, capacity.Event]) {
+	r.journal.SubmitBy(a, m.Cmd, m.Cause, m.By, func(done shell.Result[capacity.State, capacity.Event]) {
 		answer(done.State.Book(), done.Err)
 	})
 }
@@ -217,5 +218,5 @@ func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	}
 	// It is asked again with the next event if this does not get through.
 	cmd := capacity.SetQuota{At: r.Clock.Now(), Bytes: r.Quota, Near: true}
-	r.submit(a, Command{cmd, "quota"}, func(any, error) {})
+	r.submit(a, Command{Cmd: cmd, Cause: "quota"}, func(any, error) {})
 }

@@ -148,7 +148,7 @@ func (q *Queue) judgeAll(again []slotqueue.RefusedRequest, reason string) {
 				q.Log.WithField("request", id.String()).Debugf("a refused request is looked at again later: %v", err)
 				m.unanswered = append(m.unanswered, id)
 			default:
-				q.self.Tell(judgedLater{decided, lookedAgain + reason, q.onJudgedAgain(id)})
+				q.self.Tell(judgedLater{cmd: decided, cause: lookedAgain + reason, done: q.onJudgedAgain(id)})
 			}
 			if inARow++; err == nil || unknown {
 				inARow = 0

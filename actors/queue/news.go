@@ -162,7 +162,7 @@ func (q *Queue) readNews(ctx context.Context, after uint64, most int) (newsRead,
 		}
 		m.last = r.Revision + 1
 		if concernsQueue(e) {
-			m.news = append(m.news, MarketNews{m.last, e})
+			m.news = append(m.news, MarketNews{m.last, r.ID, e})
 		}
 	}
 	m.end = true
@@ -260,7 +260,7 @@ func (q *Queue) judgeQuarantined(a *shell.Turn, revision uint64) {
 		}
 		for _, cmd := range commands {
 			q.self.Tell(judgedLater{
-				unnumbered(cmd), lookedAgain + marketCause(revision),
+				unnumbered(cmd), lookedAgain + marketCause(revision), news.news[0].ID,
 				func(shell.Result[slotqueue.State, slotqueue.Event]) {},
 			})
 		}
@@ -283,13 +283,14 @@ func unnumbered(cmd slotqueue.Command) slotqueue.Command {
 
 func (q *Queue) onJudged(a *shell.Turn, m judged) {
 	q.judging = false
-	if n, ok := q.news.first(0); !ok || n.Revision != m.revision {
+	n, ok := q.news.first(0)
+	if !ok || n.Revision != m.revision {
 		q.judgeNext(a)
 		return
 	}
 	q.news.drop()
 	for _, cmd := range m.commands {
-		q.journal.Submit(a, cmd, marketCause(m.revision),
+		q.journal.SubmitBy(a, cmd, marketCause(m.revision), n.ID,
 			func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.onVerdict(a, m.revision, r.Err) })
 	}
 	q.judgeNext(a)

@@ -7,7 +7,7 @@ import (
 )
 
 func requested(revision uint64) MarketNews {
-	return MarketNews{revision, &messages.ChainStorageRequested{}}
+	return MarketNews{Revision: revision, Event: &messages.ChainStorageRequested{}}
 }
 
 // stream is what a market's stream of so many requests holds behind a revision.
@@ -79,7 +79,7 @@ func TestNewsThatComeWhileTheStreamIsReadAreNotLost(t *testing.T) {
 		{
 			"what means nothing to the queue", func(l *newsList) {
 				l.take(newsRead{end: true})
-				l.add(MarketNews{1, &messages.ChainProofSubmitted{}})
+				l.add(MarketNews{Revision: 1, Event: &messages.ChainProofSubmitted{}})
 				l.add(requested(2))
 			}, []uint64{2}, false,
 		},

@@ -73,7 +73,8 @@ type Deps struct {
 
 // MarketNews is an event of the market stream.
 type MarketNews struct {
-	Revision uint64
+	Revision uint64 // counted from 1
+	ID       events.EventID
 	Event    messages.MarketEvent
 }
 
@@ -102,6 +103,7 @@ type (
 	judgedLater struct {
 		cmd   slotqueue.Command
 		cause string
+		by    events.EventID // zero: no event led to it
 		done  func(shell.Result[slotqueue.State, slotqueue.Event])
 	}
 	// Wake says that slots may fit now that failed one of the criteria.
@@ -114,6 +116,7 @@ type (
 		work   slotqueue.Work
 		client events.Address
 		reason string
+		by     events.EventID // of the sale
 	}
 	// TryMarket: an operator wants an event of the market judged that was quarantined.
 	TryMarket struct{ Revision uint64 }
@@ -200,7 +203,7 @@ func (q *Queue) Receive(a *shell.Turn, msg any) {
 			answer(struct{}{}, r.Err)
 		})
 	case judgedLater:
-		q.journal.Submit(a, m.cmd, m.cause, m.done)
+		q.journal.SubmitBy(a, m.cmd, m.cause, m.by, m.done)
 	case queueHolds:
 		q.query(a.Asker(), func(s slotqueue.State) any { return s.Holds(m.request, m.index) })
 	case AvoidedClient:
@@ -292,10 +295,10 @@ func (q *Queue) employ(a *shell.Turn) {
 
 func (q *Queue) onWorkerDone(a *shell.Turn, m workerDone) {
 	key := m.work.Key()
-	q.journal.Submit(a, slotqueue.Release{
+	q.journal.SubmitBy(a, slotqueue.Release{
 		At: q.ChainTime(), RequestID: m.work.RequestID, SlotIndex: m.work.SlotIndex,
 		Outcome: m.outcome, Requeue: m.requeue, Criterion: m.criterion, RetryAt: m.retryAt,
-	}, key, func(shell.Result[slotqueue.State, slotqueue.Event]) {
+	}, key, m.by, func(shell.Result[slotqueue.State, slotqueue.Event]) {
 		delete(q.stumbles, key)
 		delete(q.workers, key) // When the release did not happen, the slot gets a new worker.
 		q.employ(a)
@@ -325,6 +328,6 @@ func (q *Queue) onAvoid(a *shell.Turn, m avoidClient) {
 	at := q.ChainTime()
 	q.Log.WithField("client", m.client.String()).Warnf("requests of this client are refused for %s: %s",
 		q.AvoidClient, m.reason)
-	q.journal.Submit(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
-		m.work.Key(), func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
+	q.journal.SubmitBy(a, slotqueue.Avoid{At: at, Client: m.client, Until: at.Add(q.AvoidClient), Reason: m.reason},
+		m.work.Key(), m.by, func(r shell.Result[slotqueue.State, slotqueue.Event]) { q.again(r.Err, m) })
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/hostnode/hostnode/actors/admission"
 	"github.com/hostnode/hostnode/actors/sales"
 	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
@@ -22,6 +23,7 @@ type slotWorker struct {
 	downloading bool
 	avoids      bool // the client was reported
 	done        bool
+	last        events.EventID // of the sale
 }
 
 type (
@@ -29,6 +31,7 @@ type (
 	workerDone struct {
 		work slotqueue.Work
 		verdict
+		by events.EventID // the last event of the sale; zero: there was none
 	}
 	// verdict is what became of a slot, and when it is worth another look.
 	verdict struct {
@@ -66,12 +69,13 @@ func (w *slotWorker) Receive(a *shell.Turn, msg any) {
 
 func (w *slotWorker) onSale(a *shell.Turn, m sales.Changed) {
 	s := m.State
+	w.last = m.Last
 	w.downloading = s.Phase == sale.Downloading
 	blamed := s.Criterion == slotqueue.CriterionWithheld || s.Criterion == slotqueue.CriterionWrong ||
 		s.Criterion == slotqueue.CriterionSlow
 	if s.Ended() && blamed && !w.avoids {
 		w.avoids = true
-		a.Parent.Tell(avoidClient{w.work, s.Request.Client, s.Reason})
+		a.Parent.Tell(avoidClient{w.work, s.Request.Client, s.Reason, w.last})
 	}
 	switch {
 	case s.Over():
@@ -116,6 +120,6 @@ func (w *slotWorker) wait(a *shell.Turn) {
 func (w *slotWorker) Finish(a *shell.Turn, v verdict) {
 	w.done = true
 	w.patience()
-	a.Parent.Tell(workerDone{w.work, v})
+	a.Parent.Tell(workerDone{w.work, v, w.last})
 	a.Self.Stop()
 }

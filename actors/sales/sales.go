@@ -13,6 +13,7 @@ import (
 type Command struct {
 	Cmd   sale.Command
 	Cause string
+	By    events.EventID // the event of the record that led to it; zero: none
 }
 
 // Look makes a sale compare its record with the chain.
@@ -23,7 +24,8 @@ type Look struct{}
 type Changed struct {
 	Agent shell.Address
 	Slot  events.SlotID
-	State sale.State // what is in the record
+	State sale.State     // what is in the record
+	Last  events.EventID // the last event of that
 	// Ahead is the same with what is decided; duties are seen to by it.
 	Ahead   sale.State
 	Fresh   []sale.Event

@@ -91,11 +91,12 @@ type Deps struct {
 // work is an effect that was started.
 type work struct {
 	cancel    context.CancelFunc
-	returned  bool // the call has ended
-	reporting bool // its answer is on the way into the record
-	unwanted  bool // the state moved on; wait for the call to end
-	damaged   bool // it met damaged data, and waits until that is repaired
-	tries     int  // answers that changed nothing
+	by        events.EventID // the last event of the state that wanted it, if that is in the record
+	returned  bool           // the call has ended
+	reporting bool           // its answer is on the way into the record
+	unwanted  bool           // the state moved on; wait for the call to end
+	damaged   bool           // it met damaged data, and waits until that is repaired
+	tries     int            // answers that changed nothing
 	lastErr   error
 }
 
@@ -235,7 +236,7 @@ func (s *Agent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 	if reply == nil {
 		reply = func(shell.Result[sale.State, sale.Event]) {}
 	}
-	s.journal.Submit(a, m.Cmd, m.Cause, reply)
+	s.journal.SubmitBy(a, m.Cmd, m.Cause, m.By, reply)
 }
 
 // whileAway sees to the duties that follow from what was decided: nobody is told
@@ -276,8 +277,8 @@ func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 func (s *Agent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 	for _, o := range s.observers {
 		o.Tell(sales.Changed{
-			Agent: a.Self.Address(), Slot: s.slot, State: s.journal.Durable, Ahead: s.journal.Ahead, Fresh: fresh,
-			Trouble: s.trouble,
+			Agent: a.Self.Address(), Slot: s.slot, State: s.journal.Durable, Last: s.journal.Last,
+			Ahead: s.journal.Ahead, Fresh: fresh, Trouble: s.trouble,
 		})
 	}
 }
@@ -303,7 +304,7 @@ func (s *Agent) act(a *shell.Turn) {
 	}
 	if away {
 		for _, e := range owed {
-			s.begin(a, s.journal.Ahead, e)
+			s.begin(a, s.journal.Ahead, events.EventID{}, e)
 		}
 		return
 	}
@@ -311,7 +312,7 @@ func (s *Agent) act(a *shell.Turn) {
 		if st.Ended() && leftovers { // Nothing is deleted or settled under a running call.
 			return
 		}
-		s.begin(a, st, e)
+		s.begin(a, st, s.journal.Last, e)
 	}
 }
 
@@ -339,14 +340,15 @@ func (s *Agent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
 }
 
 // begin performs an effect outside of the mailbox, unless it runs already, and
-// keeps trying until it is answered, it is final, or nobody wants it any more.
-func (s *Agent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
+// keeps trying until it is answered, it is final, or nobody wants it any more. by is the
+// last event of the state; zero: it is not in the record yet, and may never be.
+func (s *Agent) begin(a *shell.Turn, st sale.State, by events.EventID, e sale.Effect) {
 	key, self := e.Key(), a.Self
 	if s.running[key] != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(a.RT.Context())
-	s.running[key] = &work{cancel: cancel}
+	s.running[key] = &work{cancel: cancel, by: by}
 	a.Do(func(context.Context) {
 		defer cancel()
 		var cmd sale.Command
@@ -358,7 +360,7 @@ func (s *Agent) begin(a *shell.Turn, st sale.State, e sale.Effect) {
 					return errHeld
 				}
 				return s.RT.Guarded("effect "+key, func() error { // The sale goes on with what else it owes.
-					cmd, err = s.perform(ctx, st, e)
+					cmd, err = s.perform(ctx, st, by, e)
 					return err
 				})
 			})
@@ -417,7 +419,7 @@ func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {
 	case startNews, dutyNews, missNews, plainNews:
 	}
 	w.reporting = true
-	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key}, func(r shell.Result[sale.State, sale.Event]) {
+	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, func(r shell.Result[sale.State, sale.Event]) {
 		s.onReported(a, m.key, r)
 	})
 }

@@ -66,7 +66,7 @@ func (s *Agent) repair(ctx context.Context, st sale.State, e sale.Repair) (sale.
 // or after a pause, because it may not need what is damaged by then.
 func (s *Agent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
 	w.damaged = true
-	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key}, nil)
+	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, nil)
 	s.tryAgain(a, m.key, w)
 }
 

@@ -19,15 +19,16 @@ import (
 
 // perform makes one call on the world for a sale and says what to report. An
 // error is a call that failed for a reason that may pass, or errWaits. It runs
-// outside of the mailbox and touches nothing of the agent but its constants.
-func (s *Agent) perform(ctx context.Context, st sale.State, e sale.Effect) (sale.Command, error) {
+// outside of the mailbox and touches nothing of the agent but its constants. by is the
+// event that what it asks of the ledger is to name.
+func (s *Agent) perform(ctx context.Context, st sale.State, by events.EventID, e sale.Effect) (sale.Command, error) {
 	switch e := e.(type) {
 	case sale.ReserveCapacity:
-		return s.reserveCapacity(ctx, st)
+		return s.reserveCapacity(ctx, st, by)
 	case sale.ReserveSlot:
 		return s.reserveSlot(ctx, st)
 	case sale.Download:
-		return s.download(ctx, st, e)
+		return s.download(ctx, st, by, e)
 	case sale.ProveInitial:
 		return s.proveInitial(ctx, st)
 	case sale.Fill:
@@ -43,9 +44,9 @@ func (s *Agent) perform(ctx context.Context, st sale.State, e sale.Effect) (sale
 	case sale.Free:
 		return s.free(ctx, st)
 	case sale.DeleteData:
-		return s.deleteData(ctx, st, e)
+		return s.deleteData(ctx, st, by, e)
 	case sale.Settle:
-		return s.settle(ctx, st, e)
+		return s.settle(ctx, st, by, e)
 	}
 	panic(fmt.Sprintf("actors: unknown effect %T", e))
 }
@@ -57,16 +58,16 @@ func (s *Agent) call(st sale.State, deadline time.Time) events.SlotCall {
 }
 
 // askLedger submits a command to the ledger and waits until it is durable.
-func (s *Agent) askLedger(ctx context.Context, cmd capacity.Command, cause string) error {
-	return ledger.Do(ctx, s.Ledger, cmd, cause)
+func (s *Agent) askLedger(ctx context.Context, cmd capacity.Command, cause string, by events.EventID) error {
+	return ledger.Do(ctx, s.Ledger, ledger.Command{Cmd: cmd, Cause: cause, By: by})
 }
 
 func (s *Agent) cause(st sale.State, what string) string {
 	return fmt.Sprintf("sale:%s:%d:%s", s.slot, st.Attempt, what)
 }
 
-func (s *Agent) reserveCapacity(ctx context.Context, st sale.State) (sale.Command, error) {
-	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"))
+func (s *Agent) reserveCapacity(ctx context.Context, st sale.State, by events.EventID) (sale.Command, error) {
+	err := s.askLedger(ctx, s.reservation(st), s.cause(st, "reserve"), by)
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -234,7 +235,9 @@ func (s *Agent) whyNotOurs(ctx context.Context, st sale.State, refused error) (s
 	return nil, fmt.Errorf("free the slot: %w", refused)
 }
 
-func (s *Agent) settle(ctx context.Context, st sale.State, e sale.Settle) (sale.Command, error) {
+func (s *Agent) settle(
+	ctx context.Context, st sale.State, by events.EventID, e sale.Settle,
+) (sale.Command, error) {
 	returned, err := s.toReturn(ctx, e)
 	if err != nil {
 		return nil, err
@@ -242,12 +245,12 @@ func (s *Agent) settle(ctx context.Context, st sale.State, e sale.Settle) (sale.
 	err = s.askLedger(ctx, capacity.Settle{
 		At: s.Clock.Now(), Slot: s.slot, Attempt: e.Attempt,
 		CollateralReturned: returned, CollateralLost: e.Lost,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, e.Attempt))
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, e.Attempt), by)
 	if err != nil {
 		return nil, fmt.Errorf("settle with the ledger: %w", err)
 	}
 	if st.Forfeited {
-		if err := s.settleUnused(ctx, e.Attempt+1); err != nil {
+		if err := s.settleUnused(ctx, e.Attempt+1, by); err != nil {
 			return nil, fmt.Errorf("settle with the ledger: %w", err)
 		}
 	}

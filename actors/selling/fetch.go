@@ -59,13 +59,15 @@ func (s *Agent) downloadJob(st sale.State) events.DownloadJob {
 	}
 }
 
-func (s *Agent) download(ctx context.Context, st sale.State, e sale.Download) (sale.Command, error) {
+func (s *Agent) download(
+	ctx context.Context, st sale.State, by events.EventID, e sale.Download,
+) (sale.Command, error) {
 	job := s.downloadJob(st)
 	job.Until = e.Until
 	job.Grant = func(ctx context.Context, total events.Bytes) error {
 		err := s.askLedger(ctx, capacity.Release{
 			At: s.Clock.Now(), Reservation: st.Reservation, TotalStored: total,
-		}, s.cause(st, "store"))
+		}, s.cause(st, "store"), by)
 		if err == nil {
 			s.stall.granted(s.Clock.Now(), total)
 		}

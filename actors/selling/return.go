@@ -19,9 +19,11 @@ import (
 
 // deleteData removes the slot from the disk, unless the chain has something better
 // for it.
-func (s *Agent) deleteData(ctx context.Context, st sale.State, e sale.DeleteData) (sale.Command, error) {
+func (s *Agent) deleteData(
+	ctx context.Context, st sale.State, by events.EventID, e sale.DeleteData,
+) (sale.Command, error) {
 	if e.WhenFinal {
-		if instead, err := s.lastLook(ctx, st); err != nil || instead != nil {
+		if instead, err := s.lastLook(ctx, st, by); err != nil || instead != nil {
 			return instead, err
 		}
 	}
@@ -36,7 +38,7 @@ func (s *Agent) deleteData(ctx context.Context, st sale.State, e sale.DeleteData
 
 // lastLook asks the chain about a slot of an ended sale when what ended it is final.
 // A restart waits anew: that costs space for a while, and nothing else.
-func (s *Agent) lastLook(ctx context.Context, st sale.State) (sale.Command, error) {
+func (s *Agent) lastLook(ctx context.Context, st sale.State, by events.EventID) (sale.Command, error) {
 	from := s.View.Now().Number
 	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Number >= from+s.FinalBlocks }); err != nil {
 		return nil, err
@@ -59,7 +61,7 @@ func (s *Agent) lastLook(ctx context.Context, st sale.State) (sale.Command, erro
 	if worth, err := s.worthFilling(ctx, st, facts); err != nil || !worth {
 		return nil, err
 	}
-	return s.refill(ctx, st, facts)
+	return s.refill(ctx, st, by, facts)
 }
 
 // worthFilling reports whether a slot that was taken from us can be filled again:
@@ -88,7 +90,9 @@ func (s *Agent) worthFilling(ctx context.Context, st sale.State, f events.SlotFa
 
 // refill settles the attempt that lost the slot and reserves for the next one.
 // Nothing, when the ledger refuses that.
-func (s *Agent) refill(ctx context.Context, st sale.State, f events.SlotFacts) (sale.Command, error) {
+func (s *Agent) refill(
+	ctx context.Context, st sale.State, by events.EventID, f events.SlotFacts,
+) (sale.Command, error) {
 	next := st
 	next.Attempt, next.EndsAt = st.Attempt+1, f.RequestEnd
 	reserve := s.reservation(next)
@@ -102,7 +106,7 @@ func (s *Agent) refill(ctx context.Context, st sale.State, f events.SlotFacts) (
 			At: s.Clock.Now(), Slot: s.slot, Attempt: st.Attempt, CollateralReturned: returned, CollateralLost: lost,
 		},
 		Reserve: reserve,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, st.Attempt))
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, st.Attempt), by)
 	var refusal *capacity.Refusal
 	switch {
 	case errors.As(err, &refusal):
@@ -128,12 +132,12 @@ func (s *Agent) refill(ctx context.Context, st sale.State, f events.SlotFacts) (
 
 // settleUnused gives back what was reserved for filling a slot again when that was
 // not recorded any more: the host died in between, and then it was too late.
-func (s *Agent) settleUnused(ctx context.Context, attempt uint32) error {
+func (s *Agent) settleUnused(ctx context.Context, attempt uint32, by events.EventID) error {
 	returned, err := s.toReturn(ctx, sale.Settle{Attempt: attempt})
 	if err != nil {
 		return err
 	}
 	return s.askLedger(ctx, capacity.Settle{
 		At: s.Clock.Now(), Slot: s.slot, Attempt: attempt, CollateralReturned: returned,
-	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, attempt-1))
+	}, fmt.Sprintf("sale:%s:%d:settle", s.slot, attempt-1), by)
 }

@@ -54,7 +54,7 @@ func benchJournal(b *testing.B, entities int) {
 	b.ResetTimer()
 	for i := range b.N {
 		places <- struct{}{}
-		refs[i%entities].Tell(counterCommand{2, func(r Result[uint64, messages.CapacityEvent]) {
+		refs[i%entities].Tell(counterCommand{n: 2, reply: func(r Result[uint64, messages.CapacityEvent]) {
 			if r.Err != nil {
 				mu.Lock()
 				failed = r.Err

@@ -116,6 +116,7 @@ type Result[S any, E proto.Message] struct {
 type command[S, C any, E proto.Message] struct {
 	cmd   C
 	cause string
+	by    events.EventID
 	reply func(Result[S, E])
 }
 
@@ -177,7 +178,7 @@ func (j *Journal[S, C, E]) onLoaded(a *Turn, m Loaded[S, E]) {
 	backlog := j.backlog
 	j.backlog = nil
 	for _, c := range backlog {
-		j.Submit(a, c.cmd, c.cause, c.reply)
+		j.SubmitBy(a, c.cmd, c.cause, c.by, c.reply)
 	}
 }
 
@@ -194,7 +195,15 @@ func (j *Journal[S, C, E]) Query(look func(S)) {
 // Submit decides a command. The reply is called exactly once, inside a turn of
 // this actor, when everything that the answer rests on is durable.
 func (j *Journal[S, C, E]) Submit(a *Turn, cmd C, cause string, reply func(Result[S, E])) {
-	asked := command[S, C, E]{cmd, cause, reply}
+	j.SubmitBy(a, cmd, cause, events.EventID{}, reply)
+}
+
+// SubmitBy is Submit for a command that an event led to: one that is in the record, of
+// any stream, so that whoever reads the record in its order has met it. A zero id is none.
+func (j *Journal[S, C, E]) SubmitBy(
+	a *Turn, cmd C, cause string, by events.EventID, reply func(Result[S, E]),
+) {
+	asked := command[S, C, E]{cmd, cause, by, reply}
 	if err := j.room(cmd); err != nil {
 		reply(Result[S, E]{Err: err})
 		return
@@ -222,7 +231,7 @@ func (j *Journal[S, C, E]) decideOn(asked command[S, C, E]) entry[S, C, E] {
 	decided, err := j.Decide(j.Ahead, asked.cmd)
 	en := entry[S, C, E]{command: asked, events: decided, err: err}
 	if err == nil {
-		en.stored, en.err = j.encode(decided, asked.cause)
+		en.stored, en.err = j.encode(decided, asked.cause, asked.by)
 	}
 	if en.err != nil {
 		en.events, en.stored = nil, nil
@@ -249,8 +258,9 @@ func (j *Journal[S, C, E]) room(cmd C) error {
 func (j *Journal[S, C, E]) kept(cmd C) bool { return j.Keeps != nil && j.Keeps(cmd) }
 
 // encode makes the stored form. The id of an event follows from the stream,
-// its revision and what caused it, so that a repeated append is recognised.
-func (j *Journal[S, C, E]) encode(decided []E, cause string) ([]events.NewEvent, error) {
+// its revision and the key of what caused it, so that a repeated append is recognised;
+// not from the event that caused it, which a repetition may know better.
+func (j *Journal[S, C, E]) encode(decided []E, cause string, by events.EventID) ([]events.NewEvent, error) {
 	stored := make([]events.NewEvent, 0, len(decided))
 	for i, e := range decided {
 		name, version, data, err := j.Codec.Encode(e)
@@ -258,7 +268,10 @@ func (j *Journal[S, C, E]) encode(decided []E, cause string) ([]events.NewEvent,
 			return nil, err
 		}
 		meta := j.Meta(j.Ahead, e)
-		meta.Causation, meta.Version = cause, version
+		meta.Cause, meta.Version = cause, version
+		if by != (events.EventID{}) {
+			meta.Causation = by.String()
+		}
 		// The epoch is part of it: what two processes decide alike at the same
 		// revision must not pass for one append that was repeated.
 		unique := fmt.Sprintf("%s@%d/%d", cause, j.decided, meta.Epoch)

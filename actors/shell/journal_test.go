@@ -257,3 +257,24 @@ func TestAPauseBetweenTriesIsBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestTheEventThatLedToACommandIsNamedAndIsNoPartOfTheIds(t *testing.T) {
+	bubble(t, func(t *testing.T, rt *Runtime) {
+		var ids []events.EventID
+		for name, by := range map[string]events.EventID{"": {}, "07000000-0000-0000-0000-000000000000": {7}} {
+			store := &slowStore{Store: events.NewMemory()}
+			newCounter(store).run(rt).Tell(counterCommand{
+				n: 2, by: by, reply: func(Result[uint64, messages.CapacityEvent]) {},
+			})
+			synctest.Wait()
+			stored := store.asked[0][0]
+			if stored.Meta.Cause != "test" || stored.Meta.Causation != name {
+				t.Errorf("by %s: metadata %s", by, stored.Meta.Marshal())
+			}
+			ids = append(ids, stored.ID)
+		}
+		if ids[0] != ids[1] {
+			t.Errorf("one decision has the ids %s", ids)
+		}
+	})
+}

@@ -77,6 +77,7 @@ type (
 	counterCommand struct {
 		n     uint64
 		reply func(Result[uint64, messages.CapacityEvent])
+		by    events.EventID
 	}
 	counterQuery struct{ look func(uint64) }
 )
@@ -117,7 +118,7 @@ func (j counter) run(rt *Runtime) Ref {
 		case Started:
 			j.Load(a)
 		case counterCommand:
-			j.Submit(a, m.n, "test", m.reply)
+			j.SubmitBy(a, m.n, "test", m.by, m.reply)
 		case counterQuery:
 			j.Query(m.look)
 		}
@@ -147,6 +148,6 @@ func (s *answers) sums() (sums []uint64, errs []error) {
 
 func tellNumbers(r Ref, s *answers, numbers ...uint64) {
 	for _, n := range numbers {
-		r.Tell(counterCommand{n, s.take})
+		r.Tell(counterCommand{n: n, reply: s.take})
 	}
 }

@@ -45,7 +45,7 @@ func TestSimulatedHostsComeToAQuotaThatIsTooSmall(t *testing.T) {
 	codec := catalog.Codec()
 	for seed := range uint64(most) {
 		for _, r := range Run(t, seed, Scenarios()["quotas"]).Record {
-			followed = followed || r.Type == "QuotaSet" && r.Meta.Causation == "quota"
+			followed = followed || r.Type == "QuotaSet" && r.Meta.Cause == "quota"
 			m, err := codec.Decode(r)
 			if err != nil {
 				continue // A snapshot.

@@ -31,6 +31,9 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(sealed("a-1", numbered(1, 10)[0], 1, 0), false)
 	f.Add(sealed("\x00\xff", events.NewEvent{Type: "t"}, 1<<63, 1<<62), true)
 	f.Add(sealed("a-1", events.NewEvent{Type: "t", Foreign: []byte("x"), Binary: true}, 1, 0), false)
+	f.Add(sealed("a-1", events.NewEvent{
+		Type: "t", Meta: events.Metadata{Cause: "look"}, Foreign: []byte(`{"cause":"look","by":1}`),
+	}, 1, 0), false)
 	f.Add(layout1(sealed("a-1", numbered(1, 10)[0], 1, 0)), false)
 	f.Add(bytes.Repeat([]byte{0xff}, headerBytes+60), true)
 	f.Add([]byte{}, false)

@@ -24,7 +24,8 @@ const (
 
 	// formatVersion is the version of everything this package stores. Format 2
 	// added virtual streams and stream metadata; since format 3, virtual
-	// streams have the same members as in EventStoreDB (upgrade.go).
+	// streams have the same members as in EventStoreDB (upgrade.go), and
+	// records have the keys of causes.
 	formatVersion = 3
 	formatPrefix  = "hostnode event store, format "
 	// formatUpgrading is written between formatVersion and the old format while

@@ -19,7 +19,8 @@ import (
 //	stream, type, correlation, causation, node, data: length and bytes each
 //	schema version, host epoch    lengths and these numbers are uvarints
 //	flags                         1 byte, not in layout 1
-//	foreign metadata              length and bytes, only with its flag
+//	cause                         length and bytes, only with its flag
+//	foreign metadata              the same
 //
 // Position and revision are in the key and in the index too: a record that
 // ended up in the wrong place does not pass as the right one.
@@ -33,6 +34,7 @@ const (
 
 	flagBinary  = 1 << 0 // the data is no JSON
 	flagForeign = 1 << 1 // another writer's metadata follows
+	flagCause   = 1 << 2 // the cause's key follows; since format 3
 )
 
 // crcTable is Castagnoli's polynomial, which processors compute in hardware.
@@ -42,7 +44,7 @@ var crcTable = crc32.MakeTable(crc32.Castagnoli)
 // fills in when the event has its place.
 func encodeRecord(stream string, e events.NewEvent) []byte {
 	size := headerBytes + len(e.ID) + len(stream) + len(e.Type) + len(e.Meta.Correlation) +
-		len(e.Meta.Causation) + len(e.Meta.Node) + len(e.Data) + len(e.Foreign) + 9*maxUvarint + 1
+		len(e.Meta.Causation) + len(e.Meta.Cause) + len(e.Meta.Node) + len(e.Data) + len(e.Foreign) + 10*maxUvarint + 1
 	b := make([]byte, headerBytes, size)
 	b = append(b, e.ID[:]...)
 	for _, s := range [...]string{
@@ -59,11 +61,22 @@ func encodeRecord(stream string, e events.NewEvent) []byte {
 	if e.Binary {
 		flags |= flagBinary
 	}
-	if e.Foreign == nil {
-		return append(b, flags)
+	if e.Meta.Cause != "" {
+		flags |= flagCause
 	}
-	b = binary.AppendUvarint(append(b, flags|flagForeign), uint64(len(e.Foreign)))
-	return append(b, e.Foreign...)
+	if e.Foreign != nil {
+		flags |= flagForeign
+	}
+	b = append(b, flags)
+	if e.Meta.Cause != "" {
+		b = binary.AppendUvarint(b, uint64(len(e.Meta.Cause)))
+		b = append(b, e.Meta.Cause...)
+	}
+	if e.Foreign != nil {
+		b = binary.AppendUvarint(b, uint64(len(e.Foreign)))
+		b = append(b, e.Foreign...)
+	}
+	return b
 }
 
 // sealRecord gives a record its place, its time and its checksum.
@@ -139,10 +152,13 @@ func (f *fields) additions(r *events.Recorded) {
 	}
 	flags := f.rest[0]
 	f.rest = f.rest[1:]
-	if flags&^(flagBinary|flagForeign) != 0 {
+	if flags&^(flagBinary|flagForeign|flagCause) != 0 {
 		f.err = fmt.Errorf("%w: flags %x", errLayout, flags)
 	}
 	r.Binary = flags&flagBinary != 0
+	if flags&flagCause != 0 {
+		r.Meta.Cause = string(f.bytes())
+	}
 	if flags&flagForeign != 0 {
 		r.Foreign = append(make([]byte, 0), f.bytes()...)
 	}

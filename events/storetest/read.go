@@ -85,7 +85,8 @@ func roundTrip(t *testing.T, s events.Store) {
 		ID: id(3), Type: "a type \x00 \u2028", Binary: true, Data: []byte{0, 1, 0xff, '\n'},
 		Meta: events.Metadata{Correlation: "\"<&>\u2028", Version: 1<<32 - 1, Epoch: 1<<64 - 1},
 	}
-	batch := []events.NewEvent{event(1), plain, binary}
+	caused := events.NewEvent{ID: id(4), Type: "only a cause", Meta: events.Metadata{Cause: strings.Repeat("cause:", 50)}}
+	batch := []events.NewEvent{event(1), plain, binary, caused, event(6)}
 	if _, err := s.Append(t.Context(), "a-1", events.NoStream(), batch); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func foreign(t *testing.T, b bench) {
 	texts := []string{
 		`{"$correlationId":"x","other":[1,2,{"a":null}]}`, ` { "$causationId": "7" } `, `{}`, `[]`, `"x"`, `null`,
 		`{"$correlationId":7}`, `{"schemaVersion":1,"schemaVersion":2}`, "no JSON", "\x00\xff\n",
-		`{"a":"` + strings.Repeat("long", 10_000) + `"}`,
+		`{"a":"` + strings.Repeat("long", 10_000) + `"}`, `{"cause":"look","$causationId":"7","by":1}`, `{"cause":{}}`,
 	}
 	if !b.remote {
 		texts = append(texts, `{`, `{"a":1`, `{"$correlationId":{}}`, `{"$correlationId":[]}`)

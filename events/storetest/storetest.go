@@ -93,12 +93,16 @@ func id(n int) events.EventID { return events.NewEventID("storetest", "id", n) }
 
 // event is a small event whose contents follow from its number.
 func event(n int) events.NewEvent {
+	cause := "" // Older records have none.
+	if n%2 == 0 {
+		cause = fmt.Sprintf("block:%d", n)
+	}
 	return events.NewEvent{
 		ID:   id(n),
 		Type: fmt.Sprintf("type-%d", n%3),
 		Data: fmt.Appendf(nil, `{"n":%d}`, n),
 		Meta: events.Metadata{
-			Correlation: "conversation", Causation: fmt.Sprint(n - 1),
+			Correlation: "conversation", Causation: fmt.Sprint(n - 1), Cause: cause,
 			Version: uint32(n % 4), Epoch: uint64(n), Node: "node",
 		},
 	}

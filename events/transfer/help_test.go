@@ -91,7 +91,7 @@ func event(t *rapid.T, cause string) events.NewEvent {
 		e.Data = nil
 	}
 	e.Meta, e.Foreign = events.DecodeMetadata(rapid.SampledFrom([][]byte{
-		nil, events.Metadata{Correlation: "r", Causation: "c", Version: 2, Epoch: 1 << 60, Node: "n"}.Marshal(),
+		nil, events.Metadata{Correlation: "r", Causation: "c", Cause: "k", Version: 2, Epoch: 1 << 60, Node: "n"}.Marshal(),
 		[]byte(`{"$correlationId":"x", "more":1}`), []byte("no JSON\n"), []byte(`null`), []byte(` {} `),
 	}).Draw(t, "metadata of the event"))
 	return e

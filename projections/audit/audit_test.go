@@ -149,11 +149,11 @@ func (r *record) insert(i int, stream string, m proto.Message) {
 	e := events.Recorded{Stream: stream, Meta: events.Metadata{Version: 1, Epoch: r.list[max(0, i-1)].Meta.Epoch}}
 	switch events.Category(stream) {
 	case events.CategoryCapacity, events.CategorySlotQueue:
-		e.Meta.Causation = "operator"
+		e.Meta.Cause = "operator"
 	case events.CategorySale:
-		e.Meta.Causation = "look"
+		e.Meta.Cause = "look"
 	case events.CategoryMarket:
-		e.Meta.Causation = history.CauseOf(m)
+		e.Meta.Cause = history.CauseOf(m)
 	}
 	for _, before := range r.list[:i] {
 		if before.Stream == stream && events.Category(stream) == events.CategorySale {

@@ -54,7 +54,7 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 		if r.Revision-first >= events.MaxAppendEvents {
 			return false
 		}
-		unique := fmt.Sprintf("%s@%d", r.Meta.Causation, first)
+		unique := fmt.Sprintf("%s@%d", r.Meta.CauseKey(), first)
 		is := func(unique string) bool { return r.ID == events.NewEventID(r.Stream, unique, int(r.Revision-first)) }
 		return is(fmt.Sprintf("%s/%d", unique, r.Meta.Epoch)) || is(unique)
 	}
@@ -66,7 +66,7 @@ func (a *auditor) checkID(s *stream, r events.Recorded, m proto.Message) {
 		// The beginning of the decision was removed; from the next one on it is known.
 	default:
 		s.Decision = r.Revision
-		a.find(EventIDUnderived, p, "the id %s does not follow from the cause %q", r.ID, clip(r.Meta.Causation))
+		a.find(EventIDUnderived, p, "the id %s does not follow from the cause %q", r.ID, clip(r.Meta.CauseKey()))
 	}
 	s.Partial = s.Partial && s.Decision != r.Revision
 }
@@ -93,15 +93,17 @@ func (a *auditor) holdID(r events.Recorded, derived bool) {
 
 // checkCause reads the cause and follows it to what it names.
 func (a *auditor) checkCause(s *stream, r events.Recorded, m proto.Message) {
-	c, err := events.ParseCause(r.Meta.Causation)
+	key := r.Meta.CauseKey()
+	c, err := events.ParseCause(key)
 	if err != nil {
-		a.find(CauseUnknown, placeOf(r), "the cause is %q, and no cause has that form", clip(r.Meta.Causation))
+		a.find(CauseUnknown, placeOf(r), "the cause is %q, and no cause has that form", clip(key))
 		return
 	}
+	a.checkCausation(s, r, c)
 	why := ""
 	switch s.kind {
 	case kindMarket:
-		why = causeOfMarket(r.Meta.Causation, m)
+		why = causeOfMarket(key, m)
 	case kindLedger:
 		why = causeOfLedger(s.host, c, m, a)
 	case kindQueue:
@@ -113,7 +115,7 @@ func (a *auditor) checkCause(s *stream, r events.Recorded, m proto.Message) {
 	case kindUnknown, kindHost, kindTx, kindDisposable:
 	}
 	if why != "" {
-		a.cross(CauseUnresolved, placeOf(r), "the cause is %q: %s", clip(r.Meta.Causation), why)
+		a.cross(CauseUnresolved, placeOf(r), "the cause is %q: %s", clip(key), why)
 	}
 }
 

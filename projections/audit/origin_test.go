@@ -2,6 +2,7 @@ package audit
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +17,22 @@ var marketStream = events.MarketStream(1337, events.Address{2}) // As history st
 // causes gives the n-th event of a type another cause, and the id that follows.
 func causes(name string, n int, cause func(r *record) string) func(*record) {
 	return func(r *record) {
-		r.list[r.at(name, n)].Meta.Causation = cause(r)
+		r.list[r.at(name, n)].Meta.Cause = cause(r)
 		r.derive()
 	}
+}
+
+// caused gives the first event of a type a cause and the id of the event that led to it.
+func caused(name, key string, by func(r *record) string) func(*record) {
+	return func(r *record) {
+		causes(name, 0, func(r *record) string { return strings.ReplaceAll(key, "SLOT", slotOf(r)) })(r)
+		r.list[r.at(name, 0)].Meta.Causation = by(r)
+	}
+}
+
+// idOf is the id of the n-th event of a type.
+func idOf(name string, n int) func(r *record) string {
+	return func(r *record) string { return r.list[r.at(name, n)].ID.String() }
 }
 
 func because(text string) func(*record) string { return func(*record) string { return text } }
@@ -98,6 +112,16 @@ func originBreaches() []breach {
 			change(r, 0, func(m *messages.SlotsQueued) { m.MarketRevision = 2 })
 			causes("SlotsQueued", 0, because("market@1"))(r)
 		}},
+		{"an event that never was led to it", CauseUnresolved, "SlotStored",
+			caused("SlotStored", "download:1", because(events.EventID{1}.String()))},
+		{"an event led to itself", CauseUnresolved, "SlotStored", caused("SlotStored", "download:1", idOf("SlotStored", 0))},
+		{"a later event led to it", CauseUnresolved, "SlotStored", caused("SlotStored", "download:1", idOf("SlotFilled", 0))},
+		{"an event of another sale led to it", CauseUnresolved, "SlotStored",
+			caused("SlotStored", "download:1", idOf("SaleStarted", 1))},
+		{"no id led to it", CauseUnresolved, "SlotStored", caused("SlotStored", "download:1", because("yesterday"))},
+		{"an event led to a block", CauseUnresolved, "SlotStored", caused("SlotStored", "block:7", idOf("SaleStarted", 0))},
+		{"the ledger's own event led to what a sale asks", CauseUnresolved, "BytesReleased",
+			caused("BytesReleased", "sale:SLOT:1:store", idOf("ReservationCreated", 0))},
 		correlates("SlotStored"), correlates("ReservationCreated"), correlates("BytesReleased"),
 		correlates("SlotTaken"), correlates("SaleStarted"),
 		{"a transaction changes its request", CorrelationMismatch, "TxMined", func(r *record) {
@@ -134,8 +158,24 @@ func TestCausesThatResolveAreInOrder(t *testing.T) {
 	} {
 		causes(name, 0, because(cause))(r)
 	}
+	for name, by := range map[string]string{
+		"SlotsQueued": "ChainRequestFulfilled", "ReservationCreated": "SaleStarted", "CapacityReserved": "SaleStarted",
+		"SaleSettled": "DataDeleted", "ReservationDeleted": "DataDeleted", "BytesReleased": "SaleStarted",
+	} {
+		r.list[r.at(name, 0)].Meta.Causation = idOf(by, 0)(r)
+	}
 	report := audited(t, r, Options{})
 	if len(report.Findings) > 0 {
+		t.Fatalf("findings %v", report.Findings)
+	}
+}
+
+func TestOlderRecordsHaveTheCauseWhereTheIdOfAnEventIsToday(t *testing.T) {
+	r := aYear(t)
+	for i := range r.list {
+		r.list[i].Meta.Causation, r.list[i].Meta.Cause = r.list[i].Meta.Cause, ""
+	}
+	if report := audited(t, r, Options{}); len(report.Findings) > 0 {
 		t.Fatalf("findings %v", report.Findings)
 	}
 }

@@ -57,18 +57,34 @@ func (f *idFilter) hashOf(name string) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
+// probes are the bits of an id.
+func (f *idFilter) probes(stream uint64, id events.EventID) (bits [filterProbes]uint64) {
+	first, second := binary.LittleEndian.Uint64(id[:8]), binary.LittleEndian.Uint64(id[8:])
+	h := mixed(mixed(first^f.Key[0], stream^f.Key[1])^f.Key[1], second^f.Key[0])
+	step := h>>32 | 1
+	for i := range bits {
+		bits[i] = h % (64 * uint64(len(f.Bits)))
+		h += step
+	}
+	return bits
+}
+
+// has says whether an id was added; of one that was not, it is as seldom wrong as a
+// suspicion is.
+func (f *idFilter) has(stream uint64, id events.EventID) bool {
+	for _, bit := range f.probes(stream, id) {
+		if f.Bits[bit/64]&(1<<(bit%64)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // add sets the bits of an id, and suspects it when they were all set.
 func (f *idFilter) add(stream uint64, r events.Recorded) {
-	first, second := binary.LittleEndian.Uint64(r.ID[:8]), binary.LittleEndian.Uint64(r.ID[8:])
-	h := mixed(mixed(first^f.Key[0], stream^f.Key[1])^f.Key[1], second^f.Key[0])
-	step, seen := h>>32|1, true
-	for range filterProbes {
-		bit := h % (64 * uint64(len(f.Bits)))
-		if f.Bits[bit/64]&(1<<(bit%64)) == 0 {
-			seen = false
-			f.Bits[bit/64] |= 1 << (bit % 64)
-		}
-		h += step
+	seen := f.has(stream, r.ID)
+	for _, bit := range f.probes(stream, r.ID) {
+		f.Bits[bit/64] |= 1 << (bit % 64)
 	}
 	switch {
 	case !seen:

@@ -44,7 +44,7 @@ func unmarked(index, period uint64) *messages.MarkingFailed {
 func (r *record) write(stream string, m proto.Message, cause, correlation string) {
 	i := len(r.list)
 	r.insert(i, stream, m)
-	r.list[i].Meta.Causation, r.list[i].Meta.Correlation = cause, correlation
+	r.list[i].Meta.Cause, r.list[i].Meta.Correlation = cause, correlation
 	r.derive()
 }
 

@@ -81,7 +81,7 @@ func (w *Writer) Append(stream, correlation string, list ...proto.Message) {
 			w.T.Fatalf("encode %T: %v", m, err)
 		}
 		meta := events.Metadata{
-			Correlation: cmp.Or(correlation, w.correlation(stream, m)), Causation: w.cause(stream, m),
+			Correlation: cmp.Or(correlation, w.correlation(stream, m)), Cause: w.cause(stream, m),
 			Version: version, Epoch: w.Epoch, Node: "test",
 		}
 		batch = append(batch, events.NewEvent{
@@ -108,7 +108,7 @@ func IDOf(stream string, m proto.Message, meta events.Metadata, first uint64, i 
 		sum := sha256.Sum256(content)
 		return events.NewEventID(stream, hex.EncodeToString(sum[:]), int(first)+i)
 	}
-	return events.NewEventID(stream, fmt.Sprintf("%s@%d", meta.Causation, first), i)
+	return events.NewEventID(stream, fmt.Sprintf("%s@%d", meta.CauseKey(), first), i)
 }
 
 // CauseOf is the cause of an event of the market.

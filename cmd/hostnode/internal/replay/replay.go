@@ -131,7 +131,7 @@ func everything(ctx context.Context, store events.Store, name string) iter.Seq2[
 // told is an event in words.
 func told(r events.Recorded, m proto.Message, err error) Event {
 	e := Event{
-		Revision: r.Revision, Position: r.Position, Type: r.Type, Cause: r.Meta.Causation, Recorded: r.Recorded.UTC(),
+		Revision: r.Revision, Position: r.Position, Type: r.Type, Cause: r.Meta.CauseKey(), Recorded: r.Recorded.UTC(),
 	}
 	switch s, ok := m.(sale.Event); {
 	case err != nil:
