@@ -11,17 +11,17 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file judges the periods of an adopted slot that pass while its data is not here:
-// nothing can be proven, but what was owed is recorded, and told, in time.
+// This file judges the periods of an adopted slot that pass before its data is here. Nothing
+// can be proven then, but each proof that was owed is recorded as missed, and alerted, in time.
 
 // adoptedJudged says what became of periods that are over; empty: nothing new.
 type adoptedJudged struct {
 	told []proofReport
-	look bool // the slot is lost, or over
+	look bool // the slot is lost, or its request is over
 	next uint64
 }
 
-// judgeAdopted judges the periods up to now, and goes on when the next one is over.
+// judgeAdopted judges the periods up to now, and continues when the next one is over.
 func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 	st := s.journal.Durable
 	if s.judgingAdopted || !st.Owes() || !st.BeforeFill() || s.Record.Away() {
@@ -38,7 +38,7 @@ func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 				return s.owedByAdopted(ctx, st)
 			})
 		}
-		if err != nil && ctx.Err() == nil { // The next period asks again, and so does the end.
+		if err != nil && ctx.Err() == nil { // It is asked again after the next period, and at the end.
 			s.Log.WithField("slot", s.slot.String()).Warnf("what the slot owes is not known yet: %v", err)
 			m.next = s.ClosedPeriod(s.View.Now()) + 1
 		}
@@ -48,7 +48,7 @@ func (s *Agent) judgeAdopted(a *shell.Turn, next uint64) {
 	})
 }
 
-// owedByAdopted finds out what became of the periods that are over by the newest block.
+// owedByAdopted finds out what became of the periods that were over at the newest block.
 func (s *Agent) owedByAdopted(ctx context.Context, st sale.State) (m adoptedJudged, err error) {
 	cmd, err := s.askChain(ctx, st)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Agent) owedByAdopted(ctx context.Context, st sale.State) (m adoptedJudg
 	return m, err
 }
 
-// after is a state with what follows from a command.
+// after returns a state after the events that follow from a command.
 func (s *Agent) after(st sale.State, cmd sale.Command) sale.State {
 	found, err := s.Decide(st, cmd)
 	if err != nil {

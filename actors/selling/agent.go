@@ -1,10 +1,10 @@
-// Package selling runs one sale as an actor: it owns the journal of the slot's stream, performs
-// the effects that sale.Next names, each with asking before acting, and brings their answers
-// back as commands. It compares the sale with the chain whenever the record was read, sees to
-// proofs that are owed also while the event store is away, and closes the account of what was
-// owed before an end is recorded.
+// Package selling runs one sale as an actor. The agent owns the journal of the slot's stream,
+// performs the effects that sale.Next names, and brings their outcomes back as commands. It
+// compares the sale with the chain each time the record was read, proves what is owed even
+// while the event store is away, and settles which proofs were owed before it records the end
+// of the hosting.
 //
-// Not for: deciding. What follows from what is in events/sale.
+// Not for: rules. Those are in events/sale.
 package selling
 
 import (
@@ -26,8 +26,7 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// Agent runs one sale: it owns the journal of the slot's stream, performs
-// the effects that Next names, and brings their answers back as commands.
+// Agent runs one sale.
 type Agent struct {
 	*Deps
 	slot    events.SlotID
@@ -35,32 +34,32 @@ type Agent struct {
 	index   uint64
 	// observers are told each new durable state.
 	observers []shell.Ref
-	broken    func(error) // the sale cannot be run
+	broken    func(error) // called when the sale cannot be run
 
 	journal *shell.Journal[sale.State, sale.Command, sale.Event]
 	running map[string]*work
 	stall   stall
 	looked  bool // compared with the chain since the record was loaded
-	decided bool // the same, but what follows may not be in the record yet
+	decided bool // the same, but what follows may not be recorded yet
 	looking bool
-	again   bool // something came up while looking, or the record was away: look once more
+	again   bool // something happened during the look, or the event store was away: look once more
 	trouble sales.Trouble
 
-	// finalFill is the block of a fill that was seen to be final; see facts.go.
+	// finalFill is the block of the fill, once it was seen to be final; see facts.go.
 	finalFill atomic.Pointer[events.Hash]
-	// ours says that the contract called the slot ours when it was asked last.
+	// ours: the contract called the slot ours when it was asked last.
 	ours atomic.Bool
 
 	// What the agent knows of its proofs on chain; see takenproofs.go.
-	takenKnown bool // the market was asked since the record was loaded
-	// loadedTo is the last period of which the record knew when it was loaded.
+	takenKnown bool // the market answered since the record was loaded
+	// loadedTo is the last period that the record knew when it was loaded.
 	loadedTo uint64
 	hearing  bool
-	held     []sales.Command // about duties; they wait for the next question
-	asked    []sales.Command // the same, and they wait for the answer
+	held     []sales.Command // about duties, waiting for the next question
+	asked    []sales.Command // about duties, waiting for the answer
 	// judgingAdopted: periods of an adopted slot are being judged; see adopted.go.
 	judgingAdopted bool
-	// closingTries is how often the account up to an end could not be closed; see closing.go.
+	// closingTries counts the failed tries to close the account up to an end; see closing.go.
 	closingTries int
 }
 
@@ -70,11 +69,11 @@ type Deps struct {
 	Prover  port.Prover
 	Repo    port.Repo
 	Content port.Content
-	// Provers order the proofs, Ledger answers about reservations.
+	// Provers schedule the proofs; Ledger answers about reservations.
 	Provers *proofs.Provers
 	Ledger  *shell.Part
-	// The pools bound the calls that run at once; ProofTxs are the proofs on their way, each
-	// of which waits for its confirmations, which may take longer than a period.
+	// The pools bound the calls that run at once. ProofTxs is for proofs in flight, which wait
+	// for their confirmations, maybe longer than a period.
 	Downloads, Transactions, Reads, Disk, Repairs, ProofTxs *shell.Pool
 	// ChainID and Contract say which market's log is read.
 	ChainID  uint64
@@ -88,7 +87,7 @@ type Deps struct {
 	IsDuty func(sale.Effect) bool
 }
 
-// work is an effect that was started.
+// work is an effect that was begun.
 type work struct {
 	cancel    context.CancelFunc
 	by        events.EventID // the last event of the state that wanted it, if that is in the record
@@ -120,12 +119,12 @@ type (
 var (
 	// errWaits ends an effect that has nothing to do until the state changes.
 	errWaits = errors.New("nothing to do until something changes")
-	// errHeld ends an effect that is not tried while the record is away.
+	// errHeld ends an effect that is not tried while the event store is away.
 	errHeld = errors.New("not tried while the event store does not answer")
 )
 
-// New is the agent of a slot; broken is told that its record cannot be read, and observers are
-// told each new state.
+// New returns the agent of a slot. broken is called when its record cannot be read; observers
+// are told each new state.
 func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 	broken func(error), observers ...shell.Ref,
 ) *Agent {
@@ -150,7 +149,7 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 	return s
 }
 
-// Panicked ends the calls of an agent that panicked: the next one begins its own.
+// Panicked ends the calls of an agent that panicked; its successor begins its own.
 func (s *Agent) Panicked() {
 	for _, w := range s.running {
 		w.cancel()
@@ -210,8 +209,8 @@ func (s *Agent) onCommand(a *shell.Turn, m sales.Command) {
 	}
 }
 
-// onStarted begins once more when somebody else wrote to the sale's stream at that very
-// moment: nothing was decided.
+// onStarted submits the start once more when somebody else wrote to the sale's stream at the
+// same moment: then nothing was decided.
 func (s *Agent) onStarted(self shell.Ref, m sales.Command) outcome {
 	return func(r shell.Result[sale.State, sale.Event]) {
 		switch {
@@ -223,7 +222,7 @@ func (s *Agent) onStarted(self shell.Ref, m sales.Command) outcome {
 	}
 }
 
-// outcome takes what became of a command.
+// outcome receives the result of a command.
 type outcome = func(shell.Result[sale.State, sale.Event])
 
 // submit hands a command to the journal; reply may be nil.
@@ -239,8 +238,8 @@ func (s *Agent) decide(a *shell.Turn, m sales.Command, reply outcome) {
 	s.journal.SubmitBy(a, m.Cmd, m.Cause, m.By, reply)
 }
 
-// whileAway sees to the duties that follow from what was decided: nobody is told
-// when it becomes durable, because that is not to be expected.
+// whileAway performs the duties that follow from a decision as soon as it is made, if the event
+// store is away: nothing becomes durable soon then.
 func (s *Agent) whileAway(a *shell.Turn) {
 	if s.Record.Away() {
 		s.tellObservers(a, nil)
@@ -248,8 +247,8 @@ func (s *Agent) whileAway(a *shell.Turn) {
 	}
 }
 
-// onRecordMoved does what is owed when the record goes away, and goes on with
-// everything when it is back.
+// onRecordMoved performs what is owed when the event store goes away, and resumes everything
+// when it is back.
 func (s *Agent) onRecordMoved(a *shell.Turn) {
 	s.tellObservers(a, nil)
 	s.act(a)
@@ -262,8 +261,8 @@ func (s *Agent) onRecordMoved(a *shell.Turn) {
 
 func (s *Agent) onDurable(a *shell.Turn, fresh []sale.Event) {
 	if len(fresh) == 0 { // Loaded, for the first time or again.
-		// A sale that lives is compared with the chain. One that is about to start
-		// was, by whoever starts it, also when its command overtook the load.
+		// A living sale is compared with the chain. One that is about to start was compared by
+		// the supervisor already, also when its command overtook the load.
 		st := s.journal.Durable
 		s.looked = s.looked && (st.Phase == sale.Unknown || st.Over())
 		s.decided, s.takenKnown, s.loadedTo = s.looked, false, st.LastPeriod
@@ -283,8 +282,8 @@ func (s *Agent) tellObservers(a *shell.Turn, fresh []sale.Event) {
 	}
 }
 
-// act brings the running calls in line with what the durable state wants, and,
-// while the record is away, with what is owed by the state ahead.
+// act begins and ends calls until those that run are those that the durable state wants and,
+// while the event store is away, those that the state ahead owes.
 func (s *Agent) act(a *shell.Turn) {
 	st := s.journal.Durable
 	if !s.journal.Loaded || st.Phase == sale.Unknown {
@@ -292,7 +291,7 @@ func (s *Agent) act(a *shell.Turn) {
 	}
 	away := s.Record.Away()
 	durable, owed := s.Next(st), s.owed()
-	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // What the record closed ends, whatever the chain says.
+	leftovers := s.endUnwanted(slices.Concat(durable, owed)) // Ends what the record closed, whatever the chain says.
 	if !s.looked && !st.Over() {
 		if !s.decided {
 			s.look(a)
@@ -316,14 +315,14 @@ func (s *Agent) act(a *shell.Turn) {
 	}
 }
 
-// owed are the duties by what is decided. They go on when the record is back,
-// before the last of what they rest on is in it.
+// owed returns the duties by the state ahead. When the store is back they go on, even before
+// all that they rest on is recorded.
 func (s *Agent) owed() []sale.Effect {
 	return slices.DeleteFunc(s.Next(s.journal.Ahead), func(e sale.Effect) bool { return !s.IsDuty(e) })
 }
 
-// endUnwanted ends the calls that nobody wants any more, and reports whether
-// one of them still runs.
+// endUnwanted cancels calls that are not wanted any more, and reports whether one of them still
+// runs.
 func (s *Agent) endUnwanted(wanted []sale.Effect) (leftovers bool) {
 	for key, w := range s.running {
 		switch {
@@ -397,12 +396,12 @@ func (s *Agent) onEnded(a *shell.Turn, m effectEnded) {
 	if s.trouble.Effect == m.key {
 		s.trouble = sales.Trouble{}
 	}
-	if w.unwanted || (m.err != nil && !errors.Is(m.err, errWaits)) { // Cancelled, or the host stops.
+	if w.unwanted || (m.err != nil && !errors.Is(m.err, errWaits)) { // Cancelled, or the host is stopping.
 		delete(s.running, m.key)
 		s.act(a)
 		return
 	}
-	if m.cmd == nil { // It waits; the state will change without it.
+	if m.cmd == nil { // It waits until the state changes.
 		return
 	}
 	if s.leavesToLook(m.cmd) {

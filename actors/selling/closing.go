@@ -18,46 +18,47 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file closes the account of proofs of a sale whose hosting ends: because the
-// request is over or failed, or because the contract took the slot. From then on
-// nobody judges what it owed, so each period up to the end gets its word before the
-// end is recorded: a proof that the contract took, or a miss with its reason.
+// This file closes the account of proofs of a sale whose hosting ends, because the request
+// ended or failed or the contract took the slot. Nobody judges later what the sale owed, so
+// before the end is recorded, each period that owed a proof is recorded either with the proof
+// that the contract took or as missed, with the reason.
 
 const (
-	// closingPatience bounds a try at it, by the machine's clock: 50,000 blocks are
-	// read in a few minutes, also from a slow node.
+	// closingPatience bounds one try, by the machine's clock: even a slow node gives 50,000
+	// blocks in a few minutes.
 	closingPatience = 5 * time.Minute
-	// closingTries is how often it is tried. Then the end is recorded without it, and
-	// says which periods are not known: a node that has lost its past must not keep
-	// bytes and collateral bound for ever.
+	// closingTries is how often the account is tried. After that the end is recorded without it
+	// and names the unknown periods: a node that has lost its past must not keep bytes and
+	// collateral bound for ever.
 	closingTries = 6
 )
 
-// closing is the account up to an end.
+// closing is the account up to the end.
 type closing struct {
-	report sale.ReportChain // of the end, with the block of the fill if the record did not say
-	told   []proofReport    // in the order in which it is to be decided
-	// until is when the slot ceased to owe proofs; zero: that is not known.
+	report sale.ReportChain // of the end, with the block of the fill if the record did not name it
+	told   []proofReport    // in the order in which they are to be decided
+	// until is when the slot ceased to owe proofs; zero: not known.
 	until    time.Time
-	unjudged string // of which periods nothing is known, and why
-	// open says what becomes of duties that are open at the end; unread is why it does not.
+	unjudged string // which periods are unknown, and why
+	// open says what becomes of the duties that are open at the end; unread says why that is
+	// not known.
 	open   map[uint64]openVerdict
 	unread string
 }
 
-// openVerdict is what the judge says of a period whose duty is open.
+// openVerdict is the verdict on a period whose duty is open.
 type openVerdict struct {
 	missed  bool
 	unknown string
 }
 
-// ending is when a slot ceased to owe proofs, with the newest block in which a miss
-// could be marked, as far as it is known, and what ended it.
+// ending is when a slot ceased to owe proofs, what ended it and, if known, the newest block in
+// which a miss could be marked.
 type ending struct {
 	until time.Time
 	block uint64
 	what  string
-	last  uint64 // the last period that is judged; 0: that of until
+	last  uint64 // the last period to judge; 0: that of until
 }
 
 // errLossUnknown: the log does not say when the contract took the slot.
@@ -66,7 +67,8 @@ var errLossUnknown = errors.New("the contract's log does not say when it took th
 // errFillUnknown: the log does not say when a slot became ours.
 var errFillUnknown = errors.New("the contract's log does not say when the slot was filled")
 
-// endsHosting reports whether nobody asks later what the sale owed until then.
+// endsHosting reports whether a report ends the hosting, so that nobody asks later what the
+// sale owed.
 func (s *Agent) endsHosting(st sale.State, report sale.Command) bool {
 	found, err := s.Decide(st, report)
 	if err != nil {
@@ -81,9 +83,9 @@ func (s *Agent) endsHosting(st sale.State, report sale.Command) bool {
 	return ours && ends
 }
 
-// asFilled is a state that knows when the slot became ours, and the report with the block
-// of that fill. The record may not say: of a slot that was adopted and is lost, or over,
-// before its data was here, and of a fill that is found together with its end.
+// asFilled completes a state with the time at which the slot became ours, and the report with
+// the block of that fill. The record lacks both for an adopted slot that is lost, or over,
+// before its data was here, and for a fill that is found together with its end.
 func (s *Agent) asFilled(ctx context.Context, st sale.State, report sale.ReportChain,
 ) (sale.State, sale.ReportChain, error) {
 	if st.Hosting() {
@@ -94,15 +96,15 @@ func (s *Agent) asFilled(ctx context.Context, st sale.State, report sale.ReportC
 		return st, report, err
 	}
 	if report.Log = fill; report.Facts.Host != s.Me {
-		report.Log = events.Head{} // The newest fill may be another host's.
+		report.Log = events.Head{} // The newest fill may be of another host.
 	}
 	st.FilledAt, st.FilledBlock, st.FilledHash = fill.Time, fill.Number, fill.Hash
 	return st, report, nil
 }
 
-// closeAccount finds out what became of all periods up to the end that a report says.
-// After the last try, whatever is not known is said to be unjudged. loaded: the
-// record was just loaded, so the host may have been down.
+// closeAccount finds out what became of all periods up to the end that a report names. On the
+// last try, what is still unknown is reported as unjudged. loaded: the record was just loaded,
+// so the host may have been down.
 func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.ReportChain, loaded, last bool,
 ) (closing, error) {
 	c, err := chainview.Patiently(ctx, s.Base, closingPatience, func(ctx context.Context) (closing, error) {
@@ -127,7 +129,7 @@ func (s *Agent) closeAccount(ctx context.Context, st sale.State, report sale.Rep
 	return c, nil
 }
 
-// account asks which proofs the contract took, and judges what is left.
+// account asks which proofs the contract took, and judges the other periods.
 func (s *Agent) account(ctx context.Context, st sale.State, facts events.SlotFacts, loaded bool) (closing, error) {
 	var c closing
 	taken, err := s.takenProofs(ctx, st)
@@ -182,7 +184,7 @@ func (s *Agent) ending(ctx context.Context, st sale.State, facts events.SlotFact
 		return ending{until: lost.Time, block: lost.Number, what: "the contract had taken the slot"}, err
 	}
 	switch {
-	case facts.SlotState == events.SlotFailed: // The contract sets its end to the second before.
+	case facts.SlotState == events.SlotFailed: // The contract sets the end to one second earlier.
 		return ending{until: facts.RequestEnd.Add(time.Second), what: "the request had failed"}, nil
 	case facts.RequestState == events.RequestCancelled:
 		return ending{until: facts.RequestExpiry, what: "the request had expired"}, nil
@@ -190,13 +192,13 @@ func (s *Agent) ending(ctx context.Context, st sale.State, facts events.SlotFact
 	return ending{until: facts.RequestEnd, what: "the request had ended"}, nil
 }
 
-// lossOf is the block in which the contract took the slot: of the logs that are on the
-// chain, the first after our fill that says so.
+// lossOf is the block in which the contract took the slot: the first log after our fill, of
+// those still on the chain, that says so.
 func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFacts) (lost events.Head, err error) {
 	if s.Record.Away() {
 		return lost, fmt.Errorf("%w: the record of the market does not answer", errLossUnknown)
 	}
-	// The log is on its way, from far behind when the host was down for long.
+	// The log is being read, from far back if the host was down for long.
 	if _, err := s.View.Wait(ctx, func(events.Head) bool { return s.Told.Load() >= facts.At.Number }); err != nil {
 		return lost, fmt.Errorf("%w: it was read up to block %d: %w", errLossUnknown, s.Told.Load(), err)
 	}
@@ -226,7 +228,7 @@ func (s *Agent) lossOf(ctx context.Context, st sale.State, facts events.SlotFact
 	return lost, foundLoss(lost)
 }
 
-// marketBackward are the logs of the market in the record, newest first.
+// marketBackward yields the recorded logs of the market, newest first.
 func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEvent, error] {
 	return func(yield func(messages.MarketEvent, error) bool) {
 		stream := events.MarketStream(s.ChainID, s.Contract)
@@ -242,9 +244,9 @@ func (s *Agent) marketBackward(ctx context.Context) iter.Seq2[messages.MarketEve
 	}
 }
 
-// ourFill is the block of the fill by which a slot is, or was, ours that the record does
-// not count as filled: the newest one while the slot is ours, and for an adopted one that
-// was lost the last one before the attempt began.
+// ourFill is the block of our fill of a slot that the record does not count as filled. While
+// the slot is ours it is the newest fill; for an adopted slot that was lost, the last fill
+// before the attempt began.
 func (s *Agent) ourFill(ctx context.Context, st sale.State, facts events.SlotFacts) (fill events.Head, err error) {
 	if s.Record.Away() {
 		return fill, fmt.Errorf("%w: the record of the market does not answer", errFillUnknown)
@@ -284,18 +286,18 @@ func foundLoss(lost events.Head) error {
 	return nil
 }
 
-// owedUntil is what the blocks say of the periods up to an end.
+// owedUntil is what the blocks say about the periods up to the end.
 type owedUntil struct {
-	// silent are the periods that were owed and that the sale knows nothing of.
+	// silent are the periods that owed a proof and that the sale knows nothing of.
 	silent []proofReport
-	// open says of each period that is not settled whether a miss could be marked: a duty
-	// may be opened while this is found out.
+	// open says of each unsettled period whether a miss could be marked. It covers more than
+	// the open duties, because a duty may be opened meanwhile.
 	open map[uint64]openVerdict
-	// short is the first period that the chain was read back to, when that is not far enough.
+	// short is the first period that the chain was read back to, if that was not far enough.
 	short uint64
 }
 
-// owedUntil finds out what was owed up to an end.
+// owedUntil finds out what was owed up to the end.
 func (s *Agent) owedUntil(ctx context.Context, st sale.State, at events.Head, end ending, why string,
 ) (owed owedUntil, err error) {
 	cfg := s.Terms.Proofs
@@ -347,8 +349,7 @@ func (s *Agent) owedUntil(ctx context.Context, st sale.State, at events.Head, en
 	return owed, nil
 }
 
-// openVerdicts are those on all periods up to the last one that a sale may have an open
-// duty of.
+// openVerdicts judges all periods, up to the last, of which the sale may have an open duty.
 func openVerdicts(j *duty.Judge, st *sale.State, from uint64) map[uint64]openVerdict {
 	open := map[uint64]openVerdict{}
 	for period := from; period <= j.Past.To; period++ {
@@ -360,8 +361,8 @@ func openVerdicts(j *duty.Judge, st *sale.State, from uint64) map[uint64]openVer
 	return open
 }
 
-// closeDuties closes, before the end is recorded, the duties whose periods were over
-// by then and for which the contract took no proof.
+// closeDuties closes, before the end is recorded, the duties whose periods are over and for
+// which the contract took no proof.
 func (s *Agent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 	for _, d := range slices.Clone(s.journal.Ahead.Duties) {
 		if !c.until.After(d.Deadline) {
@@ -382,8 +383,8 @@ func (s *Agent) closeDuties(a *shell.Turn, at events.Head, c *closing) {
 	}
 }
 
-// leavesToLook reports whether a call of a hosted slot found its end. A look finds the
-// same, and closes the account before it is recorded.
+// leavesToLook reports whether a call found the end of a hosted slot. That is left to a look,
+// which finds the same and closes the account before the end is recorded.
 func (s *Agent) leavesToLook(cmd sale.Command) bool {
 	report, ok := cmd.(sale.ReportChain)
 	return ok && s.endsHosting(s.journal.Ahead, report)

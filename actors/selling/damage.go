@@ -11,15 +11,15 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file keeps the data of a slot sound: what is damaged is recorded, fetched again, and
-// what could not be done without it is tried again at once. The damage is met by a
-// proof, by the scrub, or at the start.
+// This file repairs the data of a slot: damage that a proof, the scrub or the start finds is
+// recorded, the data is fetched again, and whatever failed for lack of it is tried again at
+// once.
 
-// MaxRepairs is how many repairs run at once. Each fetches a block at a time, and those that
-// look at a whole slot run for long: they must not hold up the one block of a proof.
+// MaxRepairs is how many repairs run at once. Each fetches one block at a time, and repairs of
+// a whole slot take long: they must not hold up the one block that a proof needs.
 const MaxRepairs = 16
 
-// damageOf is the report of what an error says of the stored slot; nil when it says nothing.
+// damageOf is the report of the damage that an error names; nil when it names none.
 func (s *Agent) damageOf(err error, met string) sale.Command {
 	report := sale.ReportDamaged{At: s.ChainTime()}
 	if found, ok := errors.AsType[*events.DamageError](err); ok {
@@ -32,8 +32,8 @@ func (s *Agent) damageOf(err error, met string) sale.Command {
 	return report
 }
 
-// repair fetches damaged blocks again, in the order of what is due. Before the fill it is
-// given up after a while: nothing is owed yet, and space and collateral wait.
+// repair fetches damaged blocks again, earliest deadline first. Before the fill it gives up
+// after a while: nothing is owed yet, and space and collateral are bound.
 func (s *Agent) repair(ctx context.Context, st sale.State, e sale.Repair) (sale.Command, error) {
 	deadline := st.EndsAt
 	if len(st.Duties) > 0 {
@@ -62,15 +62,15 @@ func (s *Agent) repair(ctx context.Context, st sale.State, e sale.Repair) (sale.
 	return nil, errWaits
 }
 
-// onDamaged records damage that a call has met. The call is tried again when it is repaired,
-// or after a pause, because it may not need what is damaged by then.
+// onDamaged records damage that a call has met. The call is tried again after the repair, or
+// after a pause, because it may no longer need the damaged data.
 func (s *Agent) onDamaged(a *shell.Turn, m effectEnded, w *work) {
 	w.damaged = true
 	s.submit(a, sales.Command{Cmd: m.cmd, Cause: m.key, By: w.by}, nil)
 	s.tryAgain(a, m.key, w)
 }
 
-// tryDamagedAgain begins at once what waits for sound data.
+// tryDamagedAgain resumes at once the calls that wait for sound data.
 func (s *Agent) tryDamagedAgain() {
 	for key, w := range s.running {
 		if w.damaged {
@@ -79,8 +79,8 @@ func (s *Agent) tryDamagedAgain() {
 	}
 }
 
-// whyDamaged says what is damaged and why it is not repaired, for a proof that was missed;
-// empty: nothing is.
+// whyDamaged says, for a missed proof, what is damaged and why it is not repaired; empty:
+// nothing is damaged.
 func (s *Agent) whyDamaged() string {
 	d := s.journal.Ahead.Damage
 	if !d.Any() {

@@ -96,7 +96,7 @@ func (s *Agent) reserveCapacity(ctx context.Context, st sale.State, by events.Ev
 // reservation is what an attempt asks of the ledger.
 func (s *Agent) reservation(st sale.State) capacity.Reserve {
 	ask := s.AskOf(st.Request, st.EndsAt)
-	if st.Adopted { // Its collateral is at stake already.
+	if st.Adopted { // Its collateral is deposited already.
 		ask.MaxAtRisk, ask.Quota = nil, 0
 	}
 	return capacity.Reserve{
@@ -105,7 +105,7 @@ func (s *Agent) reservation(st sale.State) capacity.Reserve {
 	}
 }
 
-// challengeAt is the slot's period and challenge in the block after head.
+// challengeAt is the period, and the slot's challenge, in the block after head.
 func (e *Deps) challengeAt(ctx context.Context, slot events.SlotID, head events.Head,
 ) (uint64, events.Challenge, error) {
 	period := duty.Period(e.Terms.Proofs, head.Time.Add(time.Second))
@@ -180,8 +180,8 @@ func (s *Agent) submitProof(ctx context.Context, st sale.State, d sale.Duty) (sa
 	}, nil
 }
 
-// readCollateral waits until the miss can no longer be marked, then reads what
-// is left. A slot that is no longer ours is for ReportChain to judge.
+// readCollateral waits until the miss can no longer be marked, then reads what is left of the
+// collateral. A slot that is no longer ours is left to ReportChain.
 func (s *Agent) readCollateral(ctx context.Context, st sale.State, e sale.ReadCollateral) (sale.Command, error) {
 	closes := duty.End(s.Terms.Proofs, e.Period).Add(s.Terms.Proofs.Timeout)
 	if _, err := s.View.Wait(ctx, func(h events.Head) bool { return h.Time.After(closes) }); err != nil {
@@ -221,9 +221,9 @@ func (s *Agent) free(ctx context.Context, st sale.State) (sale.Command, error) {
 	}
 }
 
-// whyNotOurs is asked when the contract has nothing of ours to let go of, although the
-// record says so: a reorganisation took the fill back, or the slot. A node that lags
-// says the same; then it is tried again.
+// whyNotOurs finds out why the contract has no slot of ours to free, although the record does:
+// a reorganisation may have taken back the fill, or the slot was lost. A node that lags behind
+// says the same; then the call is tried again.
 func (s *Agent) whyNotOurs(ctx context.Context, st sale.State, refused error) (sale.Command, error) {
 	report, err := s.askChain(ctx, st)
 	if err != nil {
@@ -257,8 +257,8 @@ func (s *Agent) settle(
 	return sale.ReportSettled{At: s.ChainTime()}, nil
 }
 
-// toReturn is what goes back to the ledger. The sale may have ended before it
-// learned that its reservation was made: then all of that goes back.
+// toReturn is the collateral that goes back to the ledger. If the sale ended before it learned
+// of its reservation, that is all of it.
 func (s *Agent) toReturn(ctx context.Context, e sale.Settle) (events.Amount, error) {
 	r, err := s.reserved(ctx, e.Attempt)
 	if err == nil && !r.Found {

@@ -13,15 +13,15 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// This file asks the chain what a sale needs to know of its slot: what the contract
-// says, whether the block of the recorded fill is still there, and when a fill was
-// of which the record does not know. The last two are asked only when they matter.
+// This file asks the chain what a sale needs to know of its slot: what the contract says,
+// whether the block of the recorded fill is still on the chain, and when an unrecorded fill
+// happened. The last two are asked only when they matter.
 
-// logPatience is for how many blocks the log of a fill is waited for. A slot that is
-// found as ours owes proofs, and those need no log.
+// logPatience is how many blocks to wait for the log of a fill. No longer, because a slot that
+// is ours owes proofs, and those need no log.
 const logPatience = 2
 
-// askChain makes the report of a look at the slot.
+// askChain asks about the slot and makes the report.
 func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, error) {
 	facts, err := shell.In(ctx, s.Reads, time.Time{}, func() (events.SlotFacts, error) {
 		return chainview.Patiently(ctx, s.Base, s.Patience(), func(ctx context.Context) (events.SlotFacts, error) {
@@ -43,7 +43,7 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 		return nil, fmt.Errorf("ask the chain about the block of the fill: %w", err)
 	}
 	if report.Fill == sale.FillGone && facts.Host != s.Me && facts.RequestKnown && facts.SlotState != events.SlotFree {
-		// A reorganisation may have put it into another block, and then the slot was lost.
+		// A reorganisation may have moved the fill into another block before the slot was lost.
 		_, mined, err := s.minedFill(ctx, st, facts)
 		if err != nil {
 			return nil, err
@@ -65,16 +65,16 @@ func (s *Agent) askChain(ctx context.Context, st sale.State) (sale.Command, erro
 	return report, nil
 }
 
-// givesUp reports whether something follows from a report that cannot be taken back: the end
-// of hosting, and what comes after it. What keeps the slot, one node may say.
+// givesUp reports whether something irrevocable follows from a report: the end of hosting and
+// what comes after it. One node's answer is enough only for what keeps the slot.
 func (s *Agent) givesUp(st sale.State, report sale.ReportChain) bool {
 	found, err := s.Decide(st, report)
 	follows := err == nil && len(found) > 0 && (st.Hosting() || st.Collecting())
 	return follows && (s.mayHaveFilled(report.Facts) || s.endsHosting(st, report))
 }
 
-// fillWord says whether the block of the recorded fill is on the chain. It is asked
-// when the slot is not ours any more, or its end is gone, and until the fill was seen to be final.
+// fillWord says whether the block of the recorded fill is on the chain. It matters when the
+// slot is no longer ours, or when its end is gone, and until the fill was seen to be final.
 func (s *Agent) fillWord(ctx context.Context, st sale.State, facts events.SlotFacts) (sale.FillWord, error) {
 	mine, final := facts.Host == s.Me, s.finalFill.Load()
 	asks := st.Hosting() || st.Collecting() && (!mine || facts.SlotState == events.SlotFilled)
@@ -104,14 +104,14 @@ func (s *Agent) fillWord(ctx context.Context, st sale.State, facts events.SlotFa
 	return word, nil
 }
 
-// fillLog is the block of the slot's newest fill, by the log of the contract. Zero
-// when the record of the market does not reach to what the chain was asked at, or
-// its last word about the slot is another one.
+// fillLog is the block of the slot's newest fill, by the recorded logs. Zero when the logs do
+// not reach the block at which the chain was asked, or when a later log says that the slot was
+// freed.
 func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Head, error) {
 	if s.Record.Away() {
 		return events.Head{}, nil
 	}
-	if s.Told.Load() < facts.At.Number { // It is on its way, unless the log is read from far behind.
+	if s.Told.Load() < facts.At.Number { // It arrives soon, unless the logs are read from far back.
 		if _, err := s.View.Wait(ctx, func(h events.Head) bool {
 			return s.Told.Load() >= facts.At.Number || h.Number >= facts.At.Number+logPatience
 		}); err != nil {
@@ -142,7 +142,7 @@ func (s *Agent) fillLog(ctx context.Context, facts events.SlotFacts) (events.Hea
 	return events.Head{}, nil
 }
 
-// lastLog takes one event of the market, newest first; true when it is the newest
+// lastLog takes one event of the market, newest first, and reports whether it is the newest one
 // about the slot that is on the chain.
 func (s *Agent) lastLog(m messages.MarketEvent, gone map[string]bool) (head events.Head, done bool) {
 	switch m := m.(type) {

@@ -13,14 +13,13 @@ import (
 	"github.com/hostnode/hostnode/events/slotqueue"
 )
 
-// This file brings a slot's data here: the contract's reservation first, and
-// before that what describes the data. A client whose data does not come, or is
-// not what the request names, costs a worker's time and no more.
+// This file fetches a slot's data: first the manifest that describes it, then the contract's
+// reservation, then the data. A client whose data does not come, or is not what the request
+// names, costs a worker's time and no more.
 
-// reserveSlot asks the contract for a place among those who may fill. Nothing is
-// sent before the slot's manifest was compared with the request: a lie there
-// costs no gas. When the dispersal policy says to wait, the sale is let go, so
-// that its worker is free meanwhile.
+// reserveSlot asks the contract for a slot reservation. Nothing is sent before the slot's
+// manifest was compared with the request, so that a false manifest costs no gas. When the
+// dispersal policy says to wait, the sale ends for now, to free its worker.
 func (s *Agent) reserveSlot(ctx context.Context, st sale.State) (sale.Command, error) {
 	now := s.ChainTime()
 	may := s.Permits(st.Request, st.Index, st.Repair, st.ExpiresAt, st.EndsAt, now)
@@ -87,8 +86,8 @@ func (s *Agent) download(
 	return sale.ReportStored{At: s.ChainTime(), Bytes: content.Bytes, Root: content.Root}, nil
 }
 
-// paceOf measures a download that must be done when proving and filling just fit before
-// the slot cannot be filled any more.
+// paceOf measures a download by its deadline: the last time at which proving and filling can
+// still be done.
 func (s *Agent) paceOf(st sale.State) sale.PaceMeter {
 	last := st.ExpiresAt
 	if st.Repair {
@@ -99,10 +98,9 @@ func (s *Agent) paceOf(st sale.State) sale.PaceMeter {
 	return sale.PaceMeter{Stretch: sale.PaceStretch(s.JudgePace, s.ChainTime(), by), By: by}
 }
 
-// fetch runs one try to fetch content. The end is not nil when the sale is given
-// up: the content is not what it should be, nothing new came for too long, or it comes
-// too slowly to be of use. A slot that the contract counts as ours is never given up: a
-// source may be mended.
+// fetch runs one try to fetch content. The end is not nil when the sale is given up: the
+// content is wrong, nothing new came for too long, or it comes too slowly to be of use. A slot
+// that the contract counts as ours is never given up: a source may recover.
 func (s *Agent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadline time.Time,
 	try func(context.Context) error,
 ) (end sale.Command, err error) {
@@ -120,7 +118,7 @@ func (s *Agent) fetch(ctx context.Context, st sale.State, p *shell.Pool, deadlin
 	}
 	give := sale.GiveUp{At: s.ChainTime(), Reason: err.Error()}
 	switch {
-	case errors.Is(err, events.ErrDiskFull): // Ours, whatever else went wrong.
+	case errors.Is(err, events.ErrDiskFull): // Our fault, whatever else went wrong.
 		s.Room.Set(s.Clock.Now(), 0, err)
 		give.LetGo, give.Reprocess, give.Criterion = true, true, slotqueue.CriterionDisk
 	case errors.Is(err, events.ErrContentMismatch):

@@ -13,12 +13,12 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file is the fill: the one call after which collateral is at stake, so
-// its deadline and its unknown outcomes are looked at from every side.
+// This file makes the fill, the one call that puts collateral at stake. So its deadline and its
+// unknown outcomes are handled with care.
 
-// fillDeadline is the last second in which a fill may be mined: strictly
-// before the request expires or ends, because a fill in that very block locks
-// the collateral for ever (spec/marketplace.md §12).
+// fillDeadline is the last second in which a fill may be mined: strictly before the request
+// expires or ends, because a fill in that very block locks the collateral for ever
+// (spec/marketplace.md §12).
 func fillDeadline(st sale.State) time.Time {
 	if st.Repair || st.Started {
 		return st.EndsAt.Add(-time.Second)
@@ -27,15 +27,15 @@ func fillDeadline(st sale.State) time.Time {
 }
 
 func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Command, error) {
-	report, err := s.askChain(ctx, st) // The fill of before a crash may have been mined.
+	report, err := s.askChain(ctx, st) // A fill sent before a crash may have been mined.
 	if err != nil {
 		return nil, err
 	}
 	facts, last := report.(sale.ReportChain).Facts, fillDeadline(st)
 	if facts.Host == s.Me && facts.SlotState == events.SlotFilled {
-		return s.fillSlot(ctx, st, e, last) // Nothing is sent; it reports that fill.
+		return s.fillSlot(ctx, st, e, last) // Nothing is sent; the port reports that fill.
 	}
-	if facts.RequestState == events.RequestNew { // Also of a slot in repair: the request may expire.
+	if facts.RequestState == events.RequestNew { // Also for a slot in repair: the request may expire.
 		last = chainview.Earliest(last, st.ExpiresAt.Add(-time.Second))
 	}
 	head := s.View.Now()
@@ -44,8 +44,8 @@ func (s *Agent) fill(ctx context.Context, st sale.State, e sale.Fill) (sale.Comm
 		return nil, err
 	}
 	if challenge != e.Challenge {
-		// Nothing is sent after this deadline; but a fill of before a crash, whose
-		// slot may be lost again by now, is reported.
+		// Nothing is sent after this deadline, but a fill sent before a crash is reported, even
+		// if its slot is lost again by now.
 		return s.fillSlot(ctx, st, e, head.Time)
 	}
 	return s.fillSlot(ctx, st, e, chainview.Earliest(last, s.lastBlockOf(period, head)))
@@ -69,11 +69,11 @@ func (s *Agent) fillSlot(
 	switch {
 	case errors.Is(err, events.ErrSlotNotFree):
 		return sale.ReportNotFree{At: s.ChainTime(), Reason: "another host filled the slot first"}, nil
-	case errors.Is(err, events.ErrReservationNotAllowed): // The slot was freed, and with it the reservations.
+	case errors.Is(err, events.ErrReservationNotAllowed): // The slot was freed, which clears its reservations.
 		return sale.ReportNotFree{At: s.ChainTime(), Reason: "our reservation of the slot is gone"}, nil
 	case errors.Is(err, events.ErrProofAlreadySubmitted):
-		// A slot that was freed keeps the proofs of its last host: it can be filled from
-		// the next period on.
+		// A freed slot keeps the proof of its last host for this period, so it can be filled
+		// from the next period on.
 		if err := s.nextPeriod(ctx); err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func (s *Agent) nextPeriod(ctx context.Context) error {
 	return err
 }
 
-// unansweredFill is asked before the chain's word ends a sale whose fill may be
-// mined: the answer to it may have been lost, and the slot with its collateral
-// may be gone since. Nothing is sent, because the deadline is over.
+// unansweredFill looks, before a report ends a sale, for a fill whose answer was lost: the slot
+// may have been filled, and lost again with its collateral. Nothing is sent, because the
+// deadline is over.
 func (s *Agent) unansweredFill(ctx context.Context, st sale.State, report sale.ReportChain) (sale.Command, error) {
 	fill, mined, err := s.minedFill(ctx, st, report.Facts)
 	switch {
@@ -107,8 +107,8 @@ func (s *Agent) unansweredFill(ctx context.Context, st sale.State, report sale.R
 	return report, nil
 }
 
-// minedFill is the fill of this attempt that is on the chain now, also when the slot
-// was lost since. Nothing is sent, because the deadline is over.
+// minedFill is the fill of this attempt that is on the chain now, even if the slot was lost
+// since. Nothing is sent, because the deadline is over.
 func (s *Agent) minedFill(
 	ctx context.Context, st sale.State, facts events.SlotFacts,
 ) (fill events.Fill, mined bool, err error) {
@@ -130,8 +130,8 @@ func (s *Agent) minedFill(
 	return fill, false, fmt.Errorf("look for a fill of ours: %w", err)
 }
 
-// lastBlockOf is the last moment in which the challenge of now still holds: the
-// end of the period, or the wrap of the pointer if that comes first.
+// lastBlockOf is the last time at which the present challenge holds: the end of the period, or
+// the wrap of the pointer if that comes first.
 func (s *Agent) lastBlockOf(period uint64, head events.Head) time.Time {
 	pointer := duty.Pointer(s.Terms.Proofs, s.slot, head.Number+1, period)
 	wrap := head.Time.Add(time.Duration(256-int64(pointer)) * s.BlockTime())

@@ -11,12 +11,11 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file compares a sale with what the chain says of its slot: once after
-// its record was loaded, before any effect, and whenever something hints that
-// the slot changed.
+// This file compares a sale with what the chain says of its slot: once after its record was
+// loaded, before any effect, and whenever the slot may have changed.
 
-// onLook looks now, or when the record is back: what it would bring could not
-// be recorded, and only duties are seen to meanwhile.
+// onLook looks now or, during an outage, when the event store is back: until then the report
+// could not be recorded, and only duties are performed.
 func (s *Agent) onLook(a *shell.Turn) {
 	if s.Record.Away() && s.decided {
 		s.again = true
@@ -47,7 +46,7 @@ func (s *Agent) look(a *shell.Turn) {
 		}
 		switch report, ok := cmd.(sale.ReportChain); {
 		case err != nil:
-		case ok && s.endsHosting(ahead, report): // Nobody asks later what was owed.
+		case ok && s.endsHosting(ahead, report): // Nobody will ask later what was owed.
 			m.closing = new(closing)
 			*m.closing, err = s.closeAccount(ctx, ahead, report, loaded, tries+1 >= closingTries)
 			tries++
@@ -65,17 +64,17 @@ func (s *Agent) look(a *shell.Turn) {
 	})
 }
 
-// mayHaveFilled reports whether only the fill itself can say what became of it: the slot
-// is not ours, or is over.
+// mayHaveFilled reports whether a fill may have been mined that the contract no longer shows,
+// because the slot is not ours or is over.
 func (s *Agent) mayHaveFilled(facts events.SlotFacts) bool {
 	return facts.Host != s.Me || facts.SlotState != events.SlotFilled
 }
 
 type lookEnded struct {
 	cmd        sale.Command // nil: the chain did not answer
-	takenKnown bool         // it was also asked for proofs
+	takenKnown bool         // the market also answered about proofs
 	taken      []proofReport
-	// closing is the account up to the end that was found; nil: there is none.
+	// closing is the account up to the end that was found; nil: no end was found.
 	closing *closing
 }
 
@@ -109,7 +108,7 @@ func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 			m.cmd = report
 		}
 		if s.journal.Durable.Phase == sale.Filling && f.Host == s.Me && f.SlotState == events.SlotFilled {
-			s.looked, s.decided = true, true // The fill itself reports this, with its receipt.
+			s.looked, s.decided = true, true // The fill's own call reports this, with its receipt.
 			s.act(a)
 			return
 		}
@@ -119,9 +118,9 @@ func (s *Agent) onLookEnded(a *shell.Turn, m lookEnded) {
 	s.decided = true
 	s.submit(a, sales.Command{Cmd: m.cmd, Cause: cause}, func(r shell.Result[sale.State, sale.Event]) {
 		if errors.Is(r.Err, shell.ErrReloading) {
-			return // The reload looks again.
+			return // After the reload there is another look.
 		}
-		if filled { // The slot is lost, or over: what it owed since comes first.
+		if filled { // The slot is lost, or over: first comes what it has owed since the fill.
 			s.decided = false
 			s.look(a)
 			return

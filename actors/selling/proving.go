@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file makes proofs: the initial one, and those that are owed.
+// This file makes proofs: the initial one and those that are owed.
 
-// prove makes a proof when the prover has a place for it, and measures it.
+// prove makes a proof when the prover has a place, and measures how long it takes.
 func (s *Agent) prove(
 	ctx context.Context, st sale.State, c events.Challenge, initial bool, deadline time.Time,
 ) (r events.ProofResult, err error) {
@@ -31,7 +31,7 @@ func (s *Agent) prove(
 }
 
 func (s *Agent) proveInitial(ctx context.Context, st sale.State) (sale.Command, error) {
-	if st.Adopted || s.ours.Load() { // The record may be older than the fill, and proofs be owed.
+	if st.Adopted || s.ours.Load() { // The record may be older than the fill, and proofs may be owed.
 		return s.askChain(ctx, st)
 	}
 	for {
@@ -42,9 +42,9 @@ func (s *Agent) proveInitial(ctx context.Context, st sale.State) (sale.Command, 
 	}
 }
 
-// proveInitialOnce waits for a challenge that stays put and proves it.
+// proveInitialOnce waits for a challenge that lasts long enough, and proves it.
 func (s *Agent) proveInitialOnce(ctx context.Context, st sale.State) (sale.Command, error) {
-	// Wait for the window only when the prover is free; it is asked again below.
+	// Wait for the window only when the prover is free; Run is called again for the proof.
 	err := s.Provers.Run(ctx, true, fillDeadline(st), func(context.Context) error { return nil })
 	if err != nil {
 		return nil, err

@@ -8,19 +8,19 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file is what an agent does beside the core with what it is told, and what becomes of
-// the report of a call: it brought the sale on, or the call is tried again.
+// This file says what an agent does with a command besides having the core decide it, and what
+// follows from the report of a call: it advanced the sale, or the call is tried again.
 
-// news is what a command of a sale is to its agent. The core decides every one.
+// news is what a command means to the agent. The core decides every command.
 type news uint8
 
 const (
-	plainNews  news = iota // nothing beside what the core decides
-	startNews              // whoever starts a sale has just read what the chain says
-	dutyNews               // of a duty: the market may know more
-	missNews               // of a duty, which it closes as missed
-	damageNews             // of data that is damaged
-	repairNews             // of data that is sound again
+	plainNews  news = iota // nothing besides what the core decides
+	startNews              // the supervisor has just compared the sale with the chain
+	dutyNews               // about a duty: the market may know more
+	missNews               // closes a duty as missed
+	damageNews             // data is damaged
+	repairNews             // data is sound again
 )
 
 func newsOf(c sale.Command) news {
@@ -44,12 +44,12 @@ func newsOf(c sale.Command) news {
 	panic(fmt.Sprintf("a sales agent does not know %T", c))
 }
 
-// onReported looks at what became of a report. One that changed nothing, or
-// was refused because the record moved, leads to another try after a pause.
+// onReported handles the result of a report. A report that changed nothing, or was refused
+// because the record moved, leads to another try after a pause.
 func (s *Agent) onReported(a *shell.Turn, key string, r shell.Result[sale.State, sale.Event]) {
 	if len(r.Events) > 0 {
 		if w := s.running[key]; w != nil {
-			delete(s.running, key) // If the state wants it again, it is new work.
+			delete(s.running, key) // If the state wants the effect again, it is new work.
 		}
 		return
 	}
@@ -64,7 +64,7 @@ func (s *Agent) onReported(a *shell.Turn, key string, r shell.Result[sale.State,
 	s.tryAgain(a, key, w)
 }
 
-// tryAgain begins an effect once more after a pause, if the state still wants it.
+// tryAgain begins an effect again after a pause, if the state still wants it.
 func (s *Agent) tryAgain(a *shell.Turn, key string, w *work) {
 	w.tries++
 	self := a.Self

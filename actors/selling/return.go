@@ -12,10 +12,9 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file is the last look at a slot before its data is deleted. The chain may
-// have given it back, and a slot that was taken from us is in repair: its data is
-// here, so filling it again costs less collateral than any other slot, and nothing
-// to fetch.
+// This file takes a last look at a slot before its data is deleted. A reorganisation may have
+// given the slot back. And a slot that was taken from us is in repair: filling it again costs
+// less collateral than another slot, and there is nothing to fetch.
 
 // deleteData removes the slot from the disk, unless the chain has something better
 // for it.
@@ -64,9 +63,9 @@ func (s *Agent) lastLook(ctx context.Context, st sale.State, by events.EventID) 
 	return s.refill(ctx, st, by, facts)
 }
 
-// worthFilling reports whether a slot that was taken from us can be filled again:
-// it is in repair, the request runs long enough, and the account can pay. The offer
-// must still want it, too; the ledger says that.
+// worthFilling reports whether a slot that was taken from us can be filled again: it is in
+// repair, the request runs long enough, and the account can pay. Whether an availability still
+// takes it is for the ledger to say.
 func (s *Agent) worthFilling(ctx context.Context, st sale.State, f events.SlotFacts) (bool, error) {
 	last := f.RequestEnd
 	switch {

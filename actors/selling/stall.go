@@ -10,23 +10,22 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// stall is how long the content of a slot has brought nothing new, over all
-// tries. Time that a try waits for its turn does not count, and of a pause
-// between two tries not more than the longest that there is, so that an outage
-// of the event store, or a machine that slept, is not held against a client.
-// Safe for concurrent use.
+// stall measures for how long a download has brought nothing new, over all tries. The time that
+// a try waits in its pool does not count. Of a pause between two tries no more than the longest
+// regular pause counts, so that an outage of the event store, or a machine that slept, is not
+// held against a client. Safe for concurrent use.
 type stall struct {
 	mu      sync.Mutex
 	attempt uint32
-	idle    time.Duration // before since
-	since   time.Time     // of the running try; zero: none runs
-	ended   time.Time     // the last try
-	most    events.Bytes  // the most that was granted
-	// meter measures the pace; it is late for the reason slow, empty: it is not.
+	idle    time.Duration // before the running try
+	since   time.Time     // start of the running try; zero: none runs
+	ended   time.Time     // end of the last try
+	most    events.Bytes  // the most bytes granted so far
+	// meter measures the pace; slow says why it is too slow, empty: it is not.
 	meter sale.PaceMeter
 	slow  string
 	stop  context.CancelCauseFunc // ends the running try
-	// unreachable: the last try that ended by itself reached no source at all.
+	// unreachable: the last try that was not cancelled reached no source at all.
 	unreachable bool
 }
 
@@ -35,8 +34,8 @@ var (
 	errSlow    = errors.New("it comes too slowly")
 )
 
-// measure makes an attempt's download one whose pace is measured. Of the tries of one
-// attempt the first counts.
+// measure starts measuring the pace of an attempt's download. Only the first call for an
+// attempt counts.
 func (s *stall) measure(attempt uint32, m sale.PaceMeter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +45,7 @@ func (s *stall) measure(attempt uint32, m sale.PaceMeter) {
 	}
 }
 
-// renew forgets what was of another attempt. The mu is held.
+// renew forgets an earlier attempt. mu must be held.
 func (s *stall) renew(attempt uint32) {
 	if s.attempt == attempt {
 		return
@@ -55,14 +54,14 @@ func (s *stall) renew(attempt uint32) {
 	s.meter, s.slow = sale.PaceMeter{}, ""
 }
 
-// moment is now, by both clocks.
+// moment is the present time, by both clocks.
 func (e *Deps) moment() sale.Moment {
 	return sale.Moment{Chain: e.ChainTime(), Machine: e.Clock.Now()}
 }
 
-// watch runs one try to fetch content, and cancels it when nothing new came for
-// limit over this and the tries before it. It says so by stalled. A try that was ended
-// for its pace is not stalled, however long it took to end.
+// watch runs one try to fetch content. It cancels the try, and returns stalled, when nothing
+// new came for limit in this try and those before it. A try that was ended for its pace is not
+// stalled, however long it took to end.
 func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(context.Context) error) (
 	stalled bool, err error,
 ) {
@@ -71,7 +70,7 @@ func (s *stall) watch(ctx context.Context, e *Deps, attempt uint32, call func(co
 	defer cancel(nil)
 	s.begin(attempt, e.moment(), e.RetryMost, cancel)
 	var stop func()
-	var mu sync.Mutex // Of stop, and so that no alarm is set behind the end.
+	var mu sync.Mutex // Guards stop, and keeps a timer from being set after the end.
 	over := false
 	var look func()
 	look = func() {
@@ -130,8 +129,8 @@ func (s *stall) idleFor(now time.Time) time.Duration {
 	return s.idle + now.Sub(s.since)
 }
 
-// arrived notes that something new came, and how much is missing still. The try ends
-// when it comes too slowly.
+// arrived notes that something new came and how much is still missing. It ends the try if the
+// pace is too slow.
 func (s *stall) arrived(at sale.Moment, missing events.Bytes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,14 +143,14 @@ func (s *stall) arrived(at sale.Moment, missing events.Bytes) {
 	}
 }
 
-// tooSlow says why the download was ended for its pace; empty: it was not.
+// tooSlow says why the download is too slow; empty: it is not.
 func (s *stall) tooSlow() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.slow
 }
 
-// granted notes that so many bytes may be written: new ones, if never before.
+// granted notes that total bytes may be written. More than ever before counts as progress.
 func (s *stall) granted(now time.Time, total events.Bytes) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +159,7 @@ func (s *stall) granted(now time.Time, total events.Bytes) {
 	}
 }
 
-// reachesNobody says whether the last try found no source that answers.
+// reachesNobody reports whether the last try found no source that answers.
 func (s *stall) reachesNobody() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

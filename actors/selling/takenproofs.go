@@ -14,26 +14,24 @@ import (
 	"github.com/hostnode/hostnode/events/sale"
 )
 
-// This file keeps the ledger of proofs true: what the contract took is in the
-// record as submitted, also when the answer to it was lost. Proofs are sent
-// while the record is away, so a crash may leave proofs on chain of which no
-// event tells, not even that they were due; and a proof may be mined in the
-// last block of its period, whose answer comes after the block that closes it.
-// So the market is asked for proofs of ours before a sale that was loaded hears
-// of new duties, and before a duty is closed without a proof. Then it is also asked
-// whether the slot is still ours: after a gap the contract may have taken it, and what
-// came later was not owed. A proof that is due does not wait for an answer that does
-// not come: a block is the most, unless the record is so far behind that what the market
-// says later would not find its place in it any more (mayGoAhead).
+// This file makes sure that every proof that the contract took is recorded as submitted, even
+// if the answer to it was lost. Proofs are sent while the event store is away, so after a crash
+// there may be proofs on chain of which no event tells, not even that they were due. And a
+// proof may be mined in the last block of its period, and its answer come after the block that
+// closes the period. So the market is asked for our proofs before a loaded sale is told of new
+// duties, and before a duty is closed without a proof. It is also asked then whether the slot
+// is still ours: after a gap the contract may have taken it, and nothing was owed since. A
+// proof that is due waits one block at most for the answer, unless the record is so far behind
+// that it could no longer take in what the market answers later (mayGoAhead).
 
-// maxHeld is how many commands about duties wait while the market is asked. A
-// sale has a handful of duties; what is dropped is told again at the next block.
+// maxHeld is how many commands about duties wait while the market is asked. A sale has a
+// handful of duties; a dropped command comes again with the next block.
 const maxHeld = 32
 
 // takenAnswer is the market's answer, as commands in the order of the periods.
 type takenAnswer struct {
 	taken []proofReport
-	lost  bool // the slot does not owe proofs any more; a look closes the account
+	lost  bool // the slot no longer owes proofs; a look closes the account
 	err   error
 }
 
@@ -42,7 +40,7 @@ type proofReport struct {
 	cause string
 }
 
-// onDuty takes what the scheduler tells of duties.
+// onDuty handles what the scheduler tells about duties.
 func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	_, due := m.Cmd.(sale.ReportProofDue)
 	loaded := s.journal.Loaded
@@ -58,7 +56,7 @@ func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 		s.held = append(s.held, m)
 	}
 	if !loaded {
-		return // Only the record says what the market is to be asked; see takeHeld.
+		return // The record must be loaded before the market is asked; see takeHeld.
 	}
 	s.askTaken(a)
 	if !waits {
@@ -66,8 +64,8 @@ func (s *Agent) onDuty(a *shell.Turn, m sales.Command) {
 	}
 }
 
-// takeHeld takes what was told of duties while the record was read: nothing of it was
-// compared with what the market took.
+// takeHeld handles what the scheduler told while the record was being loaded, before the market
+// could be asked.
 func (s *Agent) takeHeld(a *shell.Turn) {
 	held := s.held
 	s.held = nil
@@ -76,18 +74,18 @@ func (s *Agent) takeHeld(a *shell.Turn) {
 	}
 }
 
-// presses reports whether a proof may come too late if its duty is held for a block.
+// presses reports whether a proof may be late if its duty waits for a block.
 func (s *Agent) presses(due sale.ReportProofDue) bool {
 	return due.Deadline.Sub(s.ChainTime()) < 2*time.Duration(s.ProofMargin.Blocks)*s.BlockTime()
 }
 
-// aheadOfAnswer is how many periods after the last one that the record knew when it was
-// loaded a duty may be recorded before the market has said which proofs it took. A sale
-// remembers sale.RememberedPeriods back from its newest duty, also after a crash: what
-// the market says later must still find its place.
+// aheadOfAnswer bounds how far duties may be recorded before the market has answered: so many
+// periods after the last one that the loaded record knew. A sale remembers
+// sale.RememberedPeriods periods before its newest duty, and the market's late answer must
+// still fall among them.
 const aheadOfAnswer = sale.RememberedPeriods / 4
 
-// mayGoAhead reports whether a duty may be recorded without the market's answer.
+// mayGoAhead reports whether a duty may be recorded before the market has answered.
 func (s *Agent) mayGoAhead(cmd sale.Command) bool {
 	due, ok := cmd.(sale.ReportProofDue)
 	known := max(s.loadedTo, duty.Period(s.Terms.Proofs, s.journal.Ahead.FilledAt))
@@ -102,8 +100,8 @@ func (s *Agent) tellTaken(a *shell.Turn, taken []proofReport) {
 	s.takenKnown = true
 }
 
-// sameDuty reports whether two commands say the same of the same period. Of a
-// challenge that moved, the newer one is told again.
+// sameDuty reports whether two commands say the same about the same period. They do not if the
+// challenge moved: then the newer command counts.
 func sameDuty(x, y sale.Command) bool {
 	switch x := x.(type) { //nolint:gochecksumtype // A test holds it to what newsOf calls news of a duty.
 	case sale.ReportSilentPeriod:
@@ -122,7 +120,7 @@ func sameDuty(x, y sale.Command) bool {
 	return false
 }
 
-// askTaken asks the market which proofs of ours it took that the sale does not know.
+// askTaken asks the market which proofs it took that the sale does not know of.
 func (s *Agent) askTaken(a *shell.Turn) {
 	if s.hearing {
 		return
@@ -131,13 +129,14 @@ func (s *Agent) askTaken(a *shell.Turn) {
 	self, st := a.Self, s.journal.Ahead
 	var silent []uint64
 	misses := false
-	s.asked, s.held = s.held, nil // What comes from now on may need another question.
+	s.asked, s.held = s.held, nil // Commands from now on may need another question.
 	for _, h := range s.asked {
 		misses = misses || newsOf(h.Cmd) == missNews
 		if c, ok := h.Cmd.(sale.ReportSilentPeriod); ok {
 			silent = append(silent, c.Period)
 		}
-		// After a long gap the slot may be lost, and what was owed then has no word yet.
+		// After a long gap the slot may be lost, and what was owed until then is not judged
+		// yet.
 		if c, ok := h.Cmd.(sale.ReportProofDue); ok && !s.mayGoAhead(c) {
 			misses = true
 		}
@@ -156,8 +155,8 @@ func (s *Agent) askTaken(a *shell.Turn) {
 	})
 }
 
-// takenAtFirst asks for a sale that was loaded and goes on. No answer is no hindrance: it
-// is asked again before a duty is closed, and what is due must be seen to.
+// takenAtFirst asks for a sale that was just loaded. Without an answer the sale goes on,
+// because what is due must be proven; the market is asked again before a duty is closed.
 func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []proofReport, known bool) {
 	taken, err := chainview.Patiently(ctx, s.Base, min(chainview.LookPatience, s.Patience()/2),
 		func(ctx context.Context) ([]proofReport, error) { return s.takenProofs(ctx, st) })
@@ -167,7 +166,7 @@ func (s *Agent) takenAtFirst(ctx context.Context, st sale.State) (taken []proofR
 	return taken, err == nil
 }
 
-// owesNothing reports whether the slot of a sale that proves has stopped to owe proofs.
+// owesNothing reports whether the slot of a proving sale no longer owes proofs.
 func (s *Agent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
 	cmd, err := s.askChain(ctx, st)
 	if err != nil {
@@ -177,10 +176,10 @@ func (s *Agent) owesNothing(ctx context.Context, st sale.State) (bool, error) {
 	return ok && (report.Facts.Host != s.Me || s.endsHosting(st, report)), nil
 }
 
-// takenProofs are the proofs that the contract took, of periods that are open or
-// silent and of all that the sale knows nothing of.
+// takenProofs returns the proofs that the contract took, for open and silent periods and for
+// all periods that the sale knows nothing of.
 func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64) ([]proofReport, error) {
-	from := max(duty.Period(s.Terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill proves its own period.
+	from := max(duty.Period(s.Terms.Proofs, st.FilledAt)+1, st.Remembered()) // The fill is the proof of its own period.
 	if len(silent) > 0 {
 		from = min(from, slices.Min(silent))
 	}
@@ -189,7 +188,7 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 		open[d.Period] = true
 		from = min(from, d.Period)
 	}
-	// It holds no place of a pool: it waits for transactions that hold theirs.
+	// It takes no place in a pool, because it waits for transactions that hold one.
 	taken, err := s.Market.TakenProofs(ctx, s.slot, from)
 	if err == nil {
 		err = events.CheckTaken(taken, s.Terms.Proofs, from, s.View.Now())
@@ -199,8 +198,8 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 	}
 	var reports []proofReport
 	if st.Phase == sale.Filled && st.Stored > 0 && !st.Deleted && len(taken) > 0 {
-		// It came to prove in an outage, and the record does not know. Its data was
-		// kept then, and is kept again.
+		// It began to prove in an outage, unrecorded. The lifetime of its data was extended
+		// then, and is extended again.
 		kept, err := s.keepData(ctx, st)
 		if err != nil {
 			return nil, err
@@ -214,7 +213,8 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 			if err != nil {
 				return nil, err
 			}
-			// Told now: a duty that is over by then says that nobody looked while it ran.
+			// Reported with the present time, so that the record shows that nobody looked while
+			// the duty was open.
 			reports = append(reports, proofReport{sale.ReportProofDue{
 				At: s.ChainTime(), Period: t.Period, Challenge: c, Deadline: duty.Deadline(s.Terms.Proofs, t.Period),
 			}, cause})
@@ -225,14 +225,14 @@ func (s *Agent) takenProofs(ctx context.Context, st sale.State, silent ...uint64
 	return reports, nil
 }
 
-// keepData makes a sale one that proves: only such a sale has duties.
+// keepData makes the sale a proving one: only such a sale has duties.
 func (s *Agent) keepData(ctx context.Context, st sale.State) (proofReport, error) {
 	e := sale.Extend{Attempt: st.Attempt, Until: st.EndsAt}
 	cmd, err := s.extend(ctx, e)
 	return proofReport{cmd, e.Key()}, err
 }
 
-// challengeOf is what a proof was for that the contract took.
+// challengeOf is the challenge of a proof that the contract took.
 func (s *Agent) challengeOf(ctx context.Context, t events.TakenProof) (events.Challenge, error) {
 	block := t.Receipt.Block.Number
 	number, ok := duty.ChallengeBlock(block, duty.Pointer(s.Terms.Proofs, s.slot, block, t.Period))
@@ -251,7 +251,7 @@ func (s *Agent) onTakenAnswer(a *shell.Turn, m takenAnswer) {
 	held := s.asked
 	s.asked = nil
 	defer s.whileAway(a)
-	if m.err != nil { // What is due does not wait; what closes a duty is told again.
+	if m.err != nil { // What is due goes on; what closes a duty is told again.
 		s.fields().Warnf("what closes duties waits until the next block: %v", m.err)
 		for _, h := range slices.Concat(held, s.held) {
 			if s.mayGoAhead(h.Cmd) {
@@ -263,7 +263,7 @@ func (s *Agent) onTakenAnswer(a *shell.Turn, m takenAnswer) {
 	}
 	s.tellTaken(a, m.taken)
 	if m.lost {
-		s.held, s.takenKnown = nil, false // What is told next waits as well, until the look has closed the account.
+		s.held, s.takenKnown = nil, false // Further commands wait too, until the look has closed the account.
 		s.onLook(a)
 		return
 	}
